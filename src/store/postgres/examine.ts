@@ -1,11 +1,11 @@
 /**
  * NAME      examine - a database on a server, looked at without a change
  * DESCRIPTION
- *   What `postern doctor` asks of it. A pooler gives a client the process of its own that it can cancel, and not that of the
- *   server: so it is known. The oldest snapshot is that of whoever keeps dead rows from being cleared away.
+ *   What `postern doctor` asks of it.  The oldest snapshot is that of whoever keeps dead rows from being cleared away.
  */
 import { systemClock } from '../../base/clock.js'
 import { type Asking, first } from '../sql/query.js'
+import { type Pooler, poolerBefore } from './connect/pooler.js'
 import { serversOf } from './connect/servers.js'
 import { answer } from './run.js'
 import { SCHEMA } from './schema/migrate.js'
@@ -26,7 +26,7 @@ export interface ExaminedServer {
   readonly pepperMark: string | null
   /** By how many ms its clock is ahead of ours. */
   readonly ahead: number
-  readonly isPooled: boolean
+  readonly pooler: Pooler
   /** When a daemon found it as it was earlier, the last time. */
   readonly putBack: NotedPutBack | null
   /** How old the oldest snapshot is that anybody holds, and who. */
@@ -35,7 +35,7 @@ export interface ExaminedServer {
   readonly queue: { readonly live: number; readonly dead: number; readonly cleared: number | null }
 }
 
-const ASK = `SELECT current_setting('server_version') AS release, pg_backend_pid() AS pid,
+const ASK = `SELECT current_setting('server_version') AS release,
   CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now,
   to_regclass('schema_version') IS NOT NULL AS made`
 
@@ -50,8 +50,7 @@ const QUEUE = `SELECT n_live_tup AS live, n_dead_tup AS dead,
 
 const MADE = `SELECT version, made_by, (SELECT mark FROM pepper) AS mark FROM schema_version`
 
-type Looked = Omit<ExaminedServer, 'place' | 'isPooled' | 'ahead'> & {
-  readonly pid: number
+type Looked = Omit<ExaminedServer, 'place' | 'pooler' | 'ahead'> & {
   readonly now: number
 }
 
@@ -63,7 +62,6 @@ function* look(): Asking<Looked> {
   const queue = yield* first(QUEUE)
   return {
     release: String(server?.release),
-    pid: Number(server?.pid),
     now: Number(server?.now),
     version: Number(made?.version ?? 0),
     current: SCHEMA,
@@ -83,16 +81,17 @@ function* look(): Asking<Looked> {
 export const examineServer = async (urls: string): Promise<ExaminedServer> => {
   const { connect } = await import('./connect/connection.js')
   const servers = serversOf(urls)
-  const connection = await connect(servers, 'postern/doctor')
+  const open = () => connect(servers, 'postern/doctor')
+  const connection = await open()
   try {
     const asked = systemClock.now()
-    const { pid, now, ...looked } = await answer(connection, look())
+    const { now, ...looked } = await answer(connection, look())
     const [{ host, port, database } = { host: '', port: 0, database: '' }] = servers
     return {
       ...looked,
       place: `${host}:${port}, ${database}`,
       ahead: now - (asked + systemClock.now()) / 2,
-      isPooled: connection.pid !== pid,
+      pooler: await poolerBefore(connection, open),
     }
   } finally {
     await connection.close()

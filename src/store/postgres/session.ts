@@ -20,6 +20,7 @@ import { createView } from './cluster/view.js'
 import { createWork } from './cluster/work.js'
 import type { Connection } from './connect/connection.js'
 import { DatabaseAwayError } from './connect/failure.js'
+import { refusePooler } from './connect/pooler.js'
 import { serversOf } from './connect/servers.js'
 import type { Hints } from './hints.js'
 import { refuseHalfMoved } from './move/arrival.js'
@@ -110,6 +111,7 @@ const bringUpToDate = async (
   })
   const now = systemClock.now()
   try {
+    await refusePooler(first, open)
     await migrate(first, version, now, (next) => addDefaults({ next }, now))
     if (daemon !== null) await persistently(() => answer(first, endPredecessor(daemon)))
   } finally {

@@ -32,14 +32,22 @@ const schemaOf = ({ version, current, madeBy }: Examined): Finding | null => {
     : null
 }
 
-const poolerOf = ({ isPooled, place }: Examined): Finding | null =>
-  isPooled
-    ? warn(
+const poolerOf = ({ pooler, place }: Examined): Finding | null => {
+  if (pooler === 'transaction')
+    return fail(
+      'pooler',
+      `a pooler stands before ${place} and gives sessions away between transactions: no daemon starts on it`,
+      'set pool_mode = session there, or name the database itself in store.url_file',
+      78,
+    )
+  return pooler === 'none'
+    ? null
+    : warn(
         'pooler',
-        `a pooler stands before ${place}`,
-        'name the database itself in store.url_file, or have the pooler give a session to each client',
+        `a pooler stands before ${place}; it gives each client a session, and brings nothing`,
+        'name the database itself in store.url_file',
       )
-    : null
+}
 
 const PUT_BACK_MS = 7 * 24 * 3_600_000
 
