@@ -1,7 +1,7 @@
 /**
  * NAME      examine - a database on a server, looked at without a change
  * DESCRIPTION
- *   What `postern doctor` asks of it.  The oldest snapshot is that of whoever keeps dead rows from being cleared away.
+ *   What `postern doctor` asks of it. The oldest snapshot is that of whoever keeps dead rows from being cleared away.
  */
 import { systemClock } from '../../base/clock.js'
 import { type Asking, first } from '../sql/query.js'

@@ -158,3 +158,24 @@ t.test('a wait for the standby that was broken off is no success', { skip }, asy
   t.equal(standby.sql(name, `SELECT count(*) FROM emails WHERE id = '${id}'`), '1')
   t.same(told, [])
 })
+
+t.test('a standby that is not promoted yet', { skip }, async (t) => {
+  const { primary, standby, urls } = await pair(t)
+  const { store, told } = await opened(t, urls)
+  const at = await newAccount(store)
+  await eventually('the standby has it', () => {
+    const [sent, there] = [primary, standby].map((one, i) =>
+      one.sql('postgres', i === 0 ? 'SELECT pg_current_wal_lsn()' : 'SELECT pg_last_wal_replay_lsn()'),
+    )
+    return sent === there
+  })
+  await primary.stop('immediate')
+  for (const asked of [accept(store, at), store.accounts()])
+    await t.rejects(asked, { code: 'service.unavailable' }, 'an outage, and no fault of the settings')
+  await t.rejects(openPostgresStore({ urls }).open(), { name: 'DatabaseAwayError' })
+  const alone = openPostgresStore({ urls: urls.split('\n')[1] ?? '' })
+  await t.rejects(alone.open(), { name: 'DatabaseRefusedError', message: /standby/ })
+  standby.promote()
+  t.equal((await again(store, at)).answer, 'accepted')
+  t.ok(told.length <= 1)
+})

@@ -49,6 +49,7 @@ const poolerOf = ({ pooler, place }: Examined): Finding | null => {
       )
 }
 
+/** So long it is told. */
 const PUT_BACK_MS = 7 * 24 * 3_600_000
 
 const putBackOf = ({ putBack }: Examined, now: number): Finding | null =>
