@@ -170,8 +170,11 @@ t.test('a standby that is not promoted yet', { skip }, async (t) => {
     return sent === there
   })
   await primary.stop('immediate')
-  for (const asked of [accept(store, at), store.accounts()])
-    await t.rejects(asked, { code: 'service.unavailable' }, 'an outage, and no fault of the settings')
+  const outage = { code: 'service.unavailable' }
+  await Promise.all([
+    t.rejects(accept(store, at), outage, 'an outage, and no fault of the settings'),
+    t.rejects(async () => store.accounts(), outage),
+  ])
   await t.rejects(openPostgresStore({ urls }).open(), { name: 'DatabaseAwayError' })
   const alone = openPostgresStore({ urls: urls.split('\n')[1] ?? '' })
   await t.rejects(alone.open(), { name: 'DatabaseRefusedError', message: /standby/ })
