@@ -94,9 +94,8 @@ const storable = (value: unknown): unknown => {
 const isUnconfirmed = (notice: { readonly routine?: string | undefined }): boolean =>
   notice.routine === 'SyncRepWaitForLSN'
 
-const connectTo = async (server: Server, name: string, deadline: number): Promise<Connection> => {
-  const socket = new Socket()
-  const client = clientOf(server, name, socket)
+/** Why a connection is gone; null: it is not. */
+const watching = (client: pg.Client, socket: Socket) => {
   let lost: Error | null = null
   const lose = (error: Error): void => {
     lost ??= error
@@ -107,22 +106,29 @@ const connectTo = async (server: Server, name: string, deadline: number): Promis
     if (isUnconfirmed(notice)) lose(new Error('no standby has confirmed the commit'))
   })
   client.on('end', () => lose(new Error('the server closed the connection')))
+  return { lose, why: (): Error | null => lost }
+}
+
+const connectTo = async (server: Server, name: string, deadline: number): Promise<Connection> => {
+  const socket = new Socket()
+  const client = clientOf(server, name, socket)
+  const { lose, why } = watching(client, socket)
   await client.connect().catch((error: unknown) => {
     socket.destroy()
     throw refusalOf(error, server)
   })
 
   const send = async ({ text, values }: Query): Promise<Found> => {
-    if (lost !== null) throw new ConnectionLostError('the connection is gone', { cause: lost })
+    if (why() !== null) throw new ConnectionLostError('the connection is gone', { cause: why() })
     const timer = setTimeout(lose, deadline, new Error(`no answer for ${deadline / 1000} s`))
     try {
       const query = values.length === 0 ? { text } : { ...statementOf(text), values: values.map(storable) }
       const { rows, rowCount } = await client.query(query)
       // what came behind a warning
-      if (lost !== null) throw lost
+      if (why() !== null) throw why()
       return { rows, changes: rowCount ?? 0 }
     } catch (error) {
-      if (lost !== null) throw new ConnectionLostError('the connection was lost', { cause: error })
+      if (why() !== null) throw new ConnectionLostError('the connection was lost', { cause: error })
       throw error
     } finally {
       clearTimeout(timer)
@@ -140,10 +146,10 @@ const connectTo = async (server: Server, name: string, deadline: number): Promis
     },
     pid: Number((client as unknown as { readonly processID: number }).processID),
     get isLost() {
-      return lost !== null
+      return why() !== null
     },
     async close() {
-      if (lost === null) await client.end().catch(() => {})
+      if (why() === null) await client.end().catch(() => {})
       socket.destroy()
     },
   }

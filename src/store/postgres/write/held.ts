@@ -96,76 +96,99 @@ function* takeAgain({ n, boot, epoch }: Joined, owner: string, { role, about }: 
 const BY_KEY =
   'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off'
 
-export const hold = async (owner: string, member: Member, openAnew: () => Promise<Connection>) => {
-  const open = resting(openAnew)
-  const listeners: ((found: PutBack) => void)[] = []
-  let connection = await open()
-  const prepare = async (fresh: Connection, boot: number): Promise<void> => {
+const preparing =
+  (owner: string, { role }: Member) =>
+  async (fresh: Connection, boot: number): Promise<void> => {
     await answer(fresh, nameSession(owner, boot))
-    if (member.role === 'relay') await fresh.query(query(BY_KEY))
+    if (role === 'relay') await fresh.query(query(BY_KEY))
   }
-  const begin = async (): Promise<Joined> => {
-    const row = await answer(connection, join(owner, member))
-    await prepare(connection, row.boot)
-    return row
-  }
-  let joined = await begin().catch(async (error: unknown) => {
-    await connection.close()
-    throw error
-  })
-  /** The last place that is known to be committed. */
-  let stored = joined.frontier
-  /** Found, and not yet told: an answer on the way may be lost, too. */
-  let found: PutBack | null = null
 
-  const tell = (): void => {
-    if (found === null) return
-    for (const listener of listeners) listener(found)
-    found = null
-    stored = joined.frontier
-  }
-  const goOn = async (fresh: Connection): Promise<void> => {
-    await answer(fresh, endSessions(owner, [joined.boot]))
-    const mine = await answer(fresh, endEpoch(joined))
-    found ??= mine === null ? await answer(fresh, putBackBy({ ...joined, frontier: stored })) : behind(mine)
-    if (mine === null && found === null)
-      throw new TakenOverError('another daemon has ended the epoch of this one')
-    joined = mine ?? (await answer(fresh, takeAgain(joined, owner, member)))
-    if (found !== null) await answer(fresh, notePutBack(found))
-    await prepare(fresh, joined.boot)
-  }
-  const behind = ({ n, frontier }: Joined): PutBack | null =>
-    frontier < stored ? { writer: n, from: stored, to: frontier } : null
+const behind = ({ n, frontier }: Joined, stored: number): PutBack | null =>
+  frontier < stored ? { writer: n, from: stored, to: frontier } : null
 
+const createListeners = () => {
+  const listeners: ((found: PutBack) => void)[] = []
   return {
-    row: () => joined,
     onPutBack: (listener: (found: PutBack) => void): void => {
       listeners.push(listener)
     },
+    tell: (found: PutBack): void => {
+      for (const listener of listeners) listener(found)
+    },
+  }
+}
+
+const freeing = ({ n, boot }: Joined): Asking<number> =>
+  run('UPDATE writers SET owner = NULL, boot = NULL WHERE n = ? AND boot = ?', n, boot)
+
+interface State {
+  joined: Joined
+  /** The last place that is known to be committed. */
+  stored: number
+  /** Not yet told: an answer on the way may be lost, too. */
+  found: PutBack | null
+}
+
+/** Under a new epoch, on a fresh connection. */
+const goOn = async (fresh: Connection, state: State, owner: string, member: Member): Promise<void> => {
+  const { joined, stored } = state
+  await answer(fresh, endSessions(owner, [joined.boot]))
+  const mine = await answer(fresh, endEpoch(joined))
+  state.found ??=
+    mine === null ? await answer(fresh, putBackBy({ ...joined, frontier: stored })) : behind(mine, stored)
+  if (mine === null && state.found === null)
+    throw new TakenOverError('another daemon has ended the epoch of this one')
+  state.joined = mine ?? (await answer(fresh, takeAgain(joined, owner, member)))
+  if (state.found !== null) await answer(fresh, notePutBack(state.found))
+}
+
+export const hold = async (owner: string, member: Member, openAnew: () => Promise<Connection>) => {
+  const open = resting(openAnew)
+  const { onPutBack, tell } = createListeners()
+  const prepare = preparing(owner, member)
+  let connection = await open()
+  const begin = async (): Promise<State> => {
+    const joined = await answer(connection, join(owner, member))
+    await prepare(connection, joined.boot)
+    return { joined, stored: joined.frontier, found: null }
+  }
+  const state = await begin().catch(async (error: unknown) => {
+    await connection.close()
+    throw error
+  })
+  const told = (): boolean => {
+    if (state.found === null) return false
+    tell(state.found)
+    state.found = null
+    state.stored = state.joined.frontier
+    return true
+  }
+  return {
+    row: () => state.joined,
+    onPutBack,
     /** It is known to be committed up to here. */
     stored(frontier: number): void {
-      stored = frontier
+      state.stored = frontier
     },
     /** A connection, on which nothing of an earlier one can still happen. */
     async ready(): Promise<Connection> {
       if (!connection.isLost) return connection
       const fresh = await open()
       try {
-        await goOn(fresh)
+        await goOn(fresh, state, owner, member)
+        await prepare(fresh, state.joined.boot)
       } catch (error) {
         await fresh.close()
-        if (error instanceof TakenOverError) tell()
+        if (error instanceof TakenOverError) told()
         throw error
       }
       await connection.close()
       connection = fresh
-      if (found === null) return connection
-      tell()
-      throw new Fault('service.unavailable', { retryAfter: 5, smtp: '451 4.3.0' })
+      if (told()) throw new Fault('service.unavailable', { retryAfter: 5, smtp: '451 4.3.0' })
+      return connection
     },
     async leave(): Promise<void> {
-      const free = 'UPDATE writers SET owner = NULL, boot = NULL WHERE n = ? AND boot = ?'
-      if (!connection.isLost) await answer(connection, run(free, joined.n, joined.boot)).catch(() => {})
+      if (!connection.isLost) await answer(connection, freeing(state.joined)).catch(() => {})
       await connection.close()
     },
   }
