@@ -166,7 +166,6 @@ export const hold = async (owner: string, member: Member, openAnew: () => Promis
   return {
     row: () => state.joined,
     onPutBack,
-    /** It is known to be committed up to here. */
     stored(frontier: number): void {
       state.stored = frontier
     },
