@@ -205,6 +205,7 @@ export class Upstream {
   sweep(changed: () => void): void {
     const now = this.#settings.tick()
     for (const connection of this.#connections) connection.sweep(now)
+    if (!this.#settings.mayGo()) this.#giveUp()
     while ((this.#idle[0]?.idleSince ?? Number.POSITIVE_INFINITY) + this.#settings.idle < now) {
       this.#idle.shift()?.quit()
     }
@@ -231,6 +232,13 @@ export class Upstream {
       .finally(() => {
         this.#probing = false
       })
+  }
+
+  /** Others may have our part of the connections by now: only what was handed over is waited for. */
+  #giveUp(): void {
+    for (const connection of this.#connections)
+      if (connection.stage !== 'body' && connection.stage !== 'dot')
+        connection.abort('the store was away for too long')
   }
 
   /** No new messages; what is under way finishes. */

@@ -1,5 +1,6 @@
 /** Whose leases may be taken away by now sends nothing: not MAIL, not the message, not its final dot. */
 import t, { type Test } from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type Stage, UpstreamServer } from './upstream-server.js'
 
@@ -48,4 +49,29 @@ t.test('before the final dot of a large one', async (t) => {
   await stop()
   t.match(queue.outcomes[0], { seen: 'postponed', detail: { stage: 'body' } })
   t.same(server.received, [])
+})
+
+t.test('and keeps no connection, at rest or in an envelope', async (t) => {
+  const server = new UpstreamServer()
+  const port = await server.listen()
+  t.teardown(() => server.close())
+  let isPromised = true
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port)])], { mayGo: () => isPromised })
+  t.teardown(stop)
+  queue.hand(mail())
+  await queue.settled(1)
+  t.equal(server.open, 1, 'kept for the next mail')
+  isPromised = false
+  await eventually('it is closed', () => server.open === 0)
+  isPromised = true
+  server.script.act = (stage) => {
+    if (stage !== 'rcpt') return undefined
+    isPromised = false
+    return 'stall'
+  }
+  queue.hand(mail())
+  await eventually(
+    'so is one whose upstream says nothing',
+    () => server.connections === 2 && server.open === 0,
+  )
 })

@@ -88,6 +88,10 @@ export class UpstreamServer {
     await new Promise<void>((resolve) => this.#server.close(() => resolve()))
   }
 
+  get open(): number {
+    return this.#sockets.size
+  }
+
   /** Drops all connections that are open now. */
   drop(): void {
     for (const socket of this.#sockets) socket.destroy()
