@@ -26,8 +26,9 @@ const VERSION = `
 CREATE TABLE IF NOT EXISTS schema_version (version int NOT NULL, made_by text NOT NULL);
 INSERT INTO schema_version SELECT 0, '' WHERE NOT EXISTS (SELECT 1 FROM schema_version);`
 
-/** Two of the first made the table of the version at once. */
-const MADE_TWICE = /^(?:23505|42P07)$/
+const MOST_TRIES = 5
+/** Two of the first made the table of the version at once, or another one is about it. */
+const OTHERS_TOO = /^(?:23505|42P07|55P03)$/
 
 /** What the role may not do, and a restart does not change. */
 const refusalOf = (error: unknown): unknown => {
@@ -80,7 +81,8 @@ export const migrate = async (
       return
     } catch (error) {
       if (!connection.isLost) await ask('ROLLBACK')
-      if (tries === 3 || !MADE_TWICE.test(String((error as { code?: unknown }).code))) throw refusalOf(error)
+      if (tries === MOST_TRIES || !OTHERS_TOO.test(String((error as { code?: unknown }).code)))
+        throw refusalOf(error)
     }
   }
 }

@@ -6,6 +6,7 @@
  *   Verbs that settle within a transaction of their own lock what they decide about.
  */
 import { systemClock } from '../../../base/clock.js'
+import { Fault } from '../../../base/fault.js'
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import type { Places } from '../../sql/insert.js'
 import { type Asking, all, type Query, type Row } from '../../sql/query.js'
@@ -131,7 +132,8 @@ const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer)
         hints.tell(effects)
         return new Map([...apart, ...dealt(rest, answers)])
       } catch (error) {
-        if (!isOutOfDate(error) || tries++ >= MOST_TRIES) throw error
+        if (!isOutOfDate(error)) throw error
+        if (tries++ >= MOST_TRIES) throw new Fault('service.unavailable')
       }
     }
   }
