@@ -123,6 +123,7 @@ const CALLS: Readonly<Record<string, () => Promise<Words>>> = {
   'session revoke': async () => [await made('session', 'create'), '--yes'],
   'setup-link': async () => ['--out', file()],
   'pepper accept': async () => ['--yes'],
+  'store rewound': async () => ['--yes'],
   restore: async () => {
     const copy = file()
     await desk.json(['backup', copy])
@@ -141,6 +142,7 @@ const OWNS_NOTHING: Readonly<Record<string, string>> = {
   ...{ 'email resend': 'the new mail is its own record', 'bounce ingest': 'the events of the mail tell it' },
   ...{ 'bounce rotate-key': 'the keys are a file beside the database', init: 'it writes a file' },
   ...{ 'clock confirm': 'it changes nothing of anybody', migrate: 'it keeps what everybody has' },
+  'store move': 'the same rows in another database',
   ...{ backup: 'a copy changes nothing', 'upstream test': 'a trial changes nothing' },
   ...{ 'webhook test': 'posts, as the API, whose test has the entry', 'webhook listen': 'it runs' },
   ...{ 'queue import': 'another installation’s mail: see below', 'config check': 'reads' },

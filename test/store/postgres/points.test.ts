@@ -8,7 +8,7 @@ import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { createPoints } from '../../../src/store/postgres/points.js'
 import { answer } from '../../../src/store/postgres/run.js'
 import { READS } from '../../../src/store/postgres/verbs.js'
-import type { Asking } from '../../../src/store/sql/query.js'
+import { type Asking, first, type Row } from '../../../src/store/sql/query.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { newAccount, T0 } from '../fixture.js'
 
@@ -40,6 +40,9 @@ t.test('what one statement can take together', async (t) => {
   for (const other of [of(null, 2), of('y', 0.5), of('y', '2'), of(Buffer.from('y'), 2)])
     t.equal(joined([of('x', 1), other]), null, 'values that are no array of one type')
 })
+
+const numberOf = (text: string): Asking<Row | null> =>
+  first('SELECT CAST(CAST(? AS TEXT) AS INTEGER) AS n', text)
 
 t.test('many callers', { skip: noPostgres() }, async (t) => {
   const urls = (await postgres()).database()
@@ -93,11 +96,9 @@ t.test('many callers', { skip: noPostgres() }, async (t) => {
   for (const [i, one] of got.entries()) t.same(one, expected[i % verbs.length])
   t.ok(statements < 30, `${all.length} reads were ${statements} statements`)
 
-  const some = await Promise.allSettled([
-    ...[1, 2].map(() => points.read(() => keyByLookup('x'))),
-    points.read(() => keyByLookup('\0')),
-    ...[1, 2].map(() => points.read(() => keyByLookup('y'))),
-  ])
+  const some = await Promise.allSettled(
+    ['1', '2', 'none', '3', '4'].map((n) => points.read(() => numberOf(n))),
+  )
   t.same(
     some.map(({ status }) => status),
     ['fulfilled', 'fulfilled', 'rejected', 'fulfilled', 'fulfilled'],

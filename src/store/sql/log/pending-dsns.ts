@@ -21,8 +21,8 @@ const toRecipient = (row: Row, more: More): PendingDsnRecipient => ({
 
 const MAILS = `SELECT o.action, e.id, e.test, e.mail_from, e.envid, e.ret, e.message_id, e.subject, e.created_at, e.size,
     e.require_tls, w.id AS workspace_id, w.account_id
-  FROM (SELECT email_id, action FROM owed_dsns GROUP BY email_id, action HAVING max(at) <= ? LIMIT ? + 0) o
-    JOIN emails e ON e.id = o.email_id JOIN workspaces w ON w.n = e.workspace`
+  FROM (SELECT email_id, action FROM owed_dsns GROUP BY email_id, action HAVING max(at) <= ? ORDER BY email_id, action LIMIT ? + 0) o
+    JOIN emails e ON e.id = o.email_id JOIN workspaces w ON w.n = e.workspace ORDER BY o.email_id, o.action`
 
 const RECIPIENTS = `SELECT r.id, r.address, r.notify, r.orcpt, r.queued_at, v.occurred_at, v.reason, v.more
   FROM owed_dsns o JOIN recipients r ON r.id = o.recipient_id JOIN events v ON v.ord = o.event_ord
