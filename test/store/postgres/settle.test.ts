@@ -101,7 +101,8 @@ t.test('the same of several daemons at once', { skip: noPostgres() }, async (t) 
     '0',
   )
   t.equal(sql("SELECT string_agg(DISTINCT status, ',') FROM emails"), 'bounced')
-  t.equal(sql('SELECT count(*), count(DISTINCT dedupe) FROM events WHERE dedupe IS NOT NULL'), '100|100')
+  // a lease that settles after its report has a key of another kind
+  t.equal(sql("SELECT count(*), count(DISTINCT dedupe) FROM events WHERE dedupe LIKE 'k%'"), '100|100')
   t.equal(sql("SELECT count(*) FROM recipients WHERE status NOT IN ('delivered', 'bounced')"), '0')
   t.equal(sql('SELECT count(*) FROM queue'), '0')
 })
