@@ -6,7 +6,7 @@
  *   points are its verbs, before and after their commit; the relay's begin with
  *   `relay.`. In production the variable is not set and nothing of this exists.
  */
-export interface CrashPoint {
+interface CrashPoint {
   readonly name: string
   readonly hit: number
 }

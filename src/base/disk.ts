@@ -15,7 +15,7 @@ export interface DiskWatch extends Service {
   readonly free: number | null
 }
 
-export interface DiskWatchParts {
+interface DiskWatchParts {
   readonly folder: string
   /** Asked at each look, since it can be reloaded. */
   readonly mark: () => number

@@ -28,7 +28,7 @@ export interface FieldError {
   readonly kind: FieldErrorKind
 }
 
-export interface FaultOptions {
+interface FaultOptions {
   /** One sentence about this occurrence; safe to show. */
   readonly detail?: string
   readonly errors?: readonly FieldError[]

@@ -12,7 +12,7 @@ import { randomBytes } from 'node:crypto'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-export type IdPrefix =
+type IdPrefix =
   | 'acct'
   | 'ws'
   | 'key'

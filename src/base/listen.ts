@@ -8,7 +8,7 @@
  */
 import type { Server } from 'node:net'
 
-export interface Place {
+interface Place {
   readonly host: string
   readonly port: number
 }

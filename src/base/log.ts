@@ -68,7 +68,7 @@ const gathered = (out: DestinationStream): DestinationStream & { flush(): void }
   }
 }
 
-export interface LogStyle {
+interface LogStyle {
   readonly format: 'json' | 'pretty'
   /** Only of pretty lines. */
   readonly coloured: boolean

@@ -5,6 +5,8 @@
  *   start upward and stop downward. Stopping what never started, or stopping
  *   twice, is fine and does nothing.
  */
+import { createTrouble, type Telling } from './time/trouble.js'
+
 export interface Service {
   readonly name: string
   start(): Promise<void>
@@ -52,16 +54,23 @@ export const startInBackground = (service: Service, before: () => void): readonl
   ]
 }
 
+interface Failing {
+  readonly restMs: number
+  readonly told: Telling['failed']
+  readonly over: Telling['over']
+}
+
 /**
  * Does the same again and again until it is stopped, first after `firstMs`. `turn` tells how long to rest before the
- * next one, 0 for not at all; what it throws goes to `failed`, unless it was stopped meanwhile.
+ * next one, 0 for not at all; what it throws goes to `failed`, unless it was stopped meanwhile; in a row, the first and one a minute.
  */
 export const repeated = (
   name: string,
   turn: (isStopping: () => boolean) => Promise<number>,
-  failed: { readonly restMs: number; readonly told: (error: Error) => void },
+  failed: Failing,
   firstMs = 0,
 ): Service => {
+  const trouble = createTrouble({ failed: failed.told, over: failed.over })
   let running: Promise<void> | null = null
   let isStopping = false
   let wake: () => void = () => {}
@@ -75,9 +84,11 @@ export const repeated = (
     })
   const taken = async (): Promise<number> => {
     try {
-      return await turn(() => isStopping)
+      const ms = await turn(() => isStopping)
+      trouble.succeeded()
+      return ms
     } catch (error) {
-      if (!isStopping) failed.told(error as Error)
+      if (!isStopping) trouble.failed(error as Error)
       return failed.restMs
     }
   }
@@ -103,16 +114,21 @@ export const repeated = (
   }
 }
 
-export interface Shared {
+interface Shared {
   /** Whether it is to run here now; asked again and again. */
   readonly isOurs: () => Promise<boolean>
   readonly everyMs: number
   /** Of a service that could not start, or a question without an answer: then it stays as it is. */
-  readonly told: (error: Error) => void
+  readonly told: Telling['failed']
+  readonly over: Telling['over']
 }
 
 /** What runs in one of several places: it is made and started when it is ours, stopped when it is no more. */
-export const whileOurs = (name: string, make: () => Service, { isOurs, everyMs, told }: Shared): Service => {
+export const whileOurs = (
+  name: string,
+  make: () => Service,
+  { isOurs, everyMs, ...telling }: Shared,
+): Service => {
   let running: Service | null = null
   const turn = async (isStopping: () => boolean): Promise<number> => {
     const wanted = await isOurs()
@@ -128,7 +144,7 @@ export const whileOurs = (name: string, make: () => Service, { isOurs, everyMs, 
     }
     return everyMs
   }
-  const asking = repeated(name, turn, { restMs: everyMs, told }, everyMs)
+  const asking = repeated(name, turn, { restMs: everyMs, ...telling }, everyMs)
   return {
     name,
     async start() {

@@ -7,7 +7,7 @@
  */
 
 /** `stopped`: we gave up, nobody else is to blame. */
-export type DialFailure = 'forbidden' | 'network' | 'timeout' | 'stopped'
+type DialFailure = 'forbidden' | 'network' | 'timeout' | 'stopped'
 
 export class DialError extends Error {
   override readonly name = 'DialError'

@@ -45,7 +45,7 @@ export interface DialOptions extends DialRules {
   readonly timeoutMs?: number
 }
 
-export interface Call {
+interface Call {
   readonly url: string
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>

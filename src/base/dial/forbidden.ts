@@ -11,7 +11,7 @@ import { isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { plainAddress, rangesOf } from '../network.js'
 
-export const REFUSED_RANGES = [
+const REFUSED_RANGES = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',

@@ -16,7 +16,7 @@ interface Listener {
 }
 
 /** What of the configuration matters here. */
-export interface Dialling {
+interface Dialling {
   readonly http: Listener
   readonly management: Listener
   readonly bounce: Listener

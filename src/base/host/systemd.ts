@@ -23,7 +23,7 @@ export interface Notifier {
 }
 
 /** Half of what systemd allows, as sd_watchdog_enabled(3) advises; null when it is off or meant for another process. */
-export const watchEvery = (env: Environment, pid: number): number | null => {
+const watchEvery = (env: Environment, pid: number): number | null => {
   const micros = Number(env.WATCHDOG_USEC)
   const meant = env.WATCHDOG_PID === undefined || Number(env.WATCHDOG_PID) === pid
   return Number.isFinite(micros) && micros > 0 && meant ? Math.max(1, Math.floor(micros / 2_000)) : null

@@ -25,7 +25,7 @@ export interface Span {
   run<T>(work: () => T): T
 }
 
-export interface SpanStart {
+interface SpanStart {
   readonly name: string
   readonly kind: 'server' | 'client' | 'internal' | 'producer' | 'consumer'
   readonly parent: Traceparent | null
