@@ -8,7 +8,7 @@ import { type AskedReads, type AskedWrites, type Asking, run } from './query.js'
 import { allOf, change, oneOf, pagesOf } from './rows.js'
 import { table } from './table.js'
 
-export const JOBS = table<JobRow>('jobs', {
+const JOBS = table<JobRow>('jobs', {
   id: 'plain',
   accountId: 'plain',
   workspaceId: 'plain',

@@ -15,11 +15,11 @@ import type { Holdable, QueueWrites } from './operate/queue-writes.js'
 import { type Asking, all, first, run } from './query.js'
 
 /** In `held`: nobody's hold, but a mail that a copy brought back. */
-export const RESTORED = 'restored'
+const RESTORED = 'restored'
 
 const STEP = 1000
 
-export interface RewindParts extends Pick<QueueWrites, 'waiting' | 'hold'> {
+interface RewindParts extends Pick<QueueWrites, 'waiting' | 'hold'> {
   readonly places: Places
 }
 
@@ -44,7 +44,7 @@ const accessOf = function* (text: string): Asking<readonly Access[]> {
   return (yield* all(text)) as unknown as readonly Access[]
 }
 
-export interface Rewound {
+interface Rewound {
   readonly actor: Actor
   /** From which file; null: it was not Postern who did it. */
   readonly copy: string | null

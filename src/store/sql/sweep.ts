@@ -1,7 +1,7 @@
 /**
  * NAME      sweep - what of housekeeping is the same in every database: one small step
  */
-import { logFloor, WINDOW_KEPT_MS } from '../../lifecycle/retention.js'
+import { logFloor } from '../../lifecycle/retention.js'
 import type { Keep } from '../port/upkeep.js'
 import type { SuppressionEvents } from '../suppression-events.js'
 import { sweepAudit } from './audit/entries.js'
@@ -38,7 +38,6 @@ export const sweepOthers = (parts: SweepParts) =>
   function* (now: number, keep: Keep): Asking<number> {
     return (
       (keep.logMs === undefined ? 0 : yield* raiseFloor(parts, now, keep.logMs)) +
-      (yield* run('DELETE FROM rate_windows WHERE at < ?', now - WINDOW_KEPT_MS)) +
       (yield* sweepIdentity(now)) +
       (yield* sweepAudit(now)) +
       (yield* sweepSuppressions(parts.tell, now)) +

@@ -13,7 +13,7 @@ import type { Row } from './query.js'
 export const LAST = '\u{10FFFF}'
 
 /** `plain` is text, number, octets or null as the database keeps it. */
-export type Kind = 'plain' | 'bool' | 'json'
+type Kind = 'plain' | 'bool' | 'json'
 
 export interface Table<T> {
   readonly name: string

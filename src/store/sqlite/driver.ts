@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import type Sqlite from 'better-sqlite3'
 
 /** The driver is not there, or was compiled for another Node. */
-export class DriverMissingError extends Error {
+class DriverMissingError extends Error {
   override readonly name = 'DriverMissingError'
 }
 

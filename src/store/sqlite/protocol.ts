@@ -21,7 +21,7 @@ import type { SearchWrites } from './search/write.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
 
 /** Verbs of the port in the form in which they cross, and parts of those that take several commits. */
-export interface Inner {
+interface Inner {
   accept(batch: WireAcceptance): AcceptResult
   claim(poolId: string, limit: number, leaseUntil: number, now: number): readonly ClaimedArray[]
   touchAll(touched: readonly Touch[]): void
@@ -75,7 +75,7 @@ export type Notice =
   | { readonly kind: 'broken'; readonly message: string }
 
 /** Ports are transferred inside orders; only the ends know their class. */
-export type MessagePortLike = object
+type MessagePortLike = object
 
 /** For crash tests: the process kills itself the n-th time that it passes a named point. */
 export interface FaultPoint {

@@ -29,7 +29,7 @@ type OtherReads = Pick<
   | 'check'
   | 'backup'
   | 'writers'
-  | 'oldestSnapshot'
+  | 'serverState'
   | 'cluster'
   | 'holdsWork'
 >
@@ -44,7 +44,7 @@ const otherReads = (current: () => Verbs): OtherReads => ({
   depth: async (of) => current().reads.depth(systemClock.now(), of),
   writers: async () => [onlyWriter(current().version)],
   cluster: () => ALONE,
-  oldestSnapshot: async () => null,
+  serverState: async () => null,
   holdsWork: async () => true,
   isMark: (text) => readMark(text) !== null,
   load: () => readPulse(current().loadCounts),
@@ -56,7 +56,7 @@ const otherReads = (current: () => Verbs): OtherReads => ({
   backup: (path) => backup(current().file, path),
 })
 
-export type StoreReads = Pick<Store, NamesOf<'read'>> & OtherReads
+type StoreReads = Pick<Store, NamesOf<'read'>> & OtherReads
 
 export const readsOf = (current: () => Verbs): StoreReads => {
   const forward =

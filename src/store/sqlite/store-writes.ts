@@ -45,7 +45,7 @@ const ownSteps = (current: () => Verbs, sweep = sweeping(stepping(current))) => 
 
 type OtherWrites = Pick<
   Store,
-  'accept' | 'claim' | 'consume' | 'touch' | 'onDue' | 'onLeased' | 'ready' | 'onSettled'
+  'accept' | 'claim' | 'consume' | 'touch' | 'onDue' | 'onChanged' | 'onLeased' | 'ready' | 'onSettled'
 >
 
 const otherWrites = (current: () => Verbs): OtherWrites => ({
@@ -61,12 +61,14 @@ const otherWrites = (current: () => Verbs): OtherWrites => ({
     current().daemon ? current().window.consume(...args) : current().client.call('consume', ...args),
   touch: (...args) => current().touches.touch(...args),
   onDue: (wake) => current().client.onDue(wake),
+  // nobody else has it
+  onChanged: () => () => {},
   onLeased: (take) => current().client.onLeased(take),
   ready: (poolIds) => current().client.ready(poolIds),
   onSettled: (listener) => current().client.onSettled(listener),
 })
 
-export type StoreWrites = Pick<Store, NamesOf<'write' | 'steps'>> & OtherWrites
+type StoreWrites = Pick<Store, NamesOf<'write' | 'steps'>> & OtherWrites
 
 export const writesOf = (current: () => Verbs): StoreWrites => {
   const forward =

@@ -27,7 +27,7 @@ import { type Asking, all, first, run } from '../query.js'
 import { isThere } from '../rows.js'
 import { LOCAL } from './out.js'
 
-export interface CarryParts extends EventParts {
+interface CarryParts extends EventParts {
   readonly places: Places
   readonly queue: Pick<QueueWrites, 'recipients' | 'lockMails' | 'free'>
   /** Stores what of the fields this database has columns for; where the body is, is `body_apart`. */

@@ -13,7 +13,7 @@ import { type Asking, run } from '../query.js'
 import { flagsOf, kindOf, type More, NOTHING, type Numbers, packMore } from './codec.js'
 
 /** Orders borrowed the status of their recipient, and named themselves in their detail. */
-export const ORDERS: Readonly<Record<string, EventType>> = {
+const ORDERS: Readonly<Record<string, EventType>> = {
   held: 'email.held',
   released: 'email.released',
   resumed: 'email.released',

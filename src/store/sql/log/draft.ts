@@ -2,6 +2,10 @@
  * NAME      draft - an event that is to be written
  */
 import type { EventSource } from '../../../lifecycle/event.js'
+import type { Outcome } from '../../../lifecycle/facts.js'
+import type { OnAmbiguous } from '../../../lifecycle/sending/lease.js'
+import type { SettleEvent } from '../../../lifecycle/sending/settle.js'
+import type { Note } from '../../../lifecycle/waiting/orders.js'
 import type { EventKind } from '../../../mail/status.js'
 import { type More, NOTHING } from './codec.js'
 
@@ -49,4 +53,56 @@ export const plainEvent = (
   reason,
   dedupe: null,
   more: NOTHING,
+})
+
+/** What an order did to a recipient; it changes no status. */
+export const noteEvent = (mail: MailPlace | string, recipientId: string, note: Note): EventDraft => ({
+  ...plainEvent(mail, recipientId, note.did, 'operator', note.now, note.reason),
+  change: false,
+  more: { ...NOTHING, detail: { action: note.action, ...note.more } },
+})
+
+/** What was seen of a recipient. It runs for every mail. */
+export const outcomeEvent = (
+  mail: MailPlace,
+  outcome: Outcome,
+  { kind, change, applied, dedupe, detail }: SettleEvent,
+  now: number,
+): EventDraft & { readonly mail: MailPlace } => ({
+  mail,
+  recipientId: outcome.recipientId,
+  status: kind,
+  change,
+  source: outcome.source,
+  occurredAt: outcome.at,
+  now,
+  attempt: outcome.attempt,
+  applied,
+  reason: outcome.reason,
+  dedupe,
+  more: { reply: outcome.reply, mta: outcome.mta, detail },
+})
+
+/** An attempt that nobody knows the end of. */
+export interface Begun {
+  readonly attempt: number
+  readonly at: number | null
+  readonly poolId: string
+  readonly upstreamId: string | null
+  readonly on: OnAmbiguous
+}
+
+export const ambiguousEvent = <M extends MailPlace | string>(
+  mail: M,
+  recipientId: string,
+  { attempt, at, poolId, upstreamId, on }: Begun,
+  now: number,
+): EventDraft & { readonly mail: M } => ({
+  ...plainEvent(mail, recipientId, 'sent', 'system', now, 'ambiguous'),
+  ...{ mail, change: false, applied: false, attempt, occurredAt: at ?? now },
+  more: {
+    reply: null,
+    mta: { poolId, upstreamId, host: null },
+    detail: { ambiguous: true, held: on === 'hold' },
+  },
 })

@@ -21,7 +21,7 @@ export interface Found extends Place {
   readonly row: Row
 }
 
-export type Direction = Page['direction']
+type Direction = Page['direction']
 
 /** Where some of the records are found. */
 export interface Source {

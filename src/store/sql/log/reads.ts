@@ -74,12 +74,33 @@ function* sourcesIn(tables: MailTables, filter: LogFilter | WholeLog | null): As
   return isOfAccount(filter) ? yield* sourcesOf(tables, filter) : someTypes(filter)
 }
 
-function* timeline(ends: () => Asking<LogEnds>, emailId: string, page: Page): Asking<Rows<EventRow>> {
+function* timeline(ends: Ends, emailId: string, page: Page): Asking<Rows<EventRow>> {
   return yield* timelinePage(emailId, page, (yield* ends()).newest)
 }
 
+type Ends = () => Asking<LogEnds>
+
+/** What comes after a place. */
+function* followed(
+  tables: MailTables,
+  { oldest, newest }: LogEnds,
+  filter: LogFilter | WholeLog | null,
+  after: string | null,
+  limit: number,
+): Asking<Followed | 'gone'> {
+  const from = after === null ? oldest : (readMark(after) ?? BOTTOM)
+  if (compare(from, oldest) < 0) return 'gone'
+  const sources = yield* sourcesIn(tables, filter)
+  const found = yield* takeFrom(sources, 'newer', from, limit + 1, newest.ord - 1)
+  const isEnd = found.length <= limit
+  const places = found.slice(0, limit)
+  const last = places.at(-1)
+  const rows = yield* new Records().allTold(places)
+  return { rows, mark: markOf(isEnd || last === undefined ? newest : above(last)), isEnd }
+}
+
 /** `ends` are those of the snapshot that is read. */
-export const logReads = (tables: MailTables, ends: () => Asking<LogEnds>) => {
+export const logReads = (tables: MailTables, ends: Ends) => {
   function* pageOf(filter: LogFilter, page: Page): Asking<Rows<LogRow>> {
     const anchor = page.anchor === null ? null : readMark(page.anchor)
     const { newest } = yield* ends()
@@ -89,32 +110,21 @@ export const logReads = (tables: MailTables, ends: () => Asking<LogEnds>) => {
     return { ...places, newer, rows }
   }
 
-  /** What comes after a place. */
-  function* follow(
-    filter: LogFilter | WholeLog | null,
-    after: string | null,
-    limit: number,
-  ): Asking<Followed | 'gone'> {
-    const { oldest, newest } = yield* ends()
-    const from = after === null ? oldest : (readMark(after) ?? BOTTOM)
-    if (compare(from, oldest) < 0) return 'gone'
-    const sources = yield* sourcesIn(tables, filter)
-    const found = yield* takeFrom(sources, 'newer', from, limit + 1, newest.ord - 1)
-    const isEnd = found.length <= limit
-    const places = found.slice(0, limit)
-    const last = places.at(-1)
-    const rows = yield* new Records().allTold(places)
-    return { rows, mark: markOf(isEnd || last === undefined ? newest : above(last)), isEnd }
-  }
-
   return {
     log: (filter: LogFilter, page: Page): Asking<Rows<LogRow>> => together(() => pageOf(filter, page)),
 
-    follow: (
+    *follow(
       filter: LogFilter | WholeLog | null,
       after: string | null,
       limit: number,
-    ): Asking<Followed | 'gone'> => together(() => follow(filter, after, limit)),
+    ): Asking<Followed | 'gone'> {
+      const mark = markOf((yield* ends()).newest)
+      // nearly always, of those who follow a log at rest
+      if (after === mark) return { rows: [], mark, isEnd: true }
+      return yield* together(function* () {
+        return yield* followed(tables, yield* ends(), filter, after, limit)
+      })
+    },
 
     *logEnds(): Asking<{ readonly oldest: string; readonly newest: string }> {
       const { oldest, newest } = yield* ends()

@@ -14,7 +14,7 @@ import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
 import { type Branch, type List, listOfBranches, pageOf } from '../pages/pages.js'
 import { type Asking, all, first } from '../query.js'
 import { EMAIL, toEmail } from './rows.js'
-import { FOREIGN_MESSAGE_ID } from './short.js'
+import { INDEXED_MESSAGE_ID } from './short.js'
 import type { MailTables } from './tables.js'
 
 class Clauses {
@@ -93,7 +93,7 @@ export function* ordsOfMessage(messageId: string, limit: number): Asking<number[
   const mine = own === undefined ? null : yield* first('SELECT ord FROM emails WHERE id = ?', own)
   if (mine !== null) return [mine.ord as number]
   const rows = yield* all(
-    `SELECT ord FROM emails WHERE message = ? AND ${FOREIGN_MESSAGE_ID} ORDER BY ord DESC LIMIT ? + 0`,
+    `SELECT ord FROM emails WHERE message = ? AND ${INDEXED_MESSAGE_ID} ORDER BY ord DESC LIMIT ? + 0`,
     messageId,
     limit,
   )

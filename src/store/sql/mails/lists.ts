@@ -39,7 +39,7 @@ export const packLists = (mail: NewEmail): string => {
   return JSON.stringify(packed)
 }
 
-export interface ListsRow {
+interface ListsRow {
   readonly lists?: unknown
   readonly only_address?: unknown
   readonly submitted_by?: unknown

@@ -9,6 +9,9 @@
 /** Word for word in the index and in each query, or SQLite would not use it. */
 export const FOREIGN_MESSAGE_ID = 'message_host IS NULL AND substr(message, 2, 29) <> id'
 
+/** A longer one is no key of an index everywhere, and found by nobody. */
+export const INDEXED_MESSAGE_ID = `${FOREIGN_MESSAGE_ID} AND length(message) < 600`
+
 /** In a SELECT of recipients: whose they are. */
 export const EMAIL_ID = '(SELECT e.id FROM emails e WHERE e.ord = email_ord) AS email_id'
 

@@ -9,7 +9,7 @@ import { type Asking, first } from '../query.js'
 export type Pair = readonly [pool: number, workspace: number]
 
 /** Of recipients that are due, under way or held. */
-export type Column = 'due_at' | 'boot' | 'held'
+type Column = 'due_at' | 'boot' | 'held'
 
 /** In two steps: a comparison of row values would use the index for the pool alone. */
 export function* nextPair(

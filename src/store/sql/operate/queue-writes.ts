@@ -2,7 +2,8 @@
  * NAME      queue-writes - what is done to recipients that wait, in the way of each database
  */
 import type { Outcome } from '../../../lifecycle/facts.js'
-import type { OrderKind, Status } from '../../../mail/status.js'
+import type { Note } from '../../../lifecycle/waiting/orders.js'
+import type { Status } from '../../../mail/status.js'
 import type { MailTables } from '../mails/tables.js'
 import type { Asking } from '../query.js'
 import type { Found } from './walk.js'
@@ -15,15 +16,6 @@ export interface Holdable {
 }
 
 export type Freeable = Omit<Holdable, 'due_at'>
-
-export interface Note {
-  /** What was ordered; also what an order did to the mail, where that has the same name. */
-  readonly action: string
-  readonly did: OrderKind
-  readonly reason: string
-  readonly now: number
-  readonly more?: Readonly<Record<string, string>>
-}
 
 export interface QueueWrites extends Pick<MailTables, 'recipients' | 'waiting'> {
   /** The same as they are now; nobody else is at them until the verb is done. Those that wait no more are gone. */

@@ -54,7 +54,8 @@ export const seenNow = (before: Seen, frontiers: readonly Frontier[], last: numb
   const highest = Math.max(0, ...frontiers.map(({ frontier }) => frontier))
   const upTo = Math.max(before.upTo, Math.min(highest, last))
   const behind = frontiers
-    .filter(({ lives }) => lives)
+    // of one that has left all rows are there, but a page may end below them
+    .filter(({ lives, frontier }) => lives || frontier > last)
     .map(({ n, frontier }) => [n, Math.max(known.get(n) ?? before.upTo, Math.min(frontier, last))] as const)
     .filter(([, own]) => own < upTo)
     .sort(([a], [b]) => a - b)
@@ -62,7 +63,7 @@ export const seenNow = (before: Seen, frontiers: readonly Frontier[], last: numb
 }
 
 /** The writer of a place (postgres/write/places.ts). */
-const writerOf = (ord: string): string => `${ord} / 64 % 64`
+const writerOf = (ord: string): string => `${ord} / 16 % 256`
 
 /** A condition on places for what was not seen; null: all from the boundary on. */
 export const unseen = ({ upTo, behind }: Seen, ord: string) =>

@@ -5,6 +5,18 @@
  *   and text. `pending` are suppressions that wait for a decision; what asks for suppressions does not see them.
  *   `living` is null until it was asked.
  */
+/** Columns of who is suppressed. */
+export const SUPPRESSION = `
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  workspace_id TEXT NOT NULL,
+  email TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  source_id TEXT,
+  reason TEXT,
+  expires_at INTEGER,
+  created_at INTEGER NOT NULL,`
+
 export const INCIDENTS_STEP = `
 CREATE TABLE hard_bounces (
   cause TEXT NOT NULL,
@@ -36,16 +48,7 @@ CREATE TABLE incidents (
 CREATE INDEX incidents_workspace ON incidents (account_id, workspace_id, ord);
 CREATE INDEX incidents_account ON incidents (account_id, ord);
 CREATE INDEX incidents_open ON incidents (created_at) WHERE decided_at IS NULL;
-CREATE TABLE pending_suppressions (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  workspace_id TEXT NOT NULL,
-  email TEXT NOT NULL,
-  origin TEXT NOT NULL,
-  source_id TEXT,
-  reason TEXT,
-  expires_at INTEGER,
-  created_at INTEGER NOT NULL,
+CREATE TABLE pending_suppressions (${SUPPRESSION}
   incident_id TEXT NOT NULL,
   ord INTEGER NOT NULL,
   UNIQUE (workspace_id, email)

@@ -67,7 +67,7 @@ export interface Judged {
 }
 
 /** Of mails at some places those that are meant, in that order. */
-export type Judge = (ords: readonly number[]) => Asking<readonly Judged[]>
+type Judge = (ords: readonly number[]) => Asking<readonly Judged[]>
 
 export function* judgeOf(words: Words, filter: SearchFilter): Asking<Judge> {
   const { query, subjects } = filter

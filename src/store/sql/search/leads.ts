@@ -10,7 +10,7 @@ import { type Asking, all, atOnce } from '../query.js'
 
 export type Direction = 'older' | 'newer'
 
-export interface Offered {
+interface Offered {
   /** In the direction asked for. */
   readonly ords: readonly number[]
   /** What is left of the range. */

@@ -2,7 +2,6 @@
  * NAME      to-index - the next mails, as the index of words will have them
  */
 import { SUBMITTED_BY } from '../mails/lists.js'
-import { TOP } from '../order/ord.js'
 import { type Asking, all, first, type Row } from '../query.js'
 import { tokensOf } from './tokens.js'
 import type { Words } from './words.js'
@@ -21,8 +20,6 @@ export function* placeOfIndex(): Asking<number> {
 }
 
 const FACTS = `SELECT e.ord, e.sender, e.subject, e.lists, ${SUBMITTED_BY} FROM emails e`
-const NEXT = `${FACTS} WHERE e.ord > ? AND e.ord < ? ORDER BY e.ord LIMIT ? + 0`
-
 /** Of rows with these columns. */
 function* tokensIn({ recipientsAt, together }: Words, rows: readonly Row[]): Asking<readonly IndexedMail[]> {
   const mails: IndexedMail[] = []
@@ -47,8 +44,9 @@ export const indexReads = (words: Words) => ({
 
   *toIndex(limit: number): Asking<ToIndex> {
     const from = yield* placeOfIndex()
-    const end = words.end === null ? TOP : yield* words.end()
-    const mails = yield* tokensIn(words, yield* all(NEXT, from, end, limit))
+    const isSure = words.end === null ? '' : `AND e.ord <= (${words.end})`
+    const next = `${FACTS} WHERE e.ord > ? ${isSure} ORDER BY e.ord LIMIT ? + 0`
+    const mails = yield* tokensIn(words, yield* all(next, from, limit))
     return { from, to: mails.at(-1)?.[0] ?? from, mails }
   },
 

@@ -26,8 +26,8 @@ export interface Words {
   readonly together: number
   /** The table of recipients that are held. */
   readonly held: string
-  /** Mails may still come in at this place and above it, out of order; null: only above all that are there. */
-  readonly end: (() => Asking<number>) | null
+  /** SQL of the place above which mails may still come in, out of order; null: only above all that are there. */
+  readonly end: string | null
   /** How long a page looks, in ms, and how long it looks for what surrounds it. */
   readonly pageMs: number
   readonly asideMs: number

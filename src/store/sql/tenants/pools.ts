@@ -10,7 +10,7 @@ import { change, isThere } from '../rows.js'
 import { POOLS } from './tables.js'
 import { type TenantParts, written } from './writes.js'
 
-export interface PoolParts extends TenantParts {
+interface PoolParts extends TenantParts {
   /** Whether mail waits in it, is held or under way. */
   hasMail(poolId: string): Asking<boolean>
 }

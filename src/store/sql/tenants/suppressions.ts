@@ -17,7 +17,7 @@ import { type AskedWrites, type Asking, first, run } from '../query.js'
 import { allOf, oneOf } from '../rows.js'
 import { PENDING, SUPPRESSIONS } from './tables.js'
 
-export interface SuppressionParts {
+interface SuppressionParts {
   readonly places: Places
   /** Writes in the commit that runs. */
   readonly tell: SuppressionEvents<Asking<unknown>>

@@ -129,7 +129,8 @@ export const tenantWrites = ({ places, poolsChanged, now }: TenantParts) => {
       for (const pool of pools) yield* addPool(pool)
       yield* addWorkspace(workspace)
     },
-    *setPepperMark(mark) {
+    *setPepperMark(mark, onlyFirst = false) {
+      if (onlyFirst && (yield* first('SELECT mark FROM pepper')) !== null) return
       yield* run('DELETE FROM pepper')
       yield* run('INSERT INTO pepper (mark) VALUES (?)', mark)
     },

@@ -17,7 +17,7 @@ import { type Asked, type Asking, all, first, run } from '../query.js'
 import { table } from '../table.js'
 
 /** Both write in the transaction that runs. */
-export interface AlarmParts {
+interface AlarmParts {
   addHold(hold: HoldRow): Asking<unknown>
   addNotice(notice: Notice): Asking<unknown>
 }

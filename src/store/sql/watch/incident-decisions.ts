@@ -13,7 +13,7 @@ import { INCIDENTS } from './incident-tables.js'
 
 const PAGE = 200
 
-export interface DecisionStep {
+interface DecisionStep {
   readonly changed: number
   /** False when nothing is left. */
   readonly again: boolean

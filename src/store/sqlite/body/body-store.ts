@@ -19,7 +19,7 @@ const PASSING = /^(EMFILE|ENFILE|EAGAIN|ENOMEM)$/
 const EVERY_MS = 3600_000
 
 /** Ids of the mails whose bodies are in files, with their sizes. */
-export type Beside = Readonly<Record<string, number>>
+type Beside = Readonly<Record<string, number>>
 
 type Body = Pick<NewEmail, 'id' | 'raw'>
 

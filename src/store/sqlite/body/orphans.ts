@@ -10,7 +10,7 @@ import type { BodyFiles } from './files.js'
 
 const YOUNG_MS = 3600_000
 
-export interface OrphanParts {
+interface OrphanParts {
   readonly files: BodyFiles
   /** Which of these ids have a row that names their file. */
   readonly named: (ids: readonly string[]) => ReadonlySet<string>

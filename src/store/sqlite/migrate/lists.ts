@@ -4,17 +4,10 @@
  *   `workspace_id` names a list since then (suppressionList in port/tenants/tenants.ts),
  *   not always a workspace, so it refers to no table any more.
  */
+import { SUPPRESSION } from '../../sql/schema/incidents.js'
+
 export const LISTS = `
-CREATE TABLE suppressions_of_lists (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  workspace_id TEXT NOT NULL,
-  email TEXT NOT NULL,
-  origin TEXT NOT NULL,
-  source_id TEXT,
-  reason TEXT,
-  expires_at INTEGER,
-  created_at INTEGER NOT NULL,
+CREATE TABLE suppressions_of_lists (${SUPPRESSION}
   UNIQUE (workspace_id, email)
 ) WITHOUT ROWID;
 INSERT INTO suppressions_of_lists (id, account_id, workspace_id, email, origin, source_id, reason, expires_at, created_at)

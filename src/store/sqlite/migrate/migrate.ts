@@ -49,7 +49,7 @@ export const migrate = (db: Db, now: number, postern: string): void => {
     if (gone !== null)
       throw new NewerDatabaseError(
         `the mail of this folder moved to PostgreSQL at ${gone.place}: set store.driver postgres, ` +
-          'or take it back with postern store move --undo',
+          'or take it back with postern store move --to FILE --undo',
       )
     throw new NewerDatabaseError(
       `the database has schema version ${version}, this Postern knows ${STEPS.length}: ` +

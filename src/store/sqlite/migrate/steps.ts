@@ -273,7 +273,7 @@ ALTER TABLE credentials ADD COLUMN last_used_from TEXT;
 `
 
 /** SQL text, or what does more than SQL can. */
-export type Step = string | ((db: Db, now: number) => void)
+type Step = string | ((db: Db, now: number) => void)
 
 export const runStep = (db: Db, step: Step, now: number): void => {
   if (typeof step === 'string') db.exec(step)

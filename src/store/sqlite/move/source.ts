@@ -4,10 +4,11 @@
  *   Holds the lock of the data folder, and one write transaction from `begin` to `depart`: commands beside the daemon
  *   write nothing meanwhile, and a move that is cut off has changed nothing. Leases end as after a crash, by the same law.
  *   A body comes from its file where it is in one, and gets the place of its mail.
- *   U+0000, which PostgreSQL cannot store, becomes U+FFFD.
+ *   Text that was stored before the port asked for well-formed text is mended.
  */
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
+import { wellFormed } from '../../../mail/encoding.js'
 import { type Departure, MoveRefusedError, type Rows, type Source } from '../../move/move.js'
 import { MOVED } from '../../move/tables.js'
 import { MissingBodyError, NewerDatabaseError } from '../../port/upkeep.js'
@@ -58,13 +59,22 @@ const columnsOf = (db: Db, table: string, wanted: readonly string[]): readonly s
   return wanted.filter((name) => name in as || names.has(name))
 }
 
-const whole = (value: unknown): unknown =>
-  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
+/** JSON that statements look into: what is escaped there counts, too. */
+const READ_AS_JSON = new Set(['lists', 'more'])
+
+const storable = (_: string, value: unknown): unknown =>
+  typeof value === 'string' ? wellFormed(value) : value
+
+const whole = (column: string | undefined, value: unknown): unknown =>
+  typeof value === 'string' && READ_AS_JSON.has(column ?? '') && value.includes('\\u')
+    ? JSON.stringify(JSON.parse(value, storable))
+    : storable('', value)
 
 function* rowsOf(db: Db, table: string, columns: readonly string[]): Iterable<readonly unknown[]> {
   const { from, order, as } = fromOf(table)
   const text = `SELECT ${columns.map((name) => as[name] ?? name).join(', ')} FROM ${from} ORDER BY ${order}`
-  for (const row of db.prepare(text).raw().iterate() as Iterable<unknown[]>) yield row.map(whole)
+  for (const row of db.prepare(text).raw().iterate() as Iterable<unknown[]>)
+    yield row.map((value, i) => whole(columns[i], value))
 }
 
 /** `missing` hears of those that are not there. */

@@ -4,9 +4,10 @@
  *   Writes what the law says of a hold, with the event that tells it.
  */
 import { type Freed, holdBack, setFree } from '../../../lifecycle/waiting/holds.js'
-import { NOTHING } from '../../sql/log/codec.js'
+import type { Note } from '../../../lifecycle/waiting/orders.js'
+import { noteEvent } from '../../sql/log/draft.js'
 import type { StandingHold } from '../../sql/operate/holds.js'
-import type { Freeable, Holdable, Note } from '../../sql/operate/queue-writes.js'
+import type { Freeable, Holdable } from '../../sql/operate/queue-writes.js'
 import type { WriteContext } from '../write/context.js'
 import type { AddEvent } from '../write/events.js'
 
@@ -29,21 +30,7 @@ export const createHoldRecipients = (context: WriteContext, addEvent: AddEvent):
     'SELECT pool, queued_at AS queuedAt, held_at AS heldAt, held_due AS heldDue FROM recipients WHERE id = ?',
   )
 
-  const note: HoldRecipients['note'] = (one, { action, did, reason, now, more }) =>
-    addEvent({
-      mail: one.email_id,
-      recipientId: one.id,
-      status: did,
-      change: false,
-      source: 'operator',
-      occurredAt: now,
-      now,
-      attempt: null,
-      applied: true,
-      reason,
-      dedupe: null,
-      more: { ...NOTHING, detail: { action, ...more } },
-    })
+  const note: HoldRecipients['note'] = (one, what) => void addEvent(noteEvent(one.email_id, one.id, what))
 
   return {
     note,

@@ -2,8 +2,9 @@
  * NAME      queue-writes - what orders do to recipients, in the tables of SQLite
  */
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
+import type { Note } from '../../../lifecycle/waiting/orders.js'
 import { moved } from '../../../lifecycle/waiting/pauses.js'
-import type { Freeable, Holdable, Note, QueueWrites, StandingHolds } from '../../sql/operate/queue-writes.js'
+import type { Freeable, Holdable, QueueWrites, StandingHolds } from '../../sql/operate/queue-writes.js'
 import type { Found } from '../../sql/operate/walk.js'
 import { type Asking, first, run } from '../../sql/query.js'
 import { MAIL } from '../read/tables.js'

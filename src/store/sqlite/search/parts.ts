@@ -85,7 +85,7 @@ const prepare = (db: Db) => ({
   forget: db.prepare('DELETE FROM search_parts WHERE first = ?'),
 })
 
-export interface Parts {
+interface Parts {
   /** Where the next mail belongs, which has this place. */
   next(ord: number): string
   /** Where a mail is; null: in none any more. */

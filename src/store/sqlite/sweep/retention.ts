@@ -36,7 +36,7 @@ interface CarriedBodies {
   readonly created_from: number
 }
 
-export interface Dropped {
+interface Dropped {
   readonly removed: number
   /** Mails whose body files no row names any more. */
   readonly files: readonly string[]

@@ -9,7 +9,7 @@
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { ANSWER_KEPT_MS } from '../../../lifecycle/idempotency.js'
-import { expiry } from '../../../lifecycle/retention.js'
+import { expiry, WINDOW_KEPT_MS } from '../../../lifecycle/retention.js'
 import type { Keep } from '../../port/upkeep.js'
 import { ordAt } from '../../sql/order/ord.js'
 import { type Asking, atOnce } from '../../sql/query.js'
@@ -35,6 +35,7 @@ const prepare = (context: WriteContext) => {
       `DELETE FROM idempotency WHERE n IN (SELECT n FROM idempotency ORDER BY n LIMIT ${STEP})
        AND coalesce(completed_at, locked_until) < ? - ?`,
     ),
+    windows: db.prepare<[number]>('DELETE FROM rate_windows WHERE at < ?'),
     last: db.prepare<[], number>('SELECT last FROM order_state').pluck(),
   }
 }
@@ -69,6 +70,7 @@ export const createSweepStep = (
       (keep.reportsMs === undefined ? 0 : forgetReports(now - keep.reportsMs)) +
       unindex.drop(ordAt(now - keep.emailsMs)) +
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
+      sql.windows.run(now - WINDOW_KEPT_MS).changes +
       ask(sweepShared(now, keep))
     return {
       removed: overdue + old.removed + others,

@@ -45,7 +45,7 @@ const failed = (id: number, error: unknown): Answer =>
     ? [id, 'fault', toPlainFault(error)]
     : [id, 'error', error instanceof Error ? error.message : String(error)]
 
-export interface Round {
+interface Round {
   readonly pass: (point: string) => void
   readonly tightness: Tightness
   /** Called in each transaction. */

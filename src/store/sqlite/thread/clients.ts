@@ -21,7 +21,7 @@ export interface Job {
   readonly call: Call
 }
 
-export interface Clients {
+interface Clients {
   connect(port: MessagePort): void
   /** Passes on what the committed batch leaves to tell. */
   publish(): void

@@ -20,7 +20,7 @@ import { packLists } from '../../sql/mails/lists.js'
 const OWN_BUFFER = 64 * 1024
 
 /** id, address, kind, suppressed, notify, orcpt, pool unless the mail's; repeated. */
-export type WireRecipients = readonly (string | boolean | null)[]
+type WireRecipients = readonly (string | boolean | null)[]
 export const RECIPIENT_FIELDS = 7
 
 export interface WireMail {
@@ -50,7 +50,7 @@ export interface WireMail {
 }
 
 /** WireMail in this order. */
-export type MailArray = [
+type MailArray = [
   id: string,
   workspaceId: string,
   poolId: string,

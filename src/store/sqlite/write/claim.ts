@@ -18,7 +18,7 @@ import { MAIL } from '../read/tables.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import type { WriteContext } from './context.js'
 import type { Leases } from './lease.js'
-import type { Appointments } from './schedule.js'
+import type { Schedule } from './schedule.js'
 
 /** Larger bodies stay out of the answer; body() fetches them when they are sent. */
 const RAW_LIMIT = 64 * 1024
@@ -26,6 +26,7 @@ const RAW_LIMIT = 64 * 1024
 interface Candidate {
   readonly id: string
   readonly email_id: string
+  readonly email_ord: number
   readonly status: Status
   readonly due_at: number
   readonly address_lc: string
@@ -40,7 +41,7 @@ const CLAIMED = `SELECT r.id, e.id, r.workspace, r.pool, e.test, r.address, r.no
 
 const prepare = (context: WriteContext) => ({
   due: context.db.prepare<[number, number, number, number], Candidate>(
-    `SELECT id, ${EMAIL_ID}, status, due_at, address_lc FROM recipients WHERE pool = ? AND workspace = ? AND due_at <= ?
+    `SELECT id, email_ord, ${EMAIL_ID}, status, due_at, address_lc FROM recipients WHERE pool = ? AND workspace = ? AND due_at <= ?
      ORDER BY due_at LIMIT ? + 0`,
   ),
   lease: context.db.prepare(
@@ -78,7 +79,7 @@ const createIsHeld = (context: WriteContext, holdRecipients: HoldRecipients) => 
 export const createClaim = (
   context: WriteContext,
   leases: Leases,
-  appointments: Appointments,
+  fallDue: Schedule['fallDue'],
   holdRecipients: HoldRecipients,
   endSuppressed: EndSuppressed,
 ) => {
@@ -104,7 +105,7 @@ export const createClaim = (
 
   const draw = (pool: number, workspace: number, wanted: number, now: number): Drawn<Candidate> => {
     const due = sql.due.all(pool, workspace, now, wanted)
-    for (const { status, email_id } of due) if (status === 'scheduled') appointments.fallDue(email_id, now)
+    for (const { status, email_ord } of due) if (status === 'scheduled') fallDue(email_ord, now)
     served.set(pool, workspace)
     const isEnded = endSuppressed(workspace)
     const free = due.filter((one) => !isHeld(one, workspace, pool, now) && !isEnded(one, now))

@@ -8,21 +8,21 @@
 import { randomInt } from 'node:crypto'
 import { type Clock, systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
+import { createHotSet, type HotSet } from '../../sql/mails/hot.js'
 import type { Db } from '../connect.js'
 import { createHolds, type Holds } from '../operate/holds.js'
 import { createPauses, type Pauses } from '../operate/pauses.js'
 import { createGiver, type Giver } from '../order/giver.js'
 import { createStatements, type Statements } from '../read/statements.js'
 import type { ClaimedArray } from '../thread/wire.js'
-import { createHotSet, type HotSet } from './hot.js'
 
-export interface Effects {
+interface Effects {
   due: boolean
   leased: ClaimedArray[]
   settled: Settled[]
 }
 
-export interface Names {
+interface Names {
   workspace(id: string): number
   pool(id: string): number
   /** Of a key or a credential; the first mail of it gives it one. */

@@ -15,7 +15,7 @@ import type { WriteContext } from './context.js'
 export type AddEvent = (draft: EventDraft) => number
 
 /** Its place; null when its dedupe key was there. */
-export type AddNotice = (notice: Notice) => number | null
+type AddNotice = (notice: Notice) => number | null
 
 const COLUMNS = 'ord, email, scope, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more'
 const INSERT = `INTO events (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`

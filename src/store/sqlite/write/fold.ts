@@ -9,24 +9,13 @@
  */
 
 import type { Statement } from 'better-sqlite3'
-import { statusAfter } from '../../../lifecycle/counts.js'
 import { type Counts, STATUSES, type Status } from '../../../mail/status.js'
 import type { Db } from '../connect.js'
-
-export interface FoldedEmail {
-  /** Its place. */
-  readonly ord: number
-  readonly status: Status
-  /** How many recipients it has. */
-  readonly total: number
-}
 
 export interface Fold {
   counts(ord: number): Counts
   /** Stores that one recipient has gone `from` one status `to` another, and its mail from `before` to `after`. */
   write(ord: number, from: Status, to: Status, before: Status, after: Status, now: number): void
-  /** Decides and stores it; answers the mail's status after it. */
-  move(email: FoldedEmail, from: Status, to: Status, now: number): Status
 }
 
 export const createFold = (db: Db): Fold => {
@@ -45,26 +34,16 @@ export const createFold = (db: Db): Fold => {
     return found
   }
 
-  const counts = (ord: number): Counts => {
-    const row = read.get(ord)
-    if (row === undefined) throw new Error(`no email at ${ord}`)
-    return row
-  }
-
-  const write: Fold['write'] = (ord, from, to, before, after, now) => {
-    if (from === to) return
-    if (before === after) statement(from, to, false).run(now, ord)
-    else statement(from, to, true).run(now, after, ord)
-  }
-
   return {
-    counts,
-    write,
-    move({ ord, status, total }, from, to, now) {
-      if (from === to) return status
-      const after = statusAfter({ status, total, counts: total === 1 ? null : counts(ord) }, from, to)
-      write(ord, from, to, status, after, now)
-      return after
+    counts(ord) {
+      const row = read.get(ord)
+      if (row === undefined) throw new Error(`no email at ${ord}`)
+      return row
+    },
+    write(ord, from, to, before, after, now) {
+      if (from === to) return
+      if (before === after) statement(from, to, false).run(now, ord)
+      else statement(from, to, true).run(now, after, ord)
     },
   }
 }

@@ -8,6 +8,7 @@
 import type { AttemptMark, LeaseRef } from '../../../lifecycle/facts.js'
 import { type OnAmbiguous, recovered } from '../../../lifecycle/sending/lease.js'
 import type { DeadBoots } from '../../port/upkeep.js'
+import { ambiguousEvent } from '../../sql/log/draft.js'
 import { EMAIL_ID } from '../../sql/mails/short.js'
 import type { Standing } from '../../sql/operate/holds.js'
 import type { WriteContext } from './context.js'
@@ -82,34 +83,15 @@ const createRecover = (context: WriteContext, addEvent: AddEvent, sql: Statement
   // whoever takes the lock of the data folder finds leases of the dead alone; what comes later may live
   const earlier = alone ? sql.boots.all(context.boot) : []
 
-  const addAmbiguous = (row: Lost, attempt: number, now: number): number => {
-    const [recipientId, mail, upstreamId, attemptAt, pool, on] = row
-    return addEvent({
-      mail,
-      recipientId,
-      status: 'sent',
-      change: false,
-      source: 'system',
-      occurredAt: attemptAt ?? now,
-      now,
-      attempt,
-      applied: false,
-      reason: 'ambiguous',
-      dedupe: null,
-      more: {
-        reply: null,
-        mta: { poolId: context.names.poolId(pool), upstreamId, host: null },
-        detail: { ambiguous: true, held: on === 'hold' },
-      },
-    })
-  }
-
   const recoverOne = (row: Lost, now: number): boolean => {
     const { recipient, ambiguous } = recovered(stateOf(row, STATE), row[5], now)
     const { leaseGen, dueAt, attempts, held, reason } = recipient
     sql.recovered.run(leaseGen, dueAt, attempts, held, held === null ? 0 : 1, now, reason, row[0])
-    if (ambiguous !== null) addAmbiguous(row, ambiguous, now)
-    return ambiguous !== null
+    if (ambiguous === null) return false
+    const [id, mail, upstreamId, at, pool, on] = row
+    const begun = { attempt: ambiguous, at, poolId: context.names.poolId(pool), upstreamId, on }
+    addEvent(ambiguousEvent(mail, id, begun, now))
+    return true
   }
 
   return (dead: DeadBoots, now: number) => {

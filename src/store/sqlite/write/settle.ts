@@ -13,9 +13,11 @@ import {
   type SettleEvent,
   type SettleFacts,
   settle,
+  settledOf,
 } from '../../../lifecycle/sending/settle.js'
 import type { Status } from '../../../mail/status.js'
 import { scopeOf } from '../../sql/log/codec.js'
+import { outcomeEvent } from '../../sql/log/draft.js'
 import type { SoftBounced } from '../../sql/watch/soft-bounces.js'
 import type { PendingDsns } from '../dsn/pending.js'
 import type { OutcomeCounts } from '../watch/outcome-counts.js'
@@ -84,7 +86,7 @@ const prepare = (context: WriteContext) => ({
 
 type Statements = ReturnType<typeof prepare>
 
-export interface SettleParts {
+interface SettleParts {
   readonly addEvent: AddEvent
   readonly fold: Fold
   readonly dsns: PendingDsns
@@ -93,17 +95,11 @@ export interface SettleParts {
   readonly now: () => number
 }
 
-const answerOf = (context: WriteContext, outcome: Outcome, row: Found, changes: SettleChanges): Settled => ({
-  recipientId: outcome.recipientId,
-  emailId: row[0],
-  workspaceId: context.names.workspaceId(row[1]),
-  mode: row[6] === 1 ? 'test' : 'live',
-  address: row[2],
-  applied: changes.applied,
-  from: changes.from,
-  to: changes.to,
-  emailStatus: changes.emailStatus,
-})
+const answerOf = ({ names }: WriteContext, outcome: Outcome, row: Found, changes: SettleChanges): Settled => {
+  const [emailId, workspace, address, , , , test] = row
+  const of = { recipientId: outcome.recipientId, emailId, workspaceId: names.workspaceId(workspace) }
+  return settledOf({ ...of, mode: test === 1 ? 'test' : 'live', address }, changes)
+}
 
 /** Stores a recipient that was `before` and is `after`. */
 const createWriteRecipient = (context: WriteContext, sql: Statements) => {
@@ -162,25 +158,11 @@ const createApply = (context: WriteContext, sql: Statements, parts: SettleParts)
     now: number,
   ): void => {
     const [emailId, workspace, address, leaseUntil, , , test, ord] = row
-    const { recipientId, reply, mta } = outcome
     const { recipient: after, deadline } = changes
-    if (after !== null) writeRecipient(recipientId, recipient, after, leaseUntil, changes.writtenAt)
-    else if (deadline !== null) sql.note.run(deadline, recipientId)
+    if (after !== null) writeRecipient(outcome.recipientId, recipient, after, leaseUntil, changes.writtenAt)
+    else if (deadline !== null) sql.note.run(deadline, outcome.recipientId)
     fold.write(ord, changes.from, changes.to, email.status, changes.emailStatus, now)
-    const place = addEvent({
-      mail: { ord, scope: scopeOf(workspace, test === 1) },
-      recipientId,
-      status: event.kind,
-      change: event.change,
-      source: outcome.source,
-      occurredAt: outcome.at,
-      now,
-      attempt: outcome.attempt,
-      applied: event.applied,
-      reason: outcome.reason,
-      dedupe: event.dedupe,
-      more: { reply, mta, detail: event.detail },
-    })
+    const place = addEvent(outcomeEvent({ ord, scope: scopeOf(workspace, test === 1) }, outcome, event, now))
     if (outcome.report !== undefined) keepReport(ord, outcome.report, now, event.applied)
     if (changes.applied) dsns.add(outcome, emailId, place)
     if (changes.counted) counts.note(outcome, address)

@@ -53,7 +53,7 @@ import { createAddEvent, createAddNotice } from './events.js'
 import { createFold } from './fold.js'
 import { createIdempotency } from './idempotency.js'
 import { createLeases } from './lease.js'
-import { createAppointments } from './schedule.js'
+import { createSchedule } from './schedule.js'
 import { createSettle } from './settle.js'
 
 /** Those of tenants; which pools are paused, and where mail waits, is told here. */
@@ -105,7 +105,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const dsns = createPendingDsns(context.db, addEvent)
   const holdRecipients = createHoldRecipients(context, addEvent)
   const leases = createLeases(context, addEvent, alone)
-  const appointments = createAppointments(context, addEvent, fold)
+  const schedule = createSchedule(context, addEvent)
   const counts = createOutcomeCounts(context.db)
   const telling = createSuppressionEvents(noticing)
   const suppressing = suppressionWrites({ places: context.order, tell: telling, now: systemClock.now })
@@ -134,7 +134,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     claim: createClaim(
       context,
       leases,
-      appointments,
+      schedule.fallDue,
       holdRecipients,
       createEndSuppressed(context.db, settle),
     ),
@@ -154,8 +154,8 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
       const ord = addNotice(notice)
       return ord === null ? null : storedId(ord, notice.accountId)
     },
-    reschedule: appointments.reschedule,
-    cancel: appointments.cancel,
+    reschedule: schedule.reschedule,
+    cancel: schedule.cancel,
     sweepStep: createSweepStep(context, settle, telling, unindex, decisions),
     shrinkStep: createShrinkStep(context.db),
     followClock: () => context.order.follow(),

@@ -6,6 +6,7 @@
  *   room for others when one tenant pours in a hundred thousand mails: what is
  *   not admitted waits in the store and is claimed in turn. So does mail of a
  *   pool that can not carry any: handing it over would be two commits for nothing.
+ *   Where others could carry it as well, a pool has no more at hand than it has room for.
  */
 const MAX_RECIPIENTS = 2000
 const MAX_BYTES = 32 * 1024 * 1024
@@ -19,15 +20,37 @@ export interface HotSet {
   /** Whether the taker could do anything with mail of this pool. */
   wants(poolId: string): boolean
   /** Takes a recipient in if it fits. */
-  admit(recipientId: string, poolId: string, workspace: number, bytes: number): boolean
+  admit(recipientId: string, poolId: string, workspace: number | string, bytes: number): boolean
   drop(recipientId: string): void
   clear(): void
   readonly size: number
 }
 
-export const createHotSet = (): HotSet => {
-  const held = new Map<string, readonly [workspace: number, bytes: number]>()
-  const perWorkspace = new Map<number, number>()
+interface Entry {
+  readonly poolId: string
+  readonly workspace: number | string
+  readonly bytes: number
+}
+
+/** How many there are of each. */
+const createTally = <Key>() => {
+  const counts = new Map<Key, number>()
+  return {
+    of: (key: Key): number => counts.get(key) ?? 0,
+    add(key: Key, by: 1 | -1): void {
+      const left = (counts.get(key) ?? 0) + by
+      if (left === 0) counts.delete(key)
+      else counts.set(key, left)
+    },
+    clear: (): void => counts.clear(),
+  }
+}
+
+/** `roomOf`: how many mails of a pool there is room for; unsaid, any number. */
+export const createHotSet = (roomOf?: (poolId: string) => number): HotSet => {
+  const held = new Map<string, Entry>()
+  const ofWorkspace = createTally<number | string>()
+  const ofPool = createTally<string>()
   let bytesHeld = 0
   return {
     open: false,
@@ -39,12 +62,12 @@ export const createHotSet = (): HotSet => {
       return held.size
     },
     admit(recipientId, poolId, workspace, bytes) {
-      const mine = perWorkspace.get(workspace) ?? 0
-      if (!this.open || !this.wants(poolId) || held.size >= MAX_RECIPIENTS || mine >= MAX_PER_WORKSPACE)
-        return false
-      if (bytesHeld + bytes > MAX_BYTES) return false
-      held.set(recipientId, [workspace, bytes])
-      perWorkspace.set(workspace, mine + 1)
+      if (!this.open || !this.wants(poolId) || held.size >= MAX_RECIPIENTS) return false
+      if (ofWorkspace.of(workspace) >= MAX_PER_WORKSPACE || bytesHeld + bytes > MAX_BYTES) return false
+      if (roomOf !== undefined && ofPool.of(poolId) >= roomOf(poolId)) return false
+      held.set(recipientId, { poolId, workspace, bytes })
+      ofWorkspace.add(workspace, 1)
+      ofPool.add(poolId, 1)
       bytesHeld += bytes
       return true
     },
@@ -52,14 +75,14 @@ export const createHotSet = (): HotSet => {
       const entry = held.get(recipientId)
       if (entry === undefined) return
       held.delete(recipientId)
-      bytesHeld -= entry[1]
-      const left = (perWorkspace.get(entry[0]) ?? 1) - 1
-      if (left === 0) perWorkspace.delete(entry[0])
-      else perWorkspace.set(entry[0], left)
+      bytesHeld -= entry.bytes
+      ofWorkspace.add(entry.workspace, -1)
+      ofPool.add(entry.poolId, -1)
     },
     clear() {
       held.clear()
-      perWorkspace.clear()
+      ofWorkspace.clear()
+      ofPool.clear()
       bytesHeld = 0
     },
   }
