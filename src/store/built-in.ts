@@ -26,7 +26,7 @@ export const freshPool = (accountId: string, name: string, now: number): PoolRow
 })
 
 /** One of the two pools, by its name. */
-export const builtInPool = (accountId: string, name: string, now: number): PoolRow => ({
+const builtInPool = (accountId: string, name: string, now: number): PoolRow => ({
   ...freshPool(accountId, name, now),
   kind: name === SANDBOX_POOL ? 'sandbox' : 'relay',
 })

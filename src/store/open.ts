@@ -21,6 +21,7 @@ import {
   type SharedPostgres,
   sharePostgresStore,
 } from './postgres/open.js'
+import type { Migrated } from './postgres/schema/migrate.js'
 import { databaseFile } from './sqlite/connect.js'
 import { type ConnectedStore, connectStore } from './sqlite/connected-store.js'
 import { takeDaemonLock } from './sqlite/lock.js'
@@ -32,7 +33,7 @@ import { createFaultPoint } from './sqlite/thread/fault-point.js'
 /** A data folder, and which database belongs to it; unsaid, that in the folder. */
 export type StorePlace = Pick<Config, 'data_dir'> & Partial<Pick<Config, 'store'>>
 
-export interface StoreOptions extends Omit<SqliteOptions, 'dataDir'> {
+interface StoreOptions extends Omit<SqliteOptions, 'dataDir'> {
   readonly place: StorePlace
   /** What other daemons can read of this one. */
   readonly about?: Partial<Omit<About, 'version'>>
@@ -55,7 +56,7 @@ const postgresOptions = ({ place, daemon, version, about, log }: StoreOptions): 
     },
     ...(version !== undefined && { version }),
     ...(daemon && { lock }),
-    ...{ about, log },
+    ...{ about, log, pooler: store?.pooler },
   }
 }
 
@@ -90,7 +91,7 @@ export const reachStore = (shared: SharedStore): Promise<ReachedStore> =>
 export const adminOf = async (file: string): Promise<Admin> =>
   (await import('./sqlite/admin.js')).sqliteAdmin(file)
 
-export interface RewindOptions {
+interface RewindOptions {
   readonly place: StorePlace
   readonly version: string
   /** Who says so. */
@@ -102,7 +103,7 @@ export const rewindStore = async ({ place, version, actor }: RewindOptions): Pro
   const { data_dir: dataDir, store } = place
   if (!isLocal(place)) {
     const { rewindPostgres } = await import('./postgres/move/rewound.js')
-    return rewindPostgres({ urls: readUrls(store?.url_file ?? ''), version, actor })
+    return rewindPostgres({ urls: readUrls(store?.url_file ?? ''), pooler: store?.pooler, version, actor })
   }
   const current = openSqliteStore({ dataDir, daemon: true, version })
   await current.open().finally(current.close)
@@ -115,7 +116,7 @@ export const rewindStore = async ({ place, version, actor }: RewindOptions): Pro
   }
 }
 
-export interface MoveOptions {
+interface MoveOptions {
   readonly dataDir: string
   /** A file that has the URLs of the database that the store goes into. */
   readonly urlFile: string
@@ -147,6 +148,10 @@ export const moveStore = (options: MoveOptions): Promise<Moved> => moving(option
 /** And back, while nobody has used it there: the place where it was. */
 export const undoMove = (options: MoveOptions): Promise<string> => moving(options, undo)
 
+/** A database that is not in the data folder, brought up to date beside the daemons that serve it. */
+export const migrateServerOf = async ({ store }: StorePlace, version: string): Promise<Migrated> =>
+  (await import('./postgres/begin/begin.js')).migrateServer(readUrls(store?.url_file ?? ''), version)
+
 /** A database that is not in the data folder, looked at without a change. */
 export const examineServerOf = async ({ store }: StorePlace): Promise<ExaminedServer> =>
-  (await import('./postgres/examine.js')).examineServer(readUrls(store?.url_file ?? ''))
+  (await import('./postgres/examine.js')).examineServer(readUrls(store?.url_file ?? ''), store?.pooler)

@@ -10,7 +10,7 @@ import type { Notice } from './port/log.js'
 import type { SuppressionRow } from './port/tenants/tenants.js'
 
 /** Why it is on the list no more; `pending`: an incident has begun, and the address may be good. */
-export type Removal = 'removed' | 'expired' | 'pending'
+type Removal = 'removed' | 'expired' | 'pending'
 
 const noticeOf = (
   type: 'suppression.added' | 'suppression.removed',

@@ -17,7 +17,7 @@ import { CLOCK_AHEAD_MS } from './port/upkeep.js'
 const SWEEP_MS = 60_000
 const REST_MS = 3_600_000
 
-export interface UpkeepParts {
+interface UpkeepParts {
   readonly store: Pick<Upkeep, 'sweep' | 'clockLead'>
   /** Asked at each sweep, since it can be reloaded. */
   readonly retention: () => {

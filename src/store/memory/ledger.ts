@@ -95,7 +95,7 @@ export const createLedger = (
       const own = /^<(em_[0-9a-z]{26})@/.exec(text)?.[1]
       const isFound = (mail: Mail): boolean =>
         text.startsWith('<')
-          ? mail.id === own || mail.messageId === text
+          ? mail.id === own || (mail.messageId === text && text.length < 600)
           : recipientsOf(state, mail.id).some((one) => one.address.toLowerCase() === plainAddress(text))
       return mails
         .where((mail) => workspaces.get(mail.workspaceId) !== null && isFound(mail))

@@ -14,7 +14,7 @@ import { type Logged, type Mail, nextOrd, type Placed, type State } from './stat
 type Found = Placed<Logged> & { readonly n: number }
 
 /** What an event says beside its mail. */
-export type Said = Pick<Logged, 'recipientId' | 'source' | 'occurredAt'> &
+type Said = Pick<Logged, 'recipientId' | 'source' | 'occurredAt'> &
   Partial<Pick<Outcome, 'reply' | 'mta' | 'attempt' | 'detail' | 'reason' | 'dedupe'>> &
   Partial<Pick<Logged, 'change' | 'applied' | 'createdAt' | 'isTold'>>
 

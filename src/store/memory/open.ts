@@ -57,7 +57,7 @@ const createListeners = <Told>() => {
 }
 
 /** What open() makes of its own. */
-type Elsewhere = 'onDue' | 'onSettled' | 'onLeased' | 'ready' | 'migrate'
+type Elsewhere = 'onDue' | 'onChanged' | 'onSettled' | 'onLeased' | 'ready' | 'migrate'
 
 /** There is no file of it. */
 const WITHOUT = {
@@ -129,6 +129,7 @@ export const openMemoryStore = (state: State): Store => {
       touch: (...args: Parameters<Store['touch']>) => void run(verbs.touch as never, args as never),
       onDue: due.listen,
       onSettled: settled.listen,
+      onChanged: () => () => {},
       onLeased: () => () => {},
       ready: () => {},
       open,

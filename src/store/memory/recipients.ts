@@ -8,23 +8,16 @@ import type { Outcome, Settled } from '../../lifecycle/facts.js'
 import { factKey, settle } from '../../lifecycle/sending/settle.js'
 import { endSuppressed, isSuppressing, listsAgainst } from '../../lifecycle/suppress.js'
 import { covers, holdBack, setFree } from '../../lifecycle/waiting/holds.js'
+import type { Note } from '../../lifecycle/waiting/orders.js'
 import type { Pause } from '../../lifecycle/waiting/pauses.js'
 import { leaveSchedule } from '../../lifecycle/waiting/schedule.js'
 import { domainOf, normalizeAddress } from '../../mail/address.js'
-import { aggregate, type OrderKind, type Status } from '../../mail/status.js'
+import { aggregate, type Status } from '../../mail/status.js'
 import type { HoldRow } from '../port/operations.js'
 import { isAnswer } from '../rules/bounces.js'
 import type { Log } from './log.js'
 import type { PendingDsns } from './pending-dsns.js'
 import { anyWorkspace, type Effects, type Mail, nextOrd, type Recipient, type State } from './state.js'
-
-export interface Note {
-  readonly action: string
-  readonly did: OrderKind
-  readonly reason: string
-  readonly now: number
-  readonly more?: Readonly<Record<string, string>>
-}
 
 export interface Recipients {
   settle(outcome: Outcome): Settled | null

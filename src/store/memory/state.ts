@@ -145,14 +145,14 @@ export interface Logged extends Omit<EventRow, 'emailId' | 'type'> {
   readonly data: LogRow['data']
 }
 
-export interface Report {
+interface Report {
   readonly emailId: string
   readonly name: string
   readonly at: number
   readonly octets: Uint8Array
 }
 
-export interface PauseRow {
+interface PauseRow {
   readonly id: string
   readonly poolId: string
   readonly from: number
@@ -173,14 +173,14 @@ export interface HardBounced {
 }
 
 /** What an upstream said of a recipient, whatever it was. */
-export interface Answer {
+interface Answer {
   readonly upstreamId: string
   readonly domain: string
   readonly at: number
 }
 
 /** A report that a sender is to get. */
-export interface PendingRow {
+interface PendingRow {
   readonly emailId: string
   readonly action: Action
   readonly recipientId: string

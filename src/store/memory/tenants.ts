@@ -18,7 +18,7 @@ import type { Plain } from './plain.js'
 import type { State, Table } from './state.js'
 
 /** The verbs that touch what waits are the queue's (operations.ts). */
-export type TenantVerbs = Plain<
+type TenantVerbs = Plain<
   Omit<Tenants, 'updateWorkspace' | 'suspendWorkspace' | 'resumeWorkspace' | 'deleteWorkspace'>
 > &
   Plain<Domains> &
@@ -303,7 +303,9 @@ export const createTenants = (state: State, addNotice: (notice: Notice) => unkno
       workspaces.add(workspace.id, workspace)
     },
     pepperMark: () => state.marks.get('pepper'),
-    setPepperMark: (mark) => state.marks.put('pepper', mark),
+    setPepperMark(mark, onlyFirst = false) {
+      if (!onlyFirst || state.marks.get('pepper') === null) state.marks.put('pepper', mark)
+    },
     returnPathRing: () => state.marks.get('return path'),
     replaceReturnPathRing(was, is) {
       if (state.marks.get('return path') !== was) return false

@@ -74,7 +74,7 @@ export const createUpkeep = (
     check: () => [],
     writers: () => [onlyWriter('')],
     cluster: () => ALONE,
-    oldestSnapshot: () => null,
+    serverState: () => null,
     holdsWork: () => true,
     sweep(now, keep) {
       const overdue = keep.deadlines === false ? 0 : expire(now)

@@ -24,7 +24,7 @@ export interface Departure {
   readonly at: number
 }
 
-export type MoveState = 'copying' | 'copied' | 'in' | 'undone'
+type MoveState = 'copying' | 'copied' | 'in' | 'undone'
 
 /** In a database that a store goes into. */
 export interface Arrival {
@@ -137,7 +137,7 @@ const finished = async ({ source, target, pass }: Moving, found: Arrival | null)
     refuse(`the mail of ${source.name} went to ${gone.place}, which is another database`)
   if (found?.state === 'in') refuse(`the mail of ${source.name} is in ${gone.place} already`)
   if (found?.state !== 'copied')
-    refuse(`a move back out of ${gone.place} is not finished: run postern store move --undo again`)
+    refuse(`a move back out of ${gone.place} is not finished: run postern store move --to FILE --undo again`)
   await target.set({ ...(found as Arrival), state: 'in' })
   pass('move.opened')
   return { place: gone.place, isFinished: true, tables: found?.sums ?? {}, missing: [] }
@@ -187,11 +187,16 @@ const refuseUsed = async ({ target }: Moving, { sums }: Arrival): Promise<void> 
     refuse(`${target.place} was used since the move (${other.join(', ')}): its mail cannot come back`)
 }
 
+const stillThere = ({ source, target }: Moving, found: Arrival | null): string =>
+  found?.from === source.name && found.state !== 'undone'
+    ? `the mail of ${source.name} is there: nothing is to be undone, and the move into ${target.place} was broken off; postern store move --to does it whole`
+    : `the mail of ${source.name} is there: nothing is to be undone`
+
 /** Back to the folder; where the mail was. */
 export const undo = async (moving: Moving): Promise<string> => {
   const { source, target, pass } = moving
-  const gone = source.departure() ?? refuse(`the mail of ${source.name} is there: nothing is to be undone`)
   const found = await target.arrival()
+  const gone = source.departure() ?? refuse(stillThere(moving, found))
   if (found === null || found.id !== gone.id)
     return refuse(`the mail of ${source.name} went to ${gone.place}, and ${target.place} does not have it`)
   if (found.state !== 'undone') {

@@ -105,10 +105,10 @@ export interface KnownEndpoint extends EndpointRow {
 export type PostKind = 'event' | 'replay' | 'test'
 
 /** `waiting` is tried at `dueAt`; `failed` is given up; `canceled` by the end of its endpoint's or store's past. */
-export type PostState = 'waiting' | 'succeeded' | 'failed' | 'canceled'
+type PostState = 'waiting' | 'succeeded' | 'failed' | 'canceled'
 
 /** One try, in short. */
-export interface PostTry {
+interface PostTry {
   readonly at: number
   /** null: no whole answer came. */
   readonly status: number | null
@@ -181,7 +181,7 @@ export interface ReplayRow {
   readonly createdAt: number
 }
 
-export interface EndpointFilter {
+interface EndpointFilter {
   readonly accountId: string
   /** null: all of the account, also those that belong to no workspace. */
   readonly workspaceId: string | null

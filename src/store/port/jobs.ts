@@ -7,25 +7,17 @@
  *   after a crash some mails are looked at again and none is counted twice.
  */
 
-import type { Tag } from '../../lifecycle/event.js'
-import type { Mode, Page, Rows } from '../../lifecycle/page.js'
+import type { Page, Rows } from '../../lifecycle/page.js'
 import type { Query } from '../../mail/query/query.js'
-import type { Status } from '../../mail/status.js'
+import type { EmailFilter } from './ledger.js'
 
 export const JOB_ACTIONS = ['cancel', 'retry', 'release', 'resend', 'suppress'] as const
 export type JobAction = (typeof JOB_ACTIONS)[number]
 export const JOB_STATES = ['running', 'done', 'canceled'] as const
-export type JobState = (typeof JOB_STATES)[number]
+type JobState = (typeof JOB_STATES)[number]
 
 /** Which mails: all that was asked for, with its times resolved. */
-export interface JobFilter {
-  readonly workspaceId: string | null
-  readonly mode: Mode | null
-  readonly status: Status | null
-  readonly to: string | null
-  readonly tag: Tag | null
-  readonly createdAfter: number | null
-  readonly createdBefore: number | null
+export interface JobFilter extends Omit<EmailFilter, 'accountId'> {
   readonly query: Query
   readonly subjects: boolean
 }

@@ -38,10 +38,15 @@ export interface Queue extends Times {
   body(emailId: string): Promise<Uint8Array | null>
   /** Calls back when something may have become due. A hint: polling stays the truth. */
   onDue(wake: () => void): () => void
+  /** Calls back when pools, domains or keys of return paths were changed by another daemon. A hint; an engine may never call it. */
+  onChanged(reread: () => void): () => void
   /** Freshly accepted mail, already leased to this process, with its bytes. At most one taker; an adapter may never call it. */
   onLeased(take: (claimed: readonly Claimed[]) => void): () => void
-  /** The taker names the pools that can carry mail: only theirs is handed over, and only theirs wakes it. Unsaid: all. */
-  ready(poolIds: readonly string[]): void
+  /**
+   * The taker names the pools that can carry mail, and how many each would have at hand: only theirs is handed over, and
+   * only theirs wakes it. Unsaid: all, and any number.
+   */
+  ready(poolIds: readonly string[], rooms?: readonly number[]): void
   /** When the next recipient of these pools, or of any, falls due, or null. */
   nextDue(poolIds?: readonly string[]): Promise<number | null>
   /** The pools in which something is due. */

@@ -6,6 +6,9 @@
  *   when it rejects, nothing happened. There is no begin and no commit, because a
  *   verb can cross a thread and share an fsync. Its law is test/store/contract.ts.
  * NOTES
+ *   Text that is stored is well-formed Unicode without U+0000, and what is looked up by it has at most 254 octets or so
+ *   (a Message-ID 600 characters, or it is not found by): some databases keep no other. Whoever takes text from outside
+ *   refuses the rest, or mends it (mail/encoding.ts, wellFormed). What a read looks for may be any text.
  *   Times are epoch milliseconds. Row types are plain data (structured clone).
  *   A rejection that is no Fault (comments name those) is a broken store; the daemon stops acknowledging.
  */

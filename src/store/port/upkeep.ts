@@ -54,7 +54,7 @@ export interface Times {
 /** A clock that is found further ahead of the last stored row than this is not followed at once. */
 export const CLOCK_AHEAD_MS = 3600_000
 
-export interface OrderClock {
+interface OrderClock {
   /**
    * How far the clock is ahead of the last stored row, in ms; below 0 it is behind. Beyond CLOCK_AHEAD_MS rows keep
    * their order and do not follow it, until it ran steadily for an hour or followClock() says that it is right.

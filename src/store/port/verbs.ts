@@ -22,6 +22,7 @@ export const VERBS = {
   release: 'write',
   body: 'read',
   onDue: 'here',
+  onChanged: 'here',
   onLeased: 'here',
   ready: 'here',
   nextDue: 'read',
@@ -210,7 +211,7 @@ export const VERBS = {
 
   // Cluster
   writers: 'read',
-  oldestSnapshot: 'read',
+  serverState: 'read',
   cluster: 'here',
   holdsWork: 'here',
 

@@ -23,6 +23,24 @@ export interface Calls {
   by(acting: Acting | null): Calls
 }
 
+/** What relays of other daemons have read. */
+const READ_BY_RELAYS: ReadonlySet<string> = new Set<keyof WriteVerbs>([
+  'createAccount',
+  'createWorkspace',
+  'ownPool',
+  'createPool',
+  'updatePool',
+  'deletePool',
+  'rotateToken',
+  'createDomain',
+  'updateDomain',
+  'removeDomain',
+  'replaceReturnPathRing',
+])
+
+/** They wait for no verb of another daemon, and none waits for them (write/writer.ts). */
+const OF_MAIL: ReadonlySet<string> = new Set<keyof WriteVerbs>(['sweepMail'])
+
 export const createCalls = (writer: Writer, told: (error: unknown) => never): Calls => {
   const verbs = writesOf(writer) as unknown as Readonly<Record<string, AnyVerb>>
   const audit = audited(LOOKED, { places: writer.places, now: systemClock.now })
@@ -35,10 +53,12 @@ export const createCalls = (writer: Writer, told: (error: unknown) => never): Ca
   }
 
   const callsOf = (acting: Acting | null): Calls => ({
-    call: ((name: string, ...args: readonly unknown[]) =>
-      writer
-        .write(() => (acting === null ? (verbs[name] as AnyVerb)(...args) : acted(name, args, acting)))
-        .catch(told)) as unknown as Calls['call'],
+    call: (async (name: string, ...args: readonly unknown[]) => {
+      const verb = () => (acting === null ? (verbs[name] as AnyVerb)(...args) : acted(name, args, acting))
+      const result = await (OF_MAIL.has(name) ? writer.mail(verb) : writer.write(verb)).catch(told)
+      if (READ_BY_RELAYS.has(name)) writer.hints.elsewhere({ topic: 'changed' })
+      return result
+    }) as unknown as Calls['call'],
     asOrder: () =>
       acting === null || acting.entry !== null
         ? callsOf(acting)

@@ -1,12 +1,12 @@
 /**
  * NAME      hints - what the threads of a process tell one another
  * DESCRIPTION
- *   That something may be due, which pools the relay can carry mail for, what was settled, and that nothing more can be
- *   stored. Each is told after the commit and never before. Who misses one finds out when it next looks. Main is linked
- *   with every other thread, and passes on what one of them says.
+ *   That something may be due, which pools the relay can carry mail for, what was settled, that nothing more can be
+ *   stored, mail that is leased to the relay (accept/hot.ts), and what other daemons should know of (write/notify.ts). Each is told after the commit and never before. Who
+ *   misses one finds out when it next looks. Main is linked with every other thread, and passes on what one of them says.
  */
 import type { MessagePort } from 'node:worker_threads'
-import type { Settled } from '../../lifecycle/facts.js'
+import type { Claimed, Settled } from '../../lifecycle/facts.js'
 import { TakenOverError } from '../port/upkeep.js'
 
 /** What a transaction leaves to tell; a new one for each. */
@@ -16,15 +16,39 @@ export interface Effects {
   readonly settled: Settled[]
 }
 
+/** Of mail that is due; null: for any pool. */
+export type Elsewhere =
+  | { readonly topic: 'due'; readonly poolIds: readonly string[] | null }
+  | { readonly topic: 'changed' }
+
 export interface Hints {
   due(): void
+  /** Other daemons should know of it. */
+  elsewhere(news: Elsewhere): void
+  onElsewhere(listener: (news: Elsewhere) => void): () => void
+  /** Another daemon has changed pools, domains or keys of return paths. */
+  changed(): void
+  onChanged(reread: () => void): () => void
   settled(settled: readonly Settled[]): void
   /** After a commit. */
   tell(effects: Effects): void
   onDue(wake: () => void): () => void
   onSettled(listener: (settled: readonly Settled[]) => void): () => void
-  /** Whoever carries mail says for which pools it can. */
-  ready(poolIds: readonly string[]): void
+  /** Whoever carries mail says for which pools it can, and how many mails of each it would have at hand. */
+  ready(poolIds: readonly string[], rooms?: readonly number[]): void
+  room(poolId: string): number
+  /** The writer to which mail may be leased that this process accepts; null: none. */
+  takes(boot: number | null): void
+  taker(): number | null
+  onTaker(listener: (boot: number | null) => void): () => void
+  /** To the taker. */
+  leased(claimed: readonly Claimed[]): void
+  onLeased(take: (claimed: readonly Claimed[]) => void): () => void
+  /** Whoever gives back what came when nobody took it any more. */
+  onUntaken(giveBack: (claimed: readonly Claimed[]) => void): () => void
+  /** The taker has given back these recipients, or found them gone. */
+  left(recipientIds: readonly string[]): void
+  onLeft(listener: (recipientIds: readonly string[]) => void): () => void
   /** Whether anybody could do something with mail of this pool. */
   wants(poolId: string): boolean
   /** This process can promise nothing more. */
@@ -37,8 +61,13 @@ export interface Hints {
 
 type Message =
   | { readonly kind: 'due' }
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'elsewhere'; readonly news: Elsewhere }
   | { readonly kind: 'settled'; readonly settled: readonly Settled[] }
-  | { readonly kind: 'ready'; readonly poolIds: readonly string[] }
+  | { readonly kind: 'ready'; readonly poolIds: readonly string[]; readonly rooms: readonly number[] }
+  | { readonly kind: 'taker'; readonly boot: number | null }
+  | { readonly kind: 'leased'; readonly claimed: readonly Claimed[] }
+  | { readonly kind: 'left'; readonly recipientIds: readonly string[] }
   | { readonly kind: 'broken'; readonly message: string; readonly isTakenOver: boolean }
 
 const createTopic = <T>() => {
@@ -50,55 +79,143 @@ const createTopic = <T>() => {
       listeners.add(own)
       return () => void listeners.delete(own)
     },
+    isHeard: (): boolean => listeners.size > 0,
     emit(value: T): void {
       for (const listener of [...listeners]) listener(value)
     },
   }
 }
 
-export const createHints = (): Hints => {
+/** What is heard in this thread. */
+const createTopics = () => {
   const due = createTopic<void>()
+  const changed = createTopic<void>()
+  const elsewhere = createTopic<Elsewhere>()
   const settled = createTopic<readonly Settled[]>()
   const broken = createTopic<Error>()
-  const ports = new Set<MessagePort>()
-  let wanted: ReadonlySet<string> | null = null
-
-  /** Here, and to all other threads but the one that said it. */
-  const pass = (message: Message, from: MessagePort | null): void => {
+  const taker = createTopic<number | null>()
+  const leased = createTopic<readonly Claimed[]>()
+  const untaken = createTopic<readonly Claimed[]>()
+  const left = createTopic<readonly string[]>()
+  const emit = (message: Message): void => {
     if (message.kind === 'due') due.emit()
+    else if (message.kind === 'changed') changed.emit()
+    else if (message.kind === 'elsewhere') elsewhere.emit(message.news)
     else if (message.kind === 'settled') settled.emit(message.settled)
-    else if (message.kind === 'ready') wanted = new Set(message.poolIds)
-    else broken.emit(message.isTakenOver ? new TakenOverError(message.message) : new Error(message.message))
-    for (const port of ports) if (port !== from) port.postMessage(message)
+    else if (message.kind === 'taker') taker.emit(message.boot)
+    else if (message.kind === 'leased') (leased.isHeard() ? leased : untaken).emit(message.claimed)
+    else if (message.kind === 'left') left.emit(message.recipientIds)
+    else if (message.kind === 'broken')
+      broken.emit(message.isTakenOver ? new TakenOverError(message.message) : new Error(message.message))
   }
+  const listen = {
+    onDue: due.on,
+    onChanged: changed.on,
+    onElsewhere: elsewhere.on,
+    onSettled: settled.on,
+    onBroken: broken.on,
+    onTaker: taker.on,
+    onLeased: leased.on,
+    onUntaken: untaken.on,
+    onLeft: left.on,
+  }
+  return { emit, listen }
+}
+
+/** Of mails that a pool has room for, as long as nobody said it. */
+const ANY_NUMBER = Number.MAX_SAFE_INTEGER
+
+/** Who carries mail, and for which pools: the last that was said. */
+const createCarrier = () => {
+  let wanted: ReadonlyMap<string, number> | null = null
+  let taker: { readonly boot: number; readonly port: MessagePort | null } | null = null
+  return {
+    hear(message: Message, from: MessagePort | null): void {
+      if (message.kind === 'ready')
+        wanted = new Map(message.poolIds.map((id, i) => [id, message.rooms[i] ?? ANY_NUMBER]))
+      else if (message.kind === 'taker')
+        taker = message.boot === null ? null : { boot: message.boot, port: from }
+    },
+    port: (): MessagePort | null => taker?.port ?? null,
+    /** For a thread that comes later. */
+    told: (): readonly Message[] =>
+      wanted === null ? [] : [{ kind: 'ready', poolIds: [...wanted.keys()], rooms: [...wanted.values()] }],
+    asked: {
+      wants: (poolId: string): boolean => wanted === null || wanted.has(poolId),
+      room: (poolId: string): number => (wanted === null ? ANY_NUMBER : (wanted.get(poolId) ?? 0)),
+      taker: (): number | null => taker?.boot ?? null,
+    },
+  }
+}
+
+type Carrier = ReturnType<typeof createCarrier>
+
+/** Threads that hear what is told here, and tell here what they know. */
+const createLinks = (hear: (message: Message, from: MessagePort) => void, carrier: Carrier) => {
+  const ports = new Set<MessagePort>()
+  return {
+    pass(message: Message, from: MessagePort | null): void {
+      for (const port of ports) if (port !== from) port.postMessage(message)
+    },
+    link(port: MessagePort): void {
+      ports.add(port)
+      port.on('message', (message: Message) => hear(message, port))
+      // a hint keeps no thread alive
+      port.unref()
+      port.on('close', () => {
+        ports.delete(port)
+        if (carrier.port() === port) hear({ kind: 'taker', boot: null }, port)
+      })
+      for (const message of carrier.told()) port.postMessage(message)
+    },
+    close(): void {
+      for (const port of ports) port.close()
+    },
+  }
+}
+
+export const createHints = (): Hints => {
+  const { emit, listen } = createTopics()
+  const carrier = createCarrier()
+  /** Here, and to all other threads but the one that said it. */
+  const hear = (message: Message, from: MessagePort | null): void => {
+    carrier.hear(message, from)
+    emit(message)
+    pass(message, from)
+  }
+  const { pass, link, close } = createLinks(hear, carrier)
+  const say = (message: Message): void => hear(message, null)
 
   const hints: Hints = {
-    due: () => pass({ kind: 'due' }, null),
-    settled: (rows) => {
-      if (rows.length > 0) pass({ kind: 'settled', settled: rows }, null)
+    due: () => say({ kind: 'due' }),
+    elsewhere: (news) => say({ kind: 'elsewhere', news }),
+    changed: () => say({ kind: 'changed' }),
+    settled: (settled) => {
+      if (settled.length > 0) say({ kind: 'settled', settled })
     },
     tell(effects) {
       hints.settled(effects.settled)
-      if (effects.due) hints.due()
+      if (!effects.due) return
+      hints.due()
+      hints.elsewhere({ topic: 'due', poolIds: null })
     },
-    onDue: due.on,
-    onSettled: settled.on,
-    ready: (poolIds) => pass({ kind: 'ready', poolIds }, null),
-    wants: (poolId) => wanted === null || wanted.has(poolId),
+    ...listen,
+    ...carrier.asked,
+    ready: (poolIds, rooms = []) => say({ kind: 'ready', poolIds, rooms }),
+    takes: (boot) => say({ kind: 'taker', boot }),
+    leased(claimed) {
+      const port = carrier.port()
+      const buffers = new Set(claimed.flatMap(({ raw }) => (raw === null ? [] : [raw.buffer as ArrayBuffer])))
+      if (port === null) emit({ kind: 'leased', claimed })
+      else port.postMessage({ kind: 'leased', claimed } satisfies Message, [...buffers])
+    },
+    left: (recipientIds) => {
+      if (recipientIds.length > 0) say({ kind: 'left', recipientIds })
+    },
     broken: (why) =>
-      pass({ kind: 'broken', message: why.message, isTakenOver: why instanceof TakenOverError }, null),
-    onBroken: broken.on,
-    link(port) {
-      ports.add(port)
-      port.on('message', (message: Message) => pass(message, port))
-      // a hint keeps no thread alive
-      port.unref()
-      port.on('close', () => ports.delete(port))
-      if (wanted !== null) port.postMessage({ kind: 'ready', poolIds: [...wanted] } satisfies Message)
-    },
-    close() {
-      for (const port of ports) port.close()
-    },
+      say({ kind: 'broken', message: why.message, isTakenOver: why instanceof TakenOverError }),
+    link,
+    close,
   }
   return hints
 }

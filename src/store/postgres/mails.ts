@@ -9,13 +9,9 @@ import type { MailTables } from '../sql/mails/tables.js'
 import type { Frontier } from '../sql/pages/frontiers.js'
 import { type Asking, all, first } from '../sql/query.js'
 
-/** Nothing comes in below it any more. */
-export function* endOfMail(): Asking<number> {
-  const least = yield* first(
-    'SELECT coalesce(min(frontier) FILTER (WHERE boot IS NOT NULL), max(frontier)) AS least FROM writers',
-  )
-  return Number(least?.least) + 1
-}
+/** The place below which nothing comes in any more, nor at it. */
+export const LEAST =
+  'SELECT coalesce(min(frontier) FILTER (WHERE boot IS NOT NULL), max(frontier)) AS least FROM writers'
 
 function* frontiers(): Asking<readonly Frontier[]> {
   const rows = yield* all('SELECT n, frontier, boot FROM writers WHERE frontier > 0')
@@ -36,7 +32,18 @@ export const MAIL: MailTables = {
   frontiers,
 }
 
+/** Behind the last record of which none comes in below: who follows a log at rest finds it where it was, and writes nothing. */
+const ENDS = `WITH all_of AS MATERIALIZED (${LEAST})
+  SELECT s.floor, (SELECT v.ord FROM events v WHERE v.ord <= a.least ORDER BY v.ord DESC LIMIT 1) AS event,
+    (SELECT e.ord FROM emails e WHERE e.ord <= a.least ORDER BY e.ord DESC LIMIT 1) AS email
+  FROM log_state s, all_of a`
+
 export function* logEnds(): Asking<LogEnds> {
-  const floor = Number((yield* first('SELECT floor FROM log_state'))?.floor ?? 0)
-  return { oldest: { ord: floor, n: 0 }, newest: { ord: Math.max(yield* endOfMail(), floor), n: 0 } }
+  const row = yield* first(ENDS)
+  const [floor, event, email] = [row?.floor, row?.event, row?.email].map((ord) => Number(ord ?? 0)) as [
+    number,
+    number,
+    number,
+  ]
+  return { oldest: { ord: floor, n: 0 }, newest: { ord: Math.max(event + 1, email + 1, floor), n: 0 } }
 }

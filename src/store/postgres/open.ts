@@ -11,6 +11,7 @@ import { createBeat, createLoadCounts, readPulse } from '../load-counts.js'
 import type { About, WriterRole } from '../port/cluster/cluster.js'
 import type { Store } from '../port/store.js'
 import { failureOf } from './connect/failure.js'
+import type { Pooling } from './connect/servers.js'
 import { createHints, type Hints } from './hints.js'
 import { begin, type Session } from './session.js'
 import { storeOf } from './store-verbs.js'
@@ -18,6 +19,7 @@ import { storeOf } from './store-verbs.js'
 export interface PostgresOptions {
   /** The text that has the URLs (connect/servers.ts). */
   readonly urls: string
+  readonly pooler?: Pooling | undefined
   /** Of this Postern. */
   readonly version?: string
   /** Takes the lock of the data folder, and answers the id of its daemon. */
@@ -25,12 +27,15 @@ export interface PostgresOptions {
   /** What others can read of it. */
   readonly about?: Partial<Omit<About, 'version'>> | undefined
   readonly log?: Log | undefined
+  /** Hints of other daemons are heard, and told; by default they are. */
+  readonly listens?: boolean | undefined
 }
 
 /** All that another thread needs. */
 export interface SharedPostgres {
   readonly port: MessagePort
   readonly urls: string
+  readonly pooler: Pooling | undefined
   readonly version: string
   readonly owner: string
   readonly role: WriterRole
@@ -71,7 +76,7 @@ export const sharePostgresStore = (store: Store, role: WriterRole): SharedPostgr
 
 /** Nothing is touched before `open`, which throws StoreBusyError, DatabaseRefusedError or NewerDatabaseError. */
 export const openPostgresStore = (options: PostgresOptions): Store => {
-  const { lock, version = '', about, log } = options
+  const { lock, pooler, version = '', about, log, listens } = options
   const hints = createHints()
   const loadCounts = createLoadCounts()
   let session: Session | null = null
@@ -86,8 +91,13 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
       unlock = locked?.unlock ?? unlock
       try {
         const role = locked === undefined ? 'command' : 'main'
-        const own = { urls: options.urls, version, owner: locked?.owner ?? null, role } as const
-        session = await begin({ ...own, about, log, observe: createBeat(loadCounts) }, hints, true, look)
+        const own = { urls: options.urls, pooler, version, owner: locked?.owner ?? null, role } as const
+        session = await begin(
+          { ...own, about, log, listens, observe: createBeat(loadCounts) },
+          hints,
+          true,
+          look,
+        )
       } catch (error) {
         unlock()
         throw error
@@ -108,7 +118,7 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
     const { owner } = session ?? notOpen()
     const { port1, port2 } = new MessageChannel()
     hints.link(port1)
-    return { port: port2, urls: options.urls, version, owner, role, about, loadCounts }
+    return { port: port2, urls: options.urls, pooler, version, owner, role, about, loadCounts }
   })
   return store
 }

@@ -9,7 +9,7 @@
 import type { Asking, Query } from '../sql/query.js'
 import type { Connection } from './connect/connection.js'
 import { askTogether } from './connect/join.js'
-import { answer, persistently } from './run.js'
+import { answerRead, persistently } from './run.js'
 import { gather } from './write/gather.js'
 
 /** These verbs read few rows, and nothing large. */
@@ -48,7 +48,7 @@ export const createPoints = (open: () => Promise<Connection>): Points => {
   const run = async (queries: readonly Query[]) => askTogether((await ready()).query, queries)
   const query = gather({ run, inTurn, weigh: () => 1, most: MOST })
   return {
-    read: (verb) => persistently(() => answer({ query }, verb())),
+    read: (verb) => persistently(() => answerRead({ query }, verb())),
     close: () => inTurn(async () => connection?.close()),
   }
 }

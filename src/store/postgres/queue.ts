@@ -8,13 +8,14 @@ import { bounced } from '../sql/watch/bounced.js'
 import { softBounces } from '../sql/watch/soft-bounces.js'
 import { createAccept } from './accept/accept.js'
 import { createClaim } from './claim/claim.js'
-import { createAppointments } from './claim/schedule.js'
+import { scheduleVerbs } from './claim/schedule.js'
 import { createStopped } from './claim/stopped.js'
 import { timeVerbs } from './claim/times.js'
-import { freeingUnheard } from './claim/unheard.js'
+import { createUnheard, freeingUnheard } from './claim/unheard.js'
 import { MAIL } from './mails.js'
 import { createQueueWrites } from './operate/queue-writes.js'
 import type { Readers } from './readers.js'
+import { createLeased } from './settle/leased.js'
 import { recovering } from './settle/recover.js'
 import { createAddEvent } from './write/events.js'
 import { createAttempting, createRelease } from './write/lease.js'
@@ -42,23 +43,25 @@ const watched = (verbs: QueueVerbs, told: (error: unknown) => never): QueueVerbs
 export const queueVerbs = (writer: Writer, readers: Readers, told: (error: unknown) => never): QueueVerbs => {
   const { places, effects } = writer
   const addEvent = createAddEvent(places)
-  const { fallDue } = createAppointments(addEvent, effects)
+  const { fallDue } = scheduleVerbs(places, effects)
   const { addSuppression } = tenantVerbs(places)
   const parts = { places, effects, softBounce: softBounces({ ...bounced(MAIL), addSuppression }) }
   const { ofDead, ofNobody } = recovering(places, effects)
   const { settleAll, settleOne } = settling(parts)
+  const leased = createLeased()
+  writer.onPutBack(leased.clear)
   const { hold } = createQueueWrites(writer, settleAll)
   const stopped = createStopped({ fallDue, hold, settle: settleOne })
-  const { claim, clockMoved } = createClaim({ writer, readers, takeStopped: stopped.take })
-  const { adjustTimes } = timeVerbs(effects, clockMoved)
+  const { claim, clockMoved } = createClaim({ writer, readers, takeStopped: stopped.take, leased })
+  const unheard = createUnheard(writer)
   const verbs: QueueVerbs = {
-    accept: createAccept(writer, { addEvent, hold: stopped.hold }),
-    claim: freeingUnheard(writer, claim),
-    attempting: createAttempting(writer),
-    settle: createSettle(writer, parts),
+    accept: createAccept(writer, { addEvent, hold: stopped.hold, unheard }),
+    claim: freeingUnheard(writer.boot, unheard, claim),
+    attempting: createAttempting(writer, leased),
+    settle: createSettle(writer, parts, leased),
     release: createRelease(writer),
     recover: (dead, now) => writer.mail(() => (dead === 'earlier' ? ofNobody(now) : ofDead(dead, now))),
-    adjustTimes: (...args) => writer.write(() => adjustTimes(...args)),
+    ...timeVerbs(writer, readers, clockMoved),
   }
   return watched(verbs, told)
 }

@@ -3,11 +3,14 @@
  * DESCRIPTION
  *   A verb has one for itself, so that what it reads together is of one snapshot; others wait in order of arrival.
  *   What still runs at the end has its connection until then: one that stayed open would keep the process alive.
+ *   A plan is kept from when its tables were small, until the database counts their rows anew, which may take minutes. So
+ *   a connection forgets its plans now and then.
  */
+import { systemClock } from '../../base/clock.js'
 import type { Asking } from '../sql/query.js'
 import type { Connection } from './connect/connection.js'
 import { resting } from './connect/resting.js'
-import { answer, patience, persistently } from './run.js'
+import { answerRead, patience, persistently } from './run.js'
 
 export interface Readers {
   read<T>(verb: () => Asking<T>): Promise<T>
@@ -15,10 +18,28 @@ export interface Readers {
 }
 
 const MOST = 2
+const PLANNED_MS = 10_000
 
-export const createReaders = (openAnew: () => Promise<Connection>): Readers => {
+interface Reader {
+  readonly connection: Connection
+  /** On the tick clock. */
+  plannedAt: number
+}
+
+const withFreshPlans = async (reader: Reader, tick: () => number): Promise<Connection> => {
+  if (tick() - reader.plannedAt >= PLANNED_MS) {
+    await reader.connection.query({ text: 'DISCARD PLANS', values: [] })
+    reader.plannedAt = tick()
+  }
+  return reader.connection
+}
+
+export const createReaders = (
+  openAnew: () => Promise<Connection>,
+  tick: () => number = systemClock.tick,
+): Readers => {
   const open = resting(openAnew)
-  const idle: Connection[] = []
+  const idle: Reader[] = []
   const waiting: (() => void)[] = []
   let busy = 0
   let isClosed = false
@@ -34,12 +55,13 @@ export const createReaders = (openAnew: () => Promise<Connection>): Readers => {
   }
 
   const once = async <T>(verb: () => Asking<T>): Promise<T> => {
-    const connection = idle.pop() ?? (await open())
+    const reader = idle.pop() ?? { connection: await open(), plannedAt: tick() }
+    const { connection } = reader
     try {
-      return await answer(connection, verb())
+      return await answerRead(await withFreshPlans(reader, tick), verb())
     } finally {
       if (connection.isLost || isClosed) await connection.close()
-      else idle.push(connection)
+      else idle.push(reader)
     }
   }
 
@@ -55,7 +77,7 @@ export const createReaders = (openAnew: () => Promise<Connection>): Readers => {
     },
     async close() {
       isClosed = true
-      await Promise.all(idle.splice(0).map((connection) => connection.close()))
+      await Promise.all(idle.splice(0).map(({ connection }) => connection.close()))
     },
   }
 }

@@ -13,7 +13,7 @@ import { failureOf } from './connect/failure.js'
 import { askTogether } from './connect/join.js'
 
 /** So long a verb waits for a database that is away. */
-export const AWAY_MS = 5000
+const AWAY_MS = 5000
 const MOST_REPEATS = 5
 
 const SNAPSHOT: Query = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', values: [] }
@@ -60,6 +60,16 @@ export const answer = async <T>(connection: Pick<Connection, 'query'>, asking: A
   }
   return step.value
 }
+
+/** Text here has no U+0000 (SQLSTATE 22021): who looks for some finds nothing. */
+const sought = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(sought)
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
+}
+
+/** The same for a verb that only reads: what it looks for may be any text. */
+export const answerRead = <T>({ query }: Pick<Connection, 'query'>, asking: Asking<T>): Promise<T> =>
+  answer({ query: ({ text, values }) => query({ text, values: values.map(sought) }) }, asking)
 
 /** Nothing is wrong with this machine: 451, and not the 452 of a full disk. */
 const unavailable = (cause: unknown): Fault =>

@@ -8,36 +8,35 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
-import { Fault, OutageError } from '../../base/fault.js'
+import { OutageError } from '../../base/fault.js'
 import type { Log } from '../../base/log.js'
 import type { About, Cluster, ClusterView, WriterRole } from '../port/cluster/cluster.js'
 import { TakenOverError } from '../port/upkeep.js'
+import { first } from '../sql/query.js'
 import { createTouches, type Touches } from '../sql/tenants/touches.js'
+import { bringUpToDate, refuseUnfit } from './begin/begin.js'
 import { type Calls, createCalls } from './calls.js'
-import { endPredecessor, sessionName } from './cluster/takeover.js'
+import { sessionName } from './cluster/takeover.js'
 import { followDatabase } from './cluster/time.js'
-import { createView } from './cluster/view.js'
+import { createView, NOW } from './cluster/view.js'
 import { createWork } from './cluster/work.js'
 import type { Connection } from './connect/connection.js'
-import { DatabaseAwayError } from './connect/failure.js'
-import { refusePooler } from './connect/pooler.js'
-import { serversOf } from './connect/servers.js'
+import { type Pooling, serversOf } from './connect/servers.js'
 import type { Hints } from './hints.js'
-import { refuseHalfMoved } from './move/arrival.js'
 import { createPoints, type Points } from './points.js'
 import { type QueueVerbs, queueVerbs } from './queue.js'
 import { createReaders, type Readers } from './readers.js'
-import { answer, persistently } from './run.js'
-import { migrate } from './schema/migrate.js'
+import { persistently } from './run.js'
 import { createBeat, startHeartbeat } from './write/heartbeat.js'
+import { listening, startNotifying } from './write/notify.js'
 import { logPutBack } from './write/put-back.js'
-import { addDefaults } from './write/tenants.js'
 import { touchAll } from './write/touch.js'
 import { joinAsWriter, type Observe, type Writer } from './write/writer.js'
 
-export interface SessionOptions {
+interface SessionOptions {
   /** The text that has the URLs (connect/servers.ts). */
   readonly urls: string
+  readonly pooler?: Pooling | undefined
   /** Of this Postern. */
   readonly version: string
   /** The id of the daemon; a program beside the daemons has one of its own. */
@@ -46,6 +45,8 @@ export interface SessionOptions {
   /** What others can read of it. */
   readonly about?: Partial<Omit<About, 'version'>> | undefined
   readonly log?: Log | undefined
+  /** The first session of a process tells other daemons, and one that stays hears them; false: it polls only. */
+  readonly listens?: boolean | undefined
   /** Is told of commits. */
   readonly observe?: Observe
 }
@@ -78,44 +79,27 @@ const beating = (writer: Writer, log: Log | undefined) => {
     takenOver: ({ owner, n }, recovered) =>
       log?.warn({ daemon: owner, writer: n, ...recovered }, 'a dead daemon was taken over'),
   })
-  return { view, beat }
+  /** Before the first place is given: a clock that is wrong here would be that of all who come later. */
+  const setClock = async (): Promise<void> => {
+    const sent = systemClock.tick()
+    const found = await writer.look(first(`SELECT ${NOW} AS now`))
+    follow(Number(found?.now), sent, systemClock.tick())
+  }
+  return { view, beat, setClock }
 }
 
-/** What can be done nothing about here, in one line. */
-const awayError = (error: unknown): unknown => {
-  if (!(error instanceof Fault)) return error
-  const { message = '' } = (error.cause ?? {}) as Partial<Error>
-  return new DatabaseAwayError(
-    `the database cannot be reached: ${message}; look whether it runs, then try again`,
-  )
-}
-
-/** A move back sees who is a writer by then. Who cannot begin gives its row back. */
-const beginBeating = async ({ look, leave }: Writer, beat: () => Promise<void>): Promise<void> => {
+/** Who cannot begin gives its row back. */
+const beginBeating = async (
+  { look, leave }: Writer,
+  { setClock, beat }: ReturnType<typeof beating>,
+): Promise<void> => {
   try {
-    await look(refuseHalfMoved())
+    await look(refuseUnfit())
+    await setClock()
     await beat()
   } catch (error) {
     await leave()
     throw error
-  }
-}
-
-const bringUpToDate = async (
-  open: () => Promise<Connection>,
-  version: string,
-  daemon: string | null,
-): Promise<void> => {
-  const first = await persistently(open).catch((error: unknown) => {
-    throw awayError(error)
-  })
-  const now = systemClock.now()
-  try {
-    await refusePooler(first, open)
-    await migrate(first, version, now, (next) => addDefaults({ next }, now))
-    if (daemon !== null) await persistently(() => answer(first, endPredecessor(daemon)))
-  } finally {
-    await first.close()
   }
 }
 
@@ -132,25 +116,37 @@ const touching = (readers: Readers) => {
   return { touches, flush }
 }
 
+const inTurn =
+  (...steps: readonly (() => unknown)[]) =>
+  async (): Promise<void> => {
+    for (const step of steps) await step()
+  }
+
 /** `failed` hears of all that failed, heartbeats too. */
 export const begin = async (
-  { urls, version, owner: given, role, about, log, observe }: SessionOptions,
+  { urls, pooler, version, owner: given, role, about, log, listens = true, observe }: SessionOptions,
   hints: Hints,
   isFirst: boolean,
   failed: (error: unknown) => void,
 ): Promise<Session> => {
   // what needs no database does not pay for its client
   const { connect, connectAgain } = await import('./connect/connection.js')
-  const servers = serversOf(urls)
+  const servers = serversOf(urls, pooler)
   const owner = given ?? randomUUID()
   const open = (part: string) => (): Promise<Connection> => connectAgain(servers, sessionName(owner, part))
-  const openFirst = (): Promise<Connection> => connect(servers, sessionName(owner, 'migrate'))
-  if (isFirst) await bringUpToDate(openFirst, version, given)
+  const openFirst = (deadline?: number): Promise<Connection> =>
+    connect(servers, sessionName(owner, 'migrate'), deadline)
+  if (isFirst) await bringUpToDate(openFirst, { postern: version, daemon: given, log })
   const member = { role, about: { version, host: hostname(), settings: null, pools: null, ...about } }
-  const join = () => joinAsWriter(owner, open('writer'), systemClock.now, hints, member, observe)
-  const writer = await persistently(join)
-  const { view, beat } = beating(writer, log)
-  await beginBeating(writer, beat)
+  const isTeller = isFirst && listens
+  const isHearer = isTeller && role === 'main' && pooler !== 'transaction'
+  const openWriter = isHearer ? listening(open('writer'), owner, hints) : open('writer')
+  const writer = await persistently(() =>
+    joinAsWriter(owner, openWriter, systemClock.now, hints, member, observe),
+  )
+  const heartbeat = beating(writer, log)
+  const { view, beat } = heartbeat
+  await beginBeating(writer, heartbeat)
   const readers = createReaders(open('reader'))
   const points = createPoints(open('points'))
   const stopHeartbeat = startHeartbeat(beat, failed)
@@ -159,20 +155,13 @@ export const begin = async (
     throw error instanceof TakenOverError ? new OutageError(error.message) : error
   }
   const { touches, flush } = touching(readers)
+  const hasOthers = (): boolean => view().daemons > 1
+  const stopTelling = isTeller ? startNotifying({ owner, hints, hasOthers, send: readers.read }) : flush
   return {
     ...{ owner, readers, points, writer, touches, view },
-    ...{
-      calls: createCalls(writer, told),
-      connect: open('check'),
-      holdsWork: createWork({ ...writer, ...points }),
-    },
+    ...{ calls: createCalls(writer, told), connect: open('check') },
+    holdsWork: createWork({ ...writer, ...points }),
     queue: queueVerbs(writer, readers, told),
-    async close() {
-      stopHeartbeat()
-      await flush()
-      await writer.leave()
-      await readers.close()
-      await points.close()
-    },
+    close: inTurn(stopHeartbeat, flush, stopTelling, writer.leave, readers.close, points.close),
   }
 }

@@ -50,11 +50,17 @@ const queueOf = (current: () => Session): QueueVerbs =>
     ]),
   ) as unknown as QueueVerbs
 
-const othersOf = (current: () => Session, { onDue, onSettled, ready }: Hints) => ({
+const othersOf = (current: () => Session, hints: Hints) => ({
   system: 'postgresql',
-  ...{ onDue, onSettled, ready },
-  /** Mail is born due, and leased by a claim. */
-  onLeased: () => () => {},
+  ...{ onDue: hints.onDue, onChanged: hints.onChanged, onSettled: hints.onSettled, ready: hints.ready },
+  onLeased(take: Parameters<Store['onLeased']>[0]) {
+    const off = hints.onLeased(take)
+    hints.takes(current().writer.boot)
+    return () => {
+      off()
+      hints.takes(null)
+    }
+  },
   touch: (...touch: Touch) => current().touches.touch(...touch),
   cluster: () => current().view(),
   holdsWork: async (kind: string) => current().holdsWork(kind),

@@ -42,15 +42,15 @@ import { outageReads, outageWrites } from '../sql/watch/outages.js'
 import { softBounces } from '../sql/watch/soft-bounces.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 import { dueReads } from './claim/due.js'
-import { createAppointments } from './claim/schedule.js'
-import { oldestSnapshot, writers } from './cluster/view.js'
+import { scheduleVerbs } from './claim/schedule.js'
+import { serverState } from './cluster/server-state.js'
+import { writers } from './cluster/view.js'
 import { logEnds, MAIL } from './mails.js'
 import { orderVerbs } from './orders.js'
 import { WORDS } from './search/words.js'
 import { searchWrites } from './search/write.js'
-import { createSweepStep } from './sweep/sweep.js'
+import { sweepWrites } from './sweep/sweep.js'
 import { answersSince } from './watch/answers.js'
-import { createAddEvent } from './write/events.js'
 import { lightVerbs } from './write/light.js'
 import { createAddNotice } from './write/notices.js'
 import { settling } from './write/settle.js'
@@ -104,7 +104,7 @@ export const READS = {
   ...incidentReads,
   writers,
   ...ringReads,
-  oldestSnapshot,
+  serverState,
   ...searchReads(WORDS),
   ...indexReads(WORDS),
   ...carry,
@@ -141,7 +141,7 @@ export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
   const softBounce = softBounces({ ...bounced(MAIL), addSuppression: tenants.addSuppression })
   const watch = watchWrites(places, tenants)
   const { settleAll } = settling({ places, effects, softBounce })
-  const { reschedule, cancel } = createAppointments(createAddEvent(places), effects)
+  const { reschedule, cancel } = scheduleVerbs(places, effects)
   return {
     ...{ reschedule, cancel },
     ...tenants,
@@ -154,7 +154,7 @@ export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
     ...watch,
     ...searchWrites,
     ...orderVerbs(writer, tenants.updateWorkspace, settleAll),
-    sweepStep: createSweepStep({
+    ...sweepWrites({
       settleAll,
       tell: createSuppressionEvents(addNotice),
       decideStep: watch.decideStep,

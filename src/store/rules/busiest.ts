@@ -35,7 +35,7 @@ const nameOf = (value: string): string => {
 export const restOf = (dimension: Dimension, value: string): string =>
   dimension === 'tag' ? nameOf(value) : OTHER
 
-export interface Busy {
+interface Busy {
   readonly value: string
   readonly busy: number
 }

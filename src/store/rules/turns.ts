@@ -38,13 +38,13 @@ export const forgottenBefore = (now: number): number =>
 /** What of a workspace is judged. */
 export type Judging = Pick<WorkspaceRow, 'id' | 'accountId' | 'alarms' | 'onAlarm' | 'alarmed'>
 
-export interface AlarmFacts {
+interface AlarmFacts {
   rateOf(alarm: Alarm): Rate
   /** The hold of the whole workspace, when there is one. */
   readonly holdId: string | null
 }
 
-export interface Judged {
+interface Judged {
   readonly alarmed: RaisedAlarms
   readonly turns: readonly AlarmTurn[]
   readonly notices: readonly Notice[]

@@ -69,11 +69,21 @@ export interface Snapshot {
   readonly holder: string
 }
 
+/** Of a database that is a server's. */
+export interface ServerState {
+  /** The oldest of all in this database, whoever's it is. */
+  readonly oldest: Snapshot | null
+  /** Rows of the queue that live, and that are dead and not yet cleared away; when it was cleared last. */
+  readonly queue: { readonly live: number; readonly dead: number; readonly cleared: number | null }
+  /** Octets that it takes on its disk, and the bodies of mail of these. */
+  readonly room: { readonly total: number; readonly bodies: number }
+}
+
 export interface Cluster {
   /** Who writes to this store now, in the order of their numbers. */
   writers(): Promise<readonly WriterRow[]>
-  /** The oldest of all in this database, whoever's it is; null: there is none, or it does no harm. */
-  oldestSnapshot(): Promise<Snapshot | null>
+  /** Whether the database is kept clean; null: it is a file. */
+  serverState(): Promise<ServerState | null>
   /** Costs nothing. */
   cluster(): ClusterView
   /**

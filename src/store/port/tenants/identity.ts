@@ -139,7 +139,7 @@ export interface SessionsOf {
   readonly sid?: string
 }
 
-export type UserWritten = Written | 'not_found' | 'last_owner'
+type UserWritten = Written | 'not_found' | 'last_owner'
 
 export interface Identity {
   createUser(user: UserRow): Promise<Written>

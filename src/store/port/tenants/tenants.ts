@@ -199,7 +199,8 @@ export interface Accounts {
   accounts(): Promise<readonly AccountRow[]>
   /** The mark of the pepper that this database belongs to; null before anybody said. */
   pepperMark(): Promise<string | null>
-  setPepperMark(mark: string): Promise<void>
+  /** `onlyFirst`: unless there is one. */
+  setPepperMark(mark: string, onlyFirst?: boolean): Promise<void>
 }
 
 /** What waits where `from` had sent it goes where `to` sends it. */

@@ -22,7 +22,7 @@ export interface AlarmCount {
   readonly deferrals: number
 }
 
-export interface AlarmFold {
+interface AlarmFold {
   /** The mark that the counts go on from; null: nothing was counted before. Another one than the stored counts nothing. */
   readonly from: string | null
   /** The mark up to which everything is counted now. */

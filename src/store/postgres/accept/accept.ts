@@ -5,15 +5,19 @@
  *   accepted in a transaction of its own, in which it stops being owed. Who is held is due for a moment, and put to rest
  *   before it is answered; a claim in between would do the same.
  */
+import { Fault } from '../../../base/fault.js'
 import type { Acceptance, AcceptResult } from '../../../lifecycle/facts.js'
 import type { Day } from '../../sql/order/days.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
+import type { Unheard } from '../claim/unheard.js'
+import { failureOf } from '../connect/failure.js'
 import { patience, persistently } from '../run.js'
 import type { AddEvent } from '../write/events.js'
 import { gather } from '../write/gather.js'
 import type { Writer } from '../write/writer.js'
 import { createDays } from './days.js'
 import { dsnIsSent } from './dsn.js'
+import { createHot, type Offer, takenNow, takenOf } from './hot.js'
 import { acceptQuery, type Mail } from './query.js'
 import { createSubmitters } from './submitters.js'
 
@@ -26,10 +30,11 @@ const LEAST = MOST / 256
 const STORED =
   'SELECT id FROM emails JOIN json_array_elements_text(CAST(? AS JSON)) AS wanted (id) USING (id)'
 
-export interface AcceptParts {
+interface AcceptParts {
   readonly addEvent: AddEvent
   /** Puts to rest what somebody holds. */
   readonly hold: (recipientIds: readonly string[], now: number) => Asking<void>
+  readonly unheard: Unheard
 }
 
 interface Answer {
@@ -49,6 +54,8 @@ const answersOf = (batch: readonly Acceptance[], rows: readonly Row[]): readonly
 const weigh = ({ mails }: Acceptance): number =>
   mails.reduce((sum, { raw }) => sum + Math.max(raw.byteLength, LEAST), 0)
 
+const NOTHING: Offer = { boot: null, now: 0, ids: new Set() }
+
 /** The statement of a batch, and what is remembered once it is stored. */
 const createBatch = ({ places, look, onPutBack }: Writer) => {
   const known = createDays()
@@ -57,33 +64,42 @@ const createBatch = ({ places, look, onPutBack }: Writer) => {
   onPutBack(submitters.forget)
   return {
     note: submitters.note,
-    of(batch: readonly Acceptance[]) {
+    of(batch: readonly Acceptance[], offer: Offer = NOTHING) {
       let days: readonly Day[] = []
       const noting = (mails: readonly Mail[]): readonly Day[] => {
         days = known.beyond(mails)
         return days
       }
       return {
-        query: () => acceptQuery(batch, places, noting, submitters.of),
+        query: () => acceptQuery(batch, places, noting, submitters.of, offer),
         keep: () => known.keep(days),
       }
     },
   }
 }
 
-export const createAccept = (writer: Writer, { addEvent, hold }: AcceptParts) => {
+export const createAccept = (writer: Writer, { addEvent, hold, unheard }: AcceptParts) => {
   const { hints, statement, look, inTurn, mail } = writer
   const batches = createBatch(writer)
   const isSent = dsnIsSent(addEvent)
+  const hot = createHot(hints, unheard)
 
   const run = async (batch: readonly Acceptance[], until: number): Promise<readonly Answer[]> => {
     await batches.note(batch, until)
-    const { query, keep } = batches.of(batch)
-    const rows = await statement(query, until)
-    keep()
-    if (batch.some(({ mails }) => mails.some(({ poolId }) => hints.wants(poolId)))) hints.due()
-    const ids = batch.map(({ mails: [first] }) => first?.id)
-    return answersOf(batch, rows ?? (await persistently(() => look(all(STORED, JSON.stringify(ids))))))
+    const offer = hot.offer(batch)
+    try {
+      const { query, keep } = batches.of(batch, offer)
+      const rows = await statement(query, until, batch.length)
+      keep()
+      const ids = batch.map(({ mails: [first] }) => first?.id)
+      const found = rows ?? (await persistently(() => look(all(STORED, JSON.stringify(ids)))))
+      const taken = rows === null ? await persistently(() => look(takenNow(offer))) : takenOf(rows)
+      hot.stored(batch, offer, taken)
+      return answersOf(batch, found)
+    } catch (error) {
+      hot.failed(offer, !(error instanceof Fault) && failureOf(error) === 'verb')
+      throw error
+    }
   }
   const gathered = gather({ run, inTurn, weigh, most: MOST })
 

@@ -16,7 +16,8 @@ import { packLists } from '../../sql/mails/lists.js'
 import { shortAddress, shortMessageId } from '../../sql/mails/short.js'
 import type { Day } from '../../sql/order/days.js'
 import type { Query } from '../../sql/query.js'
-import { heldBy } from '../operate/standing.js'
+import { heldBy, MAY_BE_SUPPRESSED } from '../operate/standing.js'
+import { type Offer, untilOf } from './hot.js'
 
 const ACCEPT = `
 given AS (
@@ -56,16 +57,22 @@ people AS MATERIALIZED (
   SELECT r.*, m.i, m.id AS email, m.workspace_n, p.n AS pool_n, m.created_at, m.now, m.test, m.sender_dsn
   FROM mails m JOIN json_to_recordset(CAST(? AS JSON)) AS r (ord bigint, id text, pool text, kind text, status text,
     due_at bigint, written text, address_lc text, notify text, orcpt text, reason text, first int, event bigint,
-    event_kind int, flags int, dsn text) ON r.ord = m.ord
+    event_kind int, flags int, dsn text, hot int) ON r.ord = m.ord
   LEFT JOIN pools p ON p.id = r.pool),
+taken AS MATERIALIZED (
+  SELECT r.id, r.i, w.ambiguous, b.boot, CAST(? AS BIGINT) AS lease_until
+  FROM people r JOIN workspaces w ON w.n = r.workspace_n JOIN writers b ON b.boot = CAST(? AS BIGINT)
+  WHERE r.hot = 1 AND NOT ${heldBy('r.pool', 'r.email')} AND NOT ${MAY_BE_SUPPRESSED}),
 stored_people AS (
   INSERT INTO recipient_rows (id, email_ord, workspace, pool, kind, status, updated_at, queued_at, written, address_lc,
     notify, orcpt, reason, first)
   SELECT id, ord, workspace_n, pool_n, kind, status, created_at, now, written, address_lc, notify, orcpt, reason, first
   FROM people),
 waiting AS (
-  INSERT INTO queue (recipient_id, email_ord, workspace, pool, gen, due_at)
-  SELECT id, ord, workspace_n, pool_n, 0, due_at FROM people WHERE due_at IS NOT NULL),
+  INSERT INTO queue (recipient_id, email_ord, workspace, pool, gen, due_at, boot, lease_until)
+  SELECT r.id, r.ord, r.workspace_n, r.pool_n, CASE WHEN t.boot IS NULL THEN 0 ELSE 1 END,
+    CASE WHEN t.boot IS NULL THEN r.due_at END, t.boot, t.lease_until
+  FROM people r LEFT JOIN taken t ON t.id = r.id WHERE r.due_at IS NOT NULL),
 told AS (
   INSERT INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, reason)
   SELECT event, ord, workspace_n * 2 + test, event_kind, flags, id, now, 0, reason FROM people WHERE event IS NOT NULL),
@@ -80,7 +87,8 @@ noted AS (
   SELECT n.day, n.behind, n.ahead
   FROM fence, json_to_recordset(CAST(? AS JSON)) AS n (day bigint, behind bigint, ahead bigint) ORDER BY n.day
   ON CONFLICT (day) DO UPDATE SET behind = greatest(d.behind, excluded.behind), ahead = greatest(d.ahead, excluded.ahead))
-SELECT f.i, (SELECT json_agg(h.id) FROM held h WHERE h.i = f.i) AS held FROM fence LEFT JOIN free f ON true`
+SELECT f.i, (SELECT json_agg(h.id) FROM held h WHERE h.i = f.i) AS held,
+  (SELECT json_agg(json_build_array(t.id, t.ambiguous)) FROM taken t WHERE t.i = f.i) AS taken FROM fence LEFT JOIN free f ON true`
 
 const given = ({ idempotency: answer, now }: Acceptance, i: number) => ({
   ...{ i, now, workspace: answer?.workspaceId, test: answer?.mode === 'test' ? 1 : 0 },
@@ -90,7 +98,7 @@ const given = ({ idempotency: answer, now }: Acceptance, i: number) => ({
 const textOf = (content: NewEmail['content']): string | null =>
   content === null || typeof content === 'string' ? content : Buffer.from(content).toString('utf8')
 
-export type SubmitterOf = (id: string | null | undefined) => number | null
+type SubmitterOf = (id: string | null | undefined) => number | null
 
 const mailOf = (mail: NewEmail, i: number, ord: number, at: number, submitterOf: SubmitterOf) => {
   const { scheduled, queued, bounced, ...others } = firstCounts(mail.recipients, mail.scheduledAt)
@@ -121,12 +129,13 @@ const personOf = (
   now: number,
   ord: number,
   places: Places,
+  { ids }: Offer,
 ) => {
   const status = firstStatus(recipient, mail.scheduledAt)
   const { dueAt, reason } = firstState(status, mail.scheduledAt ?? now, null)
-  const { suppressed, dsn } = recipient
+  const { id, suppressed, dsn } = recipient
   return {
-    ...{ ord, id: recipient.id, pool: recipient.poolId ?? mail.poolId, kind: recipient.kind, status, reason },
+    ...{ ord, id, pool: recipient.poolId ?? mail.poolId, kind: recipient.kind, status, reason },
     ...{ due_at: dueAt, ...shortAddress(recipient.address), notify: dsn?.notify, orcpt: dsn?.orcpt },
     ...(suppressed
       ? {
@@ -136,7 +145,7 @@ const personOf = (
           flags: flagsOf('system', true, true),
           dsn: dsnOf(mail, recipient, now),
         }
-      : { first: number }),
+      : { first: number, hot: ids.has(id) ? 1 : undefined }),
   }
 }
 
@@ -148,6 +157,7 @@ export const acceptQuery = (
   places: Places,
   daysOf: (mails: readonly Mail[]) => readonly Day[],
   submitterOf: SubmitterOf,
+  offer: Offer,
 ): Query => {
   const mails: Mail[] = []
   const people: ReturnType<typeof personOf>[] = []
@@ -162,7 +172,7 @@ export const acceptQuery = (
       at += mail.raw.byteLength
       for (const { name, value } of mail.tags) tags.push({ ord, name, value })
       for (const [n, recipient] of mail.recipients.entries())
-        people.push(personOf(mail, recipient, n + 1, acceptance.now, ord, places))
+        people.push(personOf(mail, recipient, n + 1, acceptance.now, ord, places, offer))
     }
   }
   return {
@@ -173,6 +183,8 @@ export const acceptQuery = (
       Buffer.concat(octets),
       JSON.stringify(tags),
       JSON.stringify(people),
+      untilOf(offer.now),
+      offer.boot,
       JSON.stringify(daysOf(mails)),
     ],
   }

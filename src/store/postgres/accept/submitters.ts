@@ -15,7 +15,7 @@ function* known(id: string): Asking<number | null> {
 }
 
 /** The number of one, which gets it here if need be. */
-export const submitterNumber = (places: Places) =>
+const submitterNumber = (places: Places) =>
   function* (id: string): Asking<number> {
     const found = yield* known(id)
     if (found !== null) return found

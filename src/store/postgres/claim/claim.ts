@@ -6,32 +6,29 @@
  *   in the answer, and looked for again. The cost follows the limit and the number of workspaces with mail waiting,
  *   never the depth of the queue. Nothing is written when nothing is due.
  */
+import { systemClock } from '../../../base/clock.js'
 import type { Claimed } from '../../../lifecycle/facts.js'
 import { MOST_STOPPED } from '../../../lifecycle/sending/claim.js'
 import { type Asking, all } from '../../sql/query.js'
 import type { Readers } from '../readers.js'
+import type { Leased } from '../settle/leased.js'
 import type { Writer } from '../write/writer.js'
 import { claimedOf } from './claimed.js'
-import { type Picked, pickQuery } from './pick.js'
+import { createFloors, leastDue } from './floor.js'
+import { type Picked, pickQuery, type Round } from './pick.js'
 import { createReap } from './reap.js'
 import type { createStopped } from './stopped.js'
-import { type Plan, planOf, poolNumber, waitingIn } from './waiting.js'
+import { type Plan, planOf, poolNumber, type Waiting, waitingIn } from './waiting.js'
 
-export interface ClaimParts {
+interface ClaimParts {
   readonly writer: Writer
   readonly readers: Readers
   readonly takeStopped: ReturnType<typeof createStopped>['take']
+  readonly leased: Leased
 }
 
 /** So often a claim looks again because others took what it had seen. */
 const MOST_LOOKS = 10
-
-interface Round {
-  readonly pool: number
-  readonly boot: number
-  readonly leaseUntil: number
-  readonly now: number
-}
 
 interface Taken {
   readonly picked: readonly Picked[]
@@ -70,9 +67,9 @@ const createTake = ({ writer, takeStopped }: ClaimParts) => {
   }
 
   return async (plan: Plan, round: Round): Promise<Taken> => {
-    const { pool, boot, leaseUntil, now } = round
+    const { boot, leaseUntil, now } = round
     const rows = await writer.inTurn(async () => {
-      const found = await writer.statement(() => pickQuery(pool, plan, round))
+      const found = await writer.statement(() => pickQuery(plan, round))
       return found ?? writer.look(unheard(round))
     })
     const picked = (rows as unknown as readonly Picked[]).filter(({ id }) => id !== null)
@@ -99,23 +96,35 @@ const createNumberOf = ({ readers, writer }: ClaimParts) => {
   }
 }
 
+/** Who has mail that is due; `served` has the workspace of each pool that was served last. */
+const createLook = ({ readers }: ClaimParts) => {
+  const served = new Map<number, number>()
+  const floors = createFloors({ least: (pool) => readers.read(() => leastDue(pool)) })
+  const look = async ({ pool, now, floor }: Round, limit: number): Promise<readonly Waiting[]> => {
+    const began = systemClock.tick()
+    const waiting = await readers.read(() => waitingIn(pool, served.get(pool) ?? 0, limit, now, floor))
+    floors.note(pool, floor, systemClock.tick() - began)
+    return waiting
+  }
+  return { look, served, floors }
+}
+
 export const createClaim = (parts: ClaimParts) => {
-  const { writer, readers } = parts
+  const { writer, readers, leased: noted } = parts
   const { boot, hints } = writer
   const take = createTake(parts)
   const reap = createReap(writer)
-  /** Per pool, the workspace served last. */
-  const served = new Map<number, number>()
   const numberOf = createNumberOf(parts)
+  const { look, served, floors } = createLook(parts)
 
   /** Leases what there is, at most `limit`. */
   const lease = async (round: Round, limit: number): Promise<readonly string[]> => {
-    const { pool, now } = round
+    const { pool } = round
     const ids: string[] = []
     let stopped = 0
     for (let looks = 0; looks < MOST_LOOKS && ids.length < limit && stopped < MOST_STOPPED; looks++) {
       const left = limit - ids.length
-      const waiting = await readers.read(() => waitingIn(pool, served.get(pool) ?? 0, left, now))
+      const waiting = await look(round, left)
       if (waiting.length === 0) break
       const plan = planOf(waiting, left)
       const taken = await take(plan, round)
@@ -135,14 +144,18 @@ export const createClaim = (parts: ClaimParts) => {
       await reap.runOut(now)
       const pool = await numberOf(poolId)
       if (pool === null) return []
-      const ids = await lease({ pool, boot, leaseUntil, now }, limit)
+      const ids = await lease({ pool, boot, leaseUntil, now, floor: await floors.of(pool, now) }, limit)
       if (ids.length === 0) return []
       reap.noteUntil(leaseUntil)
       const found = await readers.read(() => claimedOf(ids, { id: poolId, n: pool }, boot, now))
-      const byId = new Map(found.map((one) => [one.recipientId, one]))
+      for (const { loaded } of found) noted.note(loaded)
+      const byId = new Map(found.map(({ claimed }) => [claimed.recipientId, claimed]))
       return ids.flatMap((id) => byId.get(id) ?? [])
     },
-    /** The clock was set, and the stored ends of leases with it: the next claim looks. */
-    clockMoved: reap.moved,
+    /** The clock was set, and what is stored moved with it: the next claim looks at all of it. */
+    clockMoved(): void {
+      reap.moved()
+      floors.forget()
+    },
   }
 }

@@ -6,16 +6,19 @@
  */
 import type { Claimed } from '../../../lifecycle/facts.js'
 import { waitsSince } from '../../../lifecycle/waiting/pauses.js'
+import { emptyCounts, type Status } from '../../../mail/status.js'
 import { modeOf } from '../../sql/mails/rows.js'
 import { pausesOf } from '../../sql/operate/pauses.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
+import type { LoadedRecipient } from '../settle/load.js'
 
 /** Larger bodies stay out of the answer; body() fetches them when they are sent. */
 const RAW_LIMIT = 64 * 1024
 
 const LEASED = `SELECT q.recipient_id, q.gen, q.workspace AS workspace_n, CASE WHEN q.held IS NULL THEN q.held_at END AS freed_at,
     q.email_ord, r.written, r.address_lc, r.notify, r.orcpt, r.attempts, r.queued_at, e.id, e.test, e.envid, e.ret,
-    e.message_id, e.sender, e.utf8, e.created_at, e.size, e.body, e.mail_from, e.require_tls, w.id AS workspace, w.ambiguous
+    e.message_id, e.sender, e.utf8, e.created_at, e.size, e.body, e.mail_from, e.require_tls, w.id AS workspace, w.ambiguous,
+    r.status, r.deadline, r.last_response, r.reason, e.status AS email_status, e.total
   FROM queue q JOIN recipient_rows r ON r.id = q.recipient_id JOIN emails e ON e.ord = q.email_ord
   JOIN workspaces w ON w.n = q.workspace
   WHERE q.recipient_id = ANY (CAST(? AS TEXT[])) AND q.boot + 0 = ?`
@@ -48,6 +51,45 @@ const toClaimed = (row: Row): FromRow => ({
   requireTls: row.require_tls === 1,
 })
 
+/** As outcomes find it; what only a look can tell them is as it costs one (settle/leased.ts). */
+const toLoaded = (row: Row, claimed: Claimed, boot: number): LoadedRecipient => ({
+  id: claimed.recipientId,
+  mail: {
+    id: claimed.emailId,
+    ord: row.email_ord as number,
+    workspace: row.workspace_n as number,
+    workspaceId: claimed.workspaceId,
+    mode: claimed.mode,
+    status: row.email_status as Status,
+    total: row.total as number,
+    counts: { ...emptyCounts(), [row.status as Status]: 1 },
+    mailFrom: row.mail_from as string | null,
+    senderDsn: true,
+    countsSoftBounces: true,
+  },
+  address: claimed.address,
+  notify: row.notify as string | null,
+  queuedAt: row.queued_at as number,
+  isQueued: true,
+  state: {
+    status: row.status as Status,
+    attempts: claimed.attempts,
+    dueAt: null,
+    boot,
+    leaseGen: claimed.leaseGen,
+    attempting: null,
+    held: null,
+    deadline: row.deadline as number | null,
+    lastResponse: row.last_response as string | null,
+    reason: row.reason as string | null,
+  },
+})
+
+interface Lease {
+  readonly claimed: Claimed
+  readonly loaded: LoadedRecipient
+}
+
 function* bodiesOf(rows: readonly Row[]): Asking<ReadonlyMap<unknown, Uint8Array>> {
   const small = rows.filter(({ size }) => (size as number) <= RAW_LIMIT)
   const places = [...new Set(small.map(({ body }) => body))]
@@ -61,19 +103,20 @@ export function* claimedOf(
   pool: { readonly id: string; readonly n: number },
   boot: number,
   now: number,
-): Asking<readonly Claimed[]> {
+): Asking<readonly Lease[]> {
   const rows = yield* all(LEASED, ids, boot)
   const bodies = yield* bodiesOf(rows)
   const pauses = yield* pausesOf(pool.n)
   return rows.map((row) => {
     const [queuedAt, resumedAt] = waitsSince(pauses, row.queued_at as number, now)
     const freedAt = row.freed_at as number | null
-    return {
+    const claimed: Claimed = {
       ...toClaimed(row),
       poolId: pool.id,
       queuedAt,
       freedAt: resumedAt === null ? freedAt : Math.max(resumedAt, freedAt ?? resumedAt),
       raw: bodies.get(row.body) ?? null,
     }
+    return { claimed, loaded: toLoaded(row, claimed, boot) }
   })
 }

@@ -24,7 +24,8 @@ wanted AS (SELECT w.n, w.share FROM fence, unnest(CAST(? AS BIGINT[]), CAST(? AS
 picked AS MATERIALIZED (
   SELECT d.* FROM wanted w CROSS JOIN LATERAL (
     SELECT q.recipient_id, q.email_ord, q.workspace, q.pool, q.due_at FROM queue q
-    WHERE q.pool = ? AND q.workspace = w.n AND q.due_at <= ? ORDER BY q.due_at LIMIT w.share FOR UPDATE SKIP LOCKED) d),
+    WHERE q.pool = ? AND q.workspace = w.n AND q.due_at <= ? AND q.due_at >= ? ORDER BY q.due_at
+    LIMIT w.share FOR UPDATE SKIP LOCKED) d),
 free AS MATERIALIZED (
   SELECT q.recipient_id FROM picked q JOIN workspaces w ON w.n = q.workspace
   JOIN LATERAL (SELECT * FROM recipient_rows r WHERE r.id = q.recipient_id OFFSET 0) r ON true
@@ -35,9 +36,17 @@ SELECT p.recipient_id AS id, p.email_ord, p.workspace, p.due_at,
   p.recipient_id IN (SELECT l.recipient_id FROM leased l) AS is_leased
 FROM fence LEFT JOIN picked p ON true`
 
+export interface Round {
+  readonly pool: number
+  readonly boot: number
+  readonly leaseUntil: number
+  readonly now: number
+  /** What was due before it is passed over. */
+  readonly floor: number
+}
+
 /** What follows the fence; a row of nulls says that nothing was due any more. */
 export const pickQuery = (
-  pool: number,
   { workspaces, shares }: Pick<Plan, 'workspaces' | 'shares'>,
-  { boot, leaseUntil, now }: { readonly boot: number; readonly leaseUntil: number; readonly now: number },
-): Query => ({ text: PICK, values: [workspaces, shares, pool, now, boot, leaseUntil] })
+  { pool, boot, leaseUntil, now, floor }: Round,
+): Query => ({ text: PICK, values: [workspaces, shares, pool, now, floor, boot, leaseUntil] })

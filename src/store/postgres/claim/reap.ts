@@ -3,6 +3,7 @@
  * DESCRIPTION
  *   Nearly always a comparison and nothing more. Only its own: those of others are theirs, or end with their epoch.
  */
+import { FIRST_LEASE_MS } from '../../../lifecycle/sending/accept.js'
 import { first } from '../../sql/query.js'
 import type { Writer } from '../write/writer.js'
 
@@ -23,14 +24,15 @@ const EARLIEST = 'SELECT min(lease_until) AS until FROM queue WHERE boot = ? AND
 
 export const createReap = (writer: Writer) => {
   const { boot } = writer
-  let earliest = Number.POSITIVE_INFINITY
+  let earliest = Number.NEGATIVE_INFINITY
   return {
     async runOut(now: number): Promise<void> {
       if (now < earliest) return
       await writer.inTurn(async () => {
         await writer.statement(() => ({ text: REAP, values: [boot, now, now, boot, now] }))
         const { until } = (await writer.look(first(EARLIEST, boot))) ?? { until: null }
-        earliest = (until ?? Number.POSITIVE_INFINITY) as number
+        // mail may have been accepted under a lease to this writer, and its taker never have heard of it
+        earliest = Math.min((until ?? Number.POSITIVE_INFINITY) as number, now + FIRST_LEASE_MS)
       })
     },
     /** When the next may run out. */

@@ -11,12 +11,12 @@ import { normalizeAddress } from '../../../mail/address.js'
 import type { Status } from '../../../mail/status.js'
 import { modeOf } from '../../sql/mails/rows.js'
 import { holdOver, type StandingHold } from '../../sql/operate/holds.js'
+import type { ScheduleWrites } from '../../sql/operate/schedule.js'
 import { type Asking, all } from '../../sql/query.js'
 import { standingHolds } from '../operate/standing.js'
 import { LEASE, type Picked } from './pick.js'
-import type { Appointments } from './schedule.js'
 
-export interface Candidate {
+interface Candidate {
   readonly id: string
   readonly email_id: string
   readonly email_ord: number
@@ -32,8 +32,8 @@ export interface Candidate {
   readonly insists: number
 }
 
-export interface StoppedParts {
-  readonly fallDue: Appointments['fallDue']
+interface StoppedParts {
+  readonly fallDue: ScheduleWrites['fallDue']
   readonly hold: (rows: readonly Candidate[], hold: StandingHold, now: number) => Asking<void>
   readonly settle: (outcome: Outcome) => Asking<Settled | null>
 }

@@ -13,22 +13,29 @@ import type { Writer } from '../write/writer.js'
 
 /** Those at rest meanwhile go when they run out (reap.ts). */
 const FREE = `UPDATE queue q SET boot = NULL, lease_until = NULL, gen = q.gen + 1, due_at = CAST(? AS BIGINT)
-  FROM recipient_rows r WHERE q.boot = ? AND q.lease_until = ANY(CAST(? AS BIGINT[])) AND q.attempting IS NULL
-    AND r.id = q.recipient_id AND r.status IN ('queued', 'deferred')`
+  FROM recipient_rows r WHERE (q.boot, q.lease_until) IN (
+      SELECT * FROM unnest(CAST(? AS BIGINT[]), CAST(? AS BIGINT[])))
+    AND q.attempting IS NULL AND r.id = q.recipient_id AND r.status IN ('queued', 'deferred')`
 
 const AGAIN_MS = 1000
 
-export const freeingUnheard = (
-  { boot, mail, hints }: Pick<Writer, 'boot' | 'mail' | 'hints'>,
-  claim: Queue['claim'],
-): Queue['claim'] => {
-  const unheard = new Set<number>()
+export interface Unheard {
+  /** Those of this boot with this end, as soon as that can be. */
+  free(boot: number, until: number, now: number): void
+  /** Now, if there are any. */
+  freeAll(now: number): Promise<void>
+}
+
+export const createUnheard = ({ mail, hints }: Pick<Writer, 'mail' | 'hints'>): Unheard => {
+  const unheard = new Map<string, readonly [boot: number, until: number]>()
   let isFreeing = false
 
-  const free = async (now: number): Promise<void> => {
+  const freeAll = async (now: number): Promise<void> => {
+    if (unheard.size === 0) return
     const ends = [...unheard]
-    await mail(() => run(FREE, now, boot, ends))
-    for (const end of ends) unheard.delete(end)
+    const [boots, untils] = [ends.map(([, [boot]]) => boot), ends.map(([, [, until]]) => until)]
+    await mail(() => run(FREE, now, boots, untils))
+    for (const [key] of ends) unheard.delete(key)
   }
 
   /** Until they are free, or nothing of this writer is stored any more. */
@@ -37,9 +44,8 @@ export const freeingUnheard = (
     isFreeing = true
     for (let isOver = false; unheard.size > 0 && !isOver; ) {
       await sleep(AGAIN_MS, undefined, { ref: false })
-      if (unheard.size === 0) break
       try {
-        await free(now)
+        await freeAll(now)
         hints.due()
       } catch (error) {
         isOver = failureOf(error) === 'broken'
@@ -48,14 +54,23 @@ export const freeingUnheard = (
     isFreeing = false
   }
 
-  return async (poolId, limit, leaseUntil, now) => {
-    if (unheard.size > 0) await free(now)
+  return {
+    free(boot, until, now) {
+      unheard.set(`${boot} ${until}`, [boot, until])
+      void freeSoon(now)
+    },
+    freeAll,
+  }
+}
+
+export const freeingUnheard =
+  (boot: number, unheard: Unheard, claim: Queue['claim']): Queue['claim'] =>
+  async (poolId, limit, leaseUntil, now) => {
+    await unheard.freeAll(now)
     try {
       return await claim(poolId, limit, leaseUntil, now)
     } catch (error) {
-      unheard.add(leaseUntil)
-      void freeSoon(now)
+      unheard.free(boot, leaseUntil, now)
       throw error
     }
   }
-}

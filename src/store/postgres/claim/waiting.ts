@@ -18,12 +18,12 @@ const CIRCLE = `WITH RECURSIVE circle (workspace, lap, is_here) AS (
   UNION ALL
   SELECT coalesce(n.workspace, 0), CASE WHEN n.workspace IS NULL THEN c.lap + 1 ELSE c.lap END, n.workspace IS NOT NULL
   FROM circle c LEFT JOIN LATERAL (
-    SELECT q.workspace FROM queue q WHERE q.pool = ? AND q.due_at IS NOT NULL AND q.workspace > c.workspace
+    SELECT q.workspace FROM queue q WHERE q.pool = ? AND q.due_at >= ? AND q.workspace > c.workspace
     ORDER BY q.workspace LIMIT 1) n ON c.lap = 0 OR n.workspace <= ?
   WHERE c.lap < 2)
 SELECT c.workspace, d.due FROM circle c CROSS JOIN LATERAL (
   SELECT count(*) AS due FROM (
-    SELECT 1 FROM queue q WHERE q.pool = ? AND q.workspace = c.workspace AND q.due_at <= ? ORDER BY q.due_at LIMIT ?) f) d
+    SELECT 1 FROM queue q WHERE q.pool = ? AND q.workspace = c.workspace AND q.due_at <= ? AND q.due_at >= ? ORDER BY q.due_at LIMIT ?) f) d
 WHERE c.is_here AND d.due > 0 LIMIT ?`
 
 /** Its number, or null when it is not there. */
@@ -31,14 +31,15 @@ export function* poolNumber(poolId: string): Asking<number | null> {
   return ((yield* first('SELECT n FROM pools WHERE id = ?', poolId))?.n ?? null) as number | null
 }
 
-/** At most `limit` workspaces, in the order of the circle. */
+/** At most `limit` workspaces, in the order of the circle; what was due before `floor` is passed over. */
 export function* waitingIn(
   pool: number,
   served: number,
   limit: number,
   now: number,
+  floor: number,
 ): Asking<readonly Waiting[]> {
-  const rows = yield* all(CIRCLE, served, pool, served, pool, now, limit, limit)
+  const rows = yield* all(CIRCLE, served, pool, floor, served, pool, now, floor, limit, limit)
   return rows as unknown as readonly Waiting[]
 }
 

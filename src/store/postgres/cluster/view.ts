@@ -5,9 +5,9 @@
  *   waits before it takes its part: whoever has joined since the last answer takes nothing before that has lapsed.
  */
 import { STEP_MS, systemClock } from '../../../base/clock.js'
-import type { About, ClusterView, Snapshot, WriterRole, WriterRow } from '../../port/cluster/cluster.js'
+import type { About, ClusterView, WriterRole, WriterRow } from '../../port/cluster/cluster.js'
 import { timeOf } from '../../sql/order/ord.js'
-import { type Asking, all, first, type Row } from '../../sql/query.js'
+import { type Asking, all, type Row } from '../../sql/query.js'
 
 /** The time of the database in ms. */
 export const NOW = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'
@@ -16,7 +16,7 @@ export const NOW = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)
 export const NEWCOMER_MS = 5000
 
 /** So long after a heartbeat was sent its writer is surely not taken for dead, which takes 30 s. */
-export const PROMISE_MS = 20_000
+const PROMISE_MS = 20_000
 
 const aboutOf = (row: Row): About => JSON.parse(String(row.about)) as About
 
@@ -61,15 +61,6 @@ export const createView = (
       }
     },
   }
-}
-
-const OLDEST = `SELECT application_name, CAST(extract(epoch FROM clock_timestamp() - xact_start) * 1000 AS BIGINT) AS age
-  FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL AND pid <> pg_backend_pid()
-  ORDER BY xact_start LIMIT 1`
-
-export function* oldestSnapshot(): Asking<Snapshot | null> {
-  const found = yield* first(OLDEST)
-  return found === null ? null : { ageMs: Number(found.age), holder: String(found.application_name) }
 }
 
 const LIVING = `SELECT n, owner, role, epoch, about, frontier, ${NOW} AS now FROM writers WHERE boot IS NOT NULL ORDER BY n`

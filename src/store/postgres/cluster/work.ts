@@ -22,7 +22,7 @@ function* take(kind: string, boot: number): Asking<boolean> {
   return found === null || found === boot
 }
 
-export interface WorkParts {
+interface WorkParts {
   /** Of the writer. */
   readonly boot: number
   write<T>(verb: () => Asking<T>): Promise<T>

@@ -4,6 +4,8 @@
  *   Statements go one after another. Each has a deadline of its own, after which the socket is destroyed: a server
  *   that does not answer, a cut cable and a paused machine look alike from here. A connection that failed is not mended;
  *   its owner opens another.
+ *   Behind a pooler that gives a session for a transaction there is none of our own: statements have no names there, and
+ *   what is set is set for each transaction.
  * NOTES
  *   int8 is read as a number: all that is stored has at most 53 bits.
  */
@@ -14,21 +16,28 @@ import { copyIn } from './copy.js'
 import { ConnectionLostError, failureOf } from './failure.js'
 import { DatabaseRefusedError, type Server } from './servers.js'
 import { settingsFaults } from './settings.js'
-import { statementOf } from './statement.js'
+import { namelessOf, statementOf } from './statement.js'
 
 const CONNECT_MS = 5000
 const STATEMENT_MS = 10_000
 const INT8 = 20
 
 /** What a session of ours is started with. */
-const SESSION =
-  "SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'; SET timezone = 'UTC'"
+const SESSION = ["idle_in_transaction_session_timeout = '5s'", "lock_timeout = '5s'", "timezone = 'UTC'"]
 
 export interface Connection {
   query(query: Query): Promise<Found>
   /** COPY FROM STDIN; the deadline is that of each chunk. */
   copyIn(text: string, chunks: AsyncIterable<Uint8Array>): Promise<void>
+  /** What other sessions say, once this one listens. */
+  onNotified(hear: (channel: string, payload: string) => void): void
   readonly isLost: boolean
+  /** Each transaction may be in another session, and perhaps of another server. */
+  readonly isPooled: boolean
+  /** From now on: `name = value`. */
+  set(settings: readonly string[]): Promise<void>
+  /** It is not to be used again. */
+  lose(why: Error): void
   /** The process of the server that took the connection, as it said itself. */
   readonly pid: number
   close(): Promise<void>
@@ -81,18 +90,21 @@ const refusalOf = (error: unknown, { host, port, user, database }: Server): unkn
   return code === undefined ? new ConnectionLostError(`${to} does not answer`, { cause: error }) : error
 }
 
-/** Text here has no U+0000 (SQLSTATE 22021). A reader that looks for some finds nothing, as in a file, and fails nobody with it. */
-const storable = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(storable)
-  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
-}
-
 /**
  * The wait for a synchronous standby was broken off: the commit is in here and perhaps nowhere else, and its answer says
  * success. Known by the function in the server, since the words are in its language.
  */
 const isUnconfirmed = (notice: { readonly routine?: string | undefined }): boolean =>
   notice.routine === 'SyncRepWaitForLSN'
+
+/**
+ * A table has changed since a statement was prepared that answers with all its columns, which is known by the function, too;
+ * or the server takes no writes any more, and another one does.
+ */
+const isOutdated = (error: unknown): boolean => {
+  const { code, routine } = error as { readonly code?: string; readonly routine?: string }
+  return routine === 'RevalidateCachedQuery' || code === '25006'
+}
 
 /** Why a connection is gone; null: it is not. */
 const watching = (client: pg.Client, socket: Socket) => {
@@ -109,41 +121,63 @@ const watching = (client: pg.Client, socket: Socket) => {
   return { lose, why: (): Error | null => lost }
 }
 
+/** Behind a pooler what is set is set as a transaction begins. */
+const createSettings = (isPooled: boolean, run: (text: string) => Promise<unknown>) => {
+  let each = ''
+  return {
+    local: (text: string): string => (each === '' ? text : text.replace(/^BEGIN[^;]*/, `$&${each}`)),
+    async set(settings: readonly string[]): Promise<void> {
+      if (isPooled) each += settings.map((one) => `; SET LOCAL ${one}`).join('')
+      else await run(settings.map((one) => `SET ${one}`).join('; '))
+    },
+  }
+}
+
+/** What is done until then is in time. */
+const within = async <T>(
+  deadline: number,
+  lose: (why: Error) => void,
+  work: (timer: NodeJS.Timeout) => Promise<T>,
+): Promise<T> => {
+  const timer = setTimeout(lose, deadline, new Error(`no answer for ${deadline / 1000} s`))
+  return work(timer).finally(() => clearTimeout(timer))
+}
+
 const connectTo = async (server: Server, name: string, deadline: number): Promise<Connection> => {
   const socket = new Socket()
   const client = clientOf(server, name, socket)
   const { lose, why } = watching(client, socket)
+  const { isPooled } = server
   await client.connect().catch((error: unknown) => {
     socket.destroy()
     throw refusalOf(error, server)
   })
 
-  const send = async ({ text, values }: Query): Promise<Found> => {
+  const { local, set } = createSettings(isPooled, (text) => send({ text, values: [] }))
+  const asSent = ({ text, values }: Query) =>
+    values.length === 0
+      ? { text: local(text) }
+      : { ...(isPooled ? namelessOf : statementOf)(text), values: values as unknown[] }
+  const inTime = <T>(work: (timer: NodeJS.Timeout) => Promise<T>): Promise<T> => within(deadline, lose, work)
+  const send = async (query: Query): Promise<Found> => {
     if (why() !== null) throw new ConnectionLostError('the connection is gone', { cause: why() })
-    const timer = setTimeout(lose, deadline, new Error(`no answer for ${deadline / 1000} s`))
     try {
-      const query = values.length === 0 ? { text } : { ...statementOf(text), values: values.map(storable) }
-      const { rows, rowCount } = await client.query(query)
+      const { rows, rowCount } = await inTime(() => client.query(asSent(query)))
       // what came behind a warning
       if (why() !== null) throw why()
       return { rows, changes: rowCount ?? 0 }
     } catch (error) {
+      // of what is away the end follows, and is perhaps not yet here
+      if (isOutdated(error) || failureOf(error) === 'away') lose(error as Error)
       if (why() !== null) throw new ConnectionLostError('the connection was lost', { cause: error })
       throw error
-    } finally {
-      clearTimeout(timer)
     }
   }
   return {
-    query: send,
-    async copyIn(text, chunks) {
-      const timer = setTimeout(lose, deadline, new Error(`no answer for ${deadline / 1000} s`))
-      try {
-        await copyIn(client, text, chunks, () => timer.refresh())
-      } finally {
-        clearTimeout(timer)
-      }
-    },
+    ...{ query: send, set, lose, isPooled },
+    copyIn: (text, chunks) => inTime((timer) => copyIn(client, text, chunks, () => timer.refresh())),
+    onNotified: (hear) =>
+      void client.on('notification', ({ channel, payload = '' }) => hear(channel, payload)),
     pid: Number((client as unknown as { readonly processID: number }).processID),
     get isLost() {
       return why() !== null
@@ -169,7 +203,7 @@ export const connect = async (
     let connection: Connection | null = null
     try {
       connection = await connectTo(server, name, deadline)
-      await connection.query({ text: SESSION, values: [] })
+      await connection.set(SESSION)
       const [fault] = await settingsFaults(connection)
       if (fault === undefined) return connection
       throw new DatabaseRefusedError(`${server.host}:${server.port}: ${fault}`)

@@ -10,7 +10,7 @@
  */
 import { TakenOverError } from '../../port/upkeep.js'
 
-export type Failure = 'away' | 'full' | 'again' | 'broken' | 'verb'
+type Failure = 'away' | 'full' | 'again' | 'broken' | 'verb'
 
 /** The deadline of a statement has passed, or its connection is gone. */
 export class ConnectionLostError extends Error {

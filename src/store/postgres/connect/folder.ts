@@ -9,6 +9,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../../../base/folder.js'
 import { DamagedFileError, LooseModeError } from '../../../base/secret.js'
+import { DatabaseRefusedError } from './servers.js'
 
 const ID = /^[0-9a-f-]{36}$/
 
@@ -29,7 +30,12 @@ export const daemonId = (dataDir: string): string => {
 const FORBIDDEN = 0o037
 
 export const readUrls = (file: string): string => {
-  if ((statSync(file).mode & FORBIDDEN) !== 0)
+  const about = statSync(file)
+  if (about.isDirectory())
+    throw new DatabaseRefusedError(
+      `${file} is a folder: name a file with the URL of the database (store.url_file, or --to)`,
+    )
+  if ((about.mode & FORBIDDEN) !== 0)
     throw new LooseModeError(`${file} can be read by others; run: chmod 600 ${file}`)
   return readFileSync(file, 'utf8')
 }

@@ -8,12 +8,17 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 
+/** What the operator says that stands before it. */
+export type Pooling = 'none' | 'transaction'
+
 export interface Server {
   readonly host: string
   readonly port: number
   readonly user: string
   readonly password: string | undefined
   readonly database: string
+  /** Behind a pooler that gives a session for a transaction. */
+  readonly isPooled: boolean
   /** Null: none, on this machine. */
   readonly tls: { readonly servername: string; readonly ca?: string } | null
 }
@@ -68,7 +73,7 @@ const tlsOf = (host: string, parameters: URLSearchParams): Server['tls'] => {
   return { servername: isIP(host) === 0 ? host : '', ...certificate(parameters.get('sslrootcert')) }
 }
 
-const serverOf = (line: string, number: number): Server => {
+const serverOf = (line: string, number: number, isPooled: boolean): Server => {
   const url = parsed(line, number)
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   for (const name of url.searchParams.keys())
@@ -85,16 +90,17 @@ const serverOf = (line: string, number: number): Server => {
     user: decoded(url.username, number),
     password: url.password === '' ? undefined : decoded(url.password, number),
     database,
+    isPooled,
     tls: tlsOf(host, url.searchParams),
   }
 }
 
 /** In the order in which they are to be tried. */
-export const serversOf = (text: string): readonly Server[] => {
+export const serversOf = (text: string, pooler: Pooling = 'none'): readonly Server[] => {
   const lines = text.split('\n').map((line) => line.trim())
   const servers = lines
     .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line, i) => serverOf(line, i + 1))
+    .map((line, i) => serverOf(line, i + 1, pooler === 'transaction'))
   if (servers.length === 0) throw new DatabaseRefusedError('no URL of a database is given')
   return servers
 }

@@ -8,7 +8,7 @@ import type { Found, Query } from '../../sql/query.js'
 
 const ASK = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
   current_setting('synchronous_commit') AS synchronous_commit, current_setting('server_encoding') AS encoding,
-  current_setting('server_version_num') AS version, CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END AS standby`
+  current_setting('server_version_num') AS version, current_setting('default_transaction_read_only') AS read_only, CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END AS standby`
 
 const OLDEST = 140_000
 
@@ -20,6 +20,10 @@ export const settingsFaults = async (connection: {
   const faults: readonly (readonly [boolean, string])[] = [
     [Number(found.version) < OLDEST, 'PostgreSQL is older than 14: upgrade it'],
     [found.standby === 1, 'the server is a standby and takes no writes: name the primary, too'],
+    [
+      found.read_only === 'on',
+      'it is read-only: set default_transaction_read_only = off for this role, or name the primary, too',
+    ],
     [found.encoding !== 'UTF8', `the database is in ${found.encoding}: create it with ENCODING 'UTF8'`],
     [found.fsync !== 'on', 'fsync is off, so a power cut loses mail: set fsync = on'],
     [

@@ -4,7 +4,7 @@
  *   Values are numbered, and each text has a name under which a connection prepares it once. Texts are few, but
  *   for filters put together from parts; beyond a limit they are not prepared.
  */
-export interface Statement {
+interface Statement {
   readonly text: string
   readonly name?: string
 }
@@ -17,6 +17,9 @@ const numbered = (text: string): string => {
   let n = 0
   return text.replace(/'[^']*'|\?/g, (found) => (found === '?' ? `$${++n}` : found))
 }
+
+/** For a session that is somebody else's a moment later. */
+export const namelessOf = (text: string): Statement => ({ text: statementOf(text).text })
 
 export const statementOf = (text: string): Statement => {
   const found = known.get(text)

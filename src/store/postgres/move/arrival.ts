@@ -26,7 +26,7 @@ export function* refuseHalfMoved(): Asking<void> {
   if (found === null || found.state === 'in') return
   throw new DatabaseRefusedError(
     found.state === 'undone'
-      ? `the mail of this database went back to ${found.from}: name another one, or serve it there`
+      ? `the mail of this database went back to ${found.from}: serve it there, after postern store move --to FILE --undo there if that was cut off; or name another database`
       : `the move from ${found.from} into this database is not finished: run postern store move there again`,
   )
 }

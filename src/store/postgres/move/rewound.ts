@@ -11,6 +11,7 @@ import type { Actor } from '../../port/tenants/audit.js'
 import { StoreBusyError } from '../../port/upkeep.js'
 import { type Asking, all } from '../../sql/query.js'
 import { rewinding, skipPosts } from '../../sql/rewound.js'
+import type { Pooling } from '../connect/servers.js'
 import { createHints } from '../hints.js'
 import { MAIL } from '../mails.js'
 import { createQueueWrites } from '../operate/queue-writes.js'
@@ -39,14 +40,15 @@ const NOTHING_SETTLED = function* (): Asking<readonly []> {
   return []
 }
 
-export interface Rewinding {
+interface Rewinding {
   readonly urls: string
+  readonly pooler: Pooling | undefined
   readonly version: string
   readonly actor: Actor
 }
 
-export const rewindPostgres = async ({ urls, version, actor }: Rewinding): Promise<Restored> => {
-  const session = await begin({ urls, version, owner: null, role: 'command' }, createHints(), true, () => {})
+export const rewindPostgres = async ({ actor, ...options }: Rewinding): Promise<Restored> => {
+  const session = await begin({ ...options, owner: null, role: 'command' }, createHints(), true, () => {})
   try {
     await untilAlone(session)
     const { writer, queue } = session

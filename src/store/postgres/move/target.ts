@@ -133,9 +133,8 @@ export const openTarget = async (
   const { host, port, database } = servers[0] as Server
   const place = `${host}:${port}/${database}`
   await ask(connection, SESSION)
-  await migrate(connection, version, now, () =>
-    setArrival({ id: '', from, at: now, state: 'copying', sums: {} }),
-  ).catch(told(place))
+  const fill = () => setArrival({ id: '', from, at: now, state: 'copying', sums: {} })
+  await migrate(connection, { postern: version, now, fill }).catch(told(place))
   const known = await readColumns(connection)
   let isOpen = false
   const begin = async (): Promise<void> => {

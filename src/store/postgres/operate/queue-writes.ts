@@ -6,11 +6,12 @@
  */
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { type Freed, holdBack, setFree } from '../../../lifecycle/waiting/holds.js'
+import type { Note } from '../../../lifecycle/waiting/orders.js'
 import { moved } from '../../../lifecycle/waiting/pauses.js'
 import type { Places } from '../../sql/insert.js'
 import { flagsOf, kindOf, NOTHING, packMore } from '../../sql/log/codec.js'
 import { pausesOf } from '../../sql/operate/pauses.js'
-import type { Freeable, Note, QueueWrites, StandingHolds } from '../../sql/operate/queue-writes.js'
+import type { Freeable, QueueWrites, StandingHolds } from '../../sql/operate/queue-writes.js'
 import { FOUND, type Found } from '../../sql/operate/walk.js'
 import { type Asking, all, Memory, run } from '../../sql/query.js'
 import { MAIL } from '../mails.js'

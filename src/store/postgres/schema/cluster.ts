@@ -1,13 +1,13 @@
 /**
  * NAME      cluster - the tables by which several daemons are one
  * DESCRIPTION
- *   `writers` has a row for each that can be (64: their number is 6 bits of every place). Its row is a writer's fence
+ *   `writers` has a row for each that can be (256: their number is 8 bits of every place). Its row is a writer's fence
  *   (epoch), its position in the log (frontier) and its sign of life (heartbeat); what it is can be read beside it. `order_state` is the last place of
  *   what is not mail, and the row that verbs which are not about mail lock, so that they follow one another.
  */
 import { tables } from './words.js'
 
-export const WRITERS = 64
+export const WRITERS = 256
 
 export const CLUSTER = tables(`
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -18,6 +18,7 @@ CREATE TABLE writers (
   owner TEXT, -- id of a daemon; NULL: free
   role TEXT, -- main, relay, followers or command
   about TEXT, -- JSON: what it says of itself
+  schema int NOT NULL DEFAULT 0, -- the version that it knows
   boot INTEGER, -- by which its leases are known, from when it joined until it goes
   frontier INTEGER NOT NULL,
   heartbeat INTEGER NOT NULL

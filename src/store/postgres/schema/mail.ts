@@ -6,6 +6,7 @@
  *   column changes but the reason of what failed. `recipients` shows both as one, and `waiting` what is in the queue, for reading.
  *   `boot` is who leases (write/writer.ts).
  */
+import { INDEXED_MESSAGE_ID } from '../../sql/mails/short.js'
 import { tables } from './words.js'
 
 export const MAIL = tables(`
@@ -55,7 +56,7 @@ CREATE TABLE emails (
 CREATE INDEX emails_workspace ON emails (workspace, test, ord);
 CREATE INDEX emails_status ON emails (workspace, test, status, ord);
 CREATE INDEX emails_scheduled ON emails (workspace, test, ord) WHERE scheduled_at IS NOT NULL;
-CREATE INDEX emails_message ON emails (message) WHERE message_host IS NULL AND substr(message, 2, 29) <> id;
+CREATE INDEX emails_message ON emails (message) WHERE ${INDEXED_MESSAGE_ID};
 CREATE TABLE submitters (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE); -- keys and credentials that ever submitted mail
 CREATE TABLE email_days (day INTEGER PRIMARY KEY, behind INTEGER NOT NULL, ahead INTEGER NOT NULL);
 
@@ -179,6 +180,7 @@ CREATE INDEX idempotency_age ON idempotency (coalesce(completed_at, locked_until
 CREATE TABLE rate_windows (
   bucket TEXT NOT NULL, span INTEGER NOT NULL, used INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (bucket, span)
 ) WITH (fillfactor = 50);
+CREATE INDEX rate_windows_age ON rate_windows (at); -- it never changes
 
 CREATE TABLE holds (
   id TEXT PRIMARY KEY,

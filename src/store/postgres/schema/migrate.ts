@@ -1,88 +1,185 @@
 /**
  * NAME      migrate - bringing a database up to date
  * DESCRIPTION
- *   Forward only, in one transaction, under the lock of the row that says which schema this is: of several daemons
- *   that start at once one does it. The first step is all tables as they are; what changes later are further steps.
+ *   Forward only. Steps are made in short transactions under the lock of the row that says which schema this is, so of
+ *   several daemons that start at once one does it; in an empty database all of them are one. An index on what is there
+ *   already is made in no transaction, beside those who write, and what was broken off is made anew.
+ *   While other daemons serve, only who was asked to migrates (postern migrate), and only if they can serve the result.
  */
-import { NewerDatabaseError } from '../../port/upkeep.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { StoreBusyError } from '../../port/upkeep.js'
 import { after } from '../../sql/order/ord.js'
 import { type Asking, first, run } from '../../sql/query.js'
 import type { Connection } from '../connect/connection.js'
 import { DatabaseRefusedError } from '../connect/servers.js'
 import { answer } from '../run.js'
-import { CLUSTER } from './cluster.js'
-import { MAIL } from './mail.js'
-import { SEARCH } from './search.js'
-import { SUBJECTS } from './subjects.js'
-import { TENANTS } from './tenants.js'
+import { type Index, STEPS, type Step } from './steps.js'
+import { endOlder, living, readVersion, refuseNewer, VERSION, versionThere } from './version.js'
 
-/** Position i holds the step to version i + 1. */
-const STEPS: readonly string[] = [`${CLUSTER}${TENANTS}${MAIL}${SEARCH}${SUBJECTS}`]
+interface Migration {
+  /** Of this Postern. */
+  readonly postern: string
+  readonly now: number
+  /** Is run in a database that was empty, with what gives places, and all of it is whole or not at all. */
+  readonly fill: (next: () => number) => Asking<void>
+  /** The daemon that migrates: its own predecessor serves no more. */
+  readonly daemon?: string | null
+  /** By its operator: beside daemons that serve. */
+  readonly isAsked?: boolean
+  /** For statements that take long. */
+  readonly patient?: () => Promise<Connection>
+  /** Tests have some of their own. */
+  readonly steps?: readonly Step[]
+}
 
-/** The version that they make. */
-export const SCHEMA = STEPS.length
-
-const VERSION = `
-CREATE TABLE IF NOT EXISTS schema_version (version int NOT NULL, made_by text NOT NULL);
-INSERT INTO schema_version SELECT 0, '' WHERE NOT EXISTS (SELECT 1 FROM schema_version);`
+export interface Migrated {
+  readonly from: number
+  readonly to: number
+}
 
 const MOST_TRIES = 5
+/** In between those who waited go on. */
+const PAUSE_MS = 500
 /** Two of the first made the table of the version at once, or another one is about it. */
-const OTHERS_TOO = /^(?:23505|42P07|55P03)$/
+const OTHERS_TOO = /^(?:23505|42P07|55P03|40P01)$/
+const LOCKED = /^(?:55P03|40P01)$/
 
-/** What the role may not do, and a restart does not change. */
+/** What the role may not do, and a restart does not change; what others hold for too long. */
 const refusalOf = (error: unknown): unknown => {
   const { code, message } = error as { readonly code?: string; readonly message: string }
   if (code === '42501')
     return new DatabaseRefusedError(`${message}: make the role of store.url_file the owner of the database`)
-  if (code === '25006')
-    return new DatabaseRefusedError(`${message}: set default_transaction_read_only = off for this role`)
+  if (LOCKED.test(code ?? ''))
+    return new StoreBusyError(
+      'the schema of the database was not changed: others held locks for too long; end long transactions there, then try again',
+    )
   return error
 }
 
-function* steps(postern: string): Asking<boolean> {
-  const found = yield* first('SELECT version, made_by FROM schema_version FOR UPDATE')
-  const version = Number(found?.version ?? 0)
-  if (version > STEPS.length) {
-    const wanted = found?.made_by ? `Postern ${found.made_by} or newer` : 'a newer Postern'
-    throw new NewerDatabaseError(
-      `the database has schema version ${version}, this Postern knows ${STEPS.length}: install ${wanted}`,
+const indexText = ({ index, on, isUnique }: Index, how: '' | 'CONCURRENTLY'): string =>
+  `CREATE ${isUnique ? 'UNIQUE ' : ''}INDEX ${how} IF NOT EXISTS ${index} ON ${on}`.replace('  ', ' ')
+
+/** Daemons that could not serve the result, or that would have to be asked. */
+function* refuseOthers({ daemon, isAsked, steps = STEPS }: Migration): Asking<void> {
+  const others = yield* living(daemon ?? null)
+  const compatibleFrom = steps.at(-1)?.compatibleFrom ?? 0
+  const left = others.filter(({ schema }) => schema < compatibleFrom)
+  const names = (some: typeof others) => [...new Set(some.map(({ name }) => name))].join(', ')
+  if (left.length > 0)
+    throw new DatabaseRefusedError(
+      `the schema of this Postern is nothing for ${names(left)}, which serves this database: upgrade it to the release in between, or stop it`,
     )
-  }
-  for (const step of STEPS.slice(version)) yield { text: step, values: [] }
-  if (version < STEPS.length)
-    yield* run('UPDATE schema_version SET version = ?, made_by = ?', STEPS.length, postern)
-  return version === 0
+  if (others.length > 0 && isAsked !== true)
+    throw new DatabaseRefusedError(
+      `the database needs a newer schema, and others serve it (${names(others)}): run postern migrate, which they need not stop for`,
+    )
 }
 
-/** `fill` is run in a database that was empty, with what gives places, and all of it is whole or not at all. */
-export const migrate = async (
-  connection: Connection,
-  postern: string,
-  now: number,
-  fill: (next: () => number) => Asking<void>,
-): Promise<void> => {
+const setVersion = (version: number, { compatibleFrom }: Step, postern: string): Asking<number> =>
+  run(
+    'UPDATE schema_version SET version = ?, compatible_from = ?, made_by = ?',
+    ...[version, compatibleFrom, postern],
+  )
+
+/** Steps up to the next index, or all of them in a database that is empty; whether it was. */
+function* tables(migration: Migration): Asking<boolean> {
+  const { steps = STEPS, postern } = migration
+  const found = yield* readVersion('FOR UPDATE')
+  refuseNewer(found, steps.length)
+  const isEmpty = found.version === 0
+  if (found.version >= steps.length) return false
+  if (!isEmpty) yield* refuseOthers(migration)
+  let version = found.version
+  for (const step of steps.slice(version)) {
+    if ('index' in step && !isEmpty) break
+    yield { text: 'index' in step ? indexText(step, '') : step.text, values: [] }
+    version += 1
+  }
+  const last = steps[version - 1] as Step
+  yield* setVersion(version, last, postern)
+  if (!isEmpty) yield* endOlder(last.compatibleFrom)
+  return isEmpty
+}
+
+const INDEX = `SELECT i.indisvalid AS valid, p.pid IS NOT NULL AS making FROM pg_index i
+  LEFT JOIN pg_stat_progress_create_index p ON p.index_relid = i.indexrelid WHERE i.indexrelid = to_regclass(?)`
+
+/** Null for these errors. */
+const otherwise =
+  (codes: RegExp) =>
+  (error: unknown): null => {
+    if (codes.test(String((error as { readonly code?: unknown }).code))) return null
+    throw error
+  }
+
+/** Somebody else may be making it, or may have been broken off. */
+const makeIndex = async (connection: Connection, step: Index): Promise<void> => {
   const ask = (text: string) => connection.query({ text, values: [] })
+  // it holds nobody up while it waits for those who are in the middle of something
+  await ask('SET lock_timeout = 0')
+  for (;;) {
+    const found = await answer(connection, first(INDEX, step.index))
+    if (found?.valid === true) return
+    const isLeft = found !== null && found.making !== true
+    const text = isLeft ? `DROP INDEX CONCURRENTLY IF EXISTS ${step.index}` : indexText(step, 'CONCURRENTLY')
+    // two that wait for each other: the database ends one of them
+    const done = found?.making === true ? null : await ask(text).catch(otherwise(OTHERS_TOO))
+    if (done === null) await sleep(Math.random() * PAUSE_MS)
+  }
+}
+
+/** In one transaction, repeated when others were in the way. */
+const inTransaction = async (connection: Connection, work: () => Asking<void>): Promise<void> => {
+  const ask = (text: string) => connection.query({ text, values: [] })
+  for (let tries = 1; ; tries++) {
+    try {
+      await ask(`BEGIN; SET LOCAL lock_timeout = '2s'; ${VERSION}`)
+      await answer(connection, work())
+      await ask('COMMIT')
+      return
+    } catch (error) {
+      if (!connection.isLost) await ask('ROLLBACK')
+      const { code } = error as { readonly code?: unknown }
+      if (tries === MOST_TRIES || !OTHERS_TOO.test(String(code))) throw refusalOf(error)
+      await sleep(PAUSE_MS)
+    }
+  }
+}
+
+/** Makes the index that is next, which is then there, whoever did it. */
+const index = async (connection: Connection, migration: Migration, version: number): Promise<void> => {
+  const { steps = STEPS, patient, postern } = migration
+  const step = steps[version] as Step
+  if (!('index' in step)) return
+  await inTransaction(connection, () => refuseOthers(migration))
+  const long = patient === undefined ? connection : await patient()
+  await makeIndex(long, step).finally(() => (patient === undefined ? undefined : long.close()))
+  await inTransaction(connection, function* () {
+    if ((yield* readVersion('FOR UPDATE')).version === version) yield* setVersion(version + 1, step, postern)
+  })
+}
+
+/** Who has nothing to do waits for nobody. */
+export const migrate = async (connection: Connection, migration: Migration): Promise<Migrated> => {
+  const { steps = STEPS, fill, now } = migration
   let last = 0
   const next = (): number => {
     last = after(last, now)
     return last
   }
   function* whole(): Asking<void> {
-    if (!(yield* steps(postern))) return
+    if (!(yield* tables(migration))) return
     yield* fill(next)
     yield* run('UPDATE order_state SET last = ?', last)
   }
-  for (let tries = 1; ; tries++) {
-    try {
-      await ask(`BEGIN; SET LOCAL lock_timeout = '2s'; ${VERSION}`)
-      await answer(connection, whole())
-      await ask('COMMIT')
-      return
-    } catch (error) {
-      if (!connection.isLost) await ask('ROLLBACK')
-      if (tries === MOST_TRIES || !OTHERS_TOO.test(String((error as { code?: unknown }).code)))
-        throw refusalOf(error)
-    }
+  let from: number | null = null
+  for (;;) {
+    const found = await answer(connection, versionThere())
+    const version = found?.version ?? 0
+    from ??= version
+    if (found !== null) refuseNewer(found, steps.length)
+    if (version >= steps.length) return { from, to: version }
+    if (version > 0 && 'index' in (steps[version] as Step)) await index(connection, migration, version)
+    else await inTransaction(connection, whole)
   }
 }

@@ -4,6 +4,8 @@
  *   Columns are those of store/sql/. The small number `n` of a workspace or a pool is given after its row is
  *   stored, under the lock that such verbs hold.
  */
+import { AUDIT, REST_OF_IDENTITY, SESSIONS, USERS } from '../../sql/schema/identity.js'
+import { SUPPRESSION } from '../../sql/schema/incidents.js'
 import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
 import { tables } from './words.js'
 
@@ -114,16 +116,7 @@ CREATE TABLE domains (
 );
 CREATE INDEX domains_account ON domains (account_id, ord);
 
-CREATE TABLE suppressions (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL,
-  workspace_id TEXT NOT NULL,
-  email TEXT NOT NULL,
-  origin TEXT NOT NULL,
-  source_id TEXT,
-  reason TEXT,
-  expires_at INTEGER,
-  created_at INTEGER NOT NULL,
+CREATE TABLE suppressions (${SUPPRESSION}
   ord INTEGER NOT NULL,
   UNIQUE (workspace_id, email)
 );
@@ -131,96 +124,12 @@ CREATE INDEX suppressions_workspace ON suppressions (workspace_id, ord);
 
 CREATE TABLE pepper (mark TEXT NOT NULL);
 ${RETURN_PATH_STEP}
-CREATE TABLE users (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL,
-  email TEXT NOT NULL,
-  name TEXT,
-  role TEXT NOT NULL,
-  hash TEXT,
-  time_zone TEXT,
-  views TEXT NOT NULL, -- JSON
-  disabled_at INTEGER,
-  role_from TEXT,
-  created_at INTEGER NOT NULL,
-  last_sign_in_at INTEGER,
-  ord INTEGER NOT NULL,
-  UNIQUE (account_id, email)
-);
+CREATE TABLE users ${USERS};
 CREATE INDEX users_account ON users (account_id, ord);
-
-CREATE TABLE identities (
-  account_id TEXT NOT NULL,
-  user_id TEXT NOT NULL,
-  provider TEXT NOT NULL,
-  issuer TEXT NOT NULL,
-  subject TEXT NOT NULL,
-  by_rule TRUTH NOT NULL,
-  created_at INTEGER NOT NULL,
-  last_sign_in_at INTEGER,
-  ord INTEGER NOT NULL,
-  PRIMARY KEY (account_id, issuer, subject)
-);
-CREATE INDEX identities_user ON identities (user_id, ord);
-
-CREATE TABLE links (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  role TEXT NOT NULL,
-  email TEXT,
-  user_id TEXT,
-  lookup TEXT NOT NULL UNIQUE,
-  hash BLOB NOT NULL,
-  created_at INTEGER NOT NULL,
-  expires_at INTEGER NOT NULL,
-  used_at INTEGER,
-  created_by TEXT NOT NULL,
-  ord INTEGER NOT NULL
-);
-CREATE INDEX links_account ON links (account_id, kind, ord);
-CREATE INDEX links_end ON links (expires_at);
-
-CREATE TABLE sessions (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL,
-  user_id TEXT,
-  role TEXT NOT NULL,
-  provider TEXT NOT NULL,
-  address TEXT,
-  user_agent TEXT,
-  lookup TEXT NOT NULL UNIQUE,
-  hash BLOB NOT NULL,
-  created_at INTEGER NOT NULL,
-  last_seen_at INTEGER NOT NULL,
-  expires_at INTEGER NOT NULL,
-  idle_ms INTEGER NOT NULL,
-  oidc TEXT NOT NULL, -- JSON
-  ord INTEGER NOT NULL
-);
+CREATE TABLE sessions ${SESSIONS};
 CREATE INDEX sessions_account ON sessions (account_id, ord);
 CREATE INDEX sessions_user ON sessions (user_id, ord) WHERE user_id IS NOT NULL;
-
-CREATE TABLE remembered (
-  kind TEXT NOT NULL, value TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (kind, value)
-);
-CREATE INDEX remembered_end ON remembered (until);
-
-CREATE TABLE audit (
-  ord INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE,
-  account_id TEXT NOT NULL,
-  at INTEGER NOT NULL,
-  actor_kind TEXT NOT NULL,
-  actor_id TEXT NOT NULL,
-  actor_name TEXT,
-  actor_address TEXT,
-  action TEXT NOT NULL,
-  object_type TEXT NOT NULL,
-  object_id TEXT,
-  workspace_id TEXT,
-  detail TEXT NOT NULL -- JSON
-);
+${REST_OF_IDENTITY}${AUDIT}
 CREATE INDEX audit_account ON audit (account_id, ord);
 CREATE INDEX audit_actor ON audit (account_id, actor_id, ord);
 CREATE INDEX audit_object ON audit (account_id, object_id, ord);

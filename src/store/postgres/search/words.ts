@@ -8,7 +8,7 @@ import { EMAIL } from '../../sql/mails/rows.js'
 import { type Asking, all, first, type Row } from '../../sql/query.js'
 import { type Direction, type Lead, offered, way } from '../../sql/search/leads.js'
 import type { Expression, Words } from '../../sql/search/words.js'
-import { endOfMail } from '../mails.js'
+import { LEAST } from '../mails.js'
 import { queryOf, spanAt, WIDEST } from './lexemes.js'
 
 const QUICK_MS = 10
@@ -58,7 +58,7 @@ export const WORDS: Words = {
   ),
   together: 25,
   held: 'queue',
-  end: endOfMail,
+  end: LEAST,
   pageMs: 100,
   asideMs: 30,
 }

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Mails and the place that the index comes to are one verb, and it compares the place before it moves it: of several
  *   daemons that index at once one adds each mail. Verbs that erase mail or move it to another pool follow it or are
- *   followed by it, so what is erased is not added afterwards.
+ *   followed by it, as does retention by the row of the place, so what is erased is not added afterwards.
  */
 import { type Asking, all, run } from '../../sql/query.js'
 import { type IndexedMail, indexReads, type ToIndex } from '../../sql/search/to-index.js'

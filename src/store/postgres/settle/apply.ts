@@ -19,7 +19,7 @@ import type { Decided, DecidedEvent, DecidedMail, DecidedRecipient } from './dec
 export const aggregateOf = (count: (status: Status) => string): string =>
   `CASE ${WEIGHTIEST_FIRST.map((status) => `WHEN ${count(status)} > 0 THEN '${status}'`).join(' ')} ELSE 'queued' END`
 
-const sumOf = (status: Status): string => `e.${status} + m.${status}`
+const sumOf = (status: Status): string => `e.${status} + coalesce(m.${status}, 0)`
 
 const AS_READ = `q.recipient_id = g.id AND q.gen = g.was_gen AND q.boot IS NOT DISTINCT FROM g.was_boot
   AND q.due_at IS NOT DISTINCT FROM g.was_due AND q.attempting IS NOT DISTINCT FROM g.was_attempting
@@ -86,10 +86,14 @@ export const isOutOfDate = (error: unknown): boolean => {
   return code === '22012' || (code === '23505' && constraint === 'events_dedupe')
 }
 
-const mailRow = ({ loaded, moved }: DecidedMail, at: number) => ({
-  ...{ ord: loaded.ord, shared: loaded.total > 1 ? 1 : 0, at },
-  ...moved,
-})
+/** What is null, or does not move, is left out: each key of each row is read one by one. */
+const given = <T>(value: T | null): T | undefined => value ?? undefined
+
+const mailRow = ({ loaded, moved }: DecidedMail, at: number): Readonly<Record<string, number>> => {
+  const row: Record<string, number> = { ord: loaded.ord, shared: loaded.total > 1 ? 1 : 0, at }
+  for (const status of STATUSES) if (moved[status] !== 0) row[status] = moved[status]
+  return row
+}
 
 const placeOf = ({ loaded, after }: DecidedRecipient): 'gone' | 'kept' | 'none' => {
   const waits = after.dueAt !== null || after.boot !== null || after.held !== null
@@ -104,26 +108,44 @@ const personRow = (one: DecidedRecipient, now: number) => {
   const { loaded, after, writtenAt } = one
   const was = loaded.state
   return {
-    ...{ id: loaded.id, place: placeOf(one), at: writtenAt },
-    ...{
-      was_status: was.status,
-      was_attempts: was.attempts,
-      was_deadline: was.deadline,
-      was_gen: was.leaseGen,
-    },
-    ...{ was_boot: was.boot, was_due: was.dueAt, was_attempting: was.attempting, was_held: was.held },
-    ...{ status: after.status, attempts: after.attempts, deadline: after.deadline, gen: after.leaseGen },
-    ...{ boot: after.boot, due_at: after.dueAt, attempting: after.attempting, held: after.held },
-    ...{ held_at: writtenAt ?? now },
-    ...{ response: after.lastResponse, reason: after.reason },
+    id: loaded.id,
+    place: placeOf(one),
+    at: given(writtenAt),
+    was_status: was.status,
+    was_attempts: was.attempts,
+    was_deadline: given(was.deadline),
+    was_gen: was.leaseGen,
+    was_boot: given(was.boot),
+    was_due: given(was.dueAt),
+    was_attempting: given(was.attempting),
+    was_held: given(was.held),
+    status: after.status,
+    attempts: after.attempts,
+    deadline: given(after.deadline),
+    gen: after.leaseGen,
+    boot: given(after.boot),
+    due_at: given(after.dueAt),
+    attempting: given(after.attempting),
+    held: given(after.held),
+    held_at: after.held === was.held ? undefined : (writtenAt ?? now),
+    response: given(after.lastResponse),
+    reason: given(after.reason),
   }
 }
 
 const eventRow = ({ draft }: DecidedEvent, ord: number, numbers: Numbers) => ({
-  ...{ ord, email: draft.mail.ord, scope: draft.mail.scope, kind: kindOf(`email.${draft.status}`) },
-  ...{ flags: flagsOf(draft.source, draft.applied, draft.change), recipient: draft.recipientId },
-  ...{ occurred_at: draft.occurredAt, late: draft.now - draft.occurredAt, attempt: draft.attempt },
-  ...{ reason: draft.reason, dedupe: draft.dedupe, more: packMore(draft.more, numbers) },
+  ord,
+  email: draft.mail.ord,
+  scope: draft.mail.scope,
+  kind: kindOf(`email.${draft.status}`),
+  flags: flagsOf(draft.source, draft.applied, draft.change),
+  recipient: given(draft.recipientId),
+  occurred_at: draft.occurredAt,
+  late: draft.now - draft.occurredAt,
+  attempt: given(draft.attempt),
+  reason: given(draft.reason),
+  dedupe: given(draft.dedupe),
+  more: given(packMore(draft.more, numbers)),
 })
 
 const owedRow = ({ draft, owed }: DecidedEvent, ord: number) => {

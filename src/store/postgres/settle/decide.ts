@@ -8,12 +8,11 @@ import type { KeptReport } from '../../../lifecycle/event.js'
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { dsnActionOf, isTold } from '../../../lifecycle/pending-dsn.js'
 import type { RecipientState } from '../../../lifecycle/recipient.js'
-import { factKey, type SettleChanges, type SettleEvent, settle } from '../../../lifecycle/sending/settle.js'
+import { factKey, type SettleChanges, settle, settledOf } from '../../../lifecycle/sending/settle.js'
 import type { Action } from '../../../mail/report/report.js'
 import { type Counts, emptyCounts, type Status } from '../../../mail/status.js'
-import { scopeOf } from '../../sql/log/codec.js'
-import type { EventDraft, MailPlace } from '../../sql/log/draft.js'
-import type { Loaded, LoadedMail, LoadedRecipient } from './load.js'
+import { type EventDraft, type MailPlace, outcomeEvent } from '../../sql/log/draft.js'
+import { type Loaded, type LoadedMail, type LoadedRecipient, placeOf } from './load.js'
 
 export interface DecidedRecipient {
   readonly loaded: LoadedRecipient
@@ -72,37 +71,10 @@ export const keysOf = (outcomes: readonly Outcome[]) => {
   }
 }
 
-const answerOf = ({ id, address, mail }: LoadedRecipient, changes: SettleChanges): Settled => ({
-  recipientId: id,
-  emailId: mail.id,
-  workspaceId: mail.workspaceId,
-  mode: mail.mode,
-  address,
-  applied: changes.applied,
-  from: changes.from,
-  to: changes.to,
-  emailStatus: changes.emailStatus,
-})
-
-const draftOf = (
-  outcome: Outcome,
-  { ord, workspace, mode }: LoadedMail,
-  event: SettleEvent,
-  now: number,
-): DecidedEvent['draft'] => ({
-  mail: { ord, scope: scopeOf(workspace, mode === 'test') },
-  recipientId: outcome.recipientId,
-  status: event.kind,
-  change: event.change,
-  source: outcome.source,
-  occurredAt: outcome.at,
-  now,
-  attempt: outcome.attempt,
-  applied: event.applied,
-  reason: outcome.reason,
-  dedupe: event.dedupe,
-  more: { reply: outcome.reply, mta: outcome.mta, detail: event.detail },
-})
+const answerOf = ({ id, address, mail }: LoadedRecipient, changes: SettleChanges): Settled => {
+  const { id: emailId, workspaceId, mode } = mail
+  return settledOf({ recipientId: id, emailId, workspaceId, mode, address }, changes)
+}
 
 const owedOf = (outcome: Outcome, { mail, notify, queuedAt }: LoadedRecipient): DecidedEvent['owed'] => {
   const action = dsnActionOf(outcome)
@@ -170,7 +142,11 @@ export const decide = ({ recipients, known }: Loaded, outcomes: readonly Outcome
     remember(recipient, changes)
     move(mail, changes)
     const owed = changes.applied ? owedOf(outcome, of) : null
-    events.push({ draft: draftOf(outcome, of.mail, event, now), report: outcome.report ?? null, owed })
+    events.push({
+      draft: outcomeEvent(placeOf(of.mail), outcome, event, now),
+      report: outcome.report ?? null,
+      owed,
+    })
     if (changes.bounced && of.mail.countsSoftBounces) bounces.push({ outcome, of })
     return answerOf(of, changes)
   }

@@ -4,6 +4,8 @@
 import type { Mode } from '../../../lifecycle/page.js'
 import type { RecipientState } from '../../../lifecycle/recipient.js'
 import { type Counts, STATUSES, type Status } from '../../../mail/status.js'
+import { scopeOf } from '../../sql/log/codec.js'
+import type { MailPlace } from '../../sql/log/draft.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
 
 export interface LoadedMail {
@@ -22,6 +24,10 @@ export interface LoadedMail {
   /** Its workspace suppresses after soft bounces. */
   readonly countsSoftBounces: boolean
 }
+
+export const placeOf = ({ ord, workspace, mode }: LoadedMail): MailPlace => ({
+  ...{ ord, scope: scopeOf(workspace, mode === 'test') },
+})
 
 export interface LoadedRecipient {
   readonly id: string

@@ -6,12 +6,12 @@
  */
 import { type OnAmbiguous, recovered } from '../../../lifecycle/sending/lease.js'
 import type { Places } from '../../sql/insert.js'
-import { scopeOf } from '../../sql/log/codec.js'
+import { ambiguousEvent, type Begun } from '../../sql/log/draft.js'
 import { type Asking, all, type Row, run } from '../../sql/query.js'
 import type { Effects } from '../hints.js'
 import { applyQuery } from './apply.js'
 import type { DecidedEvent, DecidedRecipient } from './decide.js'
-import { type LoadedRecipient, load, lock } from './load.js'
+import { type LoadedRecipient, load, lock, placeOf } from './load.js'
 import { numbersFor } from './numbers.js'
 
 export interface Recovered {
@@ -32,24 +32,17 @@ export const ORPHANS = `SELECT DISTINCT boot FROM queue WHERE boot IS NOT NULL
 
 const END = `UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL WHERE boot = ANY(CAST(? AS BIGINT[]))`
 
-const eventOf = ({ id, mail }: LoadedRecipient, begun: Row, attempt: number, now: number): DecidedEvent => ({
-  draft: {
-    mail: { ord: mail.ord, scope: scopeOf(mail.workspace, mail.mode === 'test') },
-    recipientId: id,
-    ...{ status: 'sent', change: false, applied: false, source: 'system', reason: 'ambiguous', dedupe: null },
-    occurredAt: (begun.attempt_at as number | null) ?? now,
-    ...{ now, attempt },
-    more: {
-      reply: null,
-      mta: { poolId: String(begun.pool_id), upstreamId: begun.attempt_upstream as string | null, host: null },
-      detail: { ambiguous: true, held: begun.ambiguous === 'hold' },
-    },
-  },
-  ...{ report: null, owed: null },
-})
+const eventOf = ({ id, mail }: LoadedRecipient, row: Row, attempt: number, now: number): DecidedEvent => {
+  const begun: Begun = {
+    ...{ attempt, at: row.attempt_at as number | null, poolId: row.pool_id as string },
+    ...{ upstreamId: row.attempt_upstream as string | null, on: row.ambiguous as OnAmbiguous },
+  }
+  return { draft: ambiguousEvent(placeOf(mail), id, begun, now), report: null, owed: null }
+}
 
 /** Of these boots, whose epochs have ended. */
 export const recovering = (places: Places, effects: Effects) => {
+  /** Where a writer left, several may be about it, and a report may have come meanwhile: once it is locked it is looked at again. */
   function* begunOf(boots: readonly number[], now: number): Asking<Recovered> {
     const rows = new Map((yield* all(BEGUN, boots)).map((row) => [row.id as string, row]))
     if (rows.size === 0) return { released: 0, ambiguous: 0 }
@@ -59,11 +52,13 @@ export const recovering = (places: Places, effects: Effects) => {
     const recipients: DecidedRecipient[] = []
     const events: DecidedEvent[] = []
     for (const one of loaded.recipients.values()) {
+      if (!boots.includes(one.state.boot ?? 0)) continue
       const begun = rows.get(one.id) as Row
       const { recipient: after, ambiguous } = recovered(one.state, begun.ambiguous as OnAmbiguous, now)
       recipients.push({ loaded: one, after, writtenAt: null })
       if (ambiguous !== null) events.push(eventOf(one, begun, ambiguous, now))
     }
+    if (recipients.length === 0) return { released: 0, ambiguous: 0 }
     const numbers = yield* numbersFor(events.map(({ draft }) => draft.more))
     const decided = { now, answers: [], recipients, mails: [], events, bounces: [] }
     const { text, values } = applyQuery(decided, numbers, places)

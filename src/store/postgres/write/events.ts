@@ -14,7 +14,7 @@ const COLUMNS = 'ord, kind, flags, recipient, occurred_at, late, attempt, reason
 const VALUES = `CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT),
   CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT)`
 const BY_PLACE = `INSERT INTO events (${COLUMNS}) VALUES (${VALUES}, ?, ?)`
-const BY_ID = `INSERT INTO events (${COLUMNS}) SELECT ${VALUES}, ord, workspace * 2 + test FROM emails WHERE id = ?`
+const BY_ID = `INSERT INTO events (${COLUMNS}) SELECT ${VALUES}, ord, workspace * 2 + test FROM emails WHERE id = ? FOR KEY SHARE`
 
 /** Answers with the event's place. */
 export type AddEvent = (draft: EventDraft) => Asking<number>

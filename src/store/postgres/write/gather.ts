@@ -16,7 +16,7 @@ interface Waiting<Call, Answer> {
   reject(error: unknown): void
 }
 
-export interface Gathering<Call, Answer> {
+interface Gathering<Call, Answer> {
   /** All or none of them; an answer for each. */
   run(calls: readonly Call[], until: number): Promise<readonly Answer[]>
   inTurn(work: () => Promise<void>): Promise<void>

@@ -2,7 +2,7 @@
  * NAME      heartbeat - that a writer lives, and which others do not
  * DESCRIPTION
  *   Every two seconds a writer counts up in its row, which also brings its frontier to the present: what others read
- *   waits for no idle writer. Death is observed and not dated: a count that has not moved for 30 s of the observer's own
+ *   waits for no idle writer, and for none whose clock is behind: it goes on above the highest that it has seen. Death is observed and not dated: a count that has not moved for 30 s of the observer's own
  *   tick clock, while its own heartbeats arrived. No clock is compared with another, and after an outage of the database
  *   nobody is taken for dead.
  *   Its answer brings who lives and what time it is in the database (cluster/).
@@ -17,9 +17,11 @@ import { ORPHANS, type Recovered } from '../settle/recover.js'
 import type { Writer } from './writer.js'
 
 export const HEARTBEAT_MS = 2000
-export const DEAD_MS = 30_000
+const DEAD_MS = 30_000
 /** For leases that are nobody's. */
 const BEATS_A_LOOK = 15
+/** So long after a takeover one looks each time: what was being accepted then is stored with a lease of who is gone. */
+const BEATS_AFTER = 6
 
 export type Seen = Dead
 
@@ -39,11 +41,11 @@ export const createObserver = (tick: () => number) => {
   }
 }
 
-const LOOK = ` others AS (SELECT n, boot, heartbeat, owner, role, about FROM writers WHERE boot IS NOT NULL)
+const LOOK = ` others AS (SELECT n, boot, heartbeat, owner, role, about, frontier FROM writers WHERE boot IS NOT NULL)
   SELECT others.*, ${NOW} AS now FROM others, fence`
 
 /** What was heard; times are on the tick clock. */
-export interface Heard {
+interface Heard {
   /** What a heartbeat brought: the rows of all that live. */
   told(rows: readonly Row[], sent: number, answered: number): void
   /** Somebody was taken over. */
@@ -64,11 +66,20 @@ export const createBeat = (
   const { takeOver, ofNobody } = takingOver(writer.places, writer.effects)
   const now = (): number => systemClock.now()
   let beats = 0
+  let looks = 0
 
   const end = async (dead: Dead): Promise<void> => {
     await writer.inTurn(() => writer.look(endSessions(dead.owner, [dead.boot])))
     const recovered = await writer.mail(() => takeOver(dead, now()))
-    if (recovered !== null) takenOver(dead, recovered)
+    if (recovered === null) return
+    looks = BEATS_AFTER
+    takenOver(dead, recovered)
+  }
+  /** One that cannot be ended now is in nobody's way. */
+  const endAll = async (all: readonly Dead[]): Promise<void> => {
+    const failed: unknown[] = []
+    for (const dead of all) await end(dead).catch((error: unknown) => failed.push(error))
+    if (failed.length > 0) throw failed[0]
   }
   /** Who left without giving back its leases left them to all. */
   const recoverOrphans = async (): Promise<void> => {
@@ -82,12 +93,14 @@ export const createBeat = (
       sent = tick()
       return { text: LOOK, values: [] }
     }
-    const rows = (await writer.inTurn(() => writer.statement(look))) ?? []
+    const rows = (await writer.beforeOthers(() => writer.statement(look))) ?? []
     if (rows.length > 0) told(rows, sent, tick())
+    writer.rise(Math.max(0, ...rows.map(({ frontier }) => Number(frontier))))
     const others = (rows as unknown as readonly Seen[]).filter(({ boot }) => boot !== writer.boot)
-    for (const dead of observe(others)) await end(dead)
     beats += 1
-    if (beats % BEATS_A_LOOK === 0 && isFirstOf(rows, writer.n)) await recoverOrphans()
+    looks -= 1
+    if (looks >= 0 || (beats % BEATS_A_LOOK === 0 && isFirstOf(rows, writer.n))) await recoverOrphans()
+    await endAll(observe(others))
   }
 }
 

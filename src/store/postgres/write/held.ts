@@ -8,15 +8,16 @@
  *   no place is given twice.
  */
 import { randomInt } from 'node:crypto'
-import { Fault, OutageError } from '../../../base/fault.js'
+import { Fault } from '../../../base/fault.js'
 import type { About, WriterRole } from '../../port/cluster/cluster.js'
-import { TakenOverError } from '../../port/upkeep.js'
+import { StoreBusyError, TakenOverError } from '../../port/upkeep.js'
 import { type Asking, first, type Query, run } from '../../sql/query.js'
 import { endSessions, nameSession } from '../cluster/takeover.js'
 import type { Connection } from '../connect/connection.js'
 import { resting } from '../connect/resting.js'
 import { answer } from '../run.js'
 import { WRITERS } from '../schema/cluster.js'
+import { SCHEMA } from '../schema/steps.js'
 import { notePutBack, type PutBack, putBackBy } from './put-back.js'
 
 /** Who joins: the part of a daemon that has a writer of its own. */
@@ -43,23 +44,23 @@ export const query = (text: string): Query => ({ text, values: [] })
 const HIGHEST =
   'SELECT max(frontier) AS frontier FROM (SELECT frontier FROM writers ORDER BY n FOR UPDATE) AS every'
 
-/** Whatever the rows of a database that was put back say, a boot is never given again. */
-const newBoots = (): number => randomInt(2 ** 46)
+/** Whatever the rows of a database that was put back say, a boot is never given again. With the number of its writer it has 53 bits. */
+const newBoots = (): number => randomInt(2 ** 53 / WRITERS)
 
 /** A free row, and places above all that anybody has given. */
 function* join(owner: string, { role, about }: Member): Asking<Joined> {
   yield query('BEGIN')
   const highest = yield* first(HIGHEST)
   const found = yield* first(
-    `UPDATE writers SET epoch = epoch + 1, owner = ?, role = ?, about = ?, boot = CAST(? AS BIGINT) * ${WRITERS} + n,
+    `UPDATE writers SET epoch = epoch + 1, owner = ?, role = ?, about = ?, schema = ${SCHEMA}, boot = CAST(? AS BIGINT) * ${WRITERS} + n,
        heartbeat = heartbeat + 1, frontier = ?
      WHERE n = (SELECT n FROM writers WHERE owner IS NULL ORDER BY n LIMIT 1) RETURNING n, epoch, boot, frontier`,
     ...[owner, role, JSON.stringify(about), newBoots(), highest?.frontier],
   )
   yield query('COMMIT')
   if (found === null)
-    throw new OutageError(
-      `all ${WRITERS} places for writers are taken; a daemon that was killed frees its own in 30 s`,
+    throw new StoreBusyError(
+      `all ${WRITERS} places for writers are taken, three by each daemon: stop one, or wait 30 s for one that was killed`,
     )
   return found as unknown as Joined
 }
@@ -78,7 +79,7 @@ function* takeAgain({ n, boot, epoch }: Joined, owner: string, { role, about }: 
   yield query('BEGIN')
   const highest = yield* first(HIGHEST)
   const found = yield* first(
-    `UPDATE writers SET epoch = greatest(epoch, ?) + 1, owner = ?, role = ?, about = ?, boot = ?, heartbeat = heartbeat + 1,
+    `UPDATE writers SET epoch = greatest(epoch, ?) + 1, owner = ?, role = ?, about = ?, schema = ${SCHEMA}, boot = ?, heartbeat = heartbeat + 1,
        frontier = ?
      WHERE n = ? AND (owner IS NULL OR owner = ?) RETURNING n, epoch, boot, frontier`,
     ...[epoch, owner, role, JSON.stringify(about), boot, highest?.frontier, n, owner],
@@ -93,14 +94,14 @@ function* takeAgain({ n, boot, epoch }: Joined, owner: string, { role, about }: 
  * What a relay asks goes by keys. A plan is kept from when a table was small, and one that reads all of it would cost
  * hundreds of milliseconds a settle until the database counts its rows anew.
  */
-const BY_KEY =
-  'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off'
+const BY_KEY = ['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off', 'jit = off']
 
 const preparing =
   (owner: string, { role }: Member) =>
   async (fresh: Connection, boot: number): Promise<void> => {
-    await answer(fresh, nameSession(owner, boot))
-    if (role === 'relay') await fresh.query(query(BY_KEY))
+    // a name would stay with a session that is somebody else's next
+    if (!fresh.isPooled) await answer(fresh, nameSession(owner, boot))
+    if (role === 'relay') await fresh.set(BY_KEY)
   }
 
 const behind = ({ n, frontier }: Joined, stored: number): PutBack | null =>
@@ -129,6 +130,10 @@ interface State {
   found: PutBack | null
 }
 
+/** What it had leased as the database has it now, of which it may know nothing any more: it is recovered as what nobody has. */
+const forsake = ({ n, boot }: Joined): Asking<number> =>
+  run('UPDATE queue SET boot = ? WHERE boot = ?', newBoots() * WRITERS + n, boot)
+
 /** Under a new epoch, on a fresh connection. */
 const goOn = async (fresh: Connection, state: State, owner: string, member: Member): Promise<void> => {
   const { joined, stored } = state
@@ -139,7 +144,9 @@ const goOn = async (fresh: Connection, state: State, owner: string, member: Memb
   if (mine === null && state.found === null)
     throw new TakenOverError('another daemon has ended the epoch of this one')
   state.joined = mine ?? (await answer(fresh, takeAgain(joined, owner, member)))
-  if (state.found !== null) await answer(fresh, notePutBack(state.found))
+  if (state.found === null) return
+  await answer(fresh, forsake(state.joined))
+  await answer(fresh, notePutBack(state.found))
 }
 
 export const hold = async (owner: string, member: Member, openAnew: () => Promise<Connection>) => {
@@ -164,9 +171,9 @@ export const hold = async (owner: string, member: Member, openAnew: () => Promis
     return true
   }
   return {
-    row: () => state.joined,
+    ...{ row: () => state.joined, stored: () => state.stored },
     onPutBack,
-    stored(frontier: number): void {
+    rose(frontier: number): void {
       state.stored = frontier
     },
     /** A connection, on which nothing of an earlier one can still happen. */

@@ -4,9 +4,11 @@
  *   lifecycle/sending/lease.ts says what a lease is. Marks and releases that came while the writer was busy are one fenced
  *   statement, whose conditions are those rules. Whether somebody holds a mail is asked in the statement itself.
  */
+import { systemClock } from '../../../base/clock.js'
 import type { AttemptMark, LeaseRef } from '../../../lifecycle/facts.js'
 import { all } from '../../sql/query.js'
 import { IS_HELD } from '../operate/standing.js'
+import type { Leased } from '../settle/leased.js'
 import { gather } from './gather.js'
 import type { Writer } from './writer.js'
 
@@ -25,7 +27,7 @@ marked AS (
   RETURNING r.id, r.gen)
 SELECT g.i FROM fence LEFT JOIN (given g JOIN marked m ON m.id = g.id AND m.gen = g.gen) ON true`
 
-export const createAttempting = ({ inTurn, statement, look, boot }: Writer) => {
+export const createAttempting = ({ inTurn, statement, look, boot }: Writer, leased: Leased) => {
   const run = async (marks: readonly AttemptMark[]): Promise<readonly boolean[]> => {
     const rows = marks.map(({ recipientId: id, leaseGen: gen, attempt, upstreamId: upstream, at }, i) => ({
       ...{ i, id, gen, attempt, upstream, at },
@@ -35,6 +37,7 @@ export const createAttempting = ({ inTurn, statement, look, boot }: Writer) => {
       (await statement(() => ({ text: ATTEMPTING, values: [given, boot] }))) ??
       (await look(all(MARKED, given, boot)))
     const marked = new Set(found.map(({ i }) => i))
+    for (const [i, mark] of marks.entries()) if (marked.has(i)) leased.marked(mark)
     return marks.map((_, i) => marked.has(i))
   }
   const gathered = gather<readonly AttemptMark[], readonly boolean[]>({
@@ -80,11 +83,16 @@ export const createRelease = ({ inTurn, statement, boot, hints }: Writer) => {
       const rows = calls.flat().map(({ recipientId: id, leaseGen: gen, dueAt: due }) => ({ id, gen, due }))
       await statement(() => ({ text: RELEASE, values: [JSON.stringify(rows), boot] }))
       hints.due()
+      hints.elsewhere({ topic: 'due', poolIds: null })
+      hints.left(rows.map(({ id }) => id))
       return calls.map(() => null)
     },
   })
-  return async (leases: readonly LeaseRef[], dueAt: number): Promise<void> => {
+  const release = async (leases: readonly LeaseRef[], dueAt: number): Promise<void> => {
     const releases = leases.map(({ recipientId, leaseGen }) => ({ recipientId, leaseGen, dueAt }))
     if (leases.length > 0) await gathered(releases)
   }
+  // one that cannot be given back now ends with its time (claim/reap.ts)
+  hints.onUntaken((claimed) => void release(claimed, systemClock.now()).catch(() => {}))
+  return release
 }

@@ -1,12 +1,12 @@
 /**
  * NAME      places - the places that one writer gives
  * DESCRIPTION
- *   As sql/order/ord.ts has it, with the number of the writer in the upper half of the bits that count: no two writers
- *   give the same place, and each gives rising ones. When 64 are given in a millisecond the next one begins.
+ *   As sql/order/ord.ts has it, with the number of the writer in the upper 8 of the bits that count: no two writers
+ *   give the same place, and each gives rising ones. When 16 are given in a millisecond the next one begins.
  */
 import { ordAt } from '../../sql/order/ord.js'
 
-const COUNT = 64
+const COUNT = 16
 const MS = 4096
 
 /** The first place of this writer that is above `last` and not before `now`. */

@@ -33,7 +33,7 @@ export interface NotedPutBack {
   readonly lostMs: number
 }
 
-export const lostMs = ({ from, to }: PutBack): number => Math.max(0, timeOf(from) - timeOf(to))
+const lostMs = ({ from, to }: PutBack): number => Math.max(0, timeOf(from) - timeOf(to))
 
 /** All writers see it; the one that misses most is kept. */
 export function* notePutBack(found: PutBack): Asking<void> {

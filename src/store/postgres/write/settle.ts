@@ -1,8 +1,9 @@
 /**
  * NAME      settle - outcomes become statuses and events
  * DESCRIPTION
- *   Outcomes that came while the writer was busy go together: one look at all that they are about, lifecycle/ decides,
- *   and one fenced statement applies it, or nothing of it (settle/apply.ts). Nobody waits for a lock while it is decided.
+ *   Outcomes that came while the writer was busy go together: one look at all that they are about and that is not known
+ *   from their claim (settle/leased.ts), lifecycle/ decides, and one fenced statement applies it, or nothing of it
+ *   (settle/apply.ts). Nobody waits for a lock while it is decided.
  *   Verbs that settle within a transaction of their own lock what they decide about.
  */
 import { systemClock } from '../../../base/clock.js'
@@ -15,7 +16,8 @@ import type { Effects } from '../hints.js'
 import { persistently } from '../run.js'
 import { applyQuery, isOutOfDate } from '../settle/apply.js'
 import { type Bounce, type Decided, decide, keysOf } from '../settle/decide.js'
-import { load, lock } from '../settle/load.js'
+import type { Leased } from '../settle/leased.js'
+import { type LoadedRecipient, load, lock } from '../settle/load.js'
 import { type KnownNumbers, numbersFor } from '../settle/numbers.js'
 import { gather } from './gather.js'
 import type { Writer } from './writer.js'
@@ -24,8 +26,13 @@ const idsOf = (outcomes: readonly Outcome[]): readonly string[] => [
   ...new Set(outcomes.map(({ recipientId }) => recipientId)),
 ]
 
-function* decideOn(outcomes: readonly Outcome[], now: number): Asking<Decided> {
-  return decide(yield* load(idsOf(outcomes), keysOf(outcomes)), outcomes, now)
+const NOTHING_KNOWN: ReadonlyMap<string, LoadedRecipient> = new Map()
+
+function* decideOn(outcomes: readonly Outcome[], now: number, leased = NOTHING_KNOWN): Asking<Decided> {
+  const unknown = idsOf(outcomes).filter((id) => !leased.has(id))
+  if (unknown.length === 0) return decide({ recipients: leased, known: new Set() }, outcomes, now)
+  const { recipients, known } = yield* load(unknown, keysOf(outcomes))
+  return decide({ recipients: new Map([...leased, ...recipients]), known }, outcomes, now)
 }
 
 /** Something waits that did not, or at another time. */
@@ -37,7 +44,7 @@ const note = (effects: Effects, decided: Decided): void => {
   for (const answer of decided.answers) if (answer?.applied === true) effects.settled.push(answer)
 }
 
-export interface SettleParts {
+interface SettleParts {
   readonly places: Places
   readonly effects: Effects
   softBounce(outcome: Outcome, bounced: SoftBounced, now: number): Asking<void>
@@ -103,7 +110,7 @@ const dealt = <T>(calls: readonly Call[], answers: readonly T[]): ReadonlyMap<Ca
 }
 
 /** Decides and applies, and again when something moved between. */
-const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer) => {
+const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer, leased: Leased) => {
   const known: KnownNumbers = new Map()
   onPutBack(() => known.clear())
   const once = async (decided: Decided): Promise<readonly (Settled | null)[]> => {
@@ -118,7 +125,8 @@ const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer)
     let rest = calls
     for (let tries = 1; ; ) {
       const outcomes = rest.flatMap((call) => call.outcomes)
-      const decided = await persistently(() => look(decideOn(outcomes, systemClock.now())))
+      const known = leased.take(outcomes)
+      const decided = await persistently(() => look(decideOn(outcomes, systemClock.now(), known)))
       const bounced = new Set(decided.bounces.map(({ outcome }) => outcome))
       for (const call of rest) if (call.outcomes.some((one) => bounced.has(one))) apart.set(call, null)
       if (bounced.size > 0) {
@@ -129,7 +137,9 @@ const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer)
         const answers = await once(decided)
         const effects: Effects = { due: false, settled: [] }
         note(effects, { ...decided, answers })
-        hints.tell(effects)
+        hints.settled(effects.settled)
+        // for later: others learn of it when they next look
+        if (effects.due) hints.due()
         return new Map([...apart, ...dealt(rest, answers)])
       } catch (error) {
         if (!isOutOfDate(error)) throw error
@@ -140,8 +150,8 @@ const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer)
 }
 
 /** As the port has it. */
-export const createSettle = (writer: Writer, parts: SettleParts) => {
-  const settleOnce = createSettleOnce(writer)
+export const createSettle = (writer: Writer, parts: SettleParts, leased: Leased) => {
+  const settleOnce = createSettleOnce(writer, leased)
   const { settleAll } = settling(parts)
   const gathered = gather<Call, Answer>({
     inTurn: writer.inTurn,
@@ -155,6 +165,8 @@ export const createSettle = (writer: Writer, parts: SettleParts) => {
   return async (outcomes: readonly Outcome[], quiet = false): Promise<readonly Settled[]> => {
     if (outcomes.length === 0) return []
     const answers = (await gathered({ outcomes })) ?? (await writer.write(() => settleAll(outcomes)))
+    const settled = new Set(answers.map((one) => one?.recipientId))
+    writer.hints.left(idsOf(outcomes).filter((id) => !settled.has(id)))
     return quiet ? [] : answers.filter((one) => one !== null)
   }
 }

@@ -23,7 +23,7 @@ import {
   run,
 } from '../../sql/query.js'
 import type { Connection } from '../connect/connection.js'
-import { failureOf } from '../connect/failure.js'
+import { ConnectionLostError, failureOf } from '../connect/failure.js'
 import { createHints, type Effects, type Hints } from '../hints.js'
 import { answer, patience, persistently } from '../run.js'
 import { hold, type Joined, type Member, NAMELESS, query } from './held.js'
@@ -36,6 +36,8 @@ export interface Writer {
   readonly boot: number
   /** What its verbs store gets these places. */
   readonly places: Places
+  /** The next ones are above this one. */
+  rise(to: number): void
   readonly hints: Hints
   /** What the transaction that runs leaves to tell; told when it is committed. */
   readonly effects: Effects
@@ -43,12 +45,16 @@ export interface Writer {
   write<T>(verb: () => Asking<T>): Promise<T>
   /** The same for mail under way, side by side with other writers: the verb locks the rows that it decides about. */
   mail<T>(verb: () => Asking<T>): Promise<T>
+  /** A transaction like that, as part of the work in turn. */
+  step<T>(verb: () => Asking<T>): Promise<T>
   /** What follows the fence in one statement that answers with a row at least; null: it is in, and its answer was lost. */
   statement(make: () => Query, until?: number, calls?: number): Promise<readonly Row[] | null>
   /** Looks at what is stored, as part of the work in turn. */
   look<T>(asking: Asking<T>): Promise<T>
   /** After all that was asked before. */
   inTurn<T>(work: () => Promise<T>): Promise<T>
+  /** After what runs, and before all that waits: for a sign of life. */
+  beforeOthers<T>(work: () => Promise<T>): Promise<T>
   /** The database is as it was earlier: what was looked up in it may be so no more. */
   onPutBack(listener: (found: PutBack) => void): void
   /** Gives the row back. */
@@ -61,15 +67,26 @@ const ROSE = 'UPDATE writers SET frontier = ? WHERE n = ?'
 /** The order of what is not mail has come as far as the writer. */
 const ROSE_BOTH = `WITH moved AS (UPDATE order_state SET last = CAST(? AS BIGINT)) ${ROSE}`
 
+/** A frontier that is behind is that of a database that was put back. */
+const MINE = 'n = ? AND epoch = ? AND frontier >= ?'
+const LOCK = `UPDATE writers SET heartbeat = heartbeat + 1 WHERE ${MINE}`
+
+interface Fence {
+  row(): Joined
+  stored(): number
+  /** There is no such row. */
+  gone(): Error
+}
+
 /** A transaction of the writer, whose verb may ask for snapshots: it has its locks, which are as good. */
 function* fenced<T>(
-  { n, epoch }: Joined,
+  { row, stored, gone }: Fence,
   { rise, next }: Given,
   inOrder: boolean,
   verb: () => Asking<T>,
 ): Asking<T> {
-  const mine = yield* run('UPDATE writers SET heartbeat = heartbeat + 1 WHERE n = ? AND epoch = ?', n, epoch)
-  if (mine === 0) throw new TakenOverError('another daemon has ended the epoch of this one')
+  const { n, epoch } = row()
+  if ((yield* run(LOCK, n, epoch, stored())) === 0) throw gone()
   if (inOrder) rise(Number((yield* first(LOCK_ORDER))?.last ?? 0))
   const result = yield* verb()
   const end = next()
@@ -110,6 +127,18 @@ const createPlaces = ({ row, onPutBack }: Held, now: () => number): Given => {
   }
 }
 
+/** Behind a pooler the server may be another one than before: whoever connects again looks. */
+const fenceOf = ({ row, stored }: Held, at: Connection): Fence => ({
+  row,
+  stored,
+  gone() {
+    if (!at.isPooled) return new TakenOverError('another daemon has ended the epoch of this one')
+    const lost = new ConnectionLostError('the row of this writer is not as it left it')
+    at.lose(lost)
+    return lost
+  },
+})
+
 const transaction = async <T>(
   held: Held,
   places: Given,
@@ -120,11 +149,11 @@ const transaction = async <T>(
   let kept: { readonly result: T; readonly frontier: number } | null = null
   try {
     await at.query(query('BEGIN'))
-    const result = await answer(withoutSnapshots(at), fenced(held.row(), places, inOrder, verb))
+    const result = await answer(withoutSnapshots(at), fenced(fenceOf(held, at), places, inOrder, verb))
     kept = { result, frontier: places.last() }
     const began = systemClock.tick()
     await at.query(query('COMMIT'))
-    held.stored(kept.frontier)
+    held.rose(kept.frontier)
     held.observe(1, systemClock.tick() - began)
     return result
   } catch (error) {
@@ -138,7 +167,7 @@ const transaction = async <T>(
 
 /** What follows sees the rows of `fence`, of which there are none when the epoch has ended. */
 const FENCE = `WITH fence AS (
-  UPDATE writers SET frontier = ?, heartbeat = heartbeat + 1 WHERE n = ? AND epoch = ? RETURNING n),`
+  UPDATE writers SET frontier = ?, heartbeat = heartbeat + 1 WHERE ${MINE} RETURNING n),`
 
 const statement = async (
   held: Held,
@@ -152,9 +181,12 @@ const statement = async (
   const frontier = next()
   const began = systemClock.tick()
   try {
-    const { rows } = await at.query({ text: FENCE + text, values: [frontier, n, epoch, ...values] })
-    if (rows.length === 0) throw new TakenOverError('another daemon has ended the epoch of this one')
-    held.stored(frontier)
+    const { rows } = await at.query({
+      text: FENCE + text,
+      values: [frontier, n, epoch, held.stored(), ...values],
+    })
+    if (rows.length === 0) throw fenceOf(held, at).gone()
+    held.rose(frontier)
     held.observe(calls, systemClock.tick() - began)
     return rows
   } catch (error) {
@@ -163,6 +195,29 @@ const statement = async (
     if (held.row().frontier >= frontier) return null
     throw error
   }
+}
+
+type Turn = () => Promise<void>
+
+/** One after another; each call is a turn, and takes what is first by then. */
+const createTurns = (): Pick<Writer, 'inTurn' | 'beforeOthers'> => {
+  const urgent: Turn[] = []
+  const waiting: Turn[] = []
+  let last: Promise<void> = Promise.resolve()
+  const into =
+    (line: Turn[]): Writer['inTurn'] =>
+    (work) =>
+      new Promise((resolve, reject) => {
+        line.push(async () => {
+          try {
+            resolve(await work())
+          } catch (error) {
+            reject(error)
+          }
+        })
+        last = last.then(() => (urgent.shift() ?? waiting.shift())?.())
+      })
+  return { inTurn: into(waiting), beforeOthers: into(urgent) }
 }
 
 export const joinAsWriter = async (
@@ -175,35 +230,35 @@ export const joinAsWriter = async (
 ): Promise<Writer> => {
   const held = { ...(await hold(owner, member, open)), observe }
   const places = createPlaces(held, now)
-  let before: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const done = before.then(work)
-    before = done.catch(() => {})
-    return done
-  }
+  const { inTurn, beforeOthers } = createTurns()
   const { n, boot } = held.row()
   const effects: Effects = { due: false, settled: [] }
-  const perform = <T>(inOrder: boolean, verb: () => Asking<T>, until = patience()): Promise<T> =>
-    inTurn(async () => {
-      const result = await persistently(() => {
-        effects.due = false
-        effects.settled.length = 0
-        return transaction(held, places, inOrder, verb)
-      }, until)
-      hints.tell({ due: effects.due, settled: [...effects.settled] })
-      return result
-    })
+  const perform = async <T>(inOrder: boolean, verb: () => Asking<T>, until: number): Promise<T> => {
+    const result = await persistently(() => {
+      effects.due = false
+      effects.settled.length = 0
+      return transaction(held, places, inOrder, verb)
+    }, until)
+    hints.tell({ due: effects.due, settled: [...effects.settled] })
+    return result
+  }
+  const called = <T>(inOrder: boolean, verb: () => Asking<T>): Promise<T> => {
+    const until = patience()
+    return inTurn(() => perform(inOrder, verb, until))
+  }
   return {
     n,
     boot,
     places,
+    rise: places.rise,
     hints,
     effects,
-    write: (verb) => perform(true, verb),
-    mail: (verb) => perform(false, verb),
+    write: (verb) => called(true, verb),
+    mail: (verb) => called(false, verb),
+    step: (verb) => perform(false, verb, patience()),
     statement: (make, until, calls = 1) => persistently(() => statement(held, places, make, calls), until),
     look: async (asking) => answer(await held.ready(), asking),
-    inTurn,
+    ...{ inTurn, beforeOthers },
     onPutBack: held.onPutBack,
     leave: () => inTurn(held.leave),
   }

@@ -83,7 +83,7 @@ interface Steps {
 
 type Audited = Omit<Writes<Store>, keyof Steps> & Steps
 
-export type Rule<V extends keyof Audited> = (
+type Rule<V extends keyof Audited> = (
   look: Look,
   ...args: Parameters<Audited[V]>
 ) => (result: ReturnType<Audited[V]>) => Entry | null

@@ -203,10 +203,10 @@ const WEBHOOK_RULES: Rules = {
 }
 
 /** The first pepper of a database is nobody's change; another one makes all secrets void. */
-const acceptedPepper: Rules['setPepperMark'] = (look, after) => {
+const acceptedPepper: Rules['setPepperMark'] = (look, after, onlyFirst) => {
   const known = look('pepper', 'pepper')
   return () =>
-    known === null || known.accountId === null
+    known === null || known.accountId === null || onlyFirst === true
       ? null
       : {
           accountId: known.accountId,

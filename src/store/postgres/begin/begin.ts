@@ -1,0 +1,79 @@
+/**
+ * NAME      begin - what a database must be before anybody works with it
+ * DESCRIPTION
+ *   No pooler that gives sessions away, no move that is not finished, a schema that this Postern can serve. The first
+ *   session of a process brings it up to date; each writer looks again once it has joined: from then on a move back and a
+ *   migration see it.
+ */
+import { systemClock } from '../../../base/clock.js'
+import { Fault } from '../../../base/fault.js'
+import type { Log } from '../../../base/log.js'
+import type { Asking } from '../../sql/query.js'
+import { endPredecessor } from '../cluster/takeover.js'
+import type { Connection } from '../connect/connection.js'
+import { DatabaseAwayError } from '../connect/failure.js'
+import { refusePooler } from '../connect/pooler.js'
+import { refuseHalfMoved } from '../move/arrival.js'
+import { answer, persistently } from '../run.js'
+import { type Migrated, migrate } from '../schema/migrate.js'
+import { refuseUnknown, versionThere } from '../schema/version.js'
+import { addDefaults } from '../write/tenants.js'
+
+/** An index on all that is kept takes its time. */
+const LONG_MS = 24 * 3600_000
+
+/** What can be done nothing about here, in one line. */
+const awayError = (error: unknown): unknown => {
+  if (!(error instanceof Fault)) return error
+  const { message = '' } = (error.cause ?? {}) as Partial<Error>
+  return new DatabaseAwayError(
+    `the database cannot be reached: ${message}; look whether it runs, then try again`,
+  )
+}
+
+/** For a writer, once it has joined. */
+export function* refuseUnfit(): Asking<void> {
+  yield* refuseHalfMoved()
+  yield* refuseUnknown()
+}
+
+interface Beginning {
+  readonly postern: string
+  /** Its id; null: a program beside the daemons. */
+  readonly daemon: string | null
+  readonly isAsked?: boolean
+  readonly log?: Log | undefined
+}
+
+export const bringUpToDate = async (
+  open: (deadline?: number) => Promise<Connection>,
+  { postern, daemon, isAsked = false, log }: Beginning,
+): Promise<Migrated> => {
+  const first = await persistently(() => open()).catch((error: unknown) => {
+    throw awayError(error)
+  })
+  const now = systemClock.now()
+  const began = systemClock.tick()
+  try {
+    await refusePooler(first, () => open())
+    if ((await answer(first, versionThere())) !== null) await answer(first, refuseHalfMoved())
+    const patient = () => open(LONG_MS)
+    const fill = (next: () => number) => addDefaults({ next }, now)
+    const done = await migrate(first, { postern, now, fill, daemon, isAsked, patient })
+    if (done.from !== 0 && done.from < done.to)
+      log?.info({ event: 'migrated', from: done.from, ms: systemClock.tick() - began }, 'migrated')
+    if (daemon !== null) await persistently(() => answer(first, endPredecessor(daemon)))
+    return done
+  } finally {
+    await first.close()
+  }
+}
+
+/** By its operator, beside daemons that serve. */
+export const migrateServer = async (urls: string, postern: string): Promise<Migrated> => {
+  const { connect } = await import('../connect/connection.js')
+  const { serversOf } = await import('../connect/servers.js')
+  const servers = serversOf(urls)
+  const open = (deadline?: number) => connect(servers, 'postern/migrate', deadline)
+  return bringUpToDate(open, { postern, daemon: null, isAsked: true })
+}

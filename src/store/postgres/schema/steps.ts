@@ -1,0 +1,37 @@
+/**
+ * NAME      steps - how the tables came to be as they are, release after release
+ * DESCRIPTION
+ *   Position i holds the step to version i + 1. Those of a release are never edited. Daemons of the release before serve
+ *   while a step is made and after it, so a step only adds: a table, a column that may be left out, an index. What nobody of
+ *   that release uses any more is dropped one release later, by a step whose `compatibleFrom` says that it cannot go on.
+ */
+import { CLUSTER } from './cluster.js'
+import { MAIL } from './mail.js'
+import { SEARCH } from './search.js'
+import { SUBJECTS } from './subjects.js'
+import { TENANTS } from './tenants.js'
+
+interface Tables {
+  /** Short: others wait for its locks. */
+  readonly text: string
+}
+
+/** On a table that has rows it is made beside those who write, in no transaction. */
+export interface Index {
+  readonly index: string
+  /** Table and columns: `events (workspace, ord)`. */
+  readonly on: string
+  readonly isUnique?: boolean
+}
+
+export type Step = (Tables | Index) & {
+  /** The oldest version whose Postern can serve what this step leaves. */
+  readonly compatibleFrom: number
+}
+
+export const STEPS: readonly Step[] = [
+  { text: `${CLUSTER}${TENANTS}${MAIL}${SEARCH}${SUBJECTS}`, compatibleFrom: 1 },
+]
+
+/** The version that they make. */
+export const SCHEMA = STEPS.length
