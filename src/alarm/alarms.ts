@@ -10,19 +10,19 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { repeated, type Service } from '../base/service.js'
+import { overIn } from '../base/time/trouble.js'
 import type { EventLog, LogRow } from '../store/port/log.js'
 import { alarmText } from '../store/port/watch/alarms.js'
 import type { AlarmTurn, Watch } from '../store/port/watch/watch.js'
 import { COUNTED, tally } from './tally.js'
 
-const LOOK_MS = 250
-const REST_MS = 1_000
+const LOOK_MS = 1_000
 const PAGE = 1_000
 /** Records that one commit counts at most. */
 const MOST = 20_000
 const IDLE_MS = 60_000
 
-export interface AlarmsParts {
+interface AlarmsParts {
   readonly store: Pick<Watch, 'alarmMark' | 'foldAlarms'> & Pick<EventLog, 'follow' | 'logEnds'>
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
@@ -54,7 +54,7 @@ const readFrom = async (store: AlarmsParts['store'], from: string): Promise<Read
 export const createAlarms = ({ store, clock, log }: AlarmsParts): Service => {
   /** On the tick clock. */
   let foldedAt = Number.NEGATIVE_INFINITY
-  let isFailing = false
+  let foldedTo: string | null = null
 
   const tell = ({ workspaceId: workspace, alarm, raised, hold }: AlarmTurn): void => {
     if (raised === null) log.info({ workspace, alarm }, 'alarm over')
@@ -63,32 +63,29 @@ export const createAlarms = ({ store, clock, log }: AlarmsParts): Service => {
 
   /** True when more can be read at once. */
   const step = async (): Promise<boolean> => {
-    const from = await store.alarmMark()
     const { newest } = await store.logEnds()
     const isIdle = clock.tick() - foldedAt >= IDLE_MS
-    if (from === newest && !isIdle) return false
+    if (foldedTo === newest && !isIdle) return false
+    const from = await store.alarmMark()
     const { rows, mark, isEnd } =
       from === null ? { rows: [], mark: newest, isEnd: true } : await readFrom(store, from)
     // of a backlog each part is judged by its own time
     const now = isEnd ? clock.now() : (rows.at(-1)?.createdAt ?? clock.now())
     const turns = await store.foldAlarms({ from, to: mark, counts: tally(rows), now })
     foldedAt = clock.tick()
+    foldedTo = mark
     for (const turn of turns) tell(turn)
     return !isEnd
   }
 
   const turn = async (): Promise<number> => {
     const more = await step()
-    isFailing = false
-    if (more) return 0
-    return clock.tick() - foldedAt < REST_MS ? REST_MS : LOOK_MS
+    return more ? 0 : LOOK_MS
   }
 
   return repeated('alarms', turn, {
-    restMs: REST_MS,
-    told({ message }) {
-      if (!isFailing) log.error({ error: message }, 'alarms not judged')
-      isFailing = true
-    },
+    restMs: LOOK_MS,
+    told: ({ message }) => log.error({ error: message }, 'alarms not judged'),
+    over: overIn(log, 'alarms not judged'),
   })
 }

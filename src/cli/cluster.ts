@@ -35,10 +35,7 @@ const show = command({
         if (isLocal) return 'SQLite: one daemon at a time has the store to itself'
         return record.daemons.length === 0 ? 'no daemon runs' : daemonTable(paint, record.daemons)
       })
-      if (!record.same_settings)
-        terminal.say(
-          'their settings differ: compare bounce.domain, base_url, relay and retention on each host',
-        )
+      if (!record.same_settings) terminal.say('their settings differ: postern doctor on each host says which')
     }),
 })
 

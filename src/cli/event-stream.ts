@@ -17,7 +17,7 @@ export interface Told {
   readonly data: string
 }
 
-export interface Listening {
+interface Listening {
   readonly base: string
   readonly call: Omit<ApiCall, 'method' | 'body'>
   readonly signal: AbortSignal

@@ -129,7 +129,7 @@ const wordsOfSystem = ({ code = '', message, path, ...rest }: NodeJS.ErrnoExcept
 const UNPLACED = /^SQLITE_(CORRUPT|NOTADB|CANTOPEN|READONLY|PERM|IOERR)/
 const SEE_DOCTOR = '; postern doctor names the file and what mends it'
 
-export interface Ending {
+interface Ending {
   readonly exit: ExitCode
   /** One line, or one per mistake; without the leading `postern: ` of the first. */
   readonly message: string

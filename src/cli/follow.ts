@@ -10,7 +10,7 @@ import type { EventLog, LogFilter, LogRow } from '../store/port/log.js'
 const LOOK_MS = 100
 const STEP = 500
 
-export interface Following {
+interface Following {
   readonly store: Pick<EventLog, 'follow' | 'logEnds'>
   readonly filter: LogFilter
   /** A mark of the store. */

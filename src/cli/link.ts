@@ -18,7 +18,7 @@ export const TO_FILE = {
 /** As the record of a link names its maker. */
 export const CREATED_BY = `cli:${process.getuid?.() ?? 0}`
 
-export interface MadeLink {
+interface MadeLink {
   readonly row: LinkRow
   readonly url: string
 }

@@ -1,10 +1,11 @@
 /**
  * NAME      migrate - the database, brought up to date
  * DESCRIPTION
- *   Forward only, in one transaction, after a copy that stays beside it. A daemon
- *   does the same when it starts; the command is for doing it before. `--compact`
- *   rewrites the file, so that it gives room back from then on: databases made by
- *   Postern 0.1 do not do so by themselves.
+ *   Forward only. A file is done in one transaction, after a copy that stays beside it;
+ *   a daemon does the same when it starts, and the command is for doing it before.
+ *   A server that several daemons share is done while those of the release before serve.
+ *   `--compact` rewrites the file, so that it gives room back from then on: databases
+ *   made by Postern 0.1 do not do so by themselves.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,6 +14,7 @@ import { adminAt, needDatabase, refuseServer, schemaOf } from './backup.js'
 import { command } from './command.js'
 import { configOf, openStore } from './context.js'
 import type { Terminal } from './terminal.js'
+import { versionText } from './version.js'
 
 /** The newest copy made before a migration from this schema. */
 const copyOf = (folder: string, from: number): string | null =>
@@ -32,13 +34,10 @@ const compacted = async (file: string): Promise<void> => {
   }
 }
 
-/** On a server there is no copy of ours: whoever wants one makes it before. */
+/** On a server there is no copy of ours: whoever wants one makes it before. Daemons go on meanwhile. */
 const migrateServer = async (config: Config, terminal: Terminal): Promise<void> => {
-  const { examineServerOf } = await import('../store/open.js')
-  const { version: from } = await examineServerOf(config)
-  const store = await openStore(config)
-  await store.open().finally(() => store.close())
-  const { version: to } = await examineServerOf(config)
+  const { migrateServerOf } = await import('../store/open.js')
+  const { from, to } = await migrateServerOf(config, versionText())
   terminal.data({ from, to, copy: null, bytes_before: null, bytes: null }, () =>
     to === from ? `schema ${to}: nothing to do` : `schema ${from} is now ${to}`,
   )

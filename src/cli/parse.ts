@@ -22,7 +22,7 @@ import { STDIN } from './input.js'
 import { type Place, refuse } from './refuse.js'
 import { versionText } from './version.js'
 
-export interface Parsed {
+interface Parsed {
   readonly command: Command | null
   readonly args: Globals & Readonly<Record<string, unknown>>
   /** Help or version, to be printed; null when a command runs. */

@@ -18,6 +18,7 @@ import { createInterface } from 'node:readline'
 import { systemClock, toRfc3339 } from '../base/clock.js'
 import { syncFolder } from '../base/folder.js'
 import { isId, isRecipientId } from '../base/id.js'
+import { wellFormed } from '../mail/encoding.js'
 import { STATUSES } from '../mail/status.js'
 import { type CarriedMail, EXPORTED } from '../store/port/carry.js'
 import { Refusal } from './exit.js'
@@ -66,9 +67,10 @@ type Value = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Value =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** Whoever wrote it may have kept text that a store keeps no more. */
 const parsed = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text, (_, value) => (typeof value === 'string' ? wellFormed(value) : value))
   } catch {
     return null
   }
@@ -152,7 +154,7 @@ const lotIn = (head: Value | null, file: string): string | null => {
   return head.lot
 }
 
-export interface Line {
+interface Line {
   readonly line: number
   readonly lot: string | null
   /** Null in the first line. */

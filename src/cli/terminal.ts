@@ -100,7 +100,7 @@ export const table = (
 }
 
 /** What each column is called, and what stands in it: a member of the row, or what is made of it. */
-export type Columns<Row> = readonly (readonly [head: string, cell: keyof Row | ((row: Row) => unknown)])[]
+type Columns<Row> = readonly (readonly [head: string, cell: keyof Row | ((row: Row) => unknown)])[]
 
 export const tableOf =
   <Row>(columns: Columns<Row>) =>
@@ -158,14 +158,15 @@ const ask = async ({ stdin, stderr }: Streams, what: string): Promise<void> => {
   if (!/^y(es)?$/i.test(answer.trim())) throw usage('nothing was changed')
 }
 
-/** Ends the process when a reader closes its end of a pipe; call once, before the first write. */
+/**
+ * Ends the process when nobody reads its data any more; call once, before the first write. That nobody hears the talk is no
+ * reason to leave work half done.
+ */
 export const surviveClosedPipes = (): void => {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EPIPE') process.exit(0)
-      process.exit(74)
-    })
-  }
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 74))
+  process.stderr.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code !== 'EPIPE') process.exit(74)
+  })
 }
 
 export const openTerminal = (json: boolean, streams: Streams): Terminal => {

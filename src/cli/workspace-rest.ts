@@ -19,7 +19,7 @@ import type { Terminal } from './terminal.js'
 
 export const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or slug' } } as const
 
-export const scopeOf = ({ id, accountId }: WorkspaceRow): QueueScope => ({
+const scopeOf = ({ id, accountId }: WorkspaceRow): QueueScope => ({
   accountId,
   workspaceId: id,
   poolId: null,

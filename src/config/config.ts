@@ -62,6 +62,8 @@ export interface Config {
     readonly driver: 'sqlite' | 'postgres'
     /** A file with the URLs of a PostgreSQL database, one a line. */
     readonly url_file: string | null
+    /** What stands before it: nothing that it would have to know of, or a pooler that gives a session for a transaction. */
+    readonly pooler: 'none' | 'transaction'
   }
   readonly domains: {
     /** How often sending domains are looked up again. */

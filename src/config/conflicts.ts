@@ -4,7 +4,7 @@
 import type { Config, ListenAddress, Proxied } from './config.js'
 import { formatDuration } from './units.js'
 
-export interface Conflict {
+interface Conflict {
   readonly path: readonly (string | number)[]
   /** The setting that it does not go with. */
   readonly against: readonly (string | number)[]
@@ -98,17 +98,26 @@ const circles = ({ bounce: { domain, postmaster } }: Config): readonly Conflict[
       ]
     : []
 
-const database = ({ store: { driver, url_file } }: Config): readonly Conflict[] =>
-  driver === 'postgres' && url_file === null
-    ? [
-        {
-          path: ['store', 'driver'],
-          against: ['store', 'url_file'],
-          value: driver,
-          expected: 'needs store.url_file, a file with the URL of the database',
-        },
-      ]
-    : []
+const database = ({ store: { driver, url_file, pooler } }: Config): readonly Conflict[] => {
+  if (driver === 'postgres' && url_file === null)
+    return [
+      {
+        path: ['store', 'driver'],
+        against: ['store', 'url_file'],
+        value: driver,
+        expected: 'needs store.url_file, a file with the URL of the database',
+      },
+    ]
+  if (driver === 'postgres' || pooler === 'none') return []
+  return [
+    {
+      path: ['store', 'pooler'],
+      against: ['store', 'driver'],
+      value: pooler,
+      expected: 'needs store.driver postgres: there is no pooler before a file',
+    },
+  ]
+}
 
 /** Who has the store to itself carries all of its mail. */
 const served = ({ store: { driver }, relay: { pools } }: Config): readonly Conflict[] =>

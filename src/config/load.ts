@@ -22,7 +22,7 @@ export const DEFAULT_FILE = '/etc/postern/postern.yaml'
 
 type Words = Readonly<Record<string, string | undefined>>
 
-export interface ConfigSources {
+interface ConfigSources {
   /** `--config`; else $POSTERN_CONFIG, else /etc/postern/postern.yaml if there is one, else the defaults. */
   readonly file?: string | null | undefined
   readonly env?: Words | undefined

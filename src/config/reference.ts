@@ -14,7 +14,7 @@ import { isSecretKey } from './problem.js'
 import { schema } from './schema.js'
 import { formatDuration, formatSize } from './units.js'
 
-export interface Setting {
+interface Setting {
   /** Dotted; `submission[]` stands for each item of a list. */
   readonly key: string
   readonly description: string
@@ -138,7 +138,7 @@ const pathTo = (ancestors: readonly unknown[], node: unknown): readonly string[]
   })
 }
 
-export interface Origin {
+interface Origin {
   readonly key: string
   readonly value: unknown
   /** `file:line:column`, a variable or a flag; null for a default. */

@@ -15,7 +15,7 @@ const flat = (value: unknown, key = ''): readonly (readonly [string, string])[] 
     ? Object.entries(value).flatMap(([name, part]) => flat(part, key === '' ? name : `${key}.${name}`))
     : [[key, JSON.stringify(value ?? null)]]
 
-export interface Changes {
+interface Changes {
   readonly live: readonly string[]
   readonly restart: readonly string[]
 }

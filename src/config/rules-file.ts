@@ -14,7 +14,7 @@ import Joi from 'joi'
 import { parse } from 'yaml'
 import { ConfigError } from './problem.js'
 
-export interface WrittenRule {
+interface WrittenRule {
   readonly category: string
   readonly enhanced?: readonly string[]
   readonly code?: readonly number[]

@@ -16,7 +16,7 @@ import { defaultBudget } from '../base/host/budget.js'
 import { parseRange } from '../base/network.js'
 import type { Config, ListenAddress, SubmissionListener } from './config.js'
 import { identity } from './identity.js'
-import { DAY, duration, file, group, HOUR, MINUTE, readUrl, size } from './read/form.js'
+import { choice, DAY, duration, file, group, HOUR, MINUTE, readUrl, size } from './read/form.js'
 
 const MIB = 1024 ** 2
 
@@ -198,15 +198,17 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   ),
   store: group(
     Joi.object<Config['store'], true>({
-      driver: Joi.string()
-        .valid('sqlite', 'postgres')
-        .default('sqlite')
-        .description(
-          'Where facts are kept: in data_dir, or in a PostgreSQL database that several daemons share',
-        ),
+      driver: choice(
+        ['sqlite', 'postgres'],
+        'Where facts are kept: in data_dir, or in a PostgreSQL database that several daemons share',
+      ),
       url_file: file().description(
         'With driver postgres: file of its URL, postgres://user:password@host:port/database, readable by nobody else; of several, one a line, the first that takes writes is used',
       ) as never,
+      pooler: choice(
+        ['none', 'transaction'],
+        'With driver postgres: whether a pooler before the database gives a session for each transaction (pool_mode = transaction)',
+      ),
     }),
     'The database',
   ),
@@ -388,10 +390,7 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .valid('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent')
         .default('info')
         .description('Least important line that is written'),
-      format: Joi.string()
-        .valid('auto', 'json', 'pretty')
-        .default('auto')
-        .description('auto is pretty on a terminal and JSON elsewhere'),
+      format: choice(['auto', 'json', 'pretty'], 'auto is pretty on a terminal and JSON elsewhere'),
     }),
     'Logging, to standard output',
   ),

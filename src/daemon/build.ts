@@ -13,6 +13,7 @@ import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { findSpans } from '../base/observe/trace.js'
 import { type Service, startInBackground, whileOurs } from '../base/service.js'
+import { overIn } from '../base/time/trouble.js'
 import type { Config } from '../config/config.js'
 import { type Marks, marksOf } from '../config/reload.js'
 import { createSite } from '../dashboard/lazy.js'
@@ -75,7 +76,7 @@ export interface DaemonOptions {
 }
 
 /** What is true of the daemon at the moment; every part that asks gets the same answer. */
-export interface State {
+interface State {
   /** Replaced by SIGHUP; only the settings that reload.ts calls live are read from here. */
   config: Config
   /** What `bounce.rules_file` holds; read again by SIGHUP. */
@@ -122,6 +123,8 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
     store,
     listen,
     draining: () => state.phase === 'draining',
+    // a failover of seconds is no reason to send nobody any work
+    awayMs: store.cluster().isShared ? 10_000 : 0,
     checks: {
       migrations: () => 'ok', // open() migrated, or refused
       listeners: () => (state.phase === 'starting' ? 'starting: not all of them are open yet' : 'ok'),
@@ -272,6 +275,7 @@ const byOne =
           everyMs: WORK_MS,
           told: ({ message }) =>
             log.error({ event: 'work_failed', kind, error: message }, 'nobody may do it'),
+          over: overIn(log, 'nobody may do it'),
         })
       : make()
 

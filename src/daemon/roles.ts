@@ -19,9 +19,16 @@ export const rolesOf = (text: string): ReadonlySet<Role> | null => {
   return words.every((word) => (ROLES as readonly string[]).includes(word)) ? new Set(found) : null
 }
 
-/** A digest of the settings that all daemons of a database must have alike. */
-export const settingsDigest = ({ base_url, bounce, relay, retention }: Config): string =>
-  createHash('sha256')
-    .update(JSON.stringify([base_url, bounce.domain, relay.retry, relay.lifetime, retention]))
-    .digest('hex')
-    .slice(0, 8)
+/** What all daemons of a database must have alike, in words. */
+export const ALIKE =
+  'base_url, default_from, bounce.domain, rate_limit, relay.retry, relay.lifetime, retention, identity.viewers_see'
+
+/** A digest of it. */
+export const settingsDigest = (config: Config): string => {
+  const { base_url, default_from, bounce, rate_limit, relay, retention, identity } = config
+  const alike = [
+    ...[base_url, default_from, bounce.domain, rate_limit],
+    ...[relay.retry, relay.lifetime, retention, identity.viewers_see],
+  ]
+  return createHash('sha256').update(JSON.stringify(alike)).digest('hex').slice(0, 8)
+}

@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream'
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 
-export interface AskOptions {
+interface AskOptions {
   /** A `ses_…` token; null for what is public. */
   readonly session: string | null
   /** Sent as JSON. */
@@ -37,7 +37,7 @@ export interface AskAnswer {
 /** Given by the daemon: one request to the API without a socket; the path has its query. */
 export type Ask = (method: Method, path: string, options: AskOptions) => Promise<AskAnswer>
 
-export interface FieldProblem {
+interface FieldProblem {
   /** Such as `body.name` or `query.q`. */
   readonly field: string
   readonly message: string

@@ -5,7 +5,7 @@
  *   host and no plain-text page can set it. Over plain http, which is for loopback alone, it has neither. Everything
  *   comes from base_url, never from the request.
  */
-export interface CookieRules {
+interface CookieRules {
   readonly name: string
   readonly isSecure: boolean
 }

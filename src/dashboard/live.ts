@@ -15,7 +15,7 @@ export type Follow = (
   options: { readonly after: string | null; readonly address: string },
 ) => Promise<Readable>
 
-export interface LiveDeps {
+interface LiveDeps {
   readonly follow: Follow
   readonly addressOf: (request: Request) => string
   /** Null also for a session that has ended. */

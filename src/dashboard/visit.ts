@@ -62,7 +62,7 @@ export interface Scope {
   readonly mode: 'live' | 'test'
 }
 
-export interface VisitParts {
+interface VisitParts {
   readonly ask: Ask
   readonly session: string
   readonly address: string

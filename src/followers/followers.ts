@@ -21,7 +21,7 @@ const LATE = {
   why: `still at work after ${HALT_MS / 1000} s; the next start goes on where it was`,
 }
 
-export interface FollowerParts {
+interface FollowerParts {
   /** A fresh way to the store, given away to the thread. */
   readonly share: () => SharedStore
   readonly config: Config

@@ -8,11 +8,12 @@
  */
 import type { Log } from '../base/log.js'
 import { repeated, type Service } from '../base/service.js'
+import { overIn } from '../base/time/trouble.js'
 import type { EmailSearch } from '../store/port/ledger.js'
 
-export interface IndexingParts {
+interface IndexingParts {
   readonly store: Pick<EmailSearch, 'indexMails'>
-  readonly log: Pick<Log, 'error'>
+  readonly log: Pick<Log, 'error' | 'info'>
 }
 
 /** Mails of one step: a few milliseconds of the writer. */
@@ -27,5 +28,6 @@ export const createIndexing = ({ store, log }: IndexingParts): Service => {
   return repeated('indexing', turn, {
     restMs: LOOK_MS,
     told: ({ message }) => log.error({ event: 'indexing_failed', error: message }, 'not indexed'),
+    over: overIn(log, 'not indexed'),
   })
 }

@@ -11,7 +11,7 @@ import type { ReachedStore } from '../store/open.js'
 import { createPosting } from '../webhook/posting.js'
 import { createIndexing } from './indexing.js'
 
-export interface FollowerDeps {
+interface FollowerDeps {
   readonly store: ReachedStore
   readonly config: Config
   readonly pepper: Uint8Array

@@ -210,6 +210,9 @@ const inner = (description: Description, meta: Meta): Checker => {
     }
     if (!is(value)) return found.add(at, 'type', `must be ${word}`)
     if (value === '' && type === 'string') return found.add(at, 'empty', 'must not be empty')
+    if (type === 'string' && (value as string).includes('\0')) {
+      return found.add(at, 'format', 'must not have U+0000')
+    }
     if (flags.only && !choices.includes(value)) {
       return found.add(at, 'unsupported', `must be ${choices.join(' or ')}`)
     }

@@ -51,7 +51,7 @@ export const alsoWrong = (
   return (errors ?? []).filter(({ field }) => !told.has(field))
 }
 
-export type Read = Draft | { readonly errors: readonly FieldError[]; readonly omitted: number }
+type Read = Draft | { readonly errors: readonly FieldError[]; readonly omitted: number }
 
 export const readDraft = (value: unknown, rules: Rules, at = 'body'): Read => {
   const checked = check(at, sendBody, value)

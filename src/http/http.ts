@@ -107,7 +107,7 @@ const hopOf = (text: string): string =>
   )
 
 /** The caller's address: the last one in X-Forwarded-For that no trusted proxy of ours added. */
-export const addressOf = (trusted: readonly string[]) => {
+const addressOf = (trusted: readonly string[]) => {
   const isTrusted = rangesOf(trusted)
   return (request: Request): string => {
     let address = plainAddress(request.info.remoteAddress ?? '')

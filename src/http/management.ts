@@ -4,7 +4,7 @@
  *   For supervisors and scrapers on this machine: no authentication, so it belongs
  *   on loopback. /healthz says that the process answers, /readyz whether it should
  *   be sent work (503 when not, with a word for each check and a sentence for each
- *   that fails; red before anything else stops), /upstreams how each upstream is
+ *   that fails; red before anything else stops, and of a shared database that is away after ten seconds), /upstreams how each upstream is
  *   doing (`postern upstream list` shows it), POST /wake
  *   has those that failed tried again now (`postern queue retry`), /status what the daemon goes by
  *   (`postern doctor` compares it with the disk; of settings it shows marks, no
@@ -13,6 +13,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '../base/clock.js'
 import { scrub } from '../base/crash.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import type { Service } from '../base/service.js'
@@ -35,6 +36,8 @@ interface ManagementOptions {
     Pick<Queue, 'nextDue'> &
     Pick<Watch, 'standingAlarms'>
   readonly draining: () => boolean
+  /** So long the database may be away before this daemon is to be sent no more work; 0: not at all. */
+  readonly awayMs?: number
   /** Further parts to ask; each answers `ok`, or a word and a sentence: `low: 3MiB are free`. */
   readonly checks?: Readonly<Record<string, Check>>
   /** Further numbers of the moment. */
@@ -82,12 +85,23 @@ const asked = async (check: Check): Promise<string> => {
   }
 }
 
-const ready = async ({ store, draining, checks }: ManagementOptions): Promise<Reply> => {
+/** Where all daemons share a database, none of them is better off than this one while that is away for a moment. */
+const patient = (awayMs: number, check: Check) => {
+  let since: number | null = null
+  return async (): Promise<string> => {
+    const began = systemClock.tick()
+    const answer = await asked(check)
+    since = answer === 'ok' ? null : (since ?? began)
+    return since !== null && systemClock.tick() - since < awayMs ? 'away' : answer
+  }
+}
+
+const ready = async (
+  db: Check,
+  { draining, checks }: Pick<ManagementOptions, 'draining' | 'checks'>,
+): Promise<Reply> => {
   const all: Record<string, Check> = {
-    db: async () => {
-      await store.nextDue()
-      return 'ok'
-    },
+    db,
     ...checks,
     ...(draining() && { daemon: () => 'draining: it was told to stop' }),
   }
@@ -95,7 +109,7 @@ const ready = async ({ store, draining, checks }: ManagementOptions): Promise<Re
     Object.entries(all).map(async ([name, check]) => [name, await asked(check)] as const),
   )
   const words = Object.fromEntries(answers.map(([name, answer]) => [name, answer.split(':')[0] ?? '']))
-  const failing = answers.filter(([, answer]) => answer !== 'ok')
+  const failing = answers.filter(([, answer]) => answer !== 'ok' && answer !== 'away')
   if (failing.length === 0) return json(200, { status: 'ok', checks: words })
   const reasons = failing.map(([name, answer]) => `${name} is ${answer}`)
   return json(503, { status: 'fail', checks: words, reasons })
@@ -122,7 +136,12 @@ const measure = async ({ store, metrics }: ManagementOptions, late: Lag): Promis
   return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metricsText(all) }
 }
 
-const answer = async (options: ManagementOptions, late: Lag, req: IncomingMessage): Promise<Reply> => {
+const answer = async (
+  options: ManagementOptions,
+  db: Check,
+  late: Lag,
+  req: IncomingMessage,
+): Promise<Reply> => {
   const path = req.url?.split('?')[0]
   if (req.method === 'POST' && path === '/wake') {
     options.wake?.()
@@ -130,7 +149,7 @@ const answer = async (options: ManagementOptions, late: Lag, req: IncomingMessag
   }
   if (req.method !== 'GET' && req.method !== 'HEAD') return json(405, { status: 'fail' })
   if (path === '/healthz') return json(200, { status: 'ok' })
-  if (path === '/readyz') return ready(options)
+  if (path === '/readyz') return ready(db, options)
   if (path === '/upstreams') return json(200, options.upstreams?.() ?? { data: [] })
   if (path === '/status') return json(200, options.status?.() ?? {})
   if (path === '/metrics') return measure(options, late)
@@ -140,8 +159,14 @@ const answer = async (options: ManagementOptions, late: Lag, req: IncomingMessag
 export const createManagement = (options: ManagementOptions): Management => {
   let server: Server | null = null
   const late = new Lag()
+  const db = patient(options.awayMs ?? 0, async () => {
+    await options.store.nextDue()
+    return 'ok'
+  })
   const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const { status, type, body } = await answer(options, late, req).catch(() => json(500, { status: 'fail' }))
+    const { status, type, body } = await answer(options, db, late, req).catch(() =>
+      json(500, { status: 'fail' }),
+    )
     res.writeHead(status, {
       'content-type': type,
       'content-length': Buffer.byteLength(body),

@@ -47,8 +47,8 @@ export interface Site {
   missing(request: Request, h: ResponseToolkit): Promise<ResponseObject>
 }
 
-/** hapi would fold them, and a proxy's rule about paths could be walked round. */
-const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i
+/** hapi would fold dot segments, and a proxy's rule about paths could be walked round. No name of ours has U+0000. */
+const NOWHERE = /^[^?#]*(?:\/(?:\.|%2e){1,2}(?:[/?#]|$)|%00)/i
 
 /** Most base URLs have none, and a URL is dear to read for every request. */
 const HAS_PATH = /^\w+:\/\/[^/]+\/./
@@ -81,7 +81,7 @@ const begin = (deps: ServerDeps) => (request: Request, h: ResponseToolkit) => {
   if (prefix !== '' && request.path.startsWith(`${prefix}/`)) {
     request.setUrl(request.url.pathname.slice(prefix.length) + request.url.search)
   }
-  if (DOT_SEGMENT.test(request.raw.req.url ?? '')) throw new Fault('route.not_found')
+  if (NOWHERE.test(request.raw.req.url ?? '')) throw new Fault('route.not_found')
   if ((request.raw.req.url?.length ?? 0) > MAX_TARGET) throw new Fault('request.uri_too_long')
   if (headersTooLarge(request.raw.req)) throw new Fault('request.headers_too_large')
   return h.continue

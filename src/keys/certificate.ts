@@ -30,7 +30,7 @@ export interface Certificate {
   readonly others: readonly OtherCertificate[]
 }
 
-export interface OtherCertificate extends NamedPair {
+interface OtherCertificate extends NamedPair {
   readonly fingerprint: string
   readonly expiresAt: number
 }

@@ -34,14 +34,14 @@ const STICKY = 0o1000
 
 export type PepperPlace = Pick<Config, 'data_dir'> & Partial<Pick<Config, 'pepper_file'>>
 
-export interface PepperWish {
+interface PepperWish {
   /** $CREDENTIALS_DIRECTORY, if there is one. */
   readonly credentials?: string | undefined
   /** False once there is a database: a new pepper would silently turn every key away. */
   readonly firstRun?: boolean
 }
 
-export interface FoundPepper {
+interface FoundPepper {
   readonly file: string
   readonly pepper: Buffer
   /** What may be said of it: the mark that the database keeps. */
@@ -116,7 +116,7 @@ export const findPeppers = (place: PepperPlace, credentials: string | undefined)
 
 const lost = (file: string): DamagedFileError =>
   new DamagedFileError(
-    `${file} is missing, and without it no key of this database works; restore it from a backup, ` +
+    `${file} is missing, and without it no key of this database works; restore it from a backup, or copy that of another machine that serves it, ` +
       `or start over with new keys: postern pepper accept`,
   )
 

@@ -18,7 +18,7 @@ import {
   VERIFY_AFTER_RETIREMENT,
 } from '../mail/return-path.js'
 
-export interface KeyRing {
+interface KeyRing {
   /** The id that signs; one character. */
   readonly current: string
   readonly retired: readonly RetiredKey[]
@@ -79,7 +79,7 @@ const keysOf = (pepper: Uint8Array, text: string | null): ReturnPathKeys => {
 }
 
 /** Keys that are those of the ring, whenever it was last looked at. */
-export interface LiveKeys {
+interface LiveKeys {
   readonly keys: ReturnPathKeys
   look(): Promise<void>
 }
@@ -102,7 +102,7 @@ export const liveKeys = async (
 }
 
 /** A new id signs; the one before it verifies until what it signed has come home. */
-export const rotated = ({ current, retired }: KeyRing, now: number): KeyRing => {
+const rotated = ({ current, retired }: KeyRing, now: number): KeyRing => {
   const kept = retired.filter(({ retiredAt }) => retiredAt + VERIFY_AFTER_RETIREMENT > now)
   const after = IDS.indexOf(current) + 1
   const free = [...IDS.slice(after), ...IDS.slice(0, after)].find(

@@ -6,7 +6,7 @@
  */
 import type { Page, Rows } from './page.js'
 
-export interface Place {
+interface Place {
   readonly ord: number
   readonly n?: number
 }

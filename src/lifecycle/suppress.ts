@@ -19,7 +19,7 @@ import type { Mode } from './page.js'
 export const suppressionList = (workspaceId: string, mode: Mode): string =>
   mode === 'live' ? workspaceId : `${workspaceId}/test`
 
-export interface SuppressibleMail {
+interface SuppressibleMail {
   readonly source: Source
   /** Sent with the override. */
   readonly ignoresSuppressions: boolean

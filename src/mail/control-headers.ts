@@ -132,7 +132,7 @@ export const TOLD: Readonly<Record<Effect, string>> = {
 }
 
 /** With which value a field asks: any, any that does not say no, or by members of a JSON object, some of them further down. */
-export type Asks =
+type Asks =
   | { readonly any: Effect }
   | { readonly unlessNo: Effect }
   | { readonly members: Readonly<Record<string, Effect>> }

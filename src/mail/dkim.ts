@@ -22,7 +22,7 @@ export interface DkimKey {
   readonly privateKey: KeyObject | string
 }
 
-export class DkimKeyError extends Error {
+class DkimKeyError extends Error {
   override readonly name = 'DkimKeyError'
 }
 

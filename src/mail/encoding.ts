@@ -99,6 +99,12 @@ const decoderOf = (label: string): TextDecoder | null => {
   return decoder
 }
 
+const NOT_STORED = /[\u0000\p{Surrogate}]/u
+
+/** Text as every database keeps it: without U+0000, and without half of a surrogate pair, such as a cut leaves. */
+export const wellFormed = (text: string): string =>
+  NOT_STORED.test(text) ? text.replace(new RegExp(NOT_STORED, 'gu'), '\ufffd') : text
+
 /** Decodes the encoded words in a header value. Neighbours of one charset are joined first, since some senders cut inside a character. */
 export const decodeWords = (text: string): string => {
   if (!text.includes('=?')) return text
@@ -122,7 +128,7 @@ export const decodeWords = (text: string): string => {
     at = match.index + whole.length
   }
   flush()
-  return out + text.slice(at)
+  return wellFormed(out + text.slice(at))
 }
 
 const utf8Strict = new TextDecoder('utf-8', { fatal: true })

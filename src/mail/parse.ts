@@ -16,7 +16,7 @@ import { isControlHeader } from './control-headers.js'
 import { decodeWords, fromRaw } from './encoding.js'
 import { asBuffer, fieldValue, isForbiddenHeader, scanHeader } from './header.js'
 
-export interface ContentAttachment {
+interface ContentAttachment {
   readonly filename: string | null
   readonly content_type: string
   readonly size: number

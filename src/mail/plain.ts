@@ -10,7 +10,7 @@
 import { base64Lines, quotedPrintable } from './encoding.js'
 
 /** MIME fields (each with CRLF) and what follows the empty line; ASCII both. */
-export interface Body {
+interface Body {
   readonly fields: string
   readonly content: string
 }

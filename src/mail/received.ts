@@ -17,7 +17,7 @@ export const formatDate = (epochMs: number): string => {
   return `${DAYS[date.getUTCDay()]}, ${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()} ${time} +0000`
 }
 
-export interface Trace {
+interface Trace {
   /** What the client called itself; any octets, since clients send what they like. */
   readonly helo: string
   readonly ip: string

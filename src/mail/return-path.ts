@@ -61,7 +61,7 @@ export const deriveKeys = (
 }
 
 /** Whom a token speaks for. */
-export interface TokenSubject {
+interface TokenSubject {
   readonly recipientId: string
   readonly workspaceId: string
   readonly address: string
@@ -154,7 +154,7 @@ export const returnPathAt = (address: string, bounceDomain: string): Token | nul
 export const fixedReturnPath = (bounceDomain: string): string => `bounces@${bounceDomain}`
 
 const ROLES = ['bounces', 'fbl', 'postmaster', 'abuse'] as const
-export type Role = (typeof ROLES)[number]
+type Role = (typeof ROLES)[number]
 
 /** What an unsigned address of our bounce domain is for, in any case; null for any other. */
 export const roleAt = (address: string, bounceDomain: string): Role | null => {

@@ -193,7 +193,7 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
   }
 }
 
-export interface RelayFields {
+interface RelayFields {
   /** With angle brackets; used when the message has none. */
   readonly messageId: string
   /** RFC 5322 date; used when the message has none. */
@@ -282,7 +282,7 @@ export const signedNames = (signature: string): readonly string[] => {
 const signsThose = (raw: Buffer, field: Field): boolean =>
   field.name === 'dkim-signature' && signedNames(fieldValue(raw, field)).some((name) => MADE_ANEW.has(name))
 
-export interface AgainFields {
+interface AgainFields {
   /** With angle brackets. */
   readonly messageId: string
   readonly date: string

@@ -37,4 +37,5 @@ export const saidAlike = (text: string, address: string): string => {
     .trim()
     .toLowerCase()
     .slice(0, LONGEST)
+    .replace(/\p{Surrogate}$/u, '')
 }

@@ -3,7 +3,7 @@
  */
 import type { WriterRow } from '../store/port/cluster/cluster.js'
 
-export interface ClusterFacts {
+interface ClusterFacts {
   /** By the name that OpenTelemetry has for it. */
   readonly system: string
   readonly writers: readonly WriterRow[]

@@ -22,7 +22,7 @@ export interface Content {
 
 export const NO_CONTENT: Content = { html: null, text: null, headers: null }
 
-export type ContentStore = Pick<Ledger, 'content'> & Pick<Queue, 'body'>
+type ContentStore = Pick<Ledger, 'content'> & Pick<Queue, 'body'>
 
 const parse = async (raw: Uint8Array): Promise<Content> => {
   const { parseContent } = await import('../mail/parse.js')

@@ -6,7 +6,7 @@
  *   "this is text", and `unguarded` takes it away again, so that an export imports unchanged.
  */
 
-export interface CsvRecord {
+interface CsvRecord {
   /** The line of the text on which it begins, from 1. */
   readonly line: number
   readonly fields: readonly string[]

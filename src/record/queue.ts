@@ -52,7 +52,7 @@ export const entry = (row: QueueEntry, waiting: Waiting | null, show: ShowWaitin
 })
 
 /** A recipient domain that has a slower pace in a pool now, and the reply that asked for it; times are epoch ms. */
-export interface Throttle {
+interface Throttle {
   readonly poolId: string
   readonly domain: string
   readonly until: number
@@ -101,7 +101,7 @@ export const placedHold = (row: HoldRow, count: QueueCount, changed: number) => 
   changed,
 })
 
-export interface OrderDone {
+interface OrderDone {
   readonly action: 'hold' | 'release' | 'retry' | 'reroute' | 'purge'
   readonly scope: QueueScope
   /** The pool of a reroute. */

@@ -4,7 +4,7 @@
  *   On a hint, when the next mail falls due, and every `poll` milliseconds as the
  *   backstop. Looks never overlap; hints that come during one lead to one more.
  */
-export interface DueTimerParts {
+interface DueTimerParts {
   /** Claims what is due. */
   readonly visit: () => Promise<void>
   readonly nextDue: () => Promise<number | null>

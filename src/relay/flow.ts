@@ -53,6 +53,8 @@ export class Flow {
   readonly #claims = new Set<Promise<unknown>>()
   /** The pools that the store knows to be up; mail of others stays there. Null: it was not told yet. */
   #ready: ReadonlySet<string> | null = null
+  /** How many mails each of them may have at hand. */
+  #rooms: readonly number[] = []
   #idle: (() => void) | null = null
 
   constructor(parts: FlowParts) {
@@ -135,9 +137,12 @@ export class Flow {
     const up = [...this.#parts.pools.all()].filter((pool) => pool.isUp)
     const before = this.#ready
     const fresh = up.filter(({ row }) => !before?.has(row.id))
-    if (fresh.length === 0 && up.length === before?.size) return
-    this.#ready = new Set(up.map(({ row }) => row.id))
-    this.#parts.queue.ready([...this.#ready])
+    const rooms = up.map((pool) => 2 * pool.capacity)
+    const isSame = fresh.length === 0 && up.length === before?.size
+    if (isSame && `${rooms}` === `${this.#rooms}`) return
+    ;[this.#rooms, this.#ready] = [rooms, new Set(up.map(({ row }) => row.id))]
+    this.#parts.queue.ready([...this.#ready], rooms)
+    if (isSame) return
     for (const pool of fresh) void this.#claim(pool).catch(() => {})
     this.look()
   }

@@ -12,7 +12,7 @@ import { type AttemptEnd, fromAttempt, type RetryPlan } from '../outcome/reply.j
 import type { PoolRow } from '../store/port/tenants/tenants.js'
 import type { LogLine, RelayStats } from './settings.js'
 
-export type LogFact = (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
+type LogFact = (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
 
 const MOST_TEXT = 300
 const ADDRESS = /[^\s<>"'(),:;]+@(?=[\w[])/g

@@ -16,7 +16,7 @@ import { type Share, WHOLE } from './cluster/share.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
 
 /** `busy`: wait for room. `none`: no healthy member is left for this mail. */
-export type Choice = Upstream | 'busy' | 'none'
+type Choice = Upstream | 'busy' | 'none'
 
 const NOTHING_TRIED: ReadonlySet<string> = new Set()
 
@@ -154,7 +154,7 @@ const dialOf = (row: UpstreamRow): string =>
     row.rate,
   ])
 
-export interface PoolsSettings extends Omit<UpstreamSettings, 'warn' | 'share' | 'mayGo'> {
+interface PoolsSettings extends Omit<UpstreamSettings, 'warn' | 'share' | 'mayGo'> {
   /** How much of the limits of a pool's members is ours now; unsaid, all. */
   readonly share?: (pool: PoolRow) => Share | null
   /** Unsaid: always. */

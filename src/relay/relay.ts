@@ -36,7 +36,7 @@ import type { UpstreamHealth } from './watch/health.js'
 import { Outages, type OutagesParts } from './watch/outages.js'
 import type { PoolHealth } from './watch/watchdog.js'
 
-export interface RelayParts {
+interface RelayParts {
   /** A fresh way to the store, given away to the thread. */
   readonly queue: () => SharedStore
   readonly config: Pick<Config, 'hostname' | 'relay' | 'bounce'>

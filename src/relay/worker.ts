@@ -9,6 +9,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { steadyClock, systemClock } from '../base/clock.js'
 import { diallerBy } from '../base/dial/settings.js'
 import { seal, unseal } from '../base/secret.js'
+import { createTrouble } from '../base/time/trouble.js'
 import { liveKeys } from '../keys/return-path.js'
 import type { Claimed } from '../lifecycle/facts.js'
 import type { Rule } from '../mail/report/category.js'
@@ -143,6 +144,10 @@ const flow = new Flow({
   },
 })
 
+const unread = createTrouble({
+  failed: ({ message }) => log('warn', 'pools not read', { error: message }),
+  over: (ms) => log('info', 'works again', { after: 'pools not read', lasted_s: Math.round(ms / 1000) }),
+})
 const reload = async (): Promise<void> => {
   try {
     const rows = await queue.allPools()
@@ -152,8 +157,9 @@ const reload = async (): Promise<void> => {
     signing.update(await queue.allDomains())
     await lookAtKeys()
     flow.announce()
+    unread.succeeded()
   } catch (error) {
-    log('warn', 'pools not read', { error: (error as Error).message })
+    unread.failed(error as Error)
   }
 }
 let reloadingSoon = false
@@ -233,6 +239,7 @@ port.on('message', (message: ToWorker) => {
     })
   }
 })
+queue.onChanged(() => reloadSoon())
 flow.start()
 void watchdog.look().catch(() => {})
 tell({ say: 'ready' })

@@ -12,14 +12,14 @@ import { type Address, dispatch } from './dispatch.js'
 import { type Received, writeReport } from './report.js'
 import type { Report, Step } from './simulation.js'
 
-export interface ReporterOptions {
+interface ReporterOptions {
   readonly hostname: string
   readonly bounceAddress: () => Address
   readonly log: Log
   readonly clock?: Clock
 }
 
-export interface Reporter {
+interface Reporter {
   after(ms: number, act: () => void): void
   play(mail: Received, steps: readonly Step[]): void
   stop(): void

@@ -23,7 +23,7 @@ import { createReporter } from './reporter.js'
 import { PromptServer } from './server.js'
 import { simulationFor } from './simulation.js'
 
-export interface SandboxOptions {
+interface SandboxOptions {
   readonly hostname: string
   /** Where reports go; asked at each send. */
   readonly bounceAddress: () => Address
@@ -33,7 +33,7 @@ export interface SandboxOptions {
   readonly pace?: number
 }
 
-export interface Sandbox extends Service {
+interface Sandbox extends Service {
   readonly address: Address
 }
 

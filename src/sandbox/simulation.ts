@@ -26,7 +26,7 @@ export interface Step {
   readonly report: Report
 }
 
-export interface Simulation {
+interface Simulation {
   readonly name: string
   /** One line for people: what a sender will see. */
   readonly shows: string

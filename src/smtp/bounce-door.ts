@@ -29,7 +29,7 @@ import { Refusal } from './reply.js'
 import type { Envelope, Rules, Visit } from './rules.js'
 import { type Certificate, DoorServer, VERSIONS } from './server.js'
 
-export interface BounceDoorOptions extends BounceIntake {
+interface BounceDoorOptions extends BounceIntake {
   /** What STARTTLS shows; without one it is not offered. */
   readonly certificate?: Certificate | null
   /** Takes mail to postmaster@ and abuse@; null or absent where nobody is named. */

@@ -35,7 +35,7 @@ export interface Certificate {
 }
 
 /** As node:tls names them. */
-export interface TlsVersions {
+interface TlsVersions {
   readonly minVersion: 'TLSv1' | 'TLSv1.2'
   readonly maxVersion?: 'TLSv1.2'
   readonly ciphers?: string
@@ -52,7 +52,7 @@ export const VERSIONS = {
   any: OLD,
 } as const satisfies Record<string, TlsVersions>
 
-export interface ServerOptions<Who> {
+interface ServerOptions<Who> {
   /** How to get its socket, and under which key. */
   readonly listen: Listen
   readonly key: string

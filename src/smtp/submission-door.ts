@@ -26,7 +26,7 @@ import type { Envelope, Rules, Visit } from './rules.js'
 import { type Certificate, DoorServer, VERSIONS } from './server.js'
 import { traced } from './span.js'
 
-export interface DoorOptions {
+interface DoorOptions {
   readonly config: Pick<Config, 'hostname' | 'submission' | 'limits'>
   readonly certificate: Certificate
   readonly tenants: DoorTenants
@@ -41,7 +41,7 @@ export interface DoorOptions {
   readonly listen?: Listen | undefined
 }
 
-export interface DoorAddress {
+interface DoorAddress {
   readonly host: string
   readonly port: number
   readonly tls: SubmissionListener['tls']

@@ -49,13 +49,13 @@ export interface Question {
 }
 
 /** How many spans one answer may have, and how many without `from`. */
-export const MOST: Readonly<Record<Interval, number>> = { minute: 1_440, hour: 744, day: 396 }
+const MOST: Readonly<Record<Interval, number>> = { minute: 1_440, hour: 744, day: 396 }
 const USUAL: Readonly<Record<Interval, number>> = { minute: 60, hour: 24, day: 30 }
 const LENGTH: Readonly<Record<Interval, number>> = { minute: MINUTE, hour: HOUR, day: DAY }
 export const MOST_GROUPS = 100
 const USUAL_GROUPS = 10
 /** Groups times spans. */
-export const MOST_CELLS = 7_500
+const MOST_CELLS = 7_500
 
 const BY_MINUTE: readonly GroupBy[] = ['none', 'workspace', 'pool', 'upstream', 'category']
 

@@ -73,7 +73,7 @@ export const bouncedAs = (category: unknown): number =>
   CATEGORY + BOUNCES.indexOf(isCategory(category) ? category : 'unknown')
 
 /** Seconds: the bounds of what took so long, the last one open. */
-export const BOUNDS: readonly number[] = [
+const BOUNDS: readonly number[] = [
   0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 600, 900,
   1_800, 3_600, 7_200, 14_400, 28_800, 86_400, 172_800, 432_000,
 ]
@@ -109,7 +109,7 @@ export const categoriesOf = (sums: Sums): Readonly<Partial<Record<Category, numb
     }),
   )
 
-export interface Times {
+interface Times {
   readonly count: number
   /** Seconds, put between the bounds of the histogram; null without a count. */
   readonly p50: number | null

@@ -9,17 +9,18 @@
  */
 import type { Log } from '../base/log.js'
 import { repeated, type Service } from '../base/service.js'
+import { overIn } from '../base/time/trouble.js'
 import { providerOf } from '../mail/provider/provider.js'
 import type { EventLog, LogRow } from '../store/port/log.js'
 import type { Statistics } from '../store/port/statistics.js'
 import type { Tenants } from '../store/port/tenants/tenants.js'
 import { fold } from './fold.js'
 
-export interface StatisticsParts {
+interface StatisticsParts {
   readonly store: Pick<EventLog, 'follow' | 'logEnds'> &
     Pick<Statistics, 'statisticsPlace' | 'addStatistics'> &
     Pick<Tenants, 'workspace'>
-  readonly log: Pick<Log, 'warn' | 'error'>
+  readonly log: Pick<Log, 'warn' | 'error' | 'info'>
 }
 
 /** Records of one step. */
@@ -48,7 +49,7 @@ const tagsIn = async (
 const nextSize = (size: number, rows: number): number =>
   rows > MOST_ROWS ? Math.max(LEAST, size / 2) : rows * 2 <= MOST_ROWS ? Math.min(MOST, size * 2) : size
 
-export interface Counted {
+interface Counted {
   /** False when there is nothing left to count now. */
   readonly more: boolean
   /** Records that the next step should have. */
@@ -74,12 +75,19 @@ export const countSome = async (parts: StatisticsParts, size = LEAST): Promise<C
 
 export const createStatistics = (parts: StatisticsParts): Service => {
   let size = LEAST
+  let countedTo: string | null = null
   const turn = async (isStopping: () => boolean): Promise<number> => {
-    for (let more = true; more && !isStopping(); ) ({ more, size } = await countSome(parts, size))
+    const { newest } = await parts.store.logEnds()
+    if (newest === countedTo) return LOOK_MS
+    let more = true
+    while (more && !isStopping()) ({ more, size } = await countSome(parts, size))
+    // what came since has a place above
+    if (!more) countedTo = newest
     return LOOK_MS
   }
   return repeated('statistics', turn, {
     restMs: REST_MS,
     told: ({ message }) => parts.log.error({ event: 'statistics_failed', error: message }, 'not counted'),
+    over: overIn(parts.log, 'not counted'),
   })
 }

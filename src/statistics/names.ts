@@ -9,7 +9,7 @@ import type { GroupBy } from './ask.js'
 import type { Names } from './record.js'
 import type { Report } from './report.js'
 
-export type NameReads = Pick<Tenants, 'workspace' | 'pool' | 'allPools'>
+type NameReads = Pick<Tenants, 'workspace' | 'pool' | 'allPools'>
 
 export const namesOf = async (
   store: NameReads,

@@ -19,7 +19,7 @@ import {
 import type { Cells, Report, Scope } from './report.js'
 
 /** What each rate is a share of. */
-export const RATE_BASES = {
+const RATE_BASES = {
   delivered: 'of_accepted.tried',
   deferred: 'of_accepted.tried',
   bounced: 'of_accepted.tried',

@@ -23,7 +23,7 @@ export interface Scope {
 /** By the number of the span; a span without anything has none. */
 export type Cells = ReadonlyMap<number, Sums>
 
-export interface Group {
+interface Group {
   /** null: all that are not told apart. Of a tag `name:value`, or `name` for its other values. */
   readonly key: string | null
   readonly total: Sums

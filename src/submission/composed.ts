@@ -34,7 +34,7 @@ export type BatchItem =
   | { readonly errors: readonly FieldError[]; readonly omitted?: number }
 
 /** What composing must know besides the draft. */
-export type ComposeDeps = Pick<Rules, 'hostname' | 'messageSize' | 'now'>
+type ComposeDeps = Pick<Rules, 'hostname' | 'messageSize' | 'now'>
 
 export interface Composed extends Omit<EmailFacts, 'accountId' | 'workspaceId' | 'mode' | 'source'> {
   /** The addresses alone of those who have written it, for the question whether they may send. */

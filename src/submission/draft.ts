@@ -64,7 +64,7 @@ export interface WireDraft {
 }
 
 /** snake_case is ours; camelCase is what resend 4 passes on. */
-export interface WireAttachment extends DraftAttachment {
+interface WireAttachment extends DraftAttachment {
   readonly content_type?: string | null | undefined
   readonly content_id?: string | null | undefined
 }

@@ -69,12 +69,12 @@ export const sendFingerprint = async (route: string, variant: string, body: unkn
   return requestFingerprint('POST', route, variant, read)
 }
 
-export interface Place {
+interface Place {
   readonly workspaceId: string
   readonly mode: Mode
 }
 
-export type Locks = Pick<Queue, 'claimKey' | 'releaseKey'>
+type Locks = Pick<Queue, 'claimKey' | 'releaseKey'>
 
 /** Does `work` once under this key. Work resolves with null when its lock was lost, and then stored nothing. */
 export const once = async (

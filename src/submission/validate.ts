@@ -55,7 +55,7 @@ export interface Rules extends FinishedRules {
   readonly now: number
 }
 
-export type Verdict<T = Checked> =
+type Verdict<T = Checked> =
   | { readonly checked: T; readonly errors: null }
   | { readonly checked: null; readonly errors: readonly FieldError[] }
 

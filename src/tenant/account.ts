@@ -27,9 +27,9 @@ export const createAccount = async (deps: TenantDeps, name: string): Promise<Acc
  */
 const checkPepper = async ({ store, pepper }: TenantDeps): Promise<void> => {
   const mark = pepperMark(pepper)
-  const known = await store.pepperMark()
-  if (known === null) await store.setPepperMark(mark)
-  else if (known !== mark) {
+  // of several daemons that begin at once one is the first
+  if ((await store.pepperMark()) === null) await store.setPepperMark(mark, true)
+  if ((await store.pepperMark()) !== mark) {
     throw new PepperError(
       'the pepper is not the one of this database, so no key of it would work; ' +
         'put the right one back, or start over with new keys: postern pepper accept',

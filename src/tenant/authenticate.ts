@@ -16,7 +16,7 @@ import { isCurrent, looksLikeKey, verifyKey } from './key.js'
 import { type Login, noteUse, type Principal, type TenantDeps } from './principal.js'
 import { type LiveSession, verifySession } from './session.js'
 
-export interface Authenticate {
+interface Authenticate {
   /** A key or session from `Authorization: Bearer`. With an address, failures are counted against it. */
   bearer(token: string, ip?: string): Promise<Principal>
   password(username: string, password: string, ip: string): Promise<Login>

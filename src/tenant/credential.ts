@@ -18,7 +18,7 @@ import type { CredentialRow } from '../store/port/tenants/tenants.js'
 import { hashChosen, isChosenSecret, isKeyedSecret } from './credential/secret-hash.js'
 import type { TenantDeps } from './principal.js'
 
-export interface NewCredential {
+interface NewCredential {
   /** Id or slug. */
   readonly workspace: string
   readonly mode?: Mode | undefined
@@ -126,11 +126,7 @@ export const revokeCredential = async (
 }
 
 /** Finds the row that a user name and password prove. `guard` runs before any slow work and may throw. */
-export type VerifyPassword = (
-  username: string,
-  password: string,
-  guard: () => void,
-) => Promise<CredentialRow | null>
+type VerifyPassword = (username: string, password: string, guard: () => void) => Promise<CredentialRow | null>
 
 export const createPasswordProof = ({ store, pepper }: TenantDeps): VerifyPassword => {
   const proofs = new LRUCache<string, true>({ max: 10_000, ttl: 3_600_000 })

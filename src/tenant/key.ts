@@ -18,7 +18,7 @@ const LOOKUP = 12
 const SECRET = 32
 const SHAPE = /^svc_(live|test)_([0-9A-Za-z]{12})[0-9A-Za-z]{32}$/
 
-export interface NewKey {
+interface NewKey {
   readonly name: string
   readonly mode?: Mode | undefined
   readonly scope?: KeyScope | undefined

@@ -42,7 +42,7 @@ export interface Login extends Principal {
 }
 
 /** The part of the store that this folder uses. */
-export type TenantStore = Acted<Tenants & Identity & Incidents>
+type TenantStore = Acted<Tenants & Identity & Incidents>
 
 /** What everything in this folder stands on. */
 export interface TenantDeps {

@@ -27,7 +27,7 @@ const LONGEST_AGENT = 200
 
 const hashToken = (pepper: Uint8Array, token: string): Buffer => keyedHash(pepper, 'session', token)
 
-export interface NewSession {
+interface NewSession {
   readonly userId?: string | null | undefined
   /** Of a session of nobody in particular. */
   readonly role?: Role | undefined
@@ -40,7 +40,7 @@ export interface NewSession {
   readonly lastsMs?: number | undefined
 }
 
-export interface OpenedSession {
+interface OpenedSession {
   readonly row: SessionRow
   /** Shown once and nowhere kept. */
   readonly token: string
@@ -89,7 +89,7 @@ export interface LiveSession {
 }
 
 /** How long a provider's word of its person counts when it is not asked again. */
-export const PROVIDER_WORD_MS = 12 * HOUR
+const PROVIDER_WORD_MS = 12 * HOUR
 
 const isOver = ({ lastSeenAt, idleMs, oidc, ...row }: SessionRow, now: number): boolean =>
   !isCurrent(row, now) ||

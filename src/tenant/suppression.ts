@@ -22,7 +22,7 @@ import type {
 import type { SuppressionRow, WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { TenantDeps } from './principal.js'
 
-export interface NewSuppression {
+interface NewSuppression {
   readonly email: string
   readonly origin?: SuppressionRow['origin'] | undefined
   readonly sourceId?: string | null | undefined

@@ -16,7 +16,7 @@ import type { AuthMechanism, UpstreamRow, UpstreamTls } from '../store/port/tena
 import { checkOauth, MECHANISMS, type OauthWish } from './oauth.js'
 
 /** A password or tokens: the one ends the other. */
-export interface MemberAuth {
+interface MemberAuth {
   readonly user: string
   readonly pass?: string | undefined
   readonly oauth?: OauthWish | undefined

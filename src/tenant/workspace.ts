@@ -253,7 +253,7 @@ export const deleteWorkspace = async (
 }
 
 /** As little of the store as finding a workspace needs. */
-export interface Reads {
+interface Reads {
   readonly store: Pick<Tenants, 'workspace'>
 }
 

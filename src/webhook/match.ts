@@ -13,7 +13,7 @@ import type { LogFilter, LogRow } from '../store/port/log.js'
 import { loggedType } from './body.js'
 
 /** null: all. */
-export const typesOf = ({ events }: Pick<EndpointRow, 'events'>): readonly EventType[] | null => {
+const typesOf = ({ events }: Pick<EndpointRow, 'events'>): readonly EventType[] | null => {
   const types = events.map(loggedType)
   return types.includes(null) ? null : [...new Set(types.filter((type) => type !== null))]
 }

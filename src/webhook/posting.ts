@@ -15,7 +15,7 @@ import type { HookStore } from './engine/deps.js'
 import { createWebhooks } from './engine/webhooks.js'
 import { createPost } from './post.js'
 
-export interface PostingParts {
+interface PostingParts {
   readonly store: HookStore
   readonly config: Config
   readonly pepper: Uint8Array

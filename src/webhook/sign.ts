@@ -11,7 +11,7 @@ import { Webhook } from 'standardwebhooks'
 /** `whsec_` and the base64 of 32 random bytes. */
 export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
 
-export interface Signed {
+interface Signed {
   /** The id of the event, the same at each try. */
   readonly id: string
   /** When it is posted, epoch milliseconds. */

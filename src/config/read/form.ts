@@ -56,3 +56,10 @@ export const readUrl = (value: string, helpers: Joi.CustomHelpers) => {
 /** A group of which every line is commented out is null in YAML, and as good as absent. */
 export const group = (schema: Joi.ObjectSchema, text: string) =>
   schema.empty(null).default().description(text)
+
+/** One of these words; the first is the default. */
+export const choice = (words: readonly [string, ...string[]], text: string) =>
+  Joi.string()
+    .valid(...words)
+    .default(words[0])
+    .description(text)

@@ -29,7 +29,7 @@ export interface FileText {
   readonly text: string
 }
 
-export interface ReadYaml {
+interface ReadYaml {
   /** undefined when it can not be read. */
   readonly content: unknown
   readonly problems: readonly ConfigProblem[]

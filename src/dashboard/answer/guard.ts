@@ -11,7 +11,7 @@ import type { Visit } from '../visit.js'
 import { type ResponseDeps, respond, respondOpenly, toSignIn } from './respond.js'
 import { isSignedOut, type Visitors } from './visitor.js'
 
-export interface GuardDeps extends ResponseDeps {
+interface GuardDeps extends ResponseDeps {
   readonly log: Log
   readonly visitors: Visitors
 }

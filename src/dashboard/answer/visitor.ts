@@ -9,7 +9,7 @@ import { readZone } from '../parts/time.js'
 import type { Recheck } from '../sign-in/recheck.js'
 import { type Scope, THEMES, Visit, type Who } from '../visit.js'
 
-export interface VisitorDeps {
+interface VisitorDeps {
   readonly ask: Ask
   readonly baseUrl: () => string
   readonly pepper: Uint8Array

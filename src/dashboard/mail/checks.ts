@@ -9,7 +9,7 @@ import { fieldValue, scanHeader } from '../../mail/header.js'
 import { type MailContent, MOST_HTML, readPart } from './content.js'
 import { type Link, linksIn, picturesIn } from './links.js'
 
-export interface Check {
+interface Check {
   readonly name: string
   readonly state: 'ok' | 'look' | 'none'
   readonly says: string

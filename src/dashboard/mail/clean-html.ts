@@ -43,7 +43,7 @@ export interface CleanOptions {
   readonly never: readonly string[]
 }
 
-export interface Cleaned {
+interface Cleaned {
   readonly html: string
   /** Remote pictures that it has, shown or not. */
   readonly remote: number

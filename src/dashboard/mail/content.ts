@@ -19,7 +19,7 @@ export interface MailContent {
   readonly attachments: readonly Leaf[]
 }
 
-export const contentFrom = (raw: Buffer): MailContent => ({ raw, ...contentOf(leavesOf(raw)) })
+const contentFrom = (raw: Buffer): MailContent => ({ raw, ...contentOf(leavesOf(raw)) })
 
 /** What /v1 refuses (the body is gone, the role sees none) comes back as its problem. */
 export const askContent = async (visit: Visit, id: string): Promise<MailContent | Problem> => {

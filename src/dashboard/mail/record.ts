@@ -13,7 +13,7 @@ export interface Recipient {
   readonly waiting: WaitingRecord | null
 }
 
-export interface Tag {
+interface Tag {
   readonly name: string
   readonly value: string
 }

@@ -23,15 +23,7 @@ export interface Verdict {
 const TONES: Readonly<Record<string, Verdict['tone']>> = { delivered: 'ok', deferred: 'wait', bounced: 'bad' }
 
 /** Those that want a person first. */
-export const WORST_FIRST = [
-  'bounced',
-  'deferred',
-  'queued',
-  'scheduled',
-  'sent',
-  'canceled',
-  'delivered',
-] as const
+const WORST_FIRST = ['bounced', 'deferred', 'queued', 'scheduled', 'sent', 'canceled', 'delivered'] as const
 
 export const worstFirst = (recipients: readonly Recipient[]): readonly Recipient[] => {
   const rank = (status: string): number => (WORST_FIRST as readonly string[]).indexOf(status)

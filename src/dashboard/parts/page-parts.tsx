@@ -10,7 +10,7 @@ import { Icon } from './status.js'
 const useLink = (path: string): string => visitIfAny()?.link(path) ?? path
 
 /** Where the page belongs to: the list, and what it is there. */
-export type Above = readonly [path: string, text: ComponentChildren, here?: ComponentChildren]
+type Above = readonly [path: string, text: ComponentChildren, here?: ComponentChildren]
 
 export const Crumb = ({ above: [path, text, here] }: { readonly above: Above }) => (
   <p class="crumb">
@@ -20,7 +20,7 @@ export const Crumb = ({ above: [path, text, here] }: { readonly above: Above }) 
 )
 
 /** The page that makes another one, for those who may. */
-export type Maker = readonly [path: string, text: string]
+type Maker = readonly [path: string, text: string]
 
 const Make = ({ by: [path, text] }: { readonly by: Maker }) => (
   <a class="b main" href={useLink(path)}>

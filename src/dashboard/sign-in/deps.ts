@@ -53,7 +53,7 @@ export const returnQuery = (returnTo: string): string =>
 export const returnOf = ({ query, form }: Asked): string =>
   returnPath(form.text('return_to') ?? query.get('return_to'))
 
-export interface Message {
+interface Message {
   readonly status: number
   readonly title: string
   readonly says: string

@@ -11,7 +11,7 @@ import { newSession, verifySession } from '../../tenant/session.js'
 import type { SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 
-export interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change'> {
+interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change'> {
   /** null: nobody in particular, with `role`. */
   readonly userId: string | null
   readonly role?: Role
@@ -19,12 +19,12 @@ export interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' 
   readonly oidc?: SessionOidc | null
 }
 
-export const userAgentOf = ({ headers }: Asked): string | null => {
+const userAgentOf = ({ headers }: Asked): string | null => {
   const value = headers['user-agent']
   return typeof value === 'string' ? value : null
 }
 
-export const sessionCookie = ({ settings }: SignInDeps, token: string): Reply['cookies'] => ({
+const sessionCookie = ({ settings }: SignInDeps, token: string): Reply['cookies'] => ({
   session: { value: token, seconds: Math.floor(settings.session.lifetime / 1_000) },
   signed_out: null,
 })
@@ -43,7 +43,7 @@ export const providerActor = (name: string, address: string | null): Actor => ({
   address,
 })
 
-export type Opened =
+type Opened =
   | { readonly done: 'done'; readonly cookies: Reply['cookies'] }
   | { readonly done: Exclude<SignedIn, 'done'> }
 

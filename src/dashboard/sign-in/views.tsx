@@ -94,7 +94,7 @@ const GuestForm = ({ action, token, children }: FormProps) => (
   </form>
 )
 
-export interface SignInView extends Frame {
+interface SignInView extends Frame {
   readonly notice: Notice | null
   readonly providers: readonly ProviderLink[]
   readonly hasLocal: boolean
@@ -174,7 +174,7 @@ export const setupPage = (
   </Door>
 )
 
-export interface InvitationView extends Frame {
+interface InvitationView extends Frame {
   readonly path: string
   readonly token: string
   readonly role: string

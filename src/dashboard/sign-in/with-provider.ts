@@ -33,12 +33,7 @@ const noProvider = (deps: SignInDeps): Reply =>
   message(deps, { status: 404, title: 'No such provider', says: 'There is no sign-in under this address.' })
 
 /** Says what is wrong with the provider, here and in the log. */
-export const failed = async (
-  deps: SignInDeps,
-  asked: Asked,
-  provider: Provider,
-  error: unknown,
-): Promise<Reply> => {
+const failed = async (deps: SignInDeps, asked: Asked, provider: Provider, error: unknown): Promise<Reply> => {
   const { ProviderTrouble, saysOf, checkOf } = await import('./oidc/trouble.js')
   if (!(error instanceof ProviderTrouble)) throw error
   const { kind, detail } = error

@@ -1,16 +1,29 @@
 /**
  * NAME      cluster - who shares the store, as metrics
  */
-import type { Cluster } from '../../store/port/cluster/cluster.js'
+import type { Cluster, ServerState } from '../../store/port/cluster/cluster.js'
 import type { Lifecycle } from '../../store/port/upkeep.js'
 import { gauge, type Metric } from '../metrics.js'
+
+const stateMetrics = (state: ServerState | null): readonly Metric[] =>
+  state === null
+    ? []
+    : [
+        gauge(
+          'postern_store_queue_dead_rows',
+          'Rows that have left the queue and are not yet cleared away',
+          state.queue.dead,
+        ),
+        gauge('postern_store_bytes', 'What the database takes on its disk', state.room.total),
+        gauge('postern_store_bodies_bytes', 'What the bodies of mail take of it', state.room.bodies),
+      ]
 
 /** With SQLite there is nobody else. */
 export const clusterMetrics = async (
   store: Cluster & Pick<Lifecycle, 'system'>,
 ): Promise<readonly Metric[]> => {
   if (store.system === 'sqlite') return []
-  const [writers, oldest] = await Promise.all([store.writers(), store.oldestSnapshot()])
+  const [writers, state] = await Promise.all([store.writers(), store.serverState()])
   const { relays, daemons, putBacks } = store.cluster()
   const lag = Math.max(0, ...writers.map(({ lagMs }) => lagMs))
   return [
@@ -34,7 +47,8 @@ export const clusterMetrics = async (
     gauge(
       'postern_store_oldest_snapshot_seconds',
       'Age of the oldest transaction in the database: rows that ended since it began can not be cleaned up',
-      (oldest?.ageMs ?? 0) / 1000,
+      (state?.oldest?.ageMs ?? 0) / 1000,
     ),
+    ...stateMetrics(state),
   ]
 }

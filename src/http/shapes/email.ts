@@ -230,7 +230,7 @@ const accepted = {
   recipients: Joi.array().items(recipient).required(),
 }
 
-export const emailSummary = Joi.object({
+const emailSummary = Joi.object({
   ...summary,
   last_response: Joi.string()
     .allow('', null)

@@ -26,7 +26,7 @@ interface FeedOptions {
   readonly log: Log
 }
 
-export interface Opening {
+interface Opening {
   readonly filter: LogFilter
   readonly merge: number | null
   /** A mark of the store; null: from now on. */

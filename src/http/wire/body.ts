@@ -95,7 +95,7 @@ const DEEPEST = 20
  */
 const MOST_PARTS = 2_000_000
 
-export interface Weight {
+interface Weight {
   /** How many values there are, about: what a reader of them takes time for. */
   readonly values: number
   /** Those that are dear: texts, lists and objects. */

@@ -15,7 +15,7 @@ import { type Answer, type Call, headerValues } from '../endpoint.js'
 
 type Format = 'csv' | 'ndjson'
 /** Rows of one file. */
-export const MOST_ROWS = 1_000_000
+const MOST_ROWS = 1_000_000
 
 export const MEDIA: Readonly<Record<Format, string>> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 

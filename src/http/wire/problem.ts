@@ -12,7 +12,7 @@ import { Boom } from '@hapi/boom'
 import type { FaultCode } from '../../base/fault/table.js'
 import { Fault, type FieldError, outageOf } from '../../base/fault.js'
 
-export interface Problem {
+interface Problem {
   readonly type: string
   readonly title: string
   readonly status: number

@@ -26,7 +26,7 @@ export interface Drawn<One> {
   readonly free: readonly One[]
 }
 
-export interface Dealing<One> {
+interface Dealing<One> {
   /** The oldest due of a workspace, at most `wanted`. */
   draw(workspace: number, wanted: number): Drawn<One>
   take(one: One): void

@@ -45,7 +45,7 @@ export const freed = (before: RecipientState, dueAt: number): RecipientState =>
     attempting: null,
   })
 
-export interface Recovered {
+interface Recovered {
   readonly recipient: RecipientState
   /** The number of the attempt of which nobody knows whether the mail was taken, or null. */
   readonly ambiguous: number | null

@@ -20,7 +20,7 @@ import {
   type Status,
 } from '../../mail/status.js'
 import { type CountedEmail, statusAfter } from '../counts.js'
-import type { Outcome } from '../facts.js'
+import type { Outcome, Settled } from '../facts.js'
 import type { Mode } from '../page.js'
 import { AMBIGUOUS, checked, isWaiting, type RecipientState } from '../recipient.js'
 
@@ -192,6 +192,12 @@ const eventOf = (
     detail: applied ? outcome.detail : explained(outcome, before, standing),
   }
 }
+
+/** What is answered of a recipient. */
+export const settledOf = (
+  of: Pick<Settled, 'recipientId' | 'emailId' | 'workspaceId' | 'mode' | 'address'>,
+  { applied, from, to, emailStatus }: Pick<Settled, 'applied' | 'from' | 'to' | 'emailStatus'>,
+): Settled => ({ ...of, applied, from, to, emailStatus })
 
 export const settle = (facts: SettleFacts, outcome: Outcome, now: number): SettleChanges => {
   const { recipient: before, email, mode } = facts

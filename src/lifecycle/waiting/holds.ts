@@ -38,7 +38,7 @@ export const covers = <Id>(scope: Scope<Id>, one: Owned<Id>): boolean =>
 /** In `held` of a recipient that has left with a lot: nobody but the lot sets it free. */
 export const isAway = (held: string | null): held is string => held?.startsWith('lot_') ?? false
 
-export interface Held {
+interface Held {
   readonly held: string | null
   readonly heldAt: number | null
   readonly heldDue: number | null

@@ -6,11 +6,21 @@
  *   held only when its time has come, so that the recipients of a mail leave `scheduled` together. What
  *   has left with a lot ends only with its workspace.
  */
-import type { Status } from '../../mail/status.js'
+import type { OrderKind, Status } from '../../mail/status.js'
 import { isAway } from './holds.js'
 
 /** `discard`: its workspace was deleted. */
 export type OrderAction = 'hold' | 'release' | 'retry' | 'reroute' | 'purge' | 'discard'
+
+/** What is told of one in the log. */
+export interface Note {
+  /** What was ordered; also what an order did to the mail, where that has the same name. */
+  readonly action: string
+  readonly did: OrderKind
+  readonly reason: string
+  readonly now: number
+  readonly more?: Readonly<Record<string, string>>
+}
 
 /** Each is an index range of its own. */
 export type QueuePart = 'waiting' | 'held' | 'leased'

@@ -9,7 +9,7 @@ import { type Counts, nextStatus, type Status } from '../../mail/status.js'
 import type { Mode } from '../page.js'
 
 /** Whose mails are seen; null: of all workspaces, of both modes. */
-export interface Viewer {
+interface Viewer {
   readonly accountId: string
   readonly workspaceId: string | null
   readonly mode: Mode | null
@@ -23,7 +23,7 @@ export const isVisible = (
   (workspaceId === null || workspaceId === mail.workspaceId) &&
   (mode === null || mode === mail.mode)
 
-export type ScheduleCounts = Pick<Counts, 'scheduled' | 'canceled'>
+type ScheduleCounts = Pick<Counts, 'scheduled' | 'canceled'>
 
 /** `isAway`: some of it has left with a lot. */
 export const mayReschedule = ({ scheduled }: ScheduleCounts, isAway: boolean): boolean =>

@@ -25,7 +25,7 @@ export interface Times {
   readonly updatedAt: number
 }
 
-export interface ClockStep {
+interface ClockStep {
   readonly now: number
   /** 0: nobody knows, we have just started. */
   readonly by: number

@@ -7,7 +7,7 @@
  */
 import type { Category } from '../report/category.js'
 
-export interface BounceTypes {
+interface BounceTypes {
   readonly ses: { readonly type: string; readonly sub_type: string }
   readonly postmark: string
 }

@@ -9,7 +9,7 @@ import type { Query, Sought, Term } from './query.js'
 import { fold, hasRuns, lineOf, wordsOf } from './words.js'
 
 /** Of addresses, starts shorter than this are not looked for. */
-export const SHORTEST_START = 3
+const SHORTEST_START = 3
 
 /** As recipients are stored: lower case, the domain in A-labels. */
 export const sortedAddress = (value: string): string =>

@@ -10,17 +10,17 @@ import { STATUSES } from '../status.js'
 import type { Field, Query, Term } from './query.js'
 import { readTag, tagText } from './tag.js'
 
-export const MOST_TERMS = 16
-export const MOST_CHARACTERS = 256
+const MOST_TERMS = 16
+const MOST_CHARACTERS = 256
 
 export interface QueryMistake {
   readonly message: string
   readonly kind: 'length' | 'too_many' | 'unsupported' | 'format'
 }
 
-export type Parsed = { readonly query: Query } | { readonly mistake: QueryMistake }
+type Parsed = { readonly query: Query } | { readonly mistake: QueryMistake }
 
-export interface QueryTimes {
+interface QueryTimes {
   /** The first moment of a day such as 2026-11-20, where the caller is; null when there is no such day. */
   readonly day: (text: string) => number | null
   /** A point in time with its zone. */
@@ -113,7 +113,7 @@ const distance = (a: string, b: string): number => {
   return row.at(-1) ?? a.length
 }
 
-export const nearest = (word: string, words: readonly string[]): string =>
+const nearest = (word: string, words: readonly string[]): string =>
   [...words].sort((a, b) => distance(word, a) - distance(word, b))[0] ?? ''
 
 const oneOf = (name: string, value: string, words: readonly string[]): string => {

@@ -4,7 +4,7 @@
 import type { Status } from '../status.js'
 
 /** `text` has no name: words of the subject, an address or its start, a domain, a Message-ID. */
-export const FIELDS = [
+const FIELDS = [
   'text',
   'to',
   'from',

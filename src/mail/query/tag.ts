@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   `name:value` or `name=value`: no name has either sign (draft tags are checked for that), so the first one ends it.
  */
-export interface WrittenTag {
+interface WrittenTag {
   readonly name: string
   /** null where only a name was written. */
   readonly value: string | null

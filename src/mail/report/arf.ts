@@ -9,7 +9,7 @@
 import { findAddresses } from './addresses.js'
 import { header, type Mail, type Part, readHeaders, textOf } from './mime.js'
 
-export interface Feedback {
+interface Feedback {
   readonly type: string
   readonly addresses: readonly string[]
   readonly envid: string | null

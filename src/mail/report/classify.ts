@@ -21,11 +21,11 @@ import { BY_POLICY, COMPOUND, COURTESY, FOR_NOW, OF_OTHERS, OUR_SIDE } from './w
 export { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict }
 
 /** A code, and the server that gave it, as far as known. */
-export interface Refusal extends Codes {
+interface Refusal extends Codes {
   readonly remote?: string | null
 }
 
-export interface Reason extends Refusal {
+interface Reason extends Refusal {
   readonly text: string
 }
 

@@ -8,7 +8,7 @@
  */
 import { CATEGORIES, type Category, type Rule } from './category.js'
 
-export interface PlainRule {
+interface PlainRule {
   readonly category: string
   readonly enhanced?: readonly string[] | undefined
   readonly code?: readonly number[] | undefined

@@ -13,7 +13,7 @@ import { codesIn, isVague } from './codes.js'
 import { EXPIRED_DELAY } from './notice/phrases.js'
 import type { Action, ReportRecipient } from './report.js'
 
-export interface Known {
+interface Known {
   readonly address: string | null
   readonly finalRecipient?: string | null
   readonly originalRecipient?: string | null

@@ -16,7 +16,7 @@ export const ACTIONS = ['delivered', 'relayed', 'expanded', 'delayed', 'failed']
 export type Action = (typeof ACTIONS)[number]
 
 /** Where the reading came from, most trustworthy first. */
-export type ReportSource = 'status-part' | 'raw' | 'header' | 'text' | 'feedback-part'
+type ReportSource = 'status-part' | 'raw' | 'header' | 'text' | 'feedback-part'
 
 export interface ReportRecipient {
   /**

@@ -6,7 +6,7 @@ import type { PendingSuppression } from '../../store/port/tenants/incident.js'
 import type { SuppressionRow } from '../../store/port/tenants/tenants.js'
 
 /** True for a row that counts in every workspace of its account. */
-export const isAccountWide = ({ list, accountId }: SuppressionRow): boolean => list === accountId
+const isAccountWide = ({ list, accountId }: SuppressionRow): boolean => list === accountId
 
 export const suppressionRecord = (row: SuppressionRow | PendingSuppression) => ({
   id: row.id,

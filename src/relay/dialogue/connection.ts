@@ -23,7 +23,7 @@ import type { Offers } from './offers.js'
 import type { Session } from './session.js'
 import { createReplyReader, type Payload } from './wire.js'
 
-export type MailStage = 'mail' | 'rcpt' | 'data' | 'body' | 'dot'
+type MailStage = 'mail' | 'rcpt' | 'data' | 'body' | 'dot'
 
 export interface Timeouts {
   readonly mail: number
@@ -37,7 +37,7 @@ export interface Timeouts {
   readonly dot: number
 }
 
-export interface Mail {
+interface Mail {
   readonly mail: string
   /** One command for each recipient. */
   readonly rcpt: readonly string[]

@@ -29,7 +29,7 @@ export interface Login {
   readonly mechanism?: AuthMechanism | null | undefined
 }
 
-export type Say = (line: string) => Promise<Reply>
+type Say = (line: string) => Promise<Reply>
 
 export class LoginError extends Error {
   readonly reply: Reply | null

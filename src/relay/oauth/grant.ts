@@ -8,7 +8,7 @@
 import type { Dialler } from '../../base/dial/dial.js'
 import { hiding } from '../dialogue/hiding.js'
 
-export interface Granted {
+interface Granted {
   readonly token: string
   /** Seconds that it lives, as far as one can believe it. */
   readonly life: number

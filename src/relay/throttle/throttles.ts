@@ -54,7 +54,7 @@ export interface SlowDomain {
   readonly said: string
 }
 
-export interface ThrottleParts {
+interface ThrottleParts {
   readonly tick: () => number
   readonly giveBack: (claimed: Claimed, delayMs: number) => void
   readonly log: (fact: string, fields: Readonly<Record<string, string | number>>) => void

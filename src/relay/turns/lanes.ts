@@ -23,7 +23,7 @@ export interface Lane {
   begunAt: number
 }
 
-export interface Next {
+interface Next {
   readonly pool: Pool
   readonly item: Item
 }

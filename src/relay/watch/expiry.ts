@@ -10,7 +10,7 @@ import type { Claimed } from '../../lifecycle/facts.js'
 import { type AttemptEnd, endOfLife, type RetryPlan } from '../../outcome/reply.js'
 import type { Queue } from '../../store/port/queue.js'
 
-export interface ExpiryParts {
+interface ExpiryParts {
   readonly queue: Pick<Queue, 'claim'>
   readonly plan: Pick<RetryPlan, 'retry' | 'lifetime' | 'steadySince'>
   readonly now: () => number

@@ -7,7 +7,7 @@
 import type { BreakerState } from '../breaker.js'
 import type { Pool } from '../pools.js'
 
-export interface LastError {
+interface LastError {
   readonly at: number
   /** connect, greeting, tls, auth, or how far a message had come. */
   readonly stage: string

@@ -81,7 +81,7 @@ const open = async (target: Target, hostname: string) => {
   }
 }
 
-export interface TrialDeps extends Pick<TenantDeps, 'pepper'> {
+interface TrialDeps extends Pick<TenantDeps, 'pepper'> {
   readonly store: Pick<Tenants, 'rotateToken'>
   /** Calls token endpoints. */
   readonly dialler: Dialler

@@ -11,7 +11,7 @@
  */
 import type { Pool } from '../pools.js'
 
-export interface WatchdogParts {
+interface WatchdogParts {
   readonly pools: () => Iterable<Pool>
   readonly nextDue: (poolIds: readonly string[]) => Promise<number | null>
   readonly now: () => number

@@ -13,7 +13,7 @@
  */
 import { isIPv4, isIPv6, type Socket, SocketAddress } from 'node:net'
 
-export interface ProxyHeader {
+interface ProxyHeader {
   /** Octets of the header. */
   readonly length: number
   /** The client's address in its usual spelling; null for the proxy itself. */

@@ -27,7 +27,7 @@ export interface ActDeps {
 
 export type Did = 'done' | 'skipped' | 'failed'
 
-export interface Act {
+interface Act {
   readonly did: Did
   readonly error: string | null
 }

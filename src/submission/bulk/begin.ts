@@ -16,7 +16,7 @@ export interface BulkWish {
   readonly by: string
 }
 
-export interface Matched {
+interface Matched {
   readonly matched: number
   /** There may be more. */
   readonly isCapped: boolean
@@ -29,7 +29,7 @@ const PAGE = 100
 /** Of counting. */
 const MOST_MS = 3_000
 
-export interface BulkDeps {
+interface BulkDeps {
   readonly store: Pick<EmailSearch, 'searchEmails'> & Pick<Jobs, 'addJob'>
   readonly clock: Clock
 }

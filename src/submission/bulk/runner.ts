@@ -7,13 +7,14 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../base/log.js'
 import { repeated, type Service } from '../../base/service.js'
+import { overIn } from '../../base/time/trouble.js'
 import type { JobRow, JobStep, Jobs } from '../../store/port/jobs.js'
 import type { EmailSearch } from '../../store/port/ledger.js'
 import { type ActDeps, actOn, type Did } from './act.js'
 
 export interface RunnerParts extends ActDeps {
   readonly store: ActDeps['store'] & Jobs & Pick<EmailSearch, 'searchEmails'>
-  readonly log: Pick<Log, 'error'>
+  readonly log: Pick<Log, 'error' | 'info'>
 }
 
 const STEP = 25
@@ -65,5 +66,5 @@ export const createJobRunner = (parts: RunnerParts): Service => {
       if (!isStopping() && !resting.has(job.id)) more = (await step(job, isStopping)) || more
     return more ? 0 : LOOK_MS
   }
-  return repeated('jobs', turn, { restMs: REST_MS, told })
+  return repeated('jobs', turn, { restMs: REST_MS, told, over: overIn(parts.log, 'a job waits') })
 }

@@ -111,7 +111,7 @@ export const needsSmtpUtf8 = (
   (lacksFrom && !isAscii(wireAddress(authors[0].address))) ||
   recipients.some(({ address }) => !isAscii(address))
 
-export interface Making {
+interface Making {
   readonly id: string
   readonly hostname: string
   readonly now: number

@@ -13,6 +13,7 @@ import type { Clock } from '../../base/clock.js'
 import { newId } from '../../base/id.js'
 import type { Log } from '../../base/log.js'
 import { repeated, type Service } from '../../base/service.js'
+import { overIn } from '../../base/time/trouble.js'
 import type { Config } from '../../config/config.js'
 import type { NewEmail } from '../../lifecycle/facts.js'
 import { parseAddress } from '../../mail/address.js'
@@ -23,7 +24,7 @@ import type { Tenants, WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import { defaultWorkspace } from './default-workspace.js'
 import { ownMail } from './own-mail.js'
 
-export interface NoticeMailParts {
+interface NoticeMailParts {
   readonly store: Pick<EventLog, 'follow' | 'logEnds'> &
     Pick<Queue, 'accept' | 'claimKey'> &
     Pick<Tenants, 'workspace' | 'workspaces'>
@@ -147,6 +148,10 @@ export const createNoticeMails = (parts: NoticeMailParts): Service => {
     }
     return LOOK_MS
   }
-  const told = ({ message }: Error): void => log.error({ event: 'notice_mail_failed', error: message })
-  return repeated('notice-mail', turn, { restMs: LOOK_MS, told }, LOOK_MS)
+  const telling = {
+    told: ({ message }: Error) =>
+      log.error({ event: 'notice_mail_failed', error: message }, 'notice mail not stored'),
+    over: overIn(log, 'notice mail not stored'),
+  }
+  return repeated('notice-mail', turn, { restMs: LOOK_MS, ...telling }, LOOK_MS)
 }

@@ -10,7 +10,7 @@ import type { Routing } from '../../store/port/tenants/routes.js'
 import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import { routed } from '../route.js'
 
-export interface OwnMail extends Pick<NewEmail, 'id' | 'messageId' | 'from' | 'subject' | 'raw'> {
+interface OwnMail extends Pick<NewEmail, 'id' | 'messageId' | 'from' | 'subject' | 'raw'> {
   readonly workspace: Pick<WorkspaceRow, 'id' | 'accountId'>
   readonly routing: Routing
   readonly recipients: readonly Pick<NewRecipient, 'address' | 'kind' | 'dsn'>[]

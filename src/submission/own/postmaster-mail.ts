@@ -36,7 +36,7 @@ export interface MailToPostmaster {
 /** Resolves when the mail is on disk, or was not taken because it has been here; throws a Fault. */
 export type ToPostmaster = (mail: MailToPostmaster) => Promise<'taken' | 'loop'>
 
-export interface PostmasterMailParts {
+interface PostmasterMailParts {
   readonly store: Pick<Queue, 'accept'> & Pick<Tenants, 'workspaces'>
   readonly config: Pick<Config, 'hostname'> & { readonly bounce: Pick<Config['bounce'], 'postmaster'> }
   readonly accountId: string

@@ -19,6 +19,7 @@ import type { Clock } from '../../base/clock.js'
 import { newId } from '../../base/id.js'
 import type { Log } from '../../base/log.js'
 import { repeated, type Service } from '../../base/service.js'
+import { overIn } from '../../base/time/trouble.js'
 import type { Config } from '../../config/config.js'
 import type { NewEmail } from '../../lifecycle/facts.js'
 import { type DsnRecipient, dsnSubject, writeDsn } from '../../mail/dsn/write.js'
@@ -28,7 +29,7 @@ import type { Tenants } from '../../store/port/tenants/tenants.js'
 import { createRoute, type Route } from '../route.js'
 import { ownMail } from './own-mail.js'
 
-export interface SenderDsnParts {
+interface SenderDsnParts {
   readonly store: SenderDsns & Pick<Queue, 'accept' | 'body'> & Pick<Tenants, 'workspace' | 'pool'>
   readonly config: Pick<Config, 'hostname'> & { readonly relay: Pick<Config['relay'], 'lifetime'> }
   readonly clock: Clock
@@ -145,6 +146,10 @@ export const createSenderDsns = (parts: SenderDsnParts): Service => {
     await sendPending(parts, route, clock.now() - every)
     return every
   }
-  const told = ({ message }: Error): void => log.error({ event: 'sender_dsn_failed', error: message })
-  return repeated('sender-dsn', turn, { restMs: every, told }, every)
+  const telling = {
+    told: ({ message }: Error) =>
+      log.error({ event: 'sender_dsn_failed', error: message }, 'report to a sender not stored'),
+    over: overIn(log, 'report to a sender not stored'),
+  }
+  return repeated('sender-dsn', turn, { restMs: every, ...telling }, every)
 }

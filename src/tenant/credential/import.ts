@@ -22,7 +22,7 @@ export interface ImportLine {
   readonly password: string
 }
 
-export interface ImportOrder {
+interface ImportOrder {
   /** Id or slug. */
   readonly workspace: string
   readonly mode: Mode

@@ -33,7 +33,7 @@ export const normalDomain = (text: string): string | null => {
   return NAME.test(name) ? name : null
 }
 
-export interface DomainWish {
+interface DomainWish {
   readonly name: string
   /** Id or slug; all of the account when it is left out. */
   readonly workspace?: string | undefined

@@ -19,7 +19,7 @@ const CONFIRM_MS = 900_000
 /** Domains that one round looks up at most. */
 const MOST = 200
 
-export interface RecheckParts {
+interface RecheckParts {
   readonly lookup: TxtLookup
   /** How often a settled domain is looked up. */
   readonly every: number

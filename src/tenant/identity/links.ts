@@ -21,7 +21,7 @@ const LASTS: Record<LinkKind, number> = { setup: 30 * MINUTE, invitation: 7 * 24
 
 const hashToken = (pepper: Uint8Array, token: string): Buffer => keyedHash(pepper, 'link', token)
 
-export interface NewLink {
+interface NewLink {
   readonly kind: LinkKind
   readonly role: Role
   readonly email?: string | null | undefined

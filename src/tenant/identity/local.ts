@@ -15,7 +15,7 @@ import { createFailures, type Failures } from '../failures.js'
 import type { TenantDeps } from '../principal.js'
 import { isPassword } from './password.js'
 
-export interface LocalAttempt {
+interface LocalAttempt {
   readonly email: string
   readonly password: string
   readonly address: string

@@ -19,7 +19,7 @@ export const readEmail = (text: string): string | undefined => {
   return isAddress(address) ? normalizeAddress(address) : undefined
 }
 
-export interface NewPerson {
+interface NewPerson {
   readonly email: string
   readonly name?: string | null | undefined
   readonly role: Role
@@ -69,7 +69,7 @@ export const newPerson = async (
   }
 }
 
-export const emailTaken = (): Fault =>
+const emailTaken = (): Fault =>
   invalid([{ field: 'body.email', kind: 'not_unique', message: 'somebody has this address already' }])
 
 export const createPerson = async (
@@ -89,7 +89,7 @@ export const findPerson = async ({ store }: TenantDeps, accountId: string, ref: 
   return row
 }
 
-export interface PersonChange {
+interface PersonChange {
   readonly name?: string | null | undefined
   readonly role?: Role | undefined
   readonly disabled?: boolean | undefined
@@ -130,7 +130,7 @@ export const changePerson = async (
   return findPerson(deps, user.accountId, user.id)
 }
 
-export interface AskedChange extends PersonChange {
+interface AskedChange extends PersonChange {
   readonly currentPassword?: string | undefined
 }
 
@@ -143,7 +143,7 @@ export const mayResetPassword = ({ provider, userId, createdAt }: SessionRow, no
   provider === 'link' && userId !== null && now - createdAt < RESET_MS
 
 /** Whether this is the password of now; guesses are counted as those of a sign-in are. */
-export type ProveAgain = (email: string, password: string) => Promise<boolean>
+type ProveAgain = (email: string, password: string) => Promise<boolean>
 
 /**
  * Who has none signs in with a provider, and what that says of him each time must go on to count: only an owner's
@@ -187,7 +187,7 @@ export const updatePerson = async (
   return changePerson(deps, user, change, principal.via === 'session' ? principal.id : null)
 }
 
-export interface OwnSettings {
+interface OwnSettings {
   readonly timeZone?: string | null | undefined
   readonly views?: readonly SavedView[] | undefined
 }

@@ -34,7 +34,7 @@ const checkReason = (reason: string): string => {
   return plainReason(reason)
 }
 
-export interface Held {
+interface Held {
   readonly hold: HoldRow
   /** How many recipients it put to rest at once. */
   readonly changed: number

@@ -40,7 +40,7 @@ export interface RelayView {
   readonly captures: boolean
 }
 
-export interface WaitingDeps {
+interface WaitingDeps {
   readonly store: Pick<Tenants, 'pool' | 'workspace'> & Pick<Operations, 'holds' | 'entriesOf'>
   readonly clock: Pick<Clock, 'now'>
   /** Null when nobody told lately. */
@@ -48,7 +48,7 @@ export interface WaitingDeps {
 }
 
 /** Of a row of the queue, what counts here. */
-export type Waiter = Omit<QueueEntry, 'recipientId' | 'lastResponse'>
+type Waiter = Omit<QueueEntry, 'recipientId' | 'lastResponse'>
 
 interface Facts {
   readonly now: number

@@ -53,7 +53,7 @@ export const findEndpoint = async (
   return row
 }
 
-export interface Owner {
+interface Owner {
   readonly accountId: string
   /** null: the account as a whole. */
   readonly workspaceId: string | null
@@ -100,7 +100,7 @@ export const createEndpoint = async (
   return { row: await findEndpoint(deps, owner, row.id), secret }
 }
 
-export interface StatusWish {
+interface StatusWish {
   readonly status?: EndpointRow['status'] | undefined
   /** Only when it is enabled: what waits is passed over. */
   readonly from?: 'now' | undefined

@@ -57,7 +57,7 @@ export const replayEvent = async (
   return post
 }
 
-export interface Counted {
+interface Counted {
   readonly matched: number
   /** True when counting ended early: there may be more. */
   readonly isCapped: boolean

@@ -91,7 +91,7 @@ const wrongWithHeaders = (headers: EndpointWish['headers']): readonly FieldError
 }
 
 /** Says why a URL must not be called, or null. */
-export type Refusal = (url: string) => Promise<string | null>
+type Refusal = (url: string) => Promise<string | null>
 
 const wrongWithUrl = async (url: string, refusal: Refusal): Promise<readonly FieldError[]> => {
   const field = 'body.endpoint'

@@ -20,7 +20,7 @@ const FOURTH = 4
 const LIMIT_MS = 5 * DAY
 const APART_MS = DAY / 2
 
-export type Told = 'failing' | 'recovered' | 'disable'
+type Told = 'failing' | 'recovered' | 'disable'
 
 export interface Judged {
   readonly state: EndpointState

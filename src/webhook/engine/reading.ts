@@ -20,7 +20,7 @@ const BEHIND = 100
 /** Milliseconds of each look for those that are behind. */
 const SHARE_MS = 40
 
-export interface Reading {
+interface Reading {
   /** Reads on for all that have room; true when there is more to read. */
   look(posters: readonly Poster[]): Promise<boolean>
 }

@@ -46,7 +46,7 @@ const againOf = (endpoint: EndpointRow, post: ListedPost, now: number): PostRow 
   return { ...newPost(endpoint, row, 'replay', now), eventType }
 }
 
-export interface Replays {
+interface Replays {
   /** Goes on with those whose endpoints can take some. */
   look(replays: readonly ReplayRow[], posters: ReadonlyMap<string, Poster>): Promise<void>
 }

@@ -4,27 +4,38 @@
  *   Looks without changing anything. Whether its settings keep what is acknowledged is asked of every connection: the first
  *   fault is what refuses us here.
  */
+
+import type { Config } from '../../../config/config.js'
+import { ALIKE, settingsDigest } from '../../../daemon/roles.js'
 import { examineServerOf } from '../../../store/open.js'
 import { spanText } from '../../time.js'
 import { type Check, type Finding, fail, ok, warn } from '../finding.js'
 
 type Examined = Awaited<ReturnType<typeof examineServerOf>>
 
-const SNAPSHOT_S = 300
+const SNAPSHOT_MS = 300_000
+/** A follower that is so many transactions behind keeps as many dead rows, or more. */
+const FOLLOWER_BEHIND = 100_000
 const CLOCK_MS = 5_000
 /** Fewer dead rows than this cost nothing to step over. */
 const DEAD_ROWS = 10_000
 
-const schemaOf = ({ version, current, madeBy }: Examined): Finding | null => {
+const schemaOf = (seen: Examined): Finding | null => {
+  const { version, current, compatibleFrom, madeBy, mayCreate, role } = seen
   if (version > current) {
     const wanted = madeBy === '' ? 'a newer Postern' : `Postern ${madeBy} or newer`
+    const detail = `schema ${version} was made by a newer Postern, this one knows ${current}`
+    return compatibleFrom > current
+      ? fail('database', detail, `install ${wanted}`, 78)
+      : warn('database', `${detail} and can serve it`, `install ${wanted}`)
+  }
+  if (version < current && !mayCreate)
     return fail(
       'database',
-      `schema ${version} was made by a newer Postern, this one knows ${current}`,
-      `install ${wanted}`,
+      `the role ${role} may not make tables, and ${version === 0 ? 'there are none yet' : `schema ${current} needs some`}`,
+      `GRANT CREATE ON SCHEMA public TO ${role}; or make it the owner of the database`,
       78,
     )
-  }
   if (version === 0)
     return warn('database', 'has no tables yet', 'postern serve makes them on the first start')
   return version < current
@@ -32,21 +43,18 @@ const schemaOf = ({ version, current, madeBy }: Examined): Finding | null => {
     : null
 }
 
-const poolerOf = ({ pooler, place }: Examined): Finding | null => {
-  if (pooler === 'transaction')
-    return fail(
+const poolerOf = ({ pooler, remedy, place }: Examined, { store }: Config): Finding | null => {
+  if (pooler === 'none') return null
+  const stands = `a pooler stands before ${place} and gives`
+  if (pooler === 'session')
+    return warn(
       'pooler',
-      `a pooler stands before ${place} and gives sessions away between transactions: no daemon starts on it`,
-      'set pool_mode = session there, or name the database itself in store.url_file',
-      78,
+      `${stands} each client a session; it brings nothing`,
+      'name the database itself in store.url_file',
     )
-  return pooler === 'none'
-    ? null
-    : warn(
-        'pooler',
-        `a pooler stands before ${place}; it gives each client a session, and brings nothing`,
-        'name the database itself in store.url_file',
-      )
+  if (pooler === store.pooler)
+    return ok('pooler', `${stands} a session for each transaction, as is said here`)
+  return fail('pooler', `${stands} sessions away between ${pooler}s: no daemon starts on it`, remedy, 78)
 }
 
 /** So long it is told. */
@@ -70,12 +78,23 @@ const clockOf = ({ ahead }: Examined): Finding | null =>
       )
     : null
 
+const SLOW = 'what was deleted since is not cleared away, and the queue gets slow'
+
 const snapshotOf = ({ oldest }: Examined): Finding | null =>
-  oldest !== null && oldest.seconds > SNAPSHOT_S
+  oldest !== null && oldest.ageMs > SNAPSHOT_MS
     ? warn(
         'old snapshot',
-        `${oldest.holder} has held one for ${spanText(oldest.seconds * 1000)}: what was deleted since is not cleared away, and the queue gets slow`,
-        'end what reads for so long (a dump, a report, a standby with hot_standby_feedback)',
+        `${oldest.holder} has held one for ${spanText(oldest.ageMs)}: ${SLOW}`,
+        'end what reads for so long (a dump, a report, a prepared transaction)',
+      )
+    : null
+
+const followerOf = ({ follower }: Examined): Finding | null =>
+  follower !== null && follower.behind > FOLLOWER_BEHIND
+    ? warn(
+        'old snapshot',
+        `${follower.name} is ${follower.behind} transactions behind: ${SLOW}`,
+        'let it catch up, or set hot_standby_feedback = off there; pg_drop_replication_slot when nobody uses it',
       )
     : null
 
@@ -86,13 +105,30 @@ const queueOf = ({ queue: { live, dead, cleared } }: Examined, now: number): Fin
   return warn('queue table', detail, 'VACUUM queue; and look why autovacuum does not come by')
 }
 
+const sizeOf = (octets: number): string => `${Math.ceil(octets / 1e6)} MB`
+
+/** Each daemon has told its own when it started. */
+const settingsOf = ({ daemons }: Examined, written: Config): Finding | null => {
+  const own = settingsDigest(written)
+  const others = daemons.filter(({ settings }) => settings !== null && settings !== own)
+  if (others.length === 0) return null
+  const hosts = [...new Set(others.map(({ host, daemonId }) => `${host} (${daemonId.slice(0, 8)})`))]
+  return warn(
+    'settings',
+    `the configuration of ${hosts.join(', ')} differs from that of this machine in what daemons must have alike`,
+    `compare ${ALIKE} in all of them, and restart`,
+  )
+}
+
 /** What stands in the place of the checks of a file. */
-export const checkServer: Check = async ({ config, now }) => {
+export const checkServer: Check = async ({ config, written, now }) => {
   const seen = await examineServerOf(config)
   const found = [
-    ...[schemaOf(seen), poolerOf(seen), putBackOf(seen, now)],
-    ...[clockOf(seen), snapshotOf(seen), queueOf(seen, now)],
+    ...[schemaOf(seen), poolerOf(seen, config), settingsOf(seen, written), putBackOf(seen, now)],
+    ...[clockOf(seen), snapshotOf(seen), followerOf(seen), queueOf(seen, now)],
   ].filter((one) => one !== null)
   if (found.some(({ check }) => check === 'database')) return found
-  return [ok('database', `${seen.place} keeps what it is told (PostgreSQL ${seen.release})`), ...found]
+  const { place, release, room } = seen
+  const detail = `${place} keeps what it is told (PostgreSQL ${release}); ${sizeOf(room.total)}, of which bodies ${sizeOf(room.bodies)}`
+  return [ok('database', detail), ...found]
 }

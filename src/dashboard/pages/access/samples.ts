@@ -6,7 +6,7 @@
  */
 import type { Sample } from '../../parts/page-parts.js'
 
-export interface Listener {
+interface Listener {
   readonly host: string
   readonly port: number
   readonly tls: 'starttls' | 'implicit' | 'none'

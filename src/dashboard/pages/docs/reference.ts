@@ -16,7 +16,7 @@ export interface Parameter {
   readonly schema: Schema
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly media: string
   readonly example: unknown
@@ -43,7 +43,7 @@ export interface Operation {
   readonly twin: { readonly command?: string; readonly reason?: string }
 }
 
-export interface ErrorTitle {
+interface ErrorTitle {
   readonly status: number
   readonly title: string
   readonly description: string

@@ -7,7 +7,7 @@ import type { CheckedRecord, Domain as DomainRecord, DnsRecord as Published } fr
 export type DnsRecord = Published & Partial<CheckedRecord>
 export type Domain = Omit<DomainRecord, 'records'> & { readonly records: readonly DnsRecord[] }
 
-export interface State {
+interface State {
   readonly tone: 'ok' | 'wait' | 'bad'
   readonly title: string
   readonly says: string

@@ -31,7 +31,7 @@ const NOTHING: List<EmailRow> = {
   },
 }
 
-export interface Found {
+interface Found {
   readonly list: List<EmailRow> & { readonly unknown?: readonly string[] }
   /** What is wrong with the search text. */
   readonly problem: Problem | null

@@ -18,7 +18,7 @@ export const SPANS = {
   '30d': { words: 'Last 30 days', length: 30 * DAY, round: HOUR },
   all: { words: 'Any time', length: null, round: HOUR },
 } as const
-export type Span = keyof typeof SPANS
+type Span = keyof typeof SPANS
 
 export const STATUSES = [
   'scheduled',
@@ -64,7 +64,7 @@ export const filterOf = (visit: Visit): Filter => {
 }
 
 /** The search text with what only a term can say. */
-export const searchText = ({ q, domain }: Filter): string =>
+const searchText = ({ q, domain }: Filter): string =>
   [q ?? '', domain === null ? '' : `domain:${domain}`].filter((one) => one !== '').join(' ')
 
 export const apiQuery = (visit: Visit, filter: Filter): Query => ({

@@ -22,7 +22,7 @@ const countsOf = ({ counts }: EmailRow): string =>
 const total = ({ counts }: EmailRow): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
 
 /** How it ended, or what it waits for. */
-export const outcomeOf = (row: EmailRow): string => {
+const outcomeOf = (row: EmailRow): string => {
   const { status, waiting } = row
   const many = total(row) > 1 ? `${countsOf(row)} · ` : ''
   if (status === 'bounced' || status === 'deferred') {

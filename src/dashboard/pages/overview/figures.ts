@@ -92,7 +92,7 @@ export const askScene = async (visit: Visit): Promise<Facts> => {
 /** What waits for longer is told before all else. */
 const LONG_MS = 5 * 60_000
 
-export const oldestOf = (ages: readonly Age[]): number | null => {
+const oldestOf = (ages: readonly Age[]): number | null => {
   const times = ages.flatMap(({ oldest_at: at }) => (at === null ? [] : [Date.parse(at)]))
   return times.length === 0 ? null : Math.min(...times)
 }

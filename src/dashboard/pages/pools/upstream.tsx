@@ -73,7 +73,7 @@ const FULL = {
   connections: 'all its connections are in use',
 } as const
 
-export const stateOf = (live: Live | undefined): Words => {
+const stateOf = (live: Live | undefined): Words => {
   if (live?.state === 'paused')
     return { tone: 'wait', icon: 'held', text: 'Paused', more: 'gets no new mail' }
   if (live?.state === 'draining')

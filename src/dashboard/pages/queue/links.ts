@@ -4,7 +4,7 @@
 import type { Visit } from '../../visit.js'
 
 export const SCOPE_NAMES = ['workspace_id', 'egress_pool_id', 'domain', 'email_id'] as const
-export type ScopeName = (typeof SCOPE_NAMES)[number]
+type ScopeName = (typeof SCOPE_NAMES)[number]
 export type Scope = Readonly<Partial<Record<ScopeName, string>>>
 
 export const VERBS = ['retry', 'hold', 'release', 'reroute', 'purge'] as const

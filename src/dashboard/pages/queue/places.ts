@@ -5,7 +5,7 @@ import type { Options } from '../../parts/form.js'
 import type { List } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
 
-export interface Named {
+interface Named {
   readonly id: string
   readonly text: string
 }

@@ -22,7 +22,7 @@ export interface Ages {
   readonly data: readonly Age[]
 }
 
-export interface State {
+interface State {
   readonly title: string
   readonly says: string
   /** Nothing waits and nothing is held. */

@@ -6,7 +6,7 @@ import { figure } from '../../parts/figure.js'
 import { State } from '../../parts/status.js'
 import { spanWords, Time } from '../../parts/time.js'
 
-export interface Behind {
+interface Behind {
   readonly events: number
   readonly capped: boolean
 }

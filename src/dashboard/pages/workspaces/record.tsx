@@ -15,7 +15,7 @@ export const ALARM_WORDS = {
 } as const
 export type Alarm = keyof typeof ALARM_WORDS
 
-export type AlarmLimit = 'off' | { readonly rate: number; readonly at_least: number }
+type AlarmLimit = 'off' | { readonly rate: number; readonly at_least: number }
 
 export interface WorkspaceRow {
   readonly id: string
@@ -51,7 +51,7 @@ export const SOFT_WORDS: readonly (readonly [kind: keyof SoftLimits, words: stri
 )
 
 /** A share as people write it: 0.3 %. */
-export const percent = (rate: number): string => `${Number((rate * 100).toFixed(3))} %`
+const percent = (rate: number): string => `${Number((rate * 100).toFixed(3))} %`
 
 export const limitWords = (limit: AlarmLimit): string =>
   limit === 'off' ? 'never' : `at ${percent(limit.rate)}, and ${limit.at_least} or more`

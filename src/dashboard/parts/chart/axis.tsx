@@ -31,7 +31,7 @@ export const Ticks = ({ from, until }: { readonly from: string; readonly until: 
   )
 }
 
-export interface ChartColumn {
+interface ChartColumn {
   readonly name: string
   readonly values: readonly string[]
   /** What the script draws. */

@@ -3,7 +3,7 @@
  */
 import { ChartTable, Ticks } from './axis.js'
 
-export interface Line {
+interface Line {
   readonly name: string
   readonly tone?: 'ok' | 'wait' | 'bad'
   readonly dash?: boolean

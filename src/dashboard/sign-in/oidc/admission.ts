@@ -25,7 +25,7 @@ export type Admission =
       readonly byRule: boolean
     }
 
-export interface Applicant {
+interface Applicant {
   readonly told: Told
   /** Brings an invitation that can still be used. */
   readonly invited: { readonly role: Role } | null
@@ -39,7 +39,7 @@ type Rules = Pick<
 >
 
 /** The highest role that the provider's values map to; null when none does. */
-export const roleFrom = (told: Told, rule: NonNullable<Provider['role_from']>): Role | null => {
+const roleFrom = (told: Told, rule: NonNullable<Provider['role_from']>): Role | null => {
   const given = valuesOf(told, rule.claim).flatMap((value) =>
     Object.hasOwn(rule.map, value) ? [rule.map[value]] : [],
   )

@@ -45,7 +45,7 @@ export const valuesOf = ({ idToken, userinfo }: Told, path: string): readonly st
 const textOf = ({ idToken, userinfo }: Told, name: string, most: number): string | null => {
   const value = idToken[name] ?? userinfo[name]
   const text = typeof value === 'string' ? value.trim() : ''
-  return text === '' || text.length > most || /[\u0000-\u001f\u007f]/.test(text) ? null : text
+  return text === '' || text.length > most || /[\u0000-\u001f\u007f\p{Surrogate}]/u.test(text) ? null : text
 }
 
 const ADDRESS = /^[^\s@<>"(),;:\\]+@[^\s@<>"(),;:\\]+$/

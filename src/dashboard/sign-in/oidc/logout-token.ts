@@ -25,7 +25,7 @@ const ALGORITHMS = [
 ]
 const MOST_OCTETS = 16_384
 /** A token without exp counts for so long; nobody needs it later. */
-export const LOGOUT_SECONDS = 600
+const LOGOUT_SECONDS = 600
 
 export interface LogoutClaims {
   readonly issuer: string

@@ -25,7 +25,7 @@ const TOLERANCE_SECONDS = 60
 const KEEP_MS = 3_600_000
 const FAILED_MS = 5_000
 
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly settings: Settings
   /** Its place in the list, for messages. */
   readonly at: number
@@ -42,7 +42,7 @@ export interface Granted {
   readonly refreshToken: string | null
 }
 
-export interface Checks {
+interface Checks {
   readonly state: string
   readonly nonce: string
   readonly verifier: string

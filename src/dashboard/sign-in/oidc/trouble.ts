@@ -12,7 +12,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client'
 
-export type TroubleKind =
+type TroubleKind =
   | 'down'
   | 'slow'
   | 'certificate'

@@ -33,7 +33,7 @@ export interface Said {
   readonly clear: boolean
 }
 
-export interface About {
+interface About {
   /** The lines that are this recipient's own. */
   readonly own: string
   /** All that is said about this recipient. */
