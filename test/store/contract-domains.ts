@@ -7,7 +7,7 @@ import type { Store } from '../../src/store/port/store.js'
 import type { DomainRow } from '../../src/store/port/tenants/domains.js'
 import { addWorkspace, newAccount, page, T0, type TestAccount } from './fixture.js'
 
-const domainFor = (at: TestAccount, name: string, over: Partial<DomainRow> = {}): DomainRow => ({
+export const domainFor = (at: TestAccount, name: string, over: Partial<DomainRow> = {}): DomainRow => ({
   id: newId('dom'),
   accountId: at.accountId,
   workspaceId: null,

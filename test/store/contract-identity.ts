@@ -33,7 +33,10 @@ export const userFor = (at: TestAccount, over: Partial<UserRow> = {}): UserRow =
   ...over,
 })
 
-const identityOf = ({ accountId, id: userId }: UserRow, over: Partial<IdentityRow> = {}): IdentityRow => ({
+export const identityOf = (
+  { accountId, id: userId }: UserRow,
+  over: Partial<IdentityRow> = {},
+): IdentityRow => ({
   ...{ accountId, userId, provider: 'corp', issuer: 'https://id.test', subject: '42', byRule: true },
   ...{ createdAt: T0, lastSignInAt: null, ...over },
 })

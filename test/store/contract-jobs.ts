@@ -5,7 +5,7 @@ import type { JobRow, JobStep } from '../../src/store/port/jobs.js'
 import type { Store } from '../../src/store/port/store.js'
 import { addWorkspace, newAccount, page, T0, type TestAccount } from './fixture.js'
 
-const jobOf = (at: TestAccount, over: Partial<JobRow> = {}): JobRow => ({
+export const jobOf = (at: TestAccount, over: Partial<JobRow> = {}): JobRow => ({
   id: newId('job'),
   accountId: at.accountId,
   workspaceId: at.workspace.id,

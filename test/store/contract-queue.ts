@@ -180,6 +180,12 @@ const claimTests = async (t: Test, store: Store, open: OpenStore): Promise<void>
     t.equal(await store.nextDue(), null)
   })
 
+  await t.test('nobody else has changed anything', async (t) => {
+    const stop = store.onChanged(() => t.fail('called by a change of its own'))
+    await newAccount(store)
+    stop()
+  })
+
   await t.test('onDue wakes', async (t) => {
     const at = await newAccount(store)
     const woken = new Promise<void>((resolve) => {

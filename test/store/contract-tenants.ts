@@ -26,7 +26,7 @@ import {
   type TestAccount,
 } from './fixture.js'
 
-const keyFor = (at: TestAccount, over: Partial<KeyRow> = {}): KeyRow => ({
+export const keyFor = (at: TestAccount, over: Partial<KeyRow> = {}): KeyRow => ({
   id: newId('key'),
   accountId: at.accountId,
   name: 'ci',

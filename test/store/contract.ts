@@ -31,6 +31,7 @@ import { settleContract } from './contract-settle.js'
 import { softBouncesContract } from './contract-soft-bounces.js'
 import { statisticsContract } from './contract-statistics.js'
 import { tenantsContract } from './contract-tenants.js'
+import { textsContract } from './contract-texts.js'
 import { timesContract } from './contract-times.js'
 import { upkeepContract } from './contract-upkeep.js'
 import { watchContract } from './contract-watch.js'
@@ -57,6 +58,7 @@ const FAMILIES = {
   statistics: (t, _store, open) => statisticsContract(t, open),
   rest: restContract,
   times: (t, _store, open) => timesContract(t, open),
+  texts: textsContract,
   workspaces: workspacesContract,
   webhooks: hooksContract,
   notices: noticesContract,

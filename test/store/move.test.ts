@@ -25,7 +25,7 @@ const CHILD = join(import.meta.dirname, 'move-child.js')
 /** What they leave is what moves. The others leave nothing, or not in the store that they share. */
 const LEAVING: ReadonlySet<FamilyName> = new Set<FamilyName>([
   ...(['idempotency', 'ledger', 'tenants', 'identity', 'audit'] as const),
-  ...(['operations', 'domains', 'sender dsns', 'webhooks', 'incidents', 'jobs', 'carry'] as const),
+  ...(['operations', 'domains', 'sender dsns', 'webhooks', 'incidents', 'jobs', 'carry', 'texts'] as const),
 ])
 
 const OTHERS = Object.fromEntries(

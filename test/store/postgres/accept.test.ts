@@ -2,9 +2,9 @@
 import t, { type Test } from 'tap'
 import { newId } from '../../../src/base/id.js'
 import type { Store } from '../../../src/store/port/store.js'
-import { openPostgresStore } from '../../../src/store/postgres/open.js'
-import { noPostgres, postgres } from '../../parts/postgres.js'
+import { noPostgres } from '../../parts/postgres.js'
 import { mailFor, T0, type TestAccount, toOne } from '../fixture.js'
+import { freshDatabase } from './database.js'
 
 interface At {
   readonly store: Store
@@ -15,16 +15,7 @@ interface At {
 
 /** A workspace and a pool, as far as accepting needs them. */
 const fresh = async (t: Test): Promise<At> => {
-  const cluster = await postgres()
-  const urls = cluster.database()
-  const database = urls.split('/').at(-1) ?? ''
-  const sql = (text: string): string => cluster.sql(database, text)
-  const open = async (): Promise<Store> => {
-    const store = openPostgresStore({ urls })
-    t.teardown(() => store.close())
-    await store.open()
-    return store
-  }
+  const { sql, open } = await freshDatabase(t)
   const store = await open()
   const at = { accountId: newId('acct'), workspace: { id: newId('ws') }, poolId: newId('pool') }
   sql(`INSERT INTO pools (n, id, account_id, name, kind, return_path, notify_success, relayed_means, upstreams,

@@ -1,7 +1,11 @@
-/** What a claim costs follows its limit: no statement of it reads or sorts the queue, with a hundred thousand waiting. */
+/**
+ * What a claim costs follows its limit: no statement of it reads or sorts the queue, with a hundred thousand waiting, nor
+ * when as many have left and somebody holds an old snapshot.
+ */
 import t from 'tap'
 import { claimedOf } from '../../../src/store/postgres/claim/claimed.js'
 import { dueReads } from '../../../src/store/postgres/claim/due.js'
+import { leastDue } from '../../../src/store/postgres/claim/floor.js'
 import { pickQuery } from '../../../src/store/postgres/claim/pick.js'
 import { waitingIn } from '../../../src/store/postgres/claim/waiting.js'
 import { connect } from '../../../src/store/postgres/connect/connection.js'
@@ -27,6 +31,9 @@ INSERT INTO recipient_rows (id, email_ord, workspace, pool, kind, status, update
 INSERT INTO queue (recipient_id, email_ord, workspace, pool, gen, due_at) SELECT id, email_ord, workspace, pool, 0, queued_at FROM recipient_rows;
 `
 
+const HOLD = `SET idle_in_transaction_session_timeout = 0;
+  BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1 FROM queue LIMIT 1`
+
 const literal = (value: unknown): string => (Array.isArray(value) ? `'{${value.join()}}'` : String(value))
 
 t.test('plans', { skip: noPostgres() }, async (t) => {
@@ -40,17 +47,25 @@ t.test('plans', { skip: noPostgres() }, async (t) => {
   t.teardown(() => connection.close())
   const run = (text: string) => connection.query({ text, values: [] })
 
-  const round = { boot: 1, leaseUntil: 9, now: DEPTH }
-  const pick = pickQuery(1, { workspaces: [101, 102], shares: [50, 50] }, round)
+  const round = { pool: 1, boot: 1, leaseUntil: 9, now: DEPTH, floor: DEPTH - 1000 }
+  const pick = pickQuery({ workspaces: [101, 102], shares: [50, 50] }, round)
   const first = (asking: Generator<unknown>) => asking.next().value as Query
   const statements: Record<string, Query> = {
-    waiting: first(waitingIn(1, 0, 100, DEPTH)),
+    waiting: first(waitingIn(1, 0, 100, DEPTH, DEPTH - 1000)),
     pick: { ...pick, text: `WITH fence AS (SELECT 1 AS n),${pick.text}` },
     claimed: first(claimedOf(['r_1'], { id: 'p', n: 1 }, 1, 9)),
     due: first(dueReads.nextDue()),
+    least: first(leastDue(1)),
   }
-  for (const analyzed of [false, true]) {
-    if (analyzed)
+  const held = await connect(serversOf(urls), 'held', 60_000)
+  t.teardown(() => held.close())
+  for (const state of ['without statistics', 'analyzed', 'under a held snapshot']) {
+    if (state === 'under a held snapshot') {
+      await held.query({ text: HOLD, values: [] })
+      await run(`DELETE FROM queue WHERE due_at < ${DEPTH - 1000}`)
+      await run('VACUUM queue')
+    }
+    if (state !== 'without statistics')
       for (const table of ['queue', 'recipient_rows', 'emails', 'bodies']) await run(`ANALYZE ${table}`)
     for (const mode of ['force_custom_plan', 'force_generic_plan'])
       for (const [name, { text, values }] of Object.entries(statements)) {
@@ -60,7 +75,7 @@ t.test('plans', { skip: noPostgres() }, async (t) => {
           `EXPLAIN EXECUTE it${values.length > 0 ? `(${values.map(literal).join()})` : ''}`,
         )
         const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
-        const what = `${name}, ${mode}${analyzed ? '' : ', without statistics'}`
+        const what = `${name}, ${mode}, ${state}`
         t.notMatch(plan, /Seq Scan on (?:queue|recipient_rows|emails|bodies)/, what)
         t.notMatch(plan, /Sort\b/, what)
         if (process.env.SHOW) t.comment(`${what}\n${plan}`)

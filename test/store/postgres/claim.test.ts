@@ -1,18 +1,11 @@
 /** Leasing what is due: fairly, once, by several at a time, and at the cost of the limit. */
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createMemory, openMemoryStore } from '../../../src/store/memory/open.js'
 import type { Store } from '../../../src/store/port/store.js'
-import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { accepted, addWorkspace, HOUR, mailFor, newAccount, scopeOf, T0, toOne } from '../fixture.js'
-
-const opened = async (t: Test, urls: string): Promise<Store> => {
-  const store = openPostgresStore({ urls })
-  t.teardown(() => store.close())
-  await store.open()
-  return store
-}
+import { opened } from './database.js'
 
 t.test('three at once: nothing twice, nobody starved', { skip: noPostgres() }, async (t) => {
   const urls = (await postgres()).database()

@@ -29,7 +29,7 @@ t.test('twelve cut connections', { skip: noPostgres() }, async (t) => {
   let sent = 0
   for (let round = 0; round < 12; round++) {
     const leased = await store.claim(at.poolId, 20, T0 + HOUR, T0)
-    cutter.arm(WAYS[round % 3] as Way, Math.floor(round / 3))
+    cutter.arm(WAYS[round % 3] as Way, Math.floor(round / 4))
     const accepting = Array.from({ length: 20 }, () =>
       store.accept({ mails: [mailFor(at)], idempotency: null, now: T0 }),
     )

@@ -8,7 +8,15 @@ t.test('URLs', async (t) => {
   const [one, two] = serversOf(
     '# the primary\npostgres://u:p%40@127.0.0.1/db\n\npostgresql://u@db.test:6432/x\n',
   )
-  t.same(one, { host: '127.0.0.1', port: 5432, user: 'u', password: 'p@', database: 'db', tls: null })
+  t.same(one, {
+    host: '127.0.0.1',
+    port: 5432,
+    user: 'u',
+    password: 'p@',
+    database: 'db',
+    tls: null,
+    isPooled: false,
+  })
   t.match(
     two,
     { host: 'db.test', port: 6432, tls: { servername: 'db.test' } },
@@ -103,6 +111,6 @@ t.test('the schema', { skip: noPostgres() }, async (t) => {
     'schema_version.made_by',
     'all text is compared octet by octet',
   )
-  cluster.sql(name, "UPDATE schema_version SET version = 99, made_by = '9.9'")
+  cluster.sql(name, "UPDATE schema_version SET version = 99, compatible_from = 99, made_by = '9.9'")
   t.match(await refusal(urls), /NewerDatabaseError: .*schema version 99.*install Postern 9.9 or newer/)
 })

@@ -1,11 +1,10 @@
 /**
  * Orders of operators on PostgreSQL: what the contract can not see of steps that two daemons take.
  */
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { newId } from '../../../src/base/id.js'
 import type { QueueAction, QueueScope } from '../../../src/store/port/operations.js'
 import type { Store } from '../../../src/store/port/store.js'
-import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import {
   accepted,
@@ -18,15 +17,9 @@ import {
   timeline,
   toOne,
 } from '../fixture.js'
+import { opened } from './database.js'
 
 const skip = { skip: noPostgres() }
-
-const open = async (t: Test, urls: string): Promise<Store> => {
-  const store = openPostgresStore({ urls })
-  t.teardown(() => store.close())
-  await store.open()
-  return store
-}
 
 const over = (at: TestAccount, part: Partial<QueueScope> = {}): QueueScope => ({
   ...{ accountId: at.accountId, workspaceId: null, poolId: null, domain: null, emailId: null },
@@ -52,7 +45,7 @@ const inPool = async (store: Store, at: TestAccount, name: string): Promise<Test
 }
 
 t.test('holds, releases, reroutes and retries', skip, async (t) => {
-  const store = await open(t, (await postgres()).database())
+  const store = await opened(t, (await postgres()).database())
   const at = await inPool(store, await newAccount(store), 'main')
   const mail = await accepted(store, at, { recipients: [toOne('a@x.test'), toOne('b@y.test')] })
   const scope = over(at)
@@ -78,7 +71,7 @@ t.test('holds, releases, reroutes and retries', skip, async (t) => {
 
 t.test('a suspended workspace rests, also after it was resumed in another daemon', skip, async (t) => {
   const urls = (await postgres()).database()
-  const [one, two] = [await open(t, urls), await open(t, urls)]
+  const [one, two] = [await opened(t, urls), await opened(t, urls)]
   const at = await inPool(one, await newAccount(one), 'main')
   await Promise.all(Array.from({ length: 230 }, () => accepted(one, at)))
   t.equal(await two.suspendWorkspace(at.workspace, 'unpaid', T0), 230)
@@ -90,7 +83,7 @@ t.test('a suspended workspace rests, also after it was resumed in another daemon
 
 t.test('two daemons work on one order: what was done is passed over', skip, async (t) => {
   const urls = (await postgres()).database()
-  const [one, two] = [await open(t, urls), await open(t, urls)]
+  const [one, two] = [await opened(t, urls), await opened(t, urls)]
   const at = await inPool(one, await newAccount(one), 'main')
   const mails = Array.from({ length: 600 }, () => mailFor(at))
   await one.accept({ mails, idempotency: null, now: T0 })
@@ -108,7 +101,7 @@ t.test('two daemons work on one order: what was done is passed over', skip, asyn
 })
 
 t.test('a lot leaves, and comes back', skip, async (t) => {
-  const store = await open(t, (await postgres()).database())
+  const store = await opened(t, (await postgres()).database())
   const at = await inPool(store, await newAccount(store), 'main')
   const mail = await accepted(store, at)
   const held = await accepted(store, at, { recipients: [toOne('a@x.test'), toOne('b@y.test')] })

@@ -28,3 +28,33 @@ t.test('who looks for U+0000 finds nothing', { skip: noPostgres() }, async (t) =
   t.same(found, [])
   await readers.close()
 })
+
+t.test('plans of small tables are forgotten', { skip: noPostgres() }, async (t) => {
+  const cluster = await postgres()
+  const url = cluster.database()
+  const sql = (text: string): string => cluster.sql(new URL(url).pathname.slice(1), text)
+  sql(`CREATE TABLE grows (n int, word text) WITH (autovacuum_enabled = off); CREATE INDEX ON grows (word);
+    INSERT INTO grows SELECT i, 'a' FROM generate_series(1, 3) AS i; ANALYZE grows`)
+  let now = 0
+  const readers = createReaders(
+    () => connect(serversOf(url), 'readers-test'),
+    () => now,
+  )
+  const text = 'SELECT n FROM grows WHERE word = CAST(? AS TEXT)'
+  const planned = async (): Promise<string> => {
+    const found = await readers.read(() =>
+      all("SELECT name FROM pg_prepared_statements WHERE statement LIKE '%grows%'"),
+    )
+    const plan = await readers.read(() => all(`EXPLAIN (COSTS OFF) EXECUTE ${String(found[0]?.name)} ('b')`))
+    return JSON.stringify(plan)
+  }
+  for (let n = 0; n < 10; n++) await readers.read(() => all(text, 'b'))
+  t.match(await planned(), /Seq Scan/, 'three rows are read')
+  sql("INSERT INTO grows SELECT i, 'w' || i FROM generate_series(1, 20000) AS i")
+  await readers.read(() => all(text, 'b'))
+  t.match(await planned(), /Seq Scan/, 'and so are twenty thousand')
+  now = 10_000
+  await readers.read(() => all(text, 'b'))
+  t.match(await planned(), /Index/, 'ten seconds later not')
+  await readers.close()
+})

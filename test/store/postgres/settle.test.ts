@@ -3,23 +3,13 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { Outcome } from '../../../src/lifecycle/facts.js'
 import { aggregate, type Counts, STATUSES } from '../../../src/mail/status.js'
-import type { Store } from '../../../src/store/port/store.js'
-import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { aggregateOf } from '../../../src/store/postgres/settle/apply.js'
-import { noPostgres, postgres } from '../../parts/postgres.js'
+import { noPostgres } from '../../parts/postgres.js'
 import { accepted, newAccount, outcome, report, T0, toOne } from '../fixture.js'
+import { freshDatabase } from './database.js'
 
 const fresh = async (t: Test) => {
-  const cluster = await postgres()
-  const urls = cluster.database()
-  const database = urls.split('/').at(-1) ?? ''
-  const sql = (text: string): string => cluster.sql(database, text)
-  const open = async (): Promise<Store> => {
-    const store = openPostgresStore({ urls })
-    t.teardown(() => store.close())
-    await store.open()
-    return store
-  }
+  const { sql, open } = await freshDatabase(t)
   const store = await open()
   const boot = sql('SELECT boot FROM writers WHERE boot IS NOT NULL')
   /** All that is due, to the first store. */

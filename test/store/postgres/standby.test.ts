@@ -6,7 +6,7 @@ import { examineServer } from '../../../src/store/postgres/examine.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, Postgres } from '../../parts/postgres.js'
-import { mailFor, newAccount, T0 } from '../fixture.js'
+import { HOUR, mailFor, newAccount, ofLease, T0, timeline } from '../fixture.js'
 
 const skip = noPostgres()
 
@@ -56,8 +56,13 @@ t.test('a failover that lost what came last', { skip }, async (t) => {
   const early = await opened(t, urls)
   const at = await newAccount(early.store)
   await acceptMany(early.store, at, 20, 'key_early')
-  await has('SELECT count(*) FROM emails', '20')
+  const leased = await early.store.claim(at.poolId, 3, T0 + HOUR, T0)
+  const [begun] = leased as [(typeof leased)[0]]
+  await early.store.attempting([{ ...begun, attempt: 1, upstreamId: 'up_1', at: T0 }])
+  await has('SELECT count(*), count(attempting) FROM queue WHERE boot IS NOT NULL', '3|1')
   await standby.stop('fast')
+
+  await early.store.settle(leased.map((one) => ofLease(one)))
 
   await acceptMany(early.store, at, 10, 'key_tail')
   const late = await opened(t, urls)
@@ -86,6 +91,11 @@ t.test('a failover that lost what came last', { skip }, async (t) => {
   )
   t.equal(standby.sql(name, 'SELECT boot FROM writers WHERE boot IS NOT NULL ORDER BY n'), boots)
   t.match((await examineServer(urls)).putBack, { at: Number, lostMs: Number })
+
+  // what it had settled is leased again in there, and it knows of no attempt
+  await early.store.recover('earlier', T0 + HOUR)
+  t.equal(standby.sql(name, 'SELECT count(*) FROM queue WHERE boot IS NOT NULL'), '0')
+  t.match(await timeline(early.store, begun.emailId), ['queued', 'sent!'], 'who knows whether it was sent')
 })
 
 const inSyncWait = `SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`

@@ -2,19 +2,25 @@
  * Housekeeping on PostgreSQL: what is old goes whole, also when two daemons sweep at once, and nothing else does.
  */
 import t, { type Test } from 'tap'
-import type { Store } from '../../../src/store/port/store.js'
-import { openPostgresStore } from '../../../src/store/postgres/open.js'
+import { type Connection, connect } from '../../../src/store/postgres/connect/connection.js'
+import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
-import { accepted, HOUR, mailFor, newAccount, page, scopeOf, T0, toOne } from '../fixture.js'
+import {
+  accepted,
+  claimOne,
+  HOUR,
+  mailFor,
+  newAccount,
+  ofLease,
+  page,
+  scopeOf,
+  T0,
+  toOne,
+} from '../fixture.js'
+import { opened } from './database.js'
 
 const skip = { skip: noPostgres() }
-
-const open = async (t: Test, urls: string): Promise<Store> => {
-  const store = openPostgresStore({ urls })
-  t.teardown(() => store.close())
-  await store.open()
-  return store
-}
 
 const TABLES = ['emails', 'bodies', 'recipient_rows', 'queue', 'tags', 'events', 'search_words', 'owed_dsns']
 
@@ -23,7 +29,7 @@ t.test('what is old goes, what is under way stays', skip, async (t) => {
   const urls = server.database()
   const name = new URL(urls).pathname.slice(1)
   const counts = () => TABLES.map((table) => Number(server.sql(name, `SELECT count(*) FROM ${table}`)))
-  const [one, two] = [await open(t, urls), await open(t, urls)]
+  const [one, two] = [await opened(t, urls), await opened(t, urls)]
   const at = await newAccount(one)
   const before = counts()
   const tags = [{ name: 'a', value: 'b' }]
@@ -68,7 +74,7 @@ t.test('answers, windows and what was told of no mail have their time', skip, as
   const urls = server.database()
   const name = new URL(urls).pathname.slice(1)
   const count = (table: string) => Number(server.sql(name, `SELECT count(*) FROM ${table}`))
-  const store = await open(t, urls)
+  const store = await opened(t, urls)
   const at = await newAccount(store)
   const now = Date.now()
   const key = { workspaceId: at.workspace.id, mode: 'live' as const, key: 'k', fingerprint: 'f', token: 't' }
@@ -83,4 +89,78 @@ t.test('answers, windows and what was told of no mail have their time', skip, as
   await store.sweep(now + 49 * HOUR, keep)
   t.same([count('idempotency'), count('rate_windows')], [0, 0])
   t.equal(count('events'), 1, 'the log follows what is stored, and not the clock')
+})
+
+t.test('who follows a log at rest is behind nothing, however long nothing comes', skip, async (t) => {
+  const store = await opened(t, (await postgres()).database())
+  await newAccount(store)
+  const keep = { bodiesMs: HOUR, emailsMs: HOUR }
+  await store.sweep(Date.now(), { ...keep, logMs: 2 * HOUR })
+  const { newest } = await store.logEnds()
+  await store.sweep(Date.now(), { ...keep, logMs: HOUR })
+  t.match(await store.follow(null, newest, 10), { rows: [], isEnd: true })
+})
+
+const urlOf = async () => {
+  const server = await postgres()
+  const urls = server.database()
+  const name = new URL(urls).pathname.slice(1)
+  const sql = (text: string): string => server.sql(name, text)
+  /** Beside all stores, and without their conditions. */
+  const beside = async (t: Test): Promise<Connection> => {
+    const connection = await connect(serversOf(urls), 'beside')
+    t.teardown(() => connection.close())
+    await connection.query({ text: 'SET idle_in_transaction_session_timeout = 0', values: [] })
+    return connection
+  }
+  const someoneWaits = () =>
+    eventually('somebody waits for a lock', () => sql('SELECT 1 FROM pg_locks WHERE NOT granted') !== '')
+  return { urls, sql, beside, someoneWaits }
+}
+
+t.test('what comes while its mail goes is not left behind', skip, async (t) => {
+  const late = {
+    // as the statement of settle does that tells of it: it has the recipient, and the mail stays as it is
+    events: `UPDATE recipient_rows SET attempts = attempts;
+      INSERT INTO events (ord, email, scope, kind, flags, occurred_at, late)
+      SELECT max(v.ord) + 1, e.ord, 2, 1, 0, 0, 0 FROM events v, emails e GROUP BY e.ord`,
+    search_words: `UPDATE search_state SET place = (SELECT max(ord) FROM emails);
+      INSERT INTO search_words (ord, words) SELECT ord, '' FROM emails`,
+  }
+  for (const [table, text] of Object.entries(late)) {
+    const { urls, sql, beside, someoneWaits } = await urlOf()
+    const store = await opened(t, urls)
+    const at = await newAccount(store)
+    const mail = await accepted(store, at)
+    await store.settle([ofLease(await claimOne(store, at, T0))])
+    const connection = await beside(t)
+    await connection.query({ text: `BEGIN; ${text}`, values: [] })
+    const sweep = store.sweep(T0 + 50 * HOUR, { bodiesMs: HOUR, emailsMs: HOUR })
+    await someoneWaits()
+    await connection.query({ text: 'COMMIT', values: [] })
+    await sweep
+    t.equal(await store.email(scopeOf(at), mail.id), null)
+    t.equal(sql(`SELECT count(*) FROM ${table}`), '0', table)
+  }
+})
+
+t.test('old mail goes while verbs of tenants are under way', skip, async (t) => {
+  const { urls, sql, beside, someoneWaits } = await urlOf()
+  const store = await opened(t, urls)
+  const at = await newAccount(store)
+  await accepted(store, at)
+  await store.settle([ofLease(await claimOne(store, at, T0))])
+  await store.consume('bucket', 0, 1, 10)
+  const connection = await beside(t)
+  await connection.query({ text: 'BEGIN; SELECT last FROM order_state FOR UPDATE', values: [] })
+  const now = Date.now() + 50 * HOUR
+  const sweep = store.sweep(now, { bodiesMs: HOUR, emailsMs: HOUR, deadlines: false })
+  await eventually(
+    'mail and windows are gone',
+    () => sql('SELECT count(*) FROM emails, rate_windows') === '0',
+  )
+  await someoneWaits()
+  t.equal(sql('SELECT count(*) FROM bodies'), '0')
+  await connection.query({ text: 'COMMIT', values: [] })
+  t.equal(await sweep, 3)
 })

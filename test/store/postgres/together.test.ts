@@ -1,18 +1,11 @@
 /** Several daemons do everything to the same mail at once: afterwards the tables say one thing, and nobody waited for ever. */
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { newId } from '../../../src/base/id.js'
 import type { Store } from '../../../src/store/port/store.js'
-import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { HOUR, mailFor, newAccount, ofLease, scopeOf, T0, type TestAccount, toOne } from '../fixture.js'
-
-const opened = async (t: Test, urls: string): Promise<Store> => {
-  const store = openPostgresStore({ urls })
-  t.teardown(() => store.close())
-  await store.open()
-  return store
-}
+import { opened } from './database.js'
 
 /** Each answers with rows that must not be. */
 const WRONG = {

@@ -1,17 +1,10 @@
 /** Of several daemons one does each kind of work, and another when it is gone. */
 import t from 'tap'
-import { openPostgresStore } from '../../../src/store/postgres/open.js'
-import { noPostgres, postgres } from '../../parts/postgres.js'
+import { noPostgres } from '../../parts/postgres.js'
+import { freshDatabase } from './database.js'
 
 t.test('one worker of each kind', { skip: noPostgres() }, async (t) => {
-  const cluster = await postgres()
-  const urls = cluster.database()
-  const open = async () => {
-    const store = openPostgresStore({ urls })
-    t.teardown(() => store.close())
-    await store.open()
-    return store
-  }
+  const { sql, open } = await freshDatabase(t)
   const stores = await Promise.all([open(), open(), open()])
   const asked = (name: string) => Promise.all(stores.map((store) => store.holdsWork(name)))
   const first = await asked('sweep')
@@ -25,9 +18,7 @@ t.test('one worker of each kind', { skip: noPostgres() }, async (t) => {
   t.equal(await a.holdsWork('jobs'), true, 'who leaves has it no more')
   t.equal(await c.holdsWork('jobs'), false)
 
-  const database = urls.split('/').at(-1) ?? ''
-  cluster.sql(
-    database,
+  sql(
     `UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL
     WHERE boot = (SELECT boot FROM work WHERE kind = 'jobs')`,
   )

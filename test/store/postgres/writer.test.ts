@@ -2,13 +2,14 @@
 import t, { type Test } from 'tap'
 import { type Connection, connect } from '../../../src/store/postgres/connect/connection.js'
 import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { LEAST } from '../../../src/store/postgres/mails.js'
 import { answer } from '../../../src/store/postgres/run.js'
 import { migrate } from '../../../src/store/postgres/schema/migrate.js'
 import { createBeat, createObserver } from '../../../src/store/postgres/write/heartbeat.js'
 import { placeAfter, writerOf } from '../../../src/store/postgres/write/places.js'
 import { joinAsWriter, type Writer } from '../../../src/store/postgres/write/writer.js'
 import { ordAt } from '../../../src/store/sql/order/ord.js'
-import { type Asking, all, run } from '../../../src/store/sql/query.js'
+import { type Asking, all, first, run } from '../../../src/store/sql/query.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 
@@ -22,7 +23,7 @@ t.test('places rise, whatever the clock says, and are of their writer', async (t
     t.equal(writerOf(next), 5)
     last = next
   }
-  t.ok(last < ordAt(T0 + 10), 'a millisecond holds 64')
+  t.ok(last < ordAt(T0 + 20), 'a millisecond holds 16')
 })
 
 interface At {
@@ -38,7 +39,7 @@ const fresh = async (t: Test): Promise<At> => {
   const database = url.split('/').at(-1) ?? ''
   const open = () => connect(serversOf(url), 'writer-test')
   const connection = await open()
-  await migrate(connection, '', T0, function* () {})
+  await migrate(connection, { postern: '', now: T0, fill: function* () {} })
   await connection.close()
   return {
     database,
@@ -80,7 +81,7 @@ t.test('writers side by side', { skip: noPostgres() }, async (t) => {
   for (const { n } of writers)
     t.equal(
       at.sql(
-        `SELECT count(*) FROM jobs_seen, writers WHERE n = ${n} AND (ord % 4096) / 64 = n AND ord > frontier`,
+        `SELECT count(*) FROM jobs_seen, writers WHERE n = ${n} AND (ord % 4096) / 16 = n AND ord > frontier`,
       ),
       '0',
     )
@@ -144,6 +145,47 @@ t.test('who is silent for 30 s is taken over, and who lives is not', { skip: noP
   t.equal(at.sql(least), '1', 'an idle writer does not hold the log back')
 })
 
+t.test('who has a clock that is ahead is not told late', { skip: noPostgres() }, async (t) => {
+  const { open, join, sql } = await fresh(t)
+  sql(SEEN)
+  const one = await join('one')
+  const ahead = await joinAsWriter('ahead', open, () => Date.now() + 3_600_000)
+  t.teardown(() => ahead.leave())
+  const place = await add(ahead, 'an hour ahead')
+  const [beat, other] = [createBeat(one), createBeat(ahead)]
+  for (let i = 0; i < 2; i++) {
+    await other()
+    await beat()
+  }
+  t.ok(Number((await one.look(first(LEAST)))?.least) > place, 'all is there up to it')
+  t.ok((await add(one, 'after it')) > place, 'what is committed later stands above')
+})
+
+t.test(
+  'each knows its boot as it is stored, and gives its row back by it',
+  { skip: noPostgres() },
+  async (t) => {
+    const { open, sql } = await fresh(t)
+    const writers: Writer[] = []
+    for (let i = 0; i < 24; i++) writers.push(await joinAsWriter(`d${i}`, open))
+    const stored = sql('SELECT string_agg(boot::text, $$ $$ ORDER BY n) FROM writers WHERE boot IS NOT NULL')
+    t.equal(stored, writers.map(({ boot }) => String(boot)).join(' '))
+    for (const writer of writers) await writer.leave()
+    t.equal(sql('SELECT count(*) FROM writers WHERE owner IS NOT NULL'), '0')
+  },
+)
+
+t.test('who finds all places taken is told so', { skip: noPostgres() }, async (t) => {
+  const { join, sql } = await fresh(t)
+  sql("UPDATE writers SET owner = 'somebody', boot = n")
+  await t.rejects(join('one more'), {
+    name: 'StoreBusyError',
+    message: /^all 256 places for writers are taken/,
+  })
+  sql('UPDATE writers SET owner = NULL, boot = NULL WHERE n = 255')
+  t.equal((await join('one more')).n, 255)
+})
+
 t.test('after an outage of the observer nobody is taken over', async (t) => {
   let now = 0
   const observe = createObserver(() => now)
@@ -159,6 +201,31 @@ t.test('after an outage of the observer nobody is taken over', async (t) => {
   t.same(observe([row]), [row])
   now += 5000
   t.same(observe([{ ...row, heartbeat: 8 }]), [])
+})
+
+t.test('one that cannot be ended keeps nobody from ending the others', { skip: noPostgres() }, async (t) => {
+  const at = await fresh(t)
+  const [, , observer] = await Promise.all(['stuck', 'dead', 'observer'].map((owner) => at.join(owner)))
+  if (observer === undefined) throw new Error('expected three')
+  const left = (): string => at.sql('SELECT string_agg(owner, $$ $$ ORDER BY owner) FROM writers')
+  at.sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'it is stuck'; END$$;
+    CREATE TRIGGER stuck BEFORE UPDATE ON writers FOR EACH ROW WHEN (OLD.owner = 'stuck') EXECUTE FUNCTION refuse()`)
+  let now = 0
+  const beat = createBeat(observer, () => now)
+  for (; now < 30_000; now += 5000) await beat()
+  t.equal(left(), 'dead observer stuck')
+  await t.rejects(beat(), /it is stuck/)
+  t.equal(left(), 'observer stuck')
+  at.sql('DROP TRIGGER stuck ON writers')
+})
+
+t.test('a sign of life goes before what waits', { skip: noPostgres() }, async (t) => {
+  const writer = await (await fresh(t)).join('a')
+  const look = () => writer.look(first('SELECT heartbeat FROM writers WHERE n = ?', writer.n))
+  const before = await look()
+  const waited = writer.inTurn(look)
+  await createBeat(writer)()
+  t.ok(Number((await waited)?.heartbeat) > Number(before?.heartbeat))
 })
 
 const cut = (at: At): void => {

@@ -1,229 +1,237 @@
-/** A daemon as write/heartbeat.ts makes it, a page of it: it beats and takes over, with mail that it accepts, claims, sends and settles. */
+/** A daemon as write/heartbeat.ts makes it, a page of it: it beats, takes over, does work that one does at a time, and leaves. */
 import { createObserver, type Seen } from '../../../../src/store/postgres/write/heartbeat.js'
-import { type Row, type Statement, TROUBLE_MS, type Tx } from './database.js'
-import { type Process, sleep } from './world.js'
-import { keyOf, SimulatedWriter, TakenOverError, UnavailableError } from './writer.js'
+import type { Row } from '../../../../src/store/sql/query.js'
+import type { Slot, Statement, Tx, WriterRow } from './database.js'
+import { freeing, Mailing } from './mailing.js'
+import type { Process } from './world.js'
+import { TakenOverError, UnavailableError } from './writer.js'
 
 const BEAT_MS = 3000
-const PROMISE_MS = 20_000
+const BEATS_A_LOOK = 5
+const WORK_MS = 15_000
 
-interface Sending {
-  readonly id: string
-  readonly gen: number
-  state: 'leased' | 'marked' | 'given'
-  at: number
-}
+const freed = (row: WriterRow, epoch: number): WriterRow => ({ ...row, epoch, boot: null })
 
-const writersOf = function* (tx: Tx): Iterable<Row> {
-  for (const [, row] of tx.rows('w')) yield row
-}
+const writersOf = (tx: Tx): WriterRow[] => tx.db.writers.map((slot) => tx.read(slot) as WriterRow)
 
-export class Daemon extends SimulatedWriter {
-  readonly inbox: string[] = []
+export class Daemon extends Mailing {
   /** It ends when it has done what it has begun. */
   isLeaving = false
-  #sent = Number.NEGATIVE_INFINITY
-  readonly #sending: Sending[] = []
-  /** There may be leases of a claim whose answer was lost. */
-  #isUnsure = false;
+  #beats = 0
+  #workAt = 0
 
-  *#accept(): Process {
-    const { run } = this
-    const ids = this.inbox.splice(0, 3)
-    yield* this.statement(() => {
-      const mails = ids.map((id) => ({ id, ord: this.next() }))
-      // biome-ignore lint/correctness/useYield: it locks nothing
-      return function* (tx) {
-        for (const { id, ord } of mails) {
-          tx.put(`m${ord}`, { ord, id })
-          tx.put(`q${ord}`, { id, boot: null, gen: 0, marked: 0 })
-        }
-      }
-    })
-    for (const id of ids) run.acknowledged.add(id)
-  }
-
-  *#claim(): Process {
-    const { world } = this.run
-    const { boot } = this
-    let taken: Sending[] = []
-    // biome-ignore lint/correctness/useYield: it waits for no lock
-    const lease: Statement<void> = function* (tx) {
-      taken = []
-      for (const [key, row] of tx.rows('q')) {
-        if (row.boot !== null || taken.length === 2) continue
-        const newest = tx.tryLock(key)
-        if (newest === null || newest.boot !== null) continue
-        const gen = Number(newest.gen) + 1
-        tx.put(key, { ...newest, boot, gen, marked: 0 })
-        taken.push({ id: key, gen, state: 'leased', at: world.now })
-      }
-    }
-    this.#isUnsure = true
-    yield* this.transaction([lease])
-    this.#isUnsure = false
-    this.#sending.push(...taken)
-  }
-
-  /** Of a lease that is still ours. */
-  #owned(one: Sending, change: (row: Row, tx: Tx) => Row | null) {
-    const { boot } = this
-    return () =>
-      function* (tx: Tx): Generator<string, boolean, void> {
-        const row = yield* tx.lock(one.id)
-        if (row === null || row.boot !== boot || row.gen !== one.gen) return false
-        tx.put(one.id, change(row, tx))
-        return true
-      }
-  }
-
-  *#send(one: Sending): Process {
-    const { world, dots, faults } = this.run
-    const forget = () => this.#sending.splice(this.#sending.indexOf(one), 1)
-    if (one.state === 'leased') {
-      const isMarked = yield* this.statement(this.#owned(one, (row) => ({ ...row, marked: 1 })))
-      if (isMarked === false) forget()
-      else if (isMarked === null) yield* this.#release(one)
-      one.state = 'marked'
-      one.at = world.now + world.below(world.now < TROUBLE_MS && world.chance(0.3) ? 50_000 : 3000)
-    } else if (one.state === 'marked') {
-      if (world.now - this.#sent > PROMISE_MS && !faults.has('no promise')) return yield* this.#release(one)
-      const { ended, wrong } = this.run
-      if (ended.has(this.boot)) wrong.push(`a dot of ${this.boot} after it was taken over`)
-      dots.push(one.id)
-      one.state = 'given'
-      one.at = world.now + world.below(300)
-    } else {
-      const event = this.next()
-      yield* this.statement(
-        this.#owned(one, (_, tx) => {
-          tx.put(`e${event}`, { ord: event })
-          return null
-        }),
-      )
-      forget()
-    }
-  }
-
-  *#release(one: Sending): Process {
-    yield* this.statement(
-      this.#owned(one, (row) => ({ ...row, boot: null, marked: 0, gen: Number(row.gen) + 1 })),
-    )
-    const i = this.#sending.indexOf(one)
-    if (i >= 0) this.#sending.splice(i, 1)
-  }
-
-  *#takeover({ n, boot, heartbeat }: Seen): Process {
-    const { run } = this
-    const { world, faults, wrong } = run
-    let isEnded = false
-    const end: Statement<void> = function* (tx) {
-      const row = yield* tx.lock(keyOf(n))
+  #end(seen: Seen, ended: () => void): Statement<void> {
+    const { world, faults, wrong, hindered, ended: all, db } = this.run
+    const { n, boot, heartbeat } = seen
+    const slot = db.writers[n] as Slot<WriterRow>
+    return function* (tx) {
+      const row = yield* tx.lock(slot)
       const isStill = row?.heartbeat === heartbeat || faults.has('takeover in one statement')
-      isEnded = row?.boot === boot && isStill
-      if (!isEnded) return
-      tx.put(keyOf(n), { ...(row as Row), epoch: Number(row?.epoch) + 1, boot: null })
+      if (row === null || row.boot !== boot || !isStill) return world.note('taken for dead, and had moved')
+      ended()
+      tx.put(slot, freed(row, row.epoch + 1))
       tx.checks.push(() => {
-        run.ended.set(boot, world.now)
-        const since = run.hindered.get(boot) ?? Number.NEGATIVE_INFINITY
+        world.note('taken over')
+        all.set(boot, world.now)
+        const since = hindered.get(boot) ?? Number.NEGATIVE_INFINITY
         if (world.now - since > 60_000) wrong.push(`${boot} was taken over, and lived`)
       })
     }
+  }
+
+  *#takeover(seen: Seen): Process {
+    const { faults, ambiguous } = this.run
+    let isEnded = false
+    const end = this.#end(seen, () => {
+      isEnded = true
+    })
     const free: Statement<void> = function* (tx) {
-      if (!isEnded) return
-      for (const [key, seen] of tx.rows('q')) {
-        if (seen.boot !== boot) continue
-        const row = yield* tx.lock(key)
-        if (row === null || row.boot !== boot) continue
-        if (row.marked === 1) tx.checks.push(() => run.ambiguous.push(key))
-        tx.put(key, { ...row, boot: null, marked: 0, gen: Number(row.gen) + 1 })
-      }
-    }
-    const order: Statement<void> = function* (tx) {
-      yield* tx.lock('o')
+      if (isEnded)
+        yield* freeing(
+          tx,
+          (boot) => boot === seen.boot,
+          (id) => ambiguous.push(id),
+        )
     }
     const both: Statement<void> = function* (tx) {
       yield* end(tx)
       yield* free(tx)
     }
-    yield* this.transaction(faults.has('takeover in one statement') ? [order, both] : [order, end, free])
+    const reset: Statement<void> = function* (tx) {
+      isEnded = false
+      yield* end(tx)
+    }
+    yield* this.transaction(faults.has('takeover in one statement') ? [both] : [reset, free])
   }
 
   /** Frees leases that it knows nothing of. */
-  #reap() {
-    const { boot } = this
-    const known = new Set(this.#sending.map(({ id }) => id))
-    return function* (tx: Tx): Generator<string, void, void> {
-      for (const [key, seen] of tx.rows('q')) {
-        if (seen.boot !== boot || known.has(key)) continue
-        const row = yield* tx.lock(key)
-        if (row?.boot === boot) tx.put(key, { ...row, boot: null, marked: 0, gen: Number(row.gen) + 1 })
-      }
+  *#reap(tx: Tx): Generator<Slot, void, void> {
+    const known = new Set(this.sending.map(({ id }) => id))
+    for (const [id, slot] of tx.db.queue) {
+      const seen = tx.read(slot)
+      if (seen === null || seen.boot !== this.boot || known.has(id)) continue
+      const row = yield* tx.lock(slot)
+      if (row?.boot === this.boot) tx.put(slot, { boot: null, isMarked: false, gen: row.gen + 1 })
     }
+  }
+
+  /** What writers have left that nobody took over. */
+  *#recoverOrphans(): Process {
+    const { ambiguous, world } = this.run
+    const free: Statement<void> = function* (tx) {
+      const boots = new Set(writersOf(tx).map(({ boot }) => boot))
+      yield* freeing(
+        tx,
+        (boot) => !boots.has(boot),
+        (id) => {
+          world.note('lease of nobody')
+          ambiguous.push(id)
+        },
+      )
+    }
+    yield* this.transaction([free])
   }
 
   *#beat(observe: (seen: readonly Seen[]) => readonly Seen[]): Process {
     const { world } = this.run
     let sent = world.now
-    const rows = yield* this.statement(() => {
+    const look = () => {
       sent = world.now
-      return function* (tx) {
-        return [...writersOf(tx)].filter(({ boot }) => boot !== null) as unknown as readonly Seen[]
+      return function* (tx: Tx) {
+        return writersOf(tx).filter(({ boot }) => boot !== null)
       }
-    })
+    }
+    const rows = yield* this.statement(look)
     if (rows === null) return
-    this.#sent = sent
-    if (this.#isUnsure) yield* this.statement(() => this.#reap())
-    this.#isUnsure = false
-    for (const dead of observe(rows.filter(({ boot }) => boot !== this.boot))) yield* this.#takeover(dead)
+    this.sent = sent
+    this.cluster?.told(rows as unknown as readonly Row[], sent)
+    this.rise(Math.max(...rows.map(({ frontier }) => frontier)))
+    if (this.isUnsure) yield* this.statement(() => (tx) => this.#reap(tx))
+    this.isUnsure = false
+    const others = rows.filter(({ boot }) => boot !== this.boot)
+    for (const dead of observe(others as readonly Seen[])) yield* this.#takeover(dead)
+    this.#beats += 1
+    if (this.#beats % BEATS_A_LOOK === 0 && rows.every(({ n }) => n >= this.n)) yield* this.#recoverOrphans()
+  }
+
+  /** Who does the work, as somebody saw it who asked in between. */
+  #holder(tx: Pick<Tx, 'read' | 'db'>): number | null {
+    const boot = tx.read(tx.db.work)?.boot ?? null
+    return tx.db.writers.some((slot) => tx.read(slot)?.boot === boot) ? boot : null
+  }
+
+  *#take(tx: Tx): Generator<Slot, void, void> {
+    if (this.#holder(tx) !== null) return this.run.world.note('work was taken meanwhile')
+    const row = yield* tx.lock(tx.db.work)
+    tx.put(tx.db.work, { boot: this.boot, rounds: row?.rounds ?? 0 })
+    this.run.world.note('work taken')
+  }
+
+  /** A round of it, which only one may do. */
+  *#round(tx: Tx): Generator<Slot, void, void> {
+    const { wrong } = this.run
+    const { boot } = this
+    const row = yield* tx.lock(tx.db.work)
+    tx.checks.push(() => {
+      if (row?.boot !== boot) wrong.push(`${boot} did the work of ${row?.boot}`)
+    })
+    if (row !== null) tx.put(tx.db.work, { boot: row.boot, rounds: row.rounds + 1 })
+  }
+
+  *#work(): Process {
+    const { world, db, faults } = this.run
+    const now = { db, read: <R>(slot: Slot<R>) => slot.newest() }
+    const holder = this.#holder(now)
+    yield world.below(2000)
+    if (holder === null) return yield* this.transaction([(tx) => this.#take(tx)], true)
+    if (holder !== this.boot) return
+    if (faults.has('work is not fenced')) yield* this.unfenced((tx) => this.#round(tx))
+    else yield* this.transaction([(tx) => this.#round(tx)])
   }
 
   *#leave(): Process {
-    const { n, boot } = this
-    yield* this.statement(() => this.#reap())
+    yield* this.statement(() => (tx) => this.#reap(tx))
+    const { slot, boot } = this
     yield* this.statement(
       () =>
         function* (tx) {
-          const row = yield* tx.lock(keyOf(n))
-          if (row?.boot === boot) tx.put(keyOf(n), { ...row, boot: null })
+          const row = yield* tx.lock(slot)
+          if (row?.boot === boot) tx.put(slot, freed(row, row.epoch))
         },
     )
     this.session.close()
   }
 
-  /** A look by the way, which a hint or a quiet claim would be. */
-  #isAnyDue(): boolean {
-    const { db } = this.run
-    for (const key of db.keys('q')) if (db.at(key, db.seq)?.boot === null) return true
-    return false
+  /** Whoever starts on the same folder knows that its predecessor is dead. */
+  *#endPredecessor(boot: number): Process {
+    const { world, db, ended, ambiguous } = this.run
+    const end: Statement<void> = function* (tx) {
+      for (const slot of db.writers) {
+        if (tx.read(slot)?.boot !== boot) continue
+        const row = yield* tx.lock(slot)
+        if (row?.boot !== boot) continue
+        tx.put(slot, freed(row, row.epoch + 1))
+        tx.checks.push(() => {
+          world.note('predecessor ended')
+          ended.set(boot, world.now)
+        })
+      }
+    }
+    const free: Statement<void> = (tx) =>
+      freeing(
+        tx,
+        (one) => one === boot,
+        (id) => ambiguous.push(id),
+      )
+    yield* this.transaction([end, free])
+  }
+
+  *#step(observe: (seen: readonly Seen[]) => readonly Seen[], beat: { at: number }): Process {
+    const { world } = this.run
+    const next = this.ready()
+    // what is on its way to an upstream goes on beside the heartbeat
+    if (next !== undefined && world.chance(0.5)) yield* this.send(next)
+    else if (world.now >= beat.at) {
+      beat.at = world.now + BEAT_MS
+      yield* this.#beat(observe)
+    } else if (this.inbox.length > 0) yield* this.accept()
+    else if (next !== undefined) yield* this.send(next)
+    else if (!this.isLeaving && this.mayClaim()) yield* this.claim()
+    else if (world.now >= this.#workAt) {
+      this.#workAt = world.now + WORK_MS / 2 + world.below(WORK_MS)
+      yield* this.#work()
+    } else yield this.#until(beat.at)
+  }
+
+  /** How long it has nothing to do, unless it is woken. */
+  #until(beatAt: number): number {
+    const { now } = this.run.world
+    let until = Math.min(beatAt, this.#workAt)
+    for (const { at } of this.sending) until = Math.min(until, at)
+    return Math.max(1, until - now)
   }
 
   /** Until it is killed or taken over. */
-  *live(): Process {
+  *live(predecessor: number | null): Process {
     const { world, faults } = this.run
     yield* this.join()
+    this.look()
     const observe = faults.has('death by the own clock')
       ? carelessObserver(() => world.now)
       : createObserver(() => world.now)
-    let beatAt = world.now
+    const beat = { at: world.now }
+    let before = predecessor
     for (;;) {
       try {
-        const isIdle = this.#sending.length === 0 && this.inbox.length === 0
-        if (this.isLeaving && isIdle) return yield* this.#leave()
-        const ready = this.#sending.filter(({ at }) => at <= world.now)
-        const next = ready[world.below(ready.length)]
-        // what is on its way to an upstream goes on beside the heartbeat
-        if (next?.state === 'marked' && world.chance(0.5)) yield* this.#send(next)
-        else if (world.now >= beatAt) {
-          beatAt = world.now + BEAT_MS
-          yield* this.#beat(observe)
-        } else if (this.inbox.length > 0) yield* this.#accept()
-        else if (next !== undefined) yield* this.#send(next)
-        else if (this.#sending.length < 2 && !this.isLeaving && this.#isAnyDue()) yield* this.#claim()
-        else yield* sleep(world, world.below(1500))
+        if (before !== null) yield* this.#endPredecessor(before)
+        before = null
+        if (this.isLeaving && this.sending.length === 0 && this.inbox.length === 0)
+          return yield* this.#leave()
+        yield* this.#step(observe, beat)
       } catch (error) {
         if (error instanceof TakenOverError) return this.session.close()
         if (!(error instanceof UnavailableError)) throw error
+        world.note('the database is away')
       }
     }
   }

@@ -1,6 +1,6 @@
 /**
- * One process with a virtual clock: what happens is drawn from a seed. Processes are generators that yield what they wait
- * for; one that is stopped goes on later, and one that was killed never.
+ * One machine room with a virtual clock: what happens is drawn from a seed. Processes are generators that yield for how long
+ * they sleep, or what they wait for; one that is stopped goes on later, and one that was killed never.
  */
 
 /** Mulberry32. */
@@ -25,6 +25,8 @@ const isSooner = (a: Happening, b: Happening): boolean => a.at < b.at || (a.at =
 export class World {
   now = 0
   readonly random: () => number
+  /** How often what was met. */
+  readonly met = new Map<string, number>()
   readonly #heap: Happening[] = []
   #n = 0
 
@@ -39,6 +41,10 @@ export class World {
 
   chance(p: number): boolean {
     return this.random() < p
+  }
+
+  note(what: string): void {
+    this.met.set(what, (this.met.get(what) ?? 0) + 1)
   }
 
   after(ms: number, run: () => void): void {
@@ -82,9 +88,12 @@ export class World {
   }
 }
 
-/** What a process waits for. */
-export type Wait = (resume: (value: unknown) => void, fail: (error: unknown) => void) => void
-export type Process<T = void> = Generator<Wait, T, never>
+/** What a process waits for; it goes on by `resume` or `fail`. */
+export interface Asked {
+  begin(process: Running): void
+}
+
+export type Process<T = void> = Generator<number | Asked, T, never>
 
 /** The machine that a process runs on. */
 export interface Machine {
@@ -93,28 +102,53 @@ export interface Machine {
   stoppedUntil: number
 }
 
-export function* sleep(world: World, ms: number): Process {
-  yield (resume) => world.after(ms, () => resume(undefined))
-}
+export class Running {
+  /** Of the sleep that is on; it may be woken from it. */
+  #sleep = 0
+  #isAsleep = false
 
-/** Waits for the answer, as the process that asks. */
-export function* awaited<T>(wait: Wait): Process<T> {
-  return (yield wait) as T
-}
+  constructor(
+    readonly world: World,
+    readonly machine: Machine,
+    readonly process: Process,
+  ) {}
 
-export const start = (world: World, machine: Machine, process: Process): void => {
-  const onMachine = (go: () => void): void => {
+  resume(answer: unknown): void {
+    const { world, machine, process } = this
     if (machine.isKilled) return
-    if (machine.stoppedUntil > world.now) world.after(machine.stoppedUntil - world.now, () => onMachine(go))
-    else go()
+    if (machine.stoppedUntil > world.now)
+      world.after(machine.stoppedUntil - world.now, () => this.resume(answer))
+    else this.#wait(process.next(answer as never))
   }
-  const advance = (step: () => IteratorResult<Wait, void>): void => {
-    const { done, value } = step()
-    if (done === true || value === undefined) return
-    value(
-      (answer) => onMachine(() => advance(() => process.next(answer as never))),
-      (error) => onMachine(() => advance(() => process.throw(error))),
-    )
+
+  fail(error: unknown): void {
+    const { world, machine, process } = this
+    if (machine.isKilled) return
+    if (machine.stoppedUntil > world.now)
+      world.after(machine.stoppedUntil - world.now, () => this.fail(error))
+    else this.#wait(process.throw(error))
   }
-  world.after(0, () => onMachine(() => advance(() => process.next(undefined as never))))
+
+  #wait({ done, value }: IteratorResult<number | Asked, void>): void {
+    if (done === true) return
+    if (typeof value === 'number') {
+      const sleep = ++this.#sleep
+      this.#isAsleep = true
+      this.world.after(value, () => {
+        if (this.#isAsleep && sleep === this.#sleep) this.wake()
+      })
+    } else (value as Asked).begin(this)
+  }
+
+  wake(): void {
+    if (!this.#isAsleep) return
+    this.#isAsleep = false
+    this.resume(undefined)
+  }
+}
+
+export const start = (world: World, machine: Machine, process: Process): Running => {
+  const running = new Running(world, machine, process)
+  world.after(0, () => running.resume(undefined))
+  return running
 }
