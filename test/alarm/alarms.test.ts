@@ -4,8 +4,8 @@ import { createAlarms } from '../../src/alarm/alarms.js'
 import { systemClock } from '../../src/base/clock.js'
 import type { Mode } from '../../src/lifecycle/page.js'
 import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { eventually } from '../parts/eventually.js'
+import { openStoreIn } from '../parts/store.js'
 import {
   accepted,
   addWorkspace,
@@ -18,7 +18,7 @@ import {
   toOne,
 } from '../store/fixture.js'
 
-const store = openSqliteStore({ dataDir: t.testdir(), daemon: true })
+const store = openStoreIn(t.testdir())
 await store.open()
 await store.migrate()
 t.teardown(() => store.close())

@@ -2,7 +2,7 @@ import t from 'tap'
 import { repeated, whileOurs } from '../../src/base/service.js'
 import { eventually } from '../parts/eventually.js'
 
-const quiet = { restMs: 3_600_000, told: () => {} }
+const quiet = { restMs: 3_600_000, told: () => {}, over: () => {} }
 
 t.test('a service that is stopped within a turn ends with it, and does not rest first', async (t) => {
   let end: (ms: number) => void = () => {}
@@ -32,15 +32,15 @@ t.test('what a turn throws is told, and the next one comes', async (t) => {
       async () => {
         turns++
         if (turns === 1) throw new Error('no room')
-        resolve()
-        return 3_600_000
+        if (turns === 3) resolve()
+        return turns === 3 ? 3_600_000 : 0
       },
-      { restMs: 0, told: ({ message }) => told.push(message) },
+      { restMs: 0, told: ({ message }) => told.push(message), over: () => told.push('over') },
     )
     void service.start().then(() => t.teardown(() => service.stop()))
   })
   await done
-  t.strictSame(told, ['no room'])
+  t.strictSame(told, ['no room', 'over'])
 })
 
 t.test(
@@ -68,6 +68,7 @@ t.test(
       isOurs: async () => isOurs,
       everyMs: 5,
       told: ({ message }) => told.push(message),
+      over: () => {},
     })
     await service.start()
     t.same(did, [])

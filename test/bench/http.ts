@@ -23,7 +23,7 @@ const body = (n: number): string =>
     text: 'Thank you for your order.\n'.repeat(20),
   })
 
-const post = (agent: Agent, url: string, key: string, payload: string): Promise<number> =>
+export const post = (agent: Agent, url: string, key: string, payload: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const call = request(url, {
       method: 'POST',

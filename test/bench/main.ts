@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --runs 3 --count 3000 --warm 4000 --only accept|relay|http|pages|kept|memory|fleet|attack|events|dashboard|postgres
+ * `npm run bench [-- --runs 3 --count 3000 --warm 4000 --only accept|relay|http|pages|kept|memory|fleet|attack|events|dashboard|postgres|latency
  *                    --rows 100000 --queued 20000 --further 100000]`
  * Postern beside Postfix (mail) and beside a bare hapi route (HTTP), interleaved
  * in one run on one machine, with fresh instances for every figure. Quote the
@@ -14,6 +14,7 @@ import { dashboardBench } from './dashboard.js'
 import { eventsBench } from './events.js'
 import { fleetBench } from './fleet.js'
 import { httpBench } from './http.js'
+import { latencyBench } from './latency.js'
 import { mailBench } from './mail.js'
 import { memoryBench } from './memory.js'
 import { numberOf, readOptions } from './options.js'
@@ -31,6 +32,7 @@ const why = noPostfix()
 if (why !== null) console.log(`no comparison with Postfix: ${why}`)
 else if (/^(?:accept|relay)/.test(options.only ?? 'accept')) await mailBench({ runs, count, warm, wanted })
 if (wanted('http')) await httpBench(runs, count, warm)
+if (wanted('latency')) await latencyBench(runs, count, warm)
 if (wanted('fleet')) await fleetBench(runs, count)
 if (wanted('events')) await eventsBench(runs, count)
 if (wanted('dashboard')) await dashboardBench(runs, count, numberOf(options, 'rows', 100_000))

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import t from 'tap'
 import { observed } from '../../src/lifecycle/observed.js'
 import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { ROOT } from '../parts/postern.js'
+import { openStoreIn } from '../parts/store.js'
 import { accepted } from '../store/fixture.js'
 import { here, openDesk } from './desk.js'
 
@@ -76,7 +76,7 @@ t.test('ingest does what the bounce door does, signed reports only', async (t) =
   const desk = openDesk(t)
   desk.file('postern.yaml', `${readFileSync(desk.configFile, 'utf8')}bounce: { domain: bounces.test }\n`)
   const workspace = (await desk.json(['workspace', 'list']))[0]
-  const store = openSqliteStore({ dataDir: join(desk.dir, 'data'), daemon: false })
+  const store = openStoreIn(join(desk.dir, 'data'), { daemon: false })
   await store.open()
   const [account] = await store.accounts()
   const row = await store.workspace(account?.id ?? '', workspace.id)

@@ -16,11 +16,12 @@ import { newId } from '../../src/base/id.js'
 import { openWriter } from '../../src/store/sqlite/connect.js'
 import { takeDaemonLock } from '../../src/store/sqlite/lock.js'
 import { makeOld } from '../parts/of-0.1.0.js'
+import { needsFile } from '../parts/store.js'
 import { accepted, claimOne, filterOf, HOUR, ofLease, page, scopeOf } from '../store/fixture.js'
 import { openDesk, postern } from './desk.js'
 import { withStore } from './waiting.js'
 
-t.test('there and back', async (t) => {
+t.test('there and back', { skip: needsFile }, async (t) => {
   const desk = openDesk(t)
   const copy = join(desk.dir, 'copy.db')
   t.match(await desk.run(['backup', copy]), { code: 74, stderr: /there is no database yet/ })
@@ -48,7 +49,7 @@ t.test('there and back', async (t) => {
   )
 })
 
-t.test('no copy is made inside the data folder, whatever it is called', async (t) => {
+t.test('no copy is made inside the data folder, whatever it is called', { skip: needsFile }, async (t) => {
   const desk = openDesk(t)
   await desk.json(['workspace', 'create', 'Kept'])
   const data = join(desk.dir, 'data')
@@ -79,7 +80,7 @@ t.test('no copy is made inside the data folder, whatever it is called', async (t
   t.equal((await desk.json(['workspace', 'list'])).length, 2)
 })
 
-t.test('a folder, a device or a pipe is never replaced by a copy', async (t) => {
+t.test('a folder, a device or a pipe is never replaced by a copy', { skip: needsFile }, async (t) => {
   const desk = openDesk(t)
   await desk.json(['workspace', 'create', 'Kept'])
   const folder = join(desk.dir, 'folder')
@@ -95,24 +96,28 @@ t.test('a folder, a device or a pipe is never replaced by a copy', async (t) => 
   }
 })
 
-t.test('two copies to one file at once: it is whole, and nothing is left beside it', async (t) => {
-  const desk = openDesk(t)
-  await desk.json(['workspace', 'create', 'Kept'])
-  const copy = join(desk.dir, 'copy.db')
-  // what a copy that was killed left behind, with a journal that must not be played into the next one
-  const [gone] = [spawnSync('true').pid]
-  for (const left of ['', '-journal']) desk.file(`copy.db.${gone}.part${left}`, 'cut off')
-  desk.file('copy.db.part', 'somebody else’s')
-  const backup = () => postern(['backup', copy, '--yes', '--config', desk.configFile])
-  for (const { code, stderr } of await Promise.all([backup(), backup(), backup()])) t.equal(code, 0, stderr)
-  t.same(
-    readdirSync(desk.dir).filter((name) => name.startsWith('copy.db')),
-    ['copy.db', 'copy.db.part'],
-  )
-  t.match(await desk.run(['restore', copy, '--dry-run']), { code: 0 })
-})
+t.test(
+  'two copies to one file at once: it is whole, and nothing is left beside it',
+  { skip: needsFile },
+  async (t) => {
+    const desk = openDesk(t)
+    await desk.json(['workspace', 'create', 'Kept'])
+    const copy = join(desk.dir, 'copy.db')
+    // what a copy that was killed left behind, with a journal that must not be played into the next one
+    const [gone] = [spawnSync('true').pid]
+    for (const left of ['', '-journal']) desk.file(`copy.db.${gone}.part${left}`, 'cut off')
+    desk.file('copy.db.part', 'somebody else’s')
+    const backup = () => postern(['backup', copy, '--yes', '--config', desk.configFile])
+    for (const { code, stderr } of await Promise.all([backup(), backup(), backup()])) t.equal(code, 0, stderr)
+    t.same(
+      readdirSync(desk.dir).filter((name) => name.startsWith('copy.db')),
+      ['copy.db', 'copy.db.part'],
+    )
+    t.match(await desk.run(['restore', copy, '--dry-run']), { code: 0 })
+  },
+)
 
-t.test('what is no copy is refused, and nothing is touched', async (t) => {
+t.test('what is no copy is refused, and nothing is touched', { skip: needsFile }, async (t) => {
   const desk = openDesk(t)
   await desk.json(['workspace', 'create', 'Kept'])
   t.match(await desk.run(['restore', desk.configFile, '--yes']), { code: 74, stderr: /not a database/ })
@@ -131,7 +136,7 @@ t.test('what is no copy is refused, and nothing is touched', async (t) => {
   t.notOk(readdirSync(join(desk.dir, 'data')).some((name) => name.startsWith('before-restore')))
 })
 
-t.test('with its secrets, a copy is all that a new machine needs', async (t) => {
+t.test('with its secrets, a copy is all that a new machine needs', { skip: needsFile }, async (t) => {
   const here = openDesk(t)
   await here.json(['workspace', 'create', 'Moved'])
   await here.json(['bounce', 'rotate-key', '--yes'])
@@ -154,61 +159,65 @@ t.test('with its secrets, a copy is all that a new machine needs', async (t) => 
   t.equal((await there.json(['workspace', 'list'])).length, 2)
 })
 
-t.test('what waits in a copy is held when it is restored, unless --send says otherwise', async (t) => {
-  const desk = openDesk(t)
-  await desk.json(['workspace', 'list'])
-  const key = await desk.json(['key', 'create', '--workspace', 'default', '--name', 'app'])
-  const now = Date.now()
-  const waiting = await withStore(desk, async (store, at) => {
-    await store.createSession({
-      ...{ id: newId('ses'), accountId: at.accountId, userId: null, lookup: 'l', hash: Buffer.from('h') },
-      ...{ createdAt: now, lastSeenAt: now, expiresAt: now + HOUR, idleMs: HOUR, role: 'owner' },
-      ...{ provider: 'cli', address: null, userAgent: null, oidc: null },
+t.test(
+  'what waits in a copy is held when it is restored, unless --send says otherwise',
+  { skip: needsFile },
+  async (t) => {
+    const desk = openDesk(t)
+    await desk.json(['workspace', 'list'])
+    const key = await desk.json(['key', 'create', '--workspace', 'default', '--name', 'app'])
+    const now = Date.now()
+    const waiting = await withStore(desk, async (store, at) => {
+      await store.createSession({
+        ...{ id: newId('ses'), accountId: at.accountId, userId: null, lookup: 'l', hash: Buffer.from('h') },
+        ...{ createdAt: now, lastSeenAt: now, expiresAt: now + HOUR, idleMs: HOUR, role: 'owner' },
+        ...{ provider: 'cli', address: null, userAgent: null, oidc: null },
+      })
+      const later = await accepted(store, at, { createdAt: now, scheduledAt: now + HOUR })
+      return { queued: await accepted(store, at, { createdAt: now }), later, at }
     })
-    const later = await accepted(store, at, { createdAt: now, scheduledAt: now + HOUR })
-    return { queued: await accepted(store, at, { createdAt: now }), later, at }
-  })
-  await desk.json(['user', 'create', 'ana@x.test', '--role', 'owner'])
-  const copy = join(desk.dir, 'night.db')
-  await desk.json(['backup', copy])
-  const claimed = await withStore(desk, async (store, at) => {
-    const one = await claimOne(store, at, now + 1)
-    await store.settle([ofLease(one)])
-    await store.recover('earlier', now)
-    return one
-  })
-  t.equal(claimed.emailId, waiting.queued.id, 'it is sent after the copy was made')
-
-  t.match(await desk.json(['restore', copy, '--yes', '--dry-run']), { held: 2 })
-  const said = await desk.json(['restore', copy, '--yes'])
-  t.match(said, { held: 2, due: 0, sessions_ended: 1, credentials: [] })
-  t.match(said.keys, [{ id: key.id, name: 'app' }])
-  t.match(said.people, [{ name: 'ana@x.test owner' }])
-  await withStore(desk, async (store, at) => {
-    t.same(await store.claim(at.poolId, 9, now + 9 * HOUR, now + 8 * HOUR), [], 'nothing is sent twice')
-    t.equal(await store.sessionByLookup('l'), null)
-    t.match((await store.events(waiting.queued.id, page())).rows[0], {
-      reason: 'restored',
-      source: 'operator',
+    await desk.json(['user', 'create', 'ana@x.test', '--role', 'owner'])
+    const copy = join(desk.dir, 'night.db')
+    await desk.json(['backup', copy])
+    const claimed = await withStore(desk, async (store, at) => {
+      const one = await claimOne(store, at, now + 1)
+      await store.settle([ofLease(one)])
+      await store.recover('earlier', now)
+      return one
     })
-    t.equal(await store.reschedule(scopeOf(at), waiting.later.id, now + 2 * HOUR, now), 'done')
-    t.same(await store.claim(at.poolId, 9, now + 9 * HOUR, now + 8 * HOUR), [], 'nor a new appointment')
-  })
-  await desk.json(['queue', 'release', '--all', '--reason', 'it was lost', '--yes'])
-  await withStore(desk, async (store, at) => {
-    t.equal((await store.claim(at.poolId, 9, now + 9 * HOUR, now + 8 * HOUR)).length, 2)
-  })
+    t.equal(claimed.emailId, waiting.queued.id, 'it is sent after the copy was made')
 
-  t.match(await desk.json(['restore', copy, '--yes', '--send']), { held: 0, due: 2 })
-  await withStore(desk, async (store, at) => {
-    t.equal((await claimOne(store, at, now + 1)).emailId, waiting.queued.id)
-    const mark = (await store.emails(filterOf(at), page())).newer
-    await accepted(store, at, { createdAt: now })
-    t.ok(Number((await store.emails(filterOf(at), page())).newer) > Number(mark))
-  })
-})
+    t.match(await desk.json(['restore', copy, '--yes', '--dry-run']), { held: 2 })
+    const said = await desk.json(['restore', copy, '--yes'])
+    t.match(said, { held: 2, due: 0, sessions_ended: 1, credentials: [] })
+    t.match(said.keys, [{ id: key.id, name: 'app' }])
+    t.match(said.people, [{ name: 'ana@x.test owner' }])
+    await withStore(desk, async (store, at) => {
+      t.same(await store.claim(at.poolId, 9, now + 9 * HOUR, now + 8 * HOUR), [], 'nothing is sent twice')
+      t.equal(await store.sessionByLookup('l'), null)
+      t.match((await store.events(waiting.queued.id, page())).rows[0], {
+        reason: 'restored',
+        source: 'operator',
+      })
+      t.equal(await store.reschedule(scopeOf(at), waiting.later.id, now + 2 * HOUR, now), 'done')
+      t.same(await store.claim(at.poolId, 9, now + 9 * HOUR, now + 8 * HOUR), [], 'nor a new appointment')
+    })
+    await desk.json(['queue', 'release', '--all', '--reason', 'it was lost', '--yes'])
+    await withStore(desk, async (store, at) => {
+      t.equal((await store.claim(at.poolId, 9, now + 9 * HOUR, now + 8 * HOUR)).length, 2)
+    })
 
-t.test('an older schema is copied first, and the newest copies are kept', async (t) => {
+    t.match(await desk.json(['restore', copy, '--yes', '--send']), { held: 0, due: 2 })
+    await withStore(desk, async (store, at) => {
+      t.equal((await claimOne(store, at, now + 1)).emailId, waiting.queued.id)
+      const mark = (await store.emails(filterOf(at), page())).newer
+      await accepted(store, at, { createdAt: now })
+      t.ok(Number((await store.emails(filterOf(at), page())).newer) > Number(mark))
+    })
+  },
+)
+
+t.test('an older schema is copied first, and the newest copies are kept', { skip: needsFile }, async (t) => {
   const desk = openDesk(t)
   const data = join(desk.dir, 'data')
   const copies = () => readdirSync(data).filter((name) => name.startsWith('before-migration-'))
@@ -230,7 +239,7 @@ t.test('an older schema is copied first, and the newest copies are kept', async 
   t.equal(copies().filter((name) => kept.includes(name)).length, 2, 'and take no copy along')
 })
 
-t.test('migrate --compact gives room back, now and from then on', async (t) => {
+t.test('migrate --compact gives room back, now and from then on', { skip: needsFile }, async (t) => {
   const desk = openDesk(t)
   await desk.json(['workspace', 'create', 'Kept'])
   const data = join(desk.dir, 'data')
@@ -257,7 +266,7 @@ t.test('migrate --compact gives room back, now and from then on', async (t) => {
   t.equal((await desk.json(['workspace', 'list'])).length, 2)
 })
 
-t.test('migrate goes forward only', async (t) => {
+t.test('migrate goes forward only', { skip: needsFile }, async (t) => {
   const desk = openDesk(t)
   await desk.json(['workspace', 'list'])
   t.match(await desk.json(['migrate']), { copy: null }, 'nothing to do, so no copy is kept')

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CliResult, here } from '../parts/here.js'
 import { BIN, cleanEnv, ROOT } from '../parts/postern.js'
+import { settingsOf } from '../parts/store.js'
 
 export { here }
 
@@ -40,6 +41,15 @@ export interface Desk {
   file(name: string, text: string | Uint8Array, mode?: number): string
 }
 
+/** Of a daemon beside others: it listens on ports of its own, or not at all. */
+export const QUIET = `hostname: gw.postern.test
+data_dir: data
+http: { port: 0 }
+management: { port: 0 }
+submission: []
+bounce: { port: 0, domain: bounces.postern.test }
+`
+
 /** `t.teardown` removes the folder again. */
 export const openDesk = (
   t: { teardown(after: () => void): void },
@@ -51,7 +61,8 @@ export const openDesk = (
     writeFileSync(join(dir, name), text, { mode })
     return join(dir, name)
   }
-  const configFile = file('postern.yaml', settings)
+  const { store } = /^(?:store:|\{)/m.test(settings) ? {} : settingsOf(join(dir, 'data'))
+  const configFile = file('postern.yaml', store ? `${settings}store: ${JSON.stringify(store)}\n` : settings)
   const cli: Desk['run'] = (args, input = '') => here(['--config', configFile, ...args], input)
   return {
     dir,

@@ -11,10 +11,10 @@ import t, { type Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import { loadConfig } from '../../src/config/load.js'
 import { loadCertificate } from '../../src/keys/certificate.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { openStoreIn } from '../parts/store.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 import { accepted } from '../store/fixture.js'
-import { openDesk } from './desk.js'
+import { openDesk, QUIET } from './desk.js'
 
 interface Row {
   readonly number: number
@@ -24,15 +24,7 @@ interface Row {
   readonly remedy: string | null
 }
 
-const SETTINGS = `hostname: gw.postern.test
-data_dir: data
-http: { port: 0 }
-management: { port: 0 }
-submission: []
-bounce: { port: 0, domain: bounces.postern.test }
-`
-
-const examine = async (t: Test, settings = SETTINGS, prepare?: (dir: string) => void | Promise<void>) => {
+const examine = async (t: Test, settings = QUIET, prepare?: (dir: string) => void | Promise<void>) => {
   const desk = openDesk(t, settings.replace('submission: []', 'submission: [{ host: 127.0.0.1, port: 0 }]'))
   await prepare?.(desk.dir)
   const look = async (...more: readonly string[]) => {
@@ -112,7 +104,7 @@ t.test('what its own user may not open is opened again, not restored', async (t)
 })
 
 t.test('less room than the daemon wants', async (t) => {
-  const { look } = await examine(t, `${SETTINGS}limits: { min_free_disk: 9007199254740991 }\n`)
+  const { look } = await examine(t, `${QUIET}limits: { min_free_disk: 9007199254740991 }\n`)
   t.match((await look()).of('disk'), { result: 'fail', detail: /below limits.min_free_disk/ })
 })
 
@@ -135,7 +127,7 @@ const pair = async (from: number, to: number, name: string) => {
 
 const DAY = 86_400_000
 const withPair = (t: Test, made: { key: string; cert: string }) =>
-  examine(t, `${SETTINGS}tls: { cert_file: c.pem, key_file: k.pem }\n`, (dir) => {
+  examine(t, `${QUIET}tls: { cert_file: c.pem, key_file: k.pem }\n`, (dir) => {
     writeFileSync(join(dir, 'c.pem'), made.cert)
     writeFileSync(join(dir, 'k.pem'), made.key, { mode: 0o600 })
   })
@@ -355,7 +347,7 @@ t.test('12 a port that another program has', async (t) => {
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
   t.teardown(() => other.close())
   const { port } = other.address() as { port: number }
-  const { look } = await examine(t, SETTINGS.replace('http: { port: 0 }', `http: { port: ${port} }`))
+  const { look } = await examine(t, QUIET.replace('http: { port: 0 }', `http: { port: ${port} }`))
   const { code, of } = await look()
   t.equal(code, 69)
   t.match(of('ports'), { result: 'fail', detail: `http 127.0.0.1:${port} is taken`, remedy: /ss -ltnp/ })
@@ -364,7 +356,7 @@ t.test('12 a port that another program has', async (t) => {
 t.test('13 a clock that has gone back, and a lock that nobody holds any more', async (t) => {
   const { look, run, dir, file } = await examine(t)
   await run(['key', 'list'])
-  const store = openSqliteStore({ dataDir: join(dir, 'data'), daemon: false })
+  const store = openStoreIn(join(dir, 'data'), { daemon: false })
   await store.open()
   const [account] = await store.accounts()
   const workspace = account === undefined ? null : await store.workspace(account.id, 'default')
@@ -397,7 +389,7 @@ t.test('endpoints of webhooks that take nothing', async (t) => {
   const asked = await create('https://9.9.9.9/hook')
   await json(['webhook', 'update', asked, '--disable'])
   t.equal((await look()).of('webhook'), undefined, 'neither a healthy one nor one that is off by request')
-  const store = openSqliteStore({ dataDir: join(dir, 'data'), daemon: true })
+  const store = openStoreIn(join(dir, 'data'))
   await store.open()
   const now = Date.now()
   const [account] = await store.accounts()

@@ -4,24 +4,21 @@ import { openPostgresStore } from '../../src/store/postgres/open.js'
 import { noPgbouncer, startPgbouncer } from '../parts/pgbouncer.js'
 import { postgres } from '../parts/postgres.js'
 import { HOUR, mailFor, newAccount, ofLease, T0 } from '../store/fixture.js'
-import { openDesk } from './desk.js'
+import { openDesk, QUIET } from './desk.js'
 
-const SETTINGS = `hostname: gw.postern.test
-data_dir: data
-http: { port: 0 }
-management: { port: 0 }
-submission: []
-bounce: { port: 0, domain: bounces.postern.test }
-store: { driver: postgres, url_file: database.url }
-`
+const SETTINGS = `${QUIET}store: { driver: postgres, url_file: database.url }`
 
 const skip = noPgbouncer()
 
-const deskOn = async (t: import('tap').Test, mode: 'session' | 'transaction' | 'statement') => {
+const deskOn = async (
+  t: import('tap').Test,
+  mode: 'session' | 'transaction' | 'statement',
+  pooler = 'none',
+) => {
   const cluster = await postgres()
   const direct = cluster.database()
   const url = await startPgbouncer(t, cluster, direct, mode)
-  const desk = openDesk(t, SETTINGS)
+  const desk = openDesk(t, SETTINGS.replace('database.url', `database.url, pooler: ${pooler}`))
   desk.file('database.url', `${url}\n`, 0o600)
   const doctor = async () => {
     const rows = JSON.parse((await desk.run(['doctor', '--json'])).stdout) as { check: string }[]
@@ -59,8 +56,9 @@ for (const mode of ['transaction', 'statement'] as const)
       t.equal(code, 78, stderr)
       t.match(
         stderr,
-        /^postern: a pooler before the database .*: set pool_mode = session there, or [^\n]*\n$/,
+        /^postern: a pooler before the database .*: (say store\.pooler: transaction, )?set pool_mode = session there, or [^\n]*\n$/,
       )
+      t.equal(/store\.pooler/.test(stderr), mode === 'transaction', 'what it can be told')
     }
     t.match(await doctor(), { result: 'fail' })
     t.equal(
@@ -71,3 +69,20 @@ for (const mode of ['transaction', 'statement'] as const)
       '0',
     )
   })
+
+t.test('a session for a transaction, as is said', { skip }, async (t) => {
+  const { desk, doctor, direct } = await deskOn(t, 'transaction', 'transaction')
+  t.equal((await desk.run(['key', 'create', '--workspace', 'default'])).code, 0)
+  t.match(await doctor(), { result: 'ok' })
+  desk.file('database.url', `${direct}\n`, 0o600)
+  t.equal((await desk.run(['key', 'list'])).code, 0, 'the key does no harm without one')
+  t.equal(await doctor(), undefined)
+})
+
+t.test('a session for a statement will not do', { skip }, async (t) => {
+  const { desk, doctor } = await deskOn(t, 'statement', 'transaction')
+  const { code, stderr } = await desk.run(['key', 'list'])
+  t.equal(code, 78, stderr)
+  t.match(stderr, /between statements: set pool_mode = session/)
+  t.match(await doctor(), { result: 'fail' })
+})

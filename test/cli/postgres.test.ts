@@ -3,7 +3,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { noPostgres, Postgres } from '../parts/postgres.js'
-import { here, openDesk } from './desk.js'
+import { here, openDesk, QUIET } from './desk.js'
 
 interface Row {
   readonly check: string
@@ -11,14 +11,7 @@ interface Row {
   readonly detail: string
 }
 
-const SETTINGS = `hostname: gw.postern.test
-data_dir: data
-http: { port: 0 }
-management: { port: 0 }
-submission: []
-bounce: { port: 0, domain: bounces.postern.test }
-store: { driver: postgres, url_file: database.url }
-`
+const SETTINGS = `${QUIET}store: { driver: postgres, url_file: database.url }`
 
 t.test('on PostgreSQL', { skip: noPostgres() }, async (t) => {
   const cluster = await new Postgres().start()
@@ -52,6 +45,39 @@ t.test('on PostgreSQL', { skip: noPostgres() }, async (t) => {
       detail: /keeps what it is told \(PostgreSQL \d+/,
     })
     t.match((await doctor()).of('pepper'), { result: 'ok' })
+  })
+
+  await t.test('a role without rights', async (t) => {
+    const other = cluster.database()
+    cluster.sql(
+      other.split('/').at(-1) ?? '',
+      'CREATE ROLE guest LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC',
+    )
+    writeFileSync(file, other.replace('postern@', 'guest@'))
+    const { code, of } = await doctor()
+    t.equal(code, 78)
+    t.match(of('database'), {
+      result: 'fail',
+      detail: /role guest may not/,
+      remedy: /^GRANT CREATE .* TO guest/,
+    })
+    const done = await run('key', 'list')
+    t.equal(done.code, 78, done.stderr)
+    writeFileSync(file, urls)
+  })
+
+  await t.test('a daemon with other settings', async (t) => {
+    const about = { version: '1', host: 'mx2', settings: 'other', pools: null }
+    const write = (set: string) =>
+      cluster.sql(urls.split('/').at(-1) ?? '', `UPDATE writers SET ${set} WHERE n = 9`)
+    write(`owner = 'abcdef0123', role = 'main', boot = 9, about = '${JSON.stringify(about)}'`)
+    t.match((await doctor()).of('settings'), {
+      result: 'warn',
+      detail: /mx2 \(abcdef01\)/,
+      remedy: /relay\.retry/,
+    })
+    write('owner = NULL, boot = NULL')
+    t.equal((await doctor()).of('settings'), undefined)
   })
 
   await t.test('what a file has and a server does not', async (t) => {

@@ -6,14 +6,14 @@ import t from 'tap'
 import { silentLog } from '../../src/base/log.js'
 import { run } from '../../src/cli/main.js'
 import { countSome } from '../../src/statistics/follower.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { openStoreIn } from '../parts/store.js'
 import { accepted, toOne } from '../store/fixture.js'
 import { openDesk } from './desk.js'
 
 const desk = openDesk(t)
 await desk.json(['workspace', 'update', 'default', '--statistics-tags', 'kind, plan'])
 
-const store = openSqliteStore({ dataDir: join(desk.dir, 'data'), daemon: true })
+const store = openStoreIn(join(desk.dir, 'data'))
 await store.open()
 const [account] = await store.accounts()
 const accountId = account?.id ?? ''

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Postern } from '../parts/postern.js'
 import { noPostgres, postgres } from '../parts/postgres.js'
+import { needsFile } from '../parts/store.js'
 
-t.test('store move', { skip: noPostgres() }, async (t) => {
+t.test('store move', { skip: needsFile || noPostgres() }, async (t) => {
   const server = await postgres()
   const here = new Postern()
   t.teardown(() => here.remove())

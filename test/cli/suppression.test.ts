@@ -1,8 +1,8 @@
 /** Suppressions by hand and by CSV. */
 import { join } from 'node:path'
 import t from 'tap'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { openIncident } from '../parts/incident.js'
+import { openStoreIn } from '../parts/store.js'
 import { openDesk } from './desk.js'
 
 t.test('suppressions by hand and by CSV', async (t) => {
@@ -129,7 +129,7 @@ t.test('exports of other providers come in as they are', async (t) => {
 t.test('addresses that bounced at the same time wait for a decision', async (t) => {
   const desk = openDesk(t)
   await desk.json(['suppression', 'list'])
-  const store = openSqliteStore({ dataDir: join(desk.dir, 'data'), daemon: false })
+  const store = openStoreIn(join(desk.dir, 'data'), { daemon: false })
   await store.open()
   t.teardown(() => store.close())
   const [account] = await store.accounts()

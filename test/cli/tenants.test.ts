@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { isOnPostgres } from '../parts/store.js'
 import { openDesk } from './desk.js'
 
 t.test('from nothing to a routed workspace with a key', async (t) => {
@@ -28,7 +29,8 @@ t.test('from nothing to a routed workspace with a key', async (t) => {
   t.match(credential, { object: 'credential', username: null, cidr: '127.0.0.0/8' })
   t.notOk('secret' in (await desk.json(['key', 'list']))[0], 'no list holds a secret')
   t.equal(statSync(join(desk.dir, 'data')).mode & 0o777, 0o700)
-  t.equal(statSync(join(desk.dir, 'data', 'postern.db')).mode & 0o777, 0o600)
+  const kept = isOnPostgres ? 'database.url' : 'postern.db'
+  t.equal(statSync(join(desk.dir, 'data', kept)).mode & 0o777, 0o600)
 
   t.test('stdout is data, stderr is talk', async (t) => {
     const { stdout, stderr } = await desk.run(['key', 'create', '--workspace', 'default'])

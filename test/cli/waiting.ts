@@ -1,7 +1,7 @@
 /** What waits in an installation, read and claimed beside its commands. */
 import { join } from 'node:path'
 import type { Store } from '../../src/store/port/store.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { openStoreIn } from '../parts/store.js'
 import { HOUR, type TestAccount } from '../store/fixture.js'
 import type { Desk } from './desk.js'
 
@@ -9,7 +9,7 @@ export const withStore = async <T>(
   desk: Desk,
   use: (store: Store, at: TestAccount) => Promise<T>,
 ): Promise<T> => {
-  const store = openSqliteStore({ dataDir: join(desk.dir, 'data'), daemon: false })
+  const store = openStoreIn(join(desk.dir, 'data'), { daemon: false })
   await store.open()
   try {
     const accountId = (await store.accounts())[0]?.id ?? ''

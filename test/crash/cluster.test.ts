@@ -18,7 +18,7 @@ const crash = (...args: readonly string[]): Promise<{ code: number; stdout: stri
 t.setTimeout(290_000)
 t.test('three daemons on one PostgreSQL', { timeout: 280_000, skip: noPostgres() }, async (t) => {
   const file = join(t.testdir(), 'report.json')
-  const few = ['--rounds', '3', '--rows', 'kill,cut,immediate', '--revocations', '3']
+  const few = ['--rounds', '3', '--rows', 'keyed,cut,immediate', '--revocations', '3']
   const { code, stdout, stderr } = await crash(...few, '--json', file)
   t.comment(stdout.trim())
   t.equal(code, 0, stderr)

@@ -23,20 +23,24 @@ export interface LoadOptions {
   readonly smtp?: number
   /** After each mail, in milliseconds. */
   readonly rest?: number
+  /** Of the recipients. */
+  readonly domain?: string
 }
 
 export class Load {
   readonly acknowledged = new Set<string>()
   #running = true
   readonly #rest: number
+  readonly #domain: string
   readonly #workers: Promise<void>[]
 
   constructor(
     private readonly postern: Postern,
     private readonly key: string,
-    { http = 4, smtp = 2, rest = 0 }: LoadOptions = {},
+    { http = 4, smtp = 2, rest = 0, domain = 'sink.test' }: LoadOptions = {},
   ) {
     this.#rest = rest
+    this.#domain = domain
     this.#workers = Array.from({ length: http }, (_, worker) => this.#overHttp(worker))
     this.#workers.push(...Array.from({ length: smtp }, (_, worker) => this.#overSmtp(worker)))
   }
@@ -51,7 +55,7 @@ export class Load {
       const size = n % 8 === 7 ? LARGE : SMALL
       const body = {
         from: 'load@gw.test',
-        to: `h${worker}-${n}@sink.test`,
+        to: `h${worker}-${n}@${this.#domain}`,
         subject: `crash ${size}`,
         text: 'x'.repeat(size),
       }
@@ -83,7 +87,7 @@ export class Load {
           const size = n % 8 === 7 ? LARGE : SMALL
           const lines = 'x'.repeat(size).replace(/.{500}/g, '$&\r\n')
           const { response } = await client.sendMail({
-            envelope: { from: 'load@gw.test', to: `s${worker}-${n++}@sink.test` },
+            envelope: { from: 'load@gw.test', to: `s${worker}-${n++}@${this.#domain}` },
             raw: `From: load@gw.test\r\nTo: x@sink.test\r\nSubject: crash ${size}\r\n\r\n${lines}\r\n`,
           })
           const id = /queued as (em_[0-9a-z]{26})/.exec(response)?.[1]

@@ -24,7 +24,7 @@ const { values } = parseArgs({
     json: { type: 'string' },
     cluster: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '40' },
-    revocations: { type: 'string', default: '200' },
+    revocations: { type: 'string', default: '1000' },
   },
 })
 

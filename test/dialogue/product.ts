@@ -11,12 +11,12 @@ import { silentLog } from '../../src/base/log.js'
 import { loadPepper } from '../../src/keys/pepper.js'
 import { createSubmissionDoor } from '../../src/smtp/submission-door.js'
 import type { Store } from '../../src/store/port/store.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createSubmission } from '../../src/submission/submission.js'
 import { createAccount } from '../../src/tenant/account.js'
 import type { TenantDeps } from '../../src/tenant/principal.js'
 import { createTenants } from '../../src/tenant/tenants.js'
 import { limitsWith } from '../parts/settings.js'
+import { openStoreIn } from '../parts/store.js'
 import { certificate, LISTENERS } from '../smtp/doors.js'
 
 // failed logins are counted by the minute: here, it begins with the file
@@ -29,7 +29,7 @@ let shared: Promise<{ store: Store; deps: TenantDeps; dataDir: string }> | null 
 
 const openStore = async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-dialogue-'))
-  const store = openSqliteStore({ dataDir, daemon: true })
+  const store = openStoreIn(dataDir)
   await store.open()
   await store.migrate()
   const deps = {

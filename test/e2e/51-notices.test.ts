@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { EventType } from '../../src/mail/event-type.js'
 import type { LogRow } from '../../src/store/port/log.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { DnsServer } from '../parts/dns-server.js'
 import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
+import { openStoreIn } from '../parts/store.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 
 t.setTimeout(300_000)
@@ -33,7 +33,7 @@ await daemon.start()
 await daemon.route(`smtp://127.0.0.1:${port}?tls=none`)
 
 /** The log, read beside the daemon; oldest first. */
-const store = openSqliteStore({ dataDir: join(daemon.dir, 'data'), daemon: false })
+const store = openStoreIn(join(daemon.dir, 'data'), { daemon: false })
 await store.open()
 t.teardown(() => store.close())
 const [account] = await store.accounts()

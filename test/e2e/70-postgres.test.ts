@@ -17,7 +17,8 @@ else {
   const cluster = await new Postgres().start()
   const urls = cluster.database()
   const bouncePort = await freePort()
-  const upstream = await new Postfix().start({ bouncePort })
+  // its reports outlive the time without a database
+  const upstream = await new Postfix().start({ bouncePort, settings: { bounce_queue_lifetime: '10m' } })
 
   const onPostgres = (port: number, like?: Postern): Postern => {
     const postern = new Postern({

@@ -28,6 +28,5 @@ export const LONG_FUNCTIONS: ReadonlySet<string> = new Set([
   'store/sqlite/watch/outcome-counts.ts createOutcomeCounts',
   'store/sqlite/write/accept.ts createAccept',
   'store/sqlite/write/claim.ts createClaim',
-  'store/sqlite/write/schedule.ts createAppointments',
   'store/sqlite/write/verbs.ts createVerbs',
 ])

@@ -46,14 +46,26 @@ for (const endpoint of all) {
     const values = shape.$ref ? nearly(resolve(String(shape.$ref)), resolve) : nearly(shape, resolve)
     let right = 0
     const property = fc.property(values, (value) => {
-      // refused when the body is read: it never gets here
-      fc.pre(!JSON.stringify(value)?.includes('"__proto__"'))
+      // refused when the body is read: it never gets here; and what no database keeps joi lets through
+      fc.pre(!/"__proto__"|\\u0000/.test(JSON.stringify(value) ?? ''))
       if (demandSame(body, plain(value))) right++
     })
     fc.assert(property, { numRuns: RUNS })
     t.ok(right > 0 && right < RUNS, `${right} of ${RUNS} are right`)
   })
 }
+
+t.test('U+0000 is in no text, nor in a name', async (t) => {
+  const checked = check('body', sendBody, {
+    to: ['a@b.test'],
+    tags: [{ name: 'a', value: 'b\0' }],
+    headers: { 'X\0': 'y' },
+  })
+  t.same(
+    checked.errors?.map(({ field, kind }) => `${field} ${kind}`),
+    ['body.headers["X\\u0000"] format', 'body.tags[0].value format'],
+  )
+})
 
 t.test('what is left of a bad body', async (t) => {
   const checked = check('body', sendBody, { to: ['a@b.test', 5], tags: [{ name: 'a', value: 1 }], nope: 1 })

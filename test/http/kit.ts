@@ -16,9 +16,9 @@ import { createHttp, endpoints, type Http } from '../../src/http/http.js'
 import { openApi } from '../../src/http/openapi/document.js'
 import { loadPepper } from '../../src/keys/pepper.js'
 import type { Store } from '../../src/store/port/store.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createSubmission, type Submission } from '../../src/submission/submission.js'
 import { createTenants, type Tenancy } from '../../src/tenant/tenants.js'
+import { openStoreIn } from '../parts/store.js'
 import { documented } from './documented.js'
 
 export interface Reply {
@@ -127,7 +127,7 @@ export const openKit = async (wish: Wish = {}): Promise<Kit> => {
   wish.prepare?.(dataDir)
   const config = configFor(dataDir, wish)
   const clock = handClock()
-  const store = openSqliteStore({ dataDir, daemon: true })
+  const store = openStoreIn(dataDir)
   await store.open()
   const pepper = loadPepper({ data_dir: dataDir })
   const { per_minute: perMinute, auth_failures: authFailures } = config.rate_limit

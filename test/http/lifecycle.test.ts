@@ -131,11 +131,12 @@ t.test('management', async (t) => {
   const kit = await openKit()
   t.teardown(() => kit.stop())
   let draining = false
+  let dbFails = false
   let woken = 0
   let smtp: () => string | Promise<string> = () => 'ok'
   const management = createManagement({
     config: { management: { host: '127.0.0.1', port: 0 } },
-    store: kit.store,
+    store: { ...kit.store, nextDue: async () => (dbFails ? Promise.reject(new Error('no')) : null) },
     draining: () => draining,
     checks: { smtp: () => smtp() },
     wake: () => woken++,
@@ -166,6 +167,9 @@ t.test('management', async (t) => {
   smtp = () => new Promise(() => {})
   t.match((await ask(`${url}/readyz`)).json, { checks: { smtp: 'slow' } })
   smtp = () => 'ok'
+  dbFails = true
+  t.match(await ask(`${url}/readyz`), { status: 503, json: { checks: { db: 'fail' } } })
+  dbFails = false
   draining = true
   const red = await ask(`${url}/readyz`)
   t.strictSame([red.status, red.json.status, red.json.checks.daemon], [503, 'fail', 'draining'])

@@ -109,6 +109,10 @@ t.test('odd requests', async (t) => {
   t.match([hosts.status, hosts.body], [400, /request\.malformed/])
   const dots = await raw(kit.port, `GET /v1/../v1/emails HTTP/1.1\r\nHost: a\r\n${head}\r\n`)
   t.match([dots.status, dots.body], [404, /route\.not_found/])
+  for (const method of ['GET', 'DELETE']) {
+    const nul = await raw(kit.port, `${method} /v1/suppressions/a%00b HTTP/1.1\r\nHost: a\r\n${head}\r\n`)
+    t.match([nul.status, nul.body], [404, /route\.not_found/])
+  }
   const body = JSON.stringify(MAIL)
   const coded = await raw(
     kit.port,

@@ -253,7 +253,7 @@ t.test('what cannot be had', async (t) => {
   await wrong('?interval=day&from=2020-01-01&to=2020-01-02', 'query.from past')
   await wrong('?from=2999-01-01', 'query.from range')
   await wrong('?colour=red', 'query.colour unknown')
-  await wrong('?from=%00&interval=week', 'query.interval unsupported', 'query.from format')
+  await wrong('?from=%00&interval=week', 'query.from format', 'query.interval unsupported')
 })
 
 t.test('as_of: what is not counted yet is not promised', async (t) => {

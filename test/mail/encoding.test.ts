@@ -8,6 +8,7 @@ import {
   encodeXtext,
   fromRaw,
   quotedPrintable,
+  wellFormed,
   XTEXT,
 } from '../../src/mail/encoding.js'
 
@@ -18,6 +19,12 @@ const readQuotedPrintable = (text: string): Buffer =>
       .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
     'latin1',
   )
+
+t.test('text that every database keeps', async (t) => {
+  for (const text of ['', 'a', '\u{1f4e7}\u{10ffff}', '\u0001\uffff']) t.equal(wellFormed(text), text)
+  t.equal(wellFormed('\u0000a\u0000\ud83d'), '\ufffda\ufffd\ufffd')
+  t.equal(wellFormed('\ude00\u{1f600}\ud83d\ud83d'), '\ufffd\u{1f600}\ufffd\ufffd')
+})
 
 t.test('encoded words', async (t) => {
   t.equal(encodeWords('Grüße'), '=?UTF-8?B?R3LDvMOfZQ==?=')
@@ -33,6 +40,7 @@ t.test('encoded words', async (t) => {
     ['=?klingon?Q?x?= y', '=?klingon?Q?x?= y'],
     ['=?utf-8?X?x?=', '=?utf-8?X?x?='],
     ['a=?b', 'a=?b'],
+    ['=?utf-8?B?YQBi?= =?utf-16le?B?Pdg=?=', 'a\ufffdb\ufffd'],
   ] as const) {
     t.equal(decodeWords(text), wanted, text)
   }

@@ -50,6 +50,9 @@ unix_socket_dir =
 auth_type = any
 pool_mode = ${mode}
 default_pool_size = 60
+max_client_conn = 500
+server_idle_timeout = 1
+server_login_retry = 1
 `,
   )
   // it refuses to run as root

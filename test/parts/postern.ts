@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { eventually } from './eventually.js'
 import { type CliResult, here } from './here.js'
+import { settingsOf } from './store.js'
 
 export const ROOT = join(import.meta.dirname, '..', '..', '..')
 export const BIN = join(ROOT, 'bin', 'postern')
@@ -22,11 +23,11 @@ export const cleanEnv = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => {
   return env
 }
 
-export const runCli = (args: readonly string[], input = '', cwd = ROOT): Promise<CliResult> =>
+export const runCli = (args: readonly string[], input = '', cwd = ROOT, bin = BIN): Promise<CliResult> =>
   new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [BIN, ...args],
+      [bin, ...args],
       { cwd, env: cleanEnv(), maxBuffer: 64 * 1024 * 1024 },
       (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1
@@ -57,6 +58,8 @@ export class Postern {
   readonly configFile: string
   ports: Ports = { http: 0, submission: [], bounce: 0, management: 0 }
   output: string[] = []
+  /** Of another release, too. */
+  bin = BIN
   private child: ChildProcess | null = null
   private marks = 0
   /** The exit code, or null when a signal ended it. */
@@ -75,6 +78,7 @@ export class Postern {
         { host: '127.0.0.1', port: 0, tls: 'implicit' },
       ],
       bounce: { host: '127.0.0.1', port: 0, domain: 'bounce.test' },
+      ...settingsOf(join(dir, 'data')),
       ...settings,
     }
     // JSON is YAML
@@ -92,7 +96,7 @@ export class Postern {
   /** Starts `postern serve` and waits for its `listening` line. */
   async start(more: NodeJS.ProcessEnv = {}, ...flags: readonly string[]): Promise<this> {
     // as the first line of bin/postern says
-    const args = ['--max-semi-space-size=8', BIN, 'serve', '--config', this.configFile, ...flags]
+    const args = ['--max-semi-space-size=8', this.bin, 'serve', '--config', this.configFile, ...flags]
     const child = spawn(process.execPath, args, {
       cwd: this.dir,
       env: cleanEnv(more),

@@ -50,13 +50,43 @@ shared_buffers = 32MB
 max_connections = 100
 `
 
-export class Postgres {
+/** A server on this machine that runs already. */
+export class Server {
+  constructor(public port: number) {}
+
+  /** Runs SQL outside of any store; what it answers, a line a row. */
+  sql(database: string, text: string): string {
+    const to = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postern', '-d', database]
+    const done = spawnSync(
+      bin('psql'),
+      [...to, '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-c', text],
+      {
+        encoding: 'utf8',
+      },
+    )
+    if (done.status !== 0) throw new Error(done.stderr)
+    return done.stdout.trim()
+  }
+
+  url(database: string): string {
+    return `postgres://postern@127.0.0.1:${this.port}/${database}`
+  }
+
+  /** The URL of a fresh database. */
+  database(): string {
+    const name = `t_${randomUUID().replaceAll('-', '').slice(0, 12)}`
+    this.sql('postgres', `CREATE DATABASE ${name} TEMPLATE template0`)
+    return this.url(name)
+  }
+}
+
+export class Postgres extends Server {
   readonly dir = mkdtempSync(join(tmpdir(), 'postern-postgres-'))
-  port = 0
   #server: ChildProcess | null = null
 
   /** Without another one it is new and empty; else its standby, which streams from it once it is started. */
   constructor(primary?: Postgres) {
+    super(0)
     if (user !== null) chownSync(this.dir, user.uid, user.gid)
     if (primary !== undefined) {
       const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'postern']
@@ -115,34 +145,9 @@ export class Postgres {
     if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
   }
 
-  /** Runs SQL outside of any store; what it answers, a line a row. */
-  sql(database: string, text: string): string {
-    const to = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postern', '-d', database]
-    const done = spawnSync(
-      bin('psql'),
-      [...to, '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-c', text],
-      {
-        encoding: 'utf8',
-      },
-    )
-    if (done.status !== 0) throw new Error(done.stderr)
-    return done.stdout.trim()
-  }
-
-  url(database: string): string {
-    return `postgres://postern@127.0.0.1:${this.port}/${database}`
-  }
-
   /** A standby becomes what takes writes. */
   promote(): void {
     this.sql('postgres', 'SELECT pg_promote()')
-  }
-
-  /** The URL of a fresh database. */
-  database(): string {
-    const name = `t_${randomUUID().replaceAll('-', '').slice(0, 12)}`
-    this.sql('postgres', `CREATE DATABASE ${name} TEMPLATE template0`)
-    return this.url(name)
   }
 }
 

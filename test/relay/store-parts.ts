@@ -10,15 +10,15 @@ import type { NewEmail } from '../../src/lifecycle/facts.js'
 import { beginningOf } from '../../src/store/built-in.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { PoolRow } from '../../src/store/port/tenants/tenants.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { eventually } from '../parts/eventually.js'
+import { openStoreIn } from '../parts/store.js'
 
 export const ACCOUNT = 'acct_test'
 export const WORKSPACE = 'ws_test'
 
 export const openStore = async (t: Test, pools: readonly PoolRow[] = []): Promise<Store> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-test-'))
-  const store = openSqliteStore({ dataDir, daemon: true })
+  const store = openStoreIn(dataDir)
   await store.open()
   t.teardown(async () => {
     await store.close()

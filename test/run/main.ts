@@ -2,6 +2,7 @@
  * Runs the test files: the house first, then the others, as many at once as there
  * are processors, those that wait most before the rest.
  *   node dist/test/run/main.js [--jobs N] [WORD…]     all files, or those with a WORD in their path
+ * With TEST_STORE=postgres in the environment their stores are on a PostgreSQL (parts/store.ts).
  * What failed runs once more when the others are done, alone. What passes then is
  * told as FLAKY; it does not fail the run, since a starved machine can be the cause.
  */
@@ -10,6 +11,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ROOT } from '../parts/postern.js'
+import { postgres } from '../parts/postgres.js'
 import { killAll, type Outcome, runFile } from './file.js'
 import { type Report, tapReport, terminalReport } from './report.js'
 
@@ -35,6 +37,9 @@ const wanted = found.filter((name) => words.length === 0 || words.some((word) =>
 const isHouse = (name: string): boolean => name.startsWith('house/')
 const waits = (name: string): boolean => WAIT_MOST.test(name)
 const rest = wanted.filter((name) => !isHouse(name))
+
+// one server for all files, and not one for each
+if (process.env.TEST_STORE === 'postgres') process.env.TEST_STORE = `postgres:${(await postgres()).port}`
 
 const runAll = async (names: readonly string[], jobs: number, ended: (one: Outcome) => void) => {
   const queue = [...names]

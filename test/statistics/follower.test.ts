@@ -6,12 +6,12 @@ import { countSome, createStatistics } from '../../src/statistics/follower.js'
 import { countedUntil } from '../../src/statistics/progress.js'
 import type { Followed } from '../../src/store/port/log.js'
 import type { Store } from '../../src/store/port/store.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { eventually } from '../parts/eventually.js'
+import { openStoreIn } from '../parts/store.js'
 import { accepted, HOUR, newAccount, T0, type TestAccount } from '../store/fixture.js'
 
 const openStore = async (t: Test): Promise<Store> => {
-  const store = openSqliteStore({ dataDir: t.testdir(), daemon: true })
+  const store = openStoreIn(t.testdir())
   await store.open()
   t.teardown(() => store.close())
   return store

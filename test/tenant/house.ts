@@ -11,8 +11,8 @@ import type { FaultCode } from '../../src/base/fault/table.js'
 import { Fault } from '../../src/base/fault.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { AccountRow } from '../../src/store/port/tenants/tenants.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createTenants, type Tenancy } from '../../src/tenant/tenants.js'
+import { openStoreIn } from '../parts/store.js'
 
 export interface StillClock extends Clock {
   pass(ms: number): void
@@ -40,7 +40,7 @@ export interface House {
 /** Builds a house and takes it down when the test ends. */
 export const openHouse = async (t: { teardown(fn: () => unknown): unknown }): Promise<House> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-tenant-'))
-  const store = openSqliteStore({ dataDir, daemon: false })
+  const store = openStoreIn(dataDir, { daemon: false })
   t.teardown(async () => {
     await store.close()
     rmSync(dataDir, { recursive: true, force: true })

@@ -1,12 +1,12 @@
 /**
- * PostgreSQL beside SQLite, at the store: accepting, a whole life, claiming among few and among very many, moving.
+ * PostgreSQL beside SQLite, at the store: accepting, settling, a whole life, claiming among few and among very many, moving.
  * CPU is that of this process and of the server; both on one machine, fsync on.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newId, newRecipientId } from '../../../src/base/id.js'
-import type { NewEmail } from '../../../src/lifecycle/facts.js'
+import type { Claimed, NewEmail } from '../../../src/lifecycle/facts.js'
 import { moveStore } from '../../../src/store/open.js'
 import type { Store } from '../../../src/store/port/store.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
@@ -82,6 +82,22 @@ const sending = async (store: Store, at: TestAccount, count: number): Promise<nu
   return done
 }
 
+const claimAll = async (store: Store, at: TestAccount): Promise<Claimed[]> => {
+  const claimed: Claimed[] = []
+  for (;;) {
+    const some = await store.claim(at.poolId, ROUND, Date.now() + 3600_000, Date.now())
+    if (some.length === 0) return claimed
+    claimed.push(...some)
+  }
+}
+
+/** Outcomes of what is leased, one by one, as a relay has them. */
+const settling = (store: Store, claimed: Claimed[]): Promise<number> =>
+  inEach(claimed.length, async () => {
+    const one = claimed.pop()
+    if (one !== undefined) await store.settle([ofLease(one, { at: Date.now() })], true)
+  })
+
 const say = (name: string, { rate, client, server }: Figure): void =>
   console.log(
     `    ${name.padEnd(34)} ${rate.toFixed(0).padStart(6)}/s   ${client.toFixed(0).padStart(5)} + ${server.toFixed(0)} us CPU a mail`,
@@ -107,7 +123,15 @@ const sqlite = (): Promise<Opened> => {
   )
 }
 
-const figures = async (server: Postgres, runs: number, count: number, work: typeof accepting) => {
+type Work = (store: Store, at: TestAccount, count: number) => Promise<number>
+
+/** `prepare` is not measured. */
+const figures = async (
+  server: Postgres,
+  runs: number,
+  count: number,
+  prepare: (store: Store, at: TestAccount, count: number) => Promise<() => Promise<number>>,
+) => {
   const found: Record<'sqlite' | 'postgres', Figure[]> = { sqlite: [], postgres: [] }
   for (let run = 0; run < runs; run++)
     for (const name of ['sqlite', 'postgres'] as const) {
@@ -115,7 +139,8 @@ const figures = async (server: Postgres, runs: number, count: number, work: type
         ? sqlite()
         : opened(openPostgresStore({ urls: server.database() }), () => {}))
       await accepting(one.store, one.at, Math.ceil(count / 6)) // warm
-      found[name].push(await measured(server, () => work(one.store, one.at, count)))
+      const work = await prepare(one.store, one.at, count)
+      found[name].push(await measured(server, work))
       await one.close()
     }
   const middle = (of: readonly Figure[]): Figure => ({
@@ -214,13 +239,21 @@ export const postgresBench = async (
   console.log(
     `PostgreSQL beside SQLite: ${CALLERS} callers, mails of ${SIZE / 1024} KB, ${runs} runs of ${count}`,
   )
-  compare('accept', await figures(server, runs, count, accepting), true)
+  const atOnce = (work: Work) => (store: Store, at: TestAccount, n: number) =>
+    Promise.resolve(() => work(store, at, n))
+  const leased = async (store: Store, at: TestAccount, n: number) => {
+    await accepting(store, at, n)
+    const claimed = await claimAll(store, at)
+    return () => settling(store, claimed)
+  }
+  compare('accept', await figures(server, runs, count, atOnce(accepting)), true)
+  compare('settle', await figures(server, runs, count, leased), false)
   await moving(server, rows)
-  const life: typeof accepting = async (store, at, n) => {
+  const life: Work = async (store, at, n) => {
     await accepting(store, at, n)
     return sending(store, at, n)
   }
-  compare('a whole life', await figures(server, runs, count, life), false)
+  compare('a whole life', await figures(server, runs, count, atOnce(life)), false)
   const few = await claiming(server, 20_000, count)
   say('claimed and sent, 20000 wait', few)
   if (queued <= 20_000) return

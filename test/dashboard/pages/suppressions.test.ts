@@ -1,11 +1,11 @@
 /** The list of those who are not written to, without scripts. */
 import { join } from 'node:path'
 import t from 'tap'
-import { openSqliteStore } from '../../../src/store/sqlite/open.js'
 import { signedIn } from '../../parts/browser.js'
 import { eventually } from '../../parts/eventually.js'
 import { openIncident } from '../../parts/incident.js'
 import { Postern } from '../../parts/postern.js'
+import { openStoreIn } from '../../parts/store.js'
 
 const postern = await new Postern().start()
 t.teardown(() => postern.remove())
@@ -66,7 +66,7 @@ t.test('a whole list is pasted; what is wrong is named by its line', async (t) =
 })
 
 t.test('addresses that bounced at the same time wait for a decision', async (t) => {
-  const store = openSqliteStore({ dataDir: join(postern.dir, 'data'), daemon: false })
+  const store = openStoreIn(join(postern.dir, 'data'), { daemon: false })
   await store.open()
   t.teardown(() => store.close())
   const [account] = await store.accounts()

@@ -13,13 +13,13 @@ import { createHttp, type Http } from '../../../src/http/http.js'
 import { askThrough } from '../../../src/http/wire/inject.js'
 import { loadPepper } from '../../../src/keys/pepper.js'
 import type { Store } from '../../../src/store/port/store.js'
-import { openSqliteStore } from '../../../src/store/sqlite/open.js'
 import { createSubmission } from '../../../src/submission/submission.js'
 import type { TenantDeps } from '../../../src/tenant/principal.js'
 import { verifySession } from '../../../src/tenant/session.js'
 import { createTenants } from '../../../src/tenant/tenants.js'
 import type { CookieClient, Going, Shown } from '../../parts/cookie-client.js'
 import { CLIENT_SECRET, Idp, type IdpWish } from '../../parts/oidc.js'
+import { openStoreIn } from '../../parts/store.js'
 
 export interface SiteWish {
   /** Of the group identity; providers come as `oidc`. */
@@ -81,7 +81,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
   })
   const config = readConfig({ name: join(dir, 'p.yaml'), text })
   const clock = handClock()
-  const store = openSqliteStore({ dataDir: config.data_dir, daemon: true })
+  const store = openStoreIn(config.data_dir)
   await store.open()
   const pepper = loadPepper(config)
   const { per_minute: perMinute, auth_failures: authFailures } = config.rate_limit

@@ -5,9 +5,9 @@ import type { UpstreamHealth } from '../../../src/relay/watch/health.js'
 import { Outages } from '../../../src/relay/watch/outages.js'
 import { freshPool } from '../../../src/store/built-in.js'
 import type { Notice } from '../../../src/store/port/log.js'
-import { openSqliteStore } from '../../../src/store/sqlite/open.js'
+import { openStoreIn } from '../../parts/store.js'
 
-const store = openSqliteStore({ dataDir: t.testdir(), daemon: true })
+const store = openStoreIn(t.testdir())
 await store.open()
 await store.migrate()
 t.teardown(() => store.close())

@@ -10,12 +10,12 @@ import { silentLog } from '../../../src/base/log.js'
 import type { EndpointRow, EndpointState, ListedPost } from '../../../src/store/port/hooks.js'
 import type { LogRow } from '../../../src/store/port/log.js'
 import type { Store } from '../../../src/store/port/store.js'
-import { openSqliteStore } from '../../../src/store/sqlite/open.js'
 import { createWebhooks, type WebhookParts } from '../../../src/webhook/engine/webhooks.js'
 import { createPost } from '../../../src/webhook/post.js'
 import { newSigningSecret } from '../../../src/webhook/sign.js'
 import { eventually, type Patience } from '../../parts/eventually.js'
 import { type RemoteReceiver, remoteReceiver } from '../../parts/remote-receiver.js'
+import { openStoreIn } from '../../parts/store.js'
 import { endpointFor } from '../../store/contract-hooks.js'
 import { mailFor, newAccount, page, type TestAccount } from '../../store/fixture.js'
 
@@ -71,7 +71,7 @@ export interface Bench {
 
 export const bench = async (t: Test): Promise<Bench> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-hooks-'))
-  const store = openSqliteStore({ dataDir, daemon: true })
+  const store = openStoreIn(dataDir)
   await store.open()
   const clock = testClock()
   const receiver = await remoteReceiver(t)

@@ -1,0 +1,111 @@
+/** A daemon gives no sign of life until the others take it over; then it comes back, and must have nothing to say. */
+import { eventually } from '../../parts/eventually.js'
+import type { Daemon } from './daemon.js'
+import type { Fleet } from './fleet.js'
+
+/** Of a daemon that gave no sign of life: 30 s, a heartbeat, and what a busy machine adds. */
+const TAKEOVER_MS = 45_000
+const TAKEN_OVER = 75
+/** So long after its last heartbeat a daemon may hand over a final dot; and what a busy machine adds until we read it. */
+const PROMISED_MS = 20_000 + 4_000
+
+/** What the writers of a daemon have stored: their rows, and how many mails and events have a place of theirs. */
+type Stored = ReadonlyMap<string, string>
+
+export interface TakenOver {
+  readonly late: readonly string[]
+  readonly stored: () => Stored
+  readonly left: Stored
+  /** When it gave the last sign of life at the latest. */
+  readonly since: number
+}
+
+/** The number of a writer is 6 bits of each place that it gives. */
+const countOf = (table: string): string =>
+  `(SELECT count(*) FROM ${table} WHERE (ord % 4096) / 64 = w.n) AS ${table}`
+
+/** Without those whose row somebody else has by now, for work that the dead one did. */
+const storedBy = (fleet: Fleet, owner: string, numbers: string): Stored => {
+  const rows = fleet.sql(
+    `SELECT n, epoch, frontier, heartbeat, owner, ${countOf('emails')}, ${countOf('events')} FROM writers w
+     WHERE n IN (${numbers}) AND coalesce(owner, '${owner}') = '${owner}'`,
+  )
+  return new Map(rows.map((row) => [row.split('|')[0] ?? '', row]))
+}
+
+const changedIn = (left: Stored, now: Stored): string[] =>
+  [...now].flatMap(([n, row]) => (left.get(n) === row ? [] : [`${left.get(n)} became ${row}`]))
+
+const lastWords = ({ postern }: Daemon): string => postern.output.slice(-4).join(' ')
+
+/** All writers of a daemon lose their row, which nobody takes again, and their leases. */
+export const takenOver = async (fleet: Fleet, daemon: Daemon): Promise<TakenOver> => {
+  const since = performance.now()
+  const { owner } = daemon
+  const theirs = fleet.writersOf(daemon)
+  const isTheirs = ({ boot }: { readonly boot: string }) => theirs.some((one) => one.boot === boot)
+  const live = () => fleet.writers().filter(isTheirs)
+  await eventually(`daemon ${daemon.name} is taken over`, () => live().length === 0, {
+    every: 250,
+    ms: 180_000,
+    seen: () => ({ live: live(), of: theirs, told: fleet.daemons.map(lastWords) }),
+  })
+  const ms = Math.round(performance.now() - since)
+  fleet.slowestTakeoverMs = Math.max(fleet.slowestTakeoverMs, ms)
+  const boots = theirs.map(({ boot }) => boot).join(', ')
+  const [leased = ''] = fleet.sql(`SELECT count(*) FROM queue WHERE boot IN (${boots})`)
+  const numbers = theirs.map(({ n }) => n).join(', ')
+  const stored = () => storedBy(fleet, owner, numbers)
+  const late = [
+    ...(ms > TAKEOVER_MS ? [`daemon ${daemon.name} was taken over after ${ms} ms`] : []),
+    ...(leased === '0' ? [] : [`${leased} leases of daemon ${daemon.name} outlive it`]),
+  ]
+  return { late, stored, left: stored(), since }
+}
+
+/** No final dot comes from it when others may have its mail. */
+const lateDots = (fleet: Fleet, { name }: Daemon, since: number): string[] => {
+  const late = fleet.mx.dots.filter(({ by, at }) => by === name && at > since + PROMISED_MS)
+  return late.map(({ id, at }) => `daemon ${name} sent ${id} ${Math.round(at - since)} ms after it was gone`)
+}
+
+/** It notices that it has been taken over, ends, has written and sent nothing, and is started anew. */
+export const endsTakenOver = async (
+  fleet: Fleet,
+  daemon: Daemon,
+  { late, stored, left, since }: TakenOver,
+): Promise<string[]> => {
+  await eventually(`daemon ${daemon.name} ends`, () => daemon.end !== undefined, {
+    seen: () => lastWords(daemon),
+  })
+  const wrote = changedIn(left, stored())
+  fleet.died(daemon, since)
+  const found = [
+    ...late,
+    ...(daemon.end === TAKEN_OVER ? [] : [`daemon ${daemon.name}, taken over, ended with ${daemon.end}`]),
+    ...wrote.map((one) => `daemon ${daemon.name}, taken over, wrote: ${one}; ${lastWords(daemon)}`),
+    ...lateDots(fleet, daemon, since),
+  ]
+  await daemon.start()
+  return found
+}
+
+/** Stops a daemon where it stands, until it has been taken over; `meanwhile` before it goes on. */
+export const asleep = async (
+  fleet: Fleet,
+  daemon: Daemon,
+  meanwhile: () => void = () => {},
+): Promise<string[]> => {
+  daemon.signal('SIGSTOP')
+  try {
+    const taken = await takenOver(fleet, daemon)
+    // what it hears first when it wakes up is a matter of luck
+    const isFirst = fleet.random() < 0.5
+    if (isFirst) meanwhile()
+    daemon.signal('SIGCONT')
+    if (!isFirst) meanwhile()
+    return await endsTakenOver(fleet, daemon, taken)
+  } finally {
+    if (daemon.end === undefined) daemon.signal('SIGCONT')
+  }
+}
