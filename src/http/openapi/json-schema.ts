@@ -46,11 +46,19 @@ const limits = ({ type, rules = [] }: Description): JsonSchema => {
   return Object.fromEntries(limited)
 }
 
-const string: Writer = (description) => ({
-  type: 'string',
-  ...(!description.flags?.only && !description.allow?.includes('') && { minLength: 1 }),
-  ...limits(description),
-})
+/** Of what we read: no database of ours keeps that character in a text. */
+const WITHOUT_NUL = { pattern: '^[^\\u0000]*$' }
+
+const string: Writer = (description, { closed }) => {
+  const { flags, allow, rules = [] } = description
+  const hasPattern = rules.some(({ name }) => name === 'pattern')
+  return {
+    type: 'string',
+    ...(!flags?.only && !allow?.includes('') && { minLength: 1 }),
+    ...limits(description),
+    ...(closed && !flags?.only && (hasPattern ? { allOf: [WITHOUT_NUL] } : WITHOUT_NUL)),
+  }
+}
 
 const number: Writer = (description) => ({
   type: description.rules?.some(({ name }) => name === 'integer') ? 'integer' : 'number',

@@ -8,8 +8,9 @@
 import { systemClock } from '../../../base/clock.js'
 import { Fault } from '../../../base/fault.js'
 import type { Log } from '../../../base/log.js'
-import type { Asking } from '../../sql/query.js'
+import { type Asking, first as firstRow, run } from '../../sql/query.js'
 import { endPredecessor } from '../cluster/takeover.js'
+import { NOW } from '../cluster/view.js'
 import type { Connection } from '../connect/connection.js'
 import { DatabaseAwayError } from '../connect/failure.js'
 import { refusePooler } from '../connect/pooler.js'
@@ -37,6 +38,19 @@ export function* refuseUnfit(): Asking<void> {
   yield* refuseUnknown()
 }
 
+/** Its log can be followed from here on, and every writer gives places above. */
+function* beginLog(place: number): Asking<void> {
+  yield* run('UPDATE log_state SET since = ?, floor = ?', place, place)
+  yield* run('UPDATE writers SET frontier = ? WHERE n = 0', place)
+}
+
+/** By the clock of the database, which is that of all. */
+const filling = (now: number) =>
+  function* (next: () => number): Asking<void> {
+    yield* addDefaults({ next }, now)
+    yield* beginLog(next())
+  }
+
 interface Beginning {
   readonly postern: string
   /** Its id; null: a program beside the daemons. */
@@ -52,14 +66,13 @@ export const bringUpToDate = async (
   const first = await persistently(() => open()).catch((error: unknown) => {
     throw awayError(error)
   })
-  const now = systemClock.now()
   const began = systemClock.tick()
   try {
     await refusePooler(first, () => open())
     if ((await answer(first, versionThere())) !== null) await answer(first, refuseHalfMoved())
     const patient = () => open(LONG_MS)
-    const fill = (next: () => number) => addDefaults({ next }, now)
-    const done = await migrate(first, { postern, now, fill, daemon, isAsked, patient })
+    const now = Number((await answer(first, firstRow(`SELECT ${NOW} AS now`)))?.now)
+    const done = await migrate(first, { postern, now, fill: filling(now), daemon, isAsked, patient })
     if (done.from !== 0 && done.from < done.to)
       log?.info({ event: 'migrated', from: done.from, ms: systemClock.tick() - began }, 'migrated')
     if (daemon !== null) await persistently(() => answer(first, endPredecessor(daemon)))
