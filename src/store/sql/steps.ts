@@ -18,19 +18,19 @@ import type { SuspendWrites } from './operate/suspend.js'
 import type { Answered } from './query.js'
 import type { DecisionSteps } from './watch/incident-decisions.js'
 
+/** Of one small step. */
 export interface Swept {
   /** Rows removed or ended. */
   readonly removed: number
   /** Mails whose body files no row names any more. */
   readonly files: readonly string[]
+  /** There is more to do. */
   readonly again: boolean
 }
 
 interface Others {
   /** Moving mail is an order that has begun. */
   updateWorkspace(id: string, change: WorkspaceChange, moving?: MovingMail): Written
-  /** One small step; `again` means that there is more to do. */
-  sweepStep(now: number, keep: Keep): Swept
 }
 
 /** What they are put together from: each is one commit. */
@@ -65,7 +65,7 @@ const inSteps = async (step: (cursor: Progress['next']) => Promise<Progress>): P
 }
 
 /** Until a step finds nothing more. */
-const inRounds = async (step: () => Promise<number>): Promise<number> => {
+export const inRounds = async (step: () => Promise<number>): Promise<number> => {
   let changed = 0
   for (let n = -1; n !== 0; changed += Math.max(0, n)) n = await step()
   return changed
@@ -185,8 +185,10 @@ const gently = async (start: number, step: () => Promise<Swept>): Promise<number
   return removed
 }
 
-/** All steps of a sweep; `drop` hears of files that no row names any more. */
-export const sweeping = (current: Current, cutOff = createCutOff()) => {
+type SweepStep = (now: number, keep: Keep) => Promise<Swept>
+
+/** All steps of a sweep: `step` takes what is old; `drop` hears of files that no row names any more. */
+export const sweeping = (current: Current, step: SweepStep, cutOff = createCutOff()) => {
   const erase = async (
     id: string,
     now: number,
@@ -203,7 +205,7 @@ export const sweeping = (current: Current, cutOff = createCutOff()) => {
   return async (now: number, keep: Keep, drop: (files: readonly string[]) => Promise<void>) => {
     const at = current()
     let removed = await gently(systemClock.tick(), async () => {
-      const swept = await at.call('sweepStep', now, keep)
+      const swept = await step(now, keep)
       await drop(swept.files)
       return swept
     })

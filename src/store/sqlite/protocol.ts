@@ -10,11 +10,12 @@
 import type { PlainFault } from '../../base/fault.js'
 import type { AcceptResult, Settled } from '../../lifecycle/facts.js'
 import type { Store } from '../port/store.js'
+import type { Keep } from '../port/upkeep.js'
 import type { Writes } from '../port/verbs.js'
 import type { Acting } from '../rules/audit/entry.js'
 import type { CarryWrites } from '../sql/carry/in.js'
 import type { Answered } from '../sql/query.js'
-import type { StepVerbs } from '../sql/steps.js'
+import type { StepVerbs, Swept } from '../sql/steps.js'
 import type { Used } from '../sql/tenants/suppressions.js'
 import type { Touch } from '../sql/tenants/writes.js'
 import type { SearchWrites } from './search/write.js'
@@ -27,6 +28,7 @@ interface Inner {
   touchAll(touched: readonly Touch[]): void
   /** Adds what the daemon has already granted from memory. */
   addUsed(used: readonly Used[]): void
+  sweepStep(now: number, keep: Keep): Swept
   /** Gives some of the room that nothing uses back to the system; whether there is more. */
   shrinkStep(): boolean
   durability(): readonly string[]

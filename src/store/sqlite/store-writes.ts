@@ -17,7 +17,11 @@ import { fromClaimedArray, toWire } from './thread/wire.js'
 /** Its verbs are among those of the writer. */
 const stepping = (current: () => Verbs) => (): Stepping => current().client as unknown as Stepping
 
-const ownSteps = (current: () => Verbs, sweep = sweeping(stepping(current))) => ({
+/** With what a sweep remembers from one to the next. */
+const sweepOf = (current: () => Verbs) =>
+  sweeping(stepping(current), (now, keep) => current().client.call('sweepStep', now, keep))
+
+const ownSteps = (current: () => Verbs, sweep = sweepOf(current)) => ({
   async indexMails(limit: number) {
     const { client, reads } = current()
     const { from, to, mails } = reads.toIndex(limit)
