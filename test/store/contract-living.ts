@@ -5,6 +5,7 @@
  */
 import type { Test } from 'tap'
 import type { Store } from '../../src/store/port/store.js'
+import { backAndForth } from './contract-log.js'
 import { accepted, claimOne, HOUR, newAccount, ofLease, T0, timeline, toOne } from './fixture.js'
 
 /** Both opened, and closed when the test ends. */
@@ -35,5 +36,10 @@ export const livingContract = async (t: Test, openTwo: OpenTwo): Promise<void> =
     await store.release([claimed], T0)
     t.same(await other.attempting([{ ...claimed, attempt: 1, upstreamId: 'up_1', at: T0 }]), [true])
     t.same(await other.recover('earlier', T0), { released: 0, ambiguous: 0 }, 'nor does it take its own')
+  })
+
+  await t.test('nothing of the log comes twice to whoever goes back and forth', async (t) => {
+    const [store, other] = await openTwo(t)
+    await backAndForth(t, store, other)
   })
 }

@@ -11,6 +11,7 @@ import { isId, newId, newRecipientId } from '../../src/base/id.js'
 import type { EventType } from '../../src/mail/event-type.js'
 import type { LogFilter, LogRow, WholeLog } from '../../src/store/port/log.js'
 import type { Store } from '../../src/store/port/store.js'
+import { eventually } from '../parts/eventually.js'
 import {
   accepted,
   addWorkspace,
@@ -400,8 +401,47 @@ const retention = async (t: Test, open: OpenStore): Promise<void> => {
   )
 }
 
+/** From every page that is walked back to, the pages forward bring what is newer, and nothing that it has shown. */
+export const backAndForth = async (t: Test, store: Store, other = store): Promise<void> => {
+  const at = await newAccount(store)
+  const filter = logFilter(at)
+  const [move, moveOther] = [createMoves(store, at), createMoves(other, at)]
+  const moves: readonly Move[] = ['mail', 'crowd', 'attempt', 'report']
+  for (const one of moves) {
+    await move(one)
+    await moveOther('crowd')
+  }
+  const pages: { readonly newer: string; readonly limit: number; readonly top: string }[] = []
+  for (const limit of [3, 7, 50])
+    for (let anchor: string | null = null, hasOlder = true; hasOlder; ) {
+      const got = await store.log(filter, page({ limit, anchor }))
+      const top = got.rows[0]?.id
+      if (top !== undefined) pages.push({ newer: got.newer, limit, top })
+      ;({ hasOlder, older: anchor } = got)
+    }
+  const ids = async () => (await walked(store, filter)).map(({ id }) => id)
+  const before = await ids()
+  for (const by of [moveOther, move]) await by('crowd')
+  const all = await ids()
+  for (const { newer, limit, top } of pages) {
+    const old = new Set(before.slice(before.indexOf(top)))
+    const wanted = all.filter((id) => !old.has(id)).reverse()
+    const seen: string[] = []
+    let anchor = newer
+    const goOn = async (): Promise<boolean> => {
+      const got = await store.log(filter, page({ limit, direction: 'newer', anchor }))
+      seen.push(...got.rows.map(({ id }) => id).reverse())
+      anchor = got.newer
+      return got.hasNewer ? goOn() : seen.length >= wanted.length
+    }
+    await eventually('it comes to the end', goOn)
+    t.same(seen, wanted, `forward from ${newer} in pages of ${limit}`)
+  }
+}
+
 export const logContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await t.test('every reader sees every record once, in one order', (t) => interleaved(t, store))
+  await t.test('nothing comes twice to whoever goes back and forth', (t) => backAndForth(t, store))
   await t.test('changes are told apart from notes', (t) => changesAndNotes(t, store))
   await t.test('first events are like the others', (t) => firstEvents(t, store))
   await t.test('whose a record is', (t) => whose(t, store))

@@ -4,15 +4,30 @@
  *   The log is merged from two kinds of sources: stored events, each at a place of
  *   its own, and first events, which stand at the place of their mail in the order
  *   of their recipients' numbers. So a place is two numbers, and a mark is the place
- *   right above it: all lower ones are older.
+ *   right above it: all lower ones are older. Where several writers fill the log, newer pages end below what is on its
+ *   way, and older ones do not: the mark for what is newer than such a page also says what it has shown
+ *   (pages/frontiers.ts), `<place>_<n>_<seen>`.
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { MailTables } from '../mails/tables.js'
 import { TOP } from '../order/ord.js'
+import { readSeen, type Seen, seenMark, seenNow } from '../pages/frontiers.js'
 import { type Asking, type Row, several } from '../query.js'
 
 export interface Place {
   readonly ord: number
   /** The number of a recipient in its mail; 0 of a stored event. */
+  readonly n: number
+}
+
+/** A place to go on from. */
+export interface Mark extends Place {
+  readonly shown?: Shown | undefined
+}
+
+/** What was shown or stands behind it, though it is newer; of the mail right above it, the numbers below `n` as well. */
+export interface Shown {
+  readonly seen: Seen
   readonly n: number
 }
 
@@ -26,18 +41,23 @@ type Direction = Page['direction']
 /** Where some of the records are found. */
 export interface Source {
   /** The nearest of them on one side of a boundary, the nearest first; of newer ones none beyond `last`. */
-  take(direction: Direction, boundary: Place, limit: number, last?: number): Asking<readonly Found[]>
+  take(direction: Direction, boundary: Mark, limit: number, last?: number): Asking<readonly Found[]>
   count(limit: number): Asking<number>
 }
 
-const MARK = /^(\d{1,16})(?:\.(\d{1,6}))?$/
+const MARK = /^(\d{1,16})(?:\.(\d{1,6}))?(?:_(\d{1,6})_(\d.*))?$/
 
-export const markOf = ({ ord, n }: Place): string => (n === 0 ? String(ord) : `${ord}.${n}`)
+export const markOf = ({ ord, n, shown }: Mark): string =>
+  `${ord}${n === 0 ? '' : `.${n}`}${shown === undefined ? '' : `_${shown.n}_${seenMark(shown.seen)}`}`
 
 /** Null: no mark of the log. */
-export const readMark = (text: string): Place | null => {
+export const readMark = (text: string): Mark | null => {
   const found = MARK.exec(text)
-  return found === null ? null : { ord: Number(found[1]), n: Number(found[2] ?? 0) }
+  if (found === null) return null
+  const place = { ord: Number(found[1]), n: Number(found[2] ?? 0) }
+  if (found[4] === undefined) return place
+  const seen = readSeen(found[4])
+  return seen && { ...place, shown: { seen, n: Number(found[3]) } }
 }
 
 export const compare = (a: Place, b: Place): number => a.ord - b.ord || a.n - b.n
@@ -50,7 +70,7 @@ const HIGHEST: Place = { ord: TOP, n: 0 }
 
 interface Wanted {
   readonly direction: Direction
-  readonly boundary: Place
+  readonly boundary: Mark
   readonly limit: number
   last: number | undefined
 }
@@ -67,7 +87,7 @@ function* takeOne(source: Source, wanted: Wanted): Asking<readonly Found[]> {
 export function* takeFrom(
   sources: readonly Source[],
   direction: Direction,
-  boundary: Place,
+  boundary: Mark,
   limit: number,
   end?: number,
 ): Asking<Found[]> {
@@ -99,18 +119,38 @@ function* isAny(sources: readonly Source[], side: Direction, from: Place): Askin
 
 const lower = (a: Place, b: Place): Place => (compare(a, b) < 0 ? a : b)
 
+/** How far the log is: nothing comes in below `end`. */
+export interface Reach {
+  readonly end: Place
+  readonly frontiers: MailTables['frontiers']
+}
+
+/** Where what is newer than a page begins that was read back from right below `top`; null: from the very top. */
+function* afterOlder(top: Place | null, { end, frontiers }: Reach): Asking<Mark> {
+  if (top !== null && compare(top, end) <= 0) return top
+  if (frontiers === null) return end
+  const n = top?.n ?? 0
+  const seen = seenNow({ upTo: 0, behind: [] }, yield* frontiers(), top === null ? TOP : top.ord - 1)
+  return seen.behind.length === 0 && n === 0 ? end : { ...end, shown: { seen, n } }
+}
+
+/** Beyond all that was shown a mark is a place and nothing else. */
+const goingOn = (place: Place, shown: Shown | undefined): Mark =>
+  shown === undefined || place.ord > shown.seen.upTo + 1 ? place : { ...place, shown }
+
 /**
- * A page of places, newest first; `anchor` is what the page's anchor means. Nothing comes in below `end`, and newer pages
- * go no further: what is told beyond it would be told again.
+ * A page of places, newest first; `anchor` is what the page's anchor means. Newer pages go no further than the end: what is
+ * told beyond it would be told again.
  */
 export function* pageOfPlaces(
   sources: readonly Source[],
   page: Page,
-  anchor: Place | null,
-  end: Place,
+  anchor: Mark | null,
+  reach: Reach,
 ): Asking<Rows<Found>> {
   const { direction } = page
-  const boundary = anchor ?? (direction === 'older' ? HIGHEST : BOTTOM)
+  const { end } = reach
+  const boundary: Mark = anchor ?? (direction === 'older' ? HIGHEST : BOTTOM)
   const last = direction === 'newer' ? end.ord - 1 : undefined
   const found = yield* takeFrom(sources, direction, boundary, page.limit + 1, last)
   const more = found.length > page.limit
@@ -122,8 +162,12 @@ export function* pageOfPlaces(
     rows,
     hasOlder: direction === 'older' ? more : yield* isAny(sources, 'older', older),
     hasNewer: direction === 'newer' ? more : anchor !== null && (yield* isAny(sources, 'newer', newer)),
-    older: markOf(older),
-    newer: markOf(lower(newer, end)),
+    older: markOf({ ord: older.ord, n: older.n }),
+    newer: markOf(
+      direction === 'older'
+        ? yield* afterOlder(anchor === null ? null : newer, reach)
+        : goingOn(lower(newer, end), boundary.shown),
+    ),
     total: page.countUpTo > 0 ? yield* countUpTo(sources, page.countUpTo) : null,
   }
 }

@@ -2,7 +2,7 @@
  * NAME      reads - the log, page by page and from a place on
  * DESCRIPTION
  *   Everything of one answer is read in one snapshot, and whatever is committed
- *   later stands above the mark that it gives: a reader that goes on from its mark
+ *   later is newer than the mark that it gives: a reader that goes on from its mark
  *   sees each record once, in one order. How far back a mark may lie is a row of
  *   the database (`floor`); pages may go back as far as there are mails.
  */
@@ -21,6 +21,7 @@ import {
   markOf,
   type Place,
   pageOfPlaces,
+  type Reach,
   readMark,
   type Source,
   takeFrom,
@@ -74,10 +75,6 @@ function* sourcesIn(tables: MailTables, filter: LogFilter | WholeLog | null): As
   return isOfAccount(filter) ? yield* sourcesOf(tables, filter) : someTypes(filter)
 }
 
-function* timeline(ends: Ends, emailId: string, page: Page): Asking<Rows<EventRow>> {
-  return yield* timelinePage(emailId, page, (yield* ends()).newest)
-}
-
 type Ends = () => Asking<LogEnds>
 
 /** What comes after a place. */
@@ -101,13 +98,15 @@ function* followed(
 
 /** `ends` are those of the snapshot that is read. */
 export const logReads = (tables: MailTables, ends: Ends) => {
+  function* reach(): Asking<Reach> {
+    return { end: (yield* ends()).newest, frontiers: tables.frontiers }
+  }
+
   function* pageOf(filter: LogFilter, page: Page): Asking<Rows<LogRow>> {
     const anchor = page.anchor === null ? null : readMark(page.anchor)
-    const { newest } = yield* ends()
-    const places = yield* pageOfPlaces(yield* sourcesOf(tables, filter), page, anchor, newest)
+    const places = yield* pageOfPlaces(yield* sourcesOf(tables, filter), page, anchor, yield* reach())
     const rows = yield* new Records().allTold(places.rows)
-    const newer = page.direction === 'older' && anchor === null ? markOf(newest) : places.newer
-    return { ...places, newer, rows }
+    return { ...places, rows }
   }
 
   return {
@@ -134,6 +133,8 @@ export const logReads = (tables: MailTables, ends: Ends) => {
     loggedEvent,
 
     events: (emailId: string, page: Page): Asking<Rows<EventRow>> =>
-      together(() => timeline(ends, emailId, page)),
+      together(function* () {
+        return yield* timelinePage(emailId, page, yield* reach())
+      }),
   }
 }

@@ -8,8 +8,9 @@
 
 import type { Range } from '../order/days.js'
 import { TOP } from '../order/ord.js'
+import { unseen } from '../pages/frontiers.js'
 import { type Asking, all, first, type Row } from '../query.js'
-import type { Found, Place, Source } from './places.js'
+import type { Found, Mark, Shown, Source } from './places.js'
 
 /** SQL after FROM, with its values. */
 export interface Part {
@@ -41,31 +42,49 @@ const FIRST: Columns = { ord: 'e.ord', n: 'r.first', rest: 'r.id AS recipient, r
 
 const toFound = (row: Row): Found => ({ ord: row.ord as number, n: row.n as number, row })
 
+interface Condition {
+  readonly text: string
+  readonly params: readonly unknown[]
+}
+
+const unshown = (ord: string, number: string, { seen, n }: Shown): Condition => {
+  const others = unseen(seen, ord)
+  return {
+    text: `${others === null ? '' : ` AND ${others.where}`} AND (${ord} <> ? OR ${number} >= ?)`,
+    params: [...(others?.params ?? []), seen.upTo + 1, n],
+  }
+}
+
 /** One index range in pieces, with its texts. */
 interface Reading {
   readonly params: readonly unknown[]
   readonly ranges: readonly Range[]
   readonly older: string
+  /** Up to where what was shown is left out, and in which order it then comes. */
   readonly newer: string
+  readonly rising: string
+  unshown(shown: Shown): Condition
   readonly counted: string
 }
 
 function* take(
-  { params, ranges, older, newer }: Reading,
+  { params, ranges, older, newer, rising, unshown }: Reading,
   isOlder: boolean,
-  boundary: Place,
+  boundary: Mark,
   limit: number,
   last: number,
 ): Asking<readonly Found[]> {
   const found: Found[] = []
+  const more = isOlder || boundary.shown === undefined ? null : unshown(boundary.shown)
+  const text = isOlder ? older : `${newer}${more?.text ?? ''} ${rising}`
   for (const range of isOlder ? [...ranges].reverse() : ranges) {
     if (found.length >= limit) break
     // only in the mail of the boundary itself do the numbers part what is older from what is newer
     const low = isOlder ? range.from : Math.max(range.from, boundary.ord)
     const high = Math.min(range.to, (isOlder ? boundary.ord : last) + 1)
     if (low >= high) continue
-    const bounds = [low, high, boundary.ord, boundary.n, limit - found.length]
-    for (const row of yield* all(isOlder ? older : newer, ...params, ...bounds)) found.push(toFound(row))
+    const bounds = [low, high, boundary.ord, boundary.n, ...(more?.params ?? []), limit - found.length]
+    for (const row of yield* all(text, ...params, ...bounds)) found.push(toFound(row))
   }
   return found
 }
@@ -92,7 +111,9 @@ const sourceOf = (
     params,
     ranges,
     older: `${text} AND (${ord} < ? OR ${number} < ?) ORDER BY ${order('DESC')} LIMIT ? + 0`,
-    newer: `${text} AND (${ord} > ? OR ${number} >= ?) ORDER BY ${order('ASC')} LIMIT ? + 0`,
+    newer: `${text} AND (${ord} > ? OR ${number} >= ?)`,
+    rising: `ORDER BY ${order('ASC')} LIMIT ? + 0`,
+    unshown: (shown) => unshown(ord, number, shown),
     counted: `SELECT count(*) AS n FROM (SELECT 1 AS one FROM ${from} WHERE ${conditions} LIMIT ? + 0) AS counted`,
   }
   return {

@@ -6,7 +6,17 @@ import type { Page, Rows } from '../../../lifecycle/page.js'
 import { TOP } from '../order/ord.js'
 import { boundaryOf } from '../pages/marks.js'
 import { type Asking, first } from '../query.js'
-import { BOTTOM, type Found, type Place, pageOfPlaces, readMark, type Source, takeFrom } from './places.js'
+import {
+  BOTTOM,
+  type Found,
+  type Mark,
+  type Place,
+  pageOfPlaces,
+  type Reach,
+  readMark,
+  type Source,
+  takeFrom,
+} from './places.js'
 import { Records } from './records.js'
 import { firstSource, storedSource } from './sources.js'
 
@@ -49,16 +59,16 @@ export function* timelineOf(emailId: string): Asking<readonly Told[]> {
 }
 
 /** Where a page begins: at a mark, or at a cursor that holds an id, as Postern 0.1 made them. */
-function* anchorOf(ord: number | null, page: Page): Asking<Place | null> {
+function* anchorOf(ord: number | null, page: Page): Asking<Mark | null> {
   if (page.anchor === null) return null
   const ids = { from: 'events WHERE email = ?', params: [ord] }
   return readMark(page.anchor) ?? { ord: Math.min(yield* boundaryOf(ids, page), TOP), n: 0 }
 }
 
-export function* timelinePage(emailId: string, page: Page, end: Place): Asking<Rows<EventRow>> {
+export function* timelinePage(emailId: string, page: Page, reach: Reach): Asking<Rows<EventRow>> {
   const ord = yield* ordOf(emailId)
   const sources = ord === null ? [] : mailSources(ord)
-  const places = yield* pageOfPlaces(sources, page, yield* anchorOf(ord, page), end)
+  const places = yield* pageOfPlaces(sources, page, yield* anchorOf(ord, page), reach)
   const told = yield* allTold(places.rows, ord ?? 0)
   return { ...places, rows: told.map(({ event }) => event) }
 }
