@@ -38,11 +38,9 @@ export const createLeased = (): Leased => {
       if (recipient.mail.total !== 1) return
       known.delete(recipient.id)
       known.set(recipient.id, recipient)
-      if (known.size <= MOST) return
-      for (const oldest of known.keys()) {
-        known.delete(oldest)
-        break
-      }
+      // a Map has its keys in the order in which they came
+      const oldest = known.size > MOST ? known.keys().next().value : undefined
+      if (oldest !== undefined) known.delete(oldest)
     },
     marked({ recipientId, leaseGen, attempt }) {
       const found = known.get(recipientId)
@@ -51,16 +49,16 @@ export const createLeased = (): Leased => {
     },
     take(outcomes) {
       const taken = new Map<string, LoadedRecipient>()
-      const twice = new Set<string>()
+      const unsure = new Set<string>()
       for (const outcome of outcomes) {
         const id = outcome.recipientId
         const found = known.get(id)
+        // so a second outcome of it finds nothing, and both go with a look
         known.delete(id)
-        if (taken.has(id)) twice.add(id)
-        else if (found !== undefined && isPlain(outcome, found)) taken.set(id, found)
-        else twice.add(id)
+        if (found !== undefined && isPlain(outcome, found)) taken.set(id, found)
+        else unsure.add(id)
       }
-      for (const id of twice) taken.delete(id)
+      for (const id of unsure) taken.delete(id)
       return taken
     },
     clear: () => known.clear(),

@@ -111,12 +111,12 @@ const dealt = <T>(calls: readonly Call[], answers: readonly T[]): ReadonlyMap<Ca
 
 /** Decides and applies, and again when something moved between. */
 const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer, leased: Leased) => {
-  const known: KnownNumbers = new Map()
-  onPutBack(() => known.clear())
+  const kept: KnownNumbers = new Map()
+  onPutBack(() => kept.clear())
   const once = async (decided: Decided): Promise<readonly (Settled | null)[]> => {
     if (decided.events.length === 0) return decided.answers
     const mores = decided.events.map(({ draft }) => draft.more)
-    const numbers = await persistently(() => look(numbersFor(mores, known)))
+    const numbers = await persistently(() => look(numbersFor(mores, kept)))
     const rows = await statement((): Query => applyQuery(decided, numbers, places))
     return rows === null ? decided.answers : asStored(decided, rows)
   }
