@@ -1,15 +1,14 @@
 /**
  * NAME      management - health and metrics, on a listener of its own
  * DESCRIPTION
- *   For supervisors and scrapers on this machine: no authentication, so it belongs
- *   on loopback. /healthz says that the process answers, /readyz whether it should
- *   be sent work (503 when not, with a word for each check and a sentence for each
- *   that fails; red before anything else stops, and of a shared database that is away after ten seconds), /upstreams how each upstream is
- *   doing (`postern upstream list` shows it), POST /wake
- *   has those that failed tried again now (`postern queue retry`), /status what the daemon goes by
- *   (`postern doctor` compares it with the disk; of settings it shows marks, no
- *   values), /metrics the state of the queue and
- *   the process in Prometheus text format.
+ *   For supervisors and scrapers on this machine: no authentication, so it belongs on loopback.
+ *     /healthz    the process answers
+ *     /readyz     whether it should be sent work: 503 when not, with a word for each check and a sentence for each that
+ *                 fails; red before anything else stops, and of a shared database that is away after ten seconds
+ *     /upstreams  how each upstream is doing (`postern upstream list` shows it)
+ *     POST /wake  has those that failed tried again now (`postern queue retry`)
+ *     /status     what the daemon goes by: `postern doctor` compares it with the disk; of settings it shows marks, no values
+ *     /metrics    the state of the queue and the process in Prometheus text format
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

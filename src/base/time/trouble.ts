@@ -1,7 +1,8 @@
 /**
  * NAME      trouble - a failure that lasts, told without a flood
  * DESCRIPTION
- *   What is tried each second fails each second. Its first failure is told, then at most one a minute, and at the end how long it lasted.
+ *   What is tried each second fails each second. Its first failure is told, then at most one a minute, and at the end how
+ *   long it lasted.
  */
 import { systemClock } from '../clock.js'
 import type { Log } from '../log.js'

@@ -5,7 +5,8 @@
  *   statement that stores it leases what no hold and no list is about, as long as the relay's writer has its boot, and
  *   what it leased goes to the relay with its bytes after the commit. The rest is due, for any daemon.
  *   Nobody but the relay settles or frees such a lease; when it is gone before it has heard of one, whoever takes over its
- *   writer does, in the beats after that, too (write/heartbeat.ts): what is accepted meanwhile still sees it. A lease whose mail was stored while nobody heard of that is freed as soon as the database is back.
+ *   writer does, in the beats after that, too (write/heartbeat.ts): what is accepted meanwhile still sees it. A lease whose
+ *   mail was stored while nobody heard of that is freed as soon as the database is back.
  */
 import type { Acceptance, Claimed, NewEmail, NewRecipient } from '../../../lifecycle/facts.js'
 import { FIRST_LEASE_MS, firstStatus } from '../../../lifecycle/sending/accept.js'

@@ -3,8 +3,9 @@
  * DESCRIPTION
  *   While somebody holds an old snapshot (a dump, a report, a replication slot), rows that left the queue stay in its
  *   index, and each look walks over all that were due before. When a look takes long, the least due time of what waits is
- *   read, and for a second looks begin there. What falls due earlier than that meanwhile (the clock of another
- *   daemon, a hold that ends) is found by the end of that second. As long as looks are quick there is no floor.
+ *   read, and for a second looks begin there. What falls due earlier than that meanwhile (the clock of another daemon, a
+ *   hold that ends) is found by the first look after that second: by a hint, or when the relay next polls. As long as looks
+ *   are quick there is no floor.
  */
 import { systemClock } from '../../../base/clock.js'
 import { type Asking, first } from '../../sql/query.js'

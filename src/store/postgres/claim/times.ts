@@ -2,10 +2,10 @@
  * NAME      times - moving what waits, when the wall clock was set
  * DESCRIPTION
  *   What lifecycle/waiting/times.ts says of a row, for all rows that one look finds, a page in a transaction: a long one
- *   would keep the writer from its sign of life. Nothing else of this writer comes in between. What another
- *   one has changed since the look is as its clock wants it.
- *   A daemon that starts asks for it while others carry mail. Where no place was given by a time that is yet to come, no row was
- *   written then either, and only what waits for too long is looked at, which the queue knows by itself.
+ *   would keep the writer from its sign of life. Nothing else of this writer comes in between. What another one has changed
+ *   since the look is as its clock wants it.
+ *   A daemon that starts asks for it while others carry mail. Where no place was given by a time that is yet to come, no row
+ *   was written then either, and only what waits for too long is looked at, which the queue knows by itself.
  * NOTES
  *   Times belong to the database, which all daemons share: it is for a clock that all of them follow. A crash in between
  *   leaves what was not moved as it was; the next start sees that it waits no longer than the longest wait.

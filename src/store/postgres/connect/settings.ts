@@ -8,7 +8,8 @@ import type { Found, Query } from '../../sql/query.js'
 
 const ASK = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
   current_setting('synchronous_commit') AS synchronous_commit, current_setting('server_encoding') AS encoding,
-  current_setting('server_version_num') AS version, current_setting('default_transaction_read_only') AS read_only, CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END AS standby`
+  current_setting('server_version_num') AS version, current_setting('default_transaction_read_only') AS read_only,
+  CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END AS standby`
 
 const OLDEST = 140_000
 

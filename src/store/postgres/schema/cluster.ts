@@ -2,8 +2,9 @@
  * NAME      cluster - the tables by which several daemons are one
  * DESCRIPTION
  *   `writers` has a row for each that can be (256: their number is 8 bits of every place). Its row is a writer's fence
- *   (epoch), its position in the log (frontier) and its sign of life (heartbeat); what it is can be read beside it. `order_state` is the last place of
- *   what is not mail, and the row that verbs which are not about mail lock, so that they follow one another.
+ *   (epoch), its position in the log (frontier) and its sign of life (heartbeat); what it is can be read beside it.
+ *   `order_state` is the last place of what is not mail, and the row that verbs which are not about mail lock, so that they
+ *   follow one another.
  */
 import { tables } from './words.js'
 

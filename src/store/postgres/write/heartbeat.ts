@@ -1,10 +1,10 @@
 /**
  * NAME      heartbeat - that a writer lives, and which others do not
  * DESCRIPTION
- *   Every two seconds a writer counts up in its row, which also brings its frontier to the present: what others read
- *   waits for no idle writer, and for none whose clock is behind: it goes on above the highest that it has seen. Death is observed and not dated: a count that has not moved for 30 s of the observer's own
- *   tick clock, while its own heartbeats arrived. No clock is compared with another, and after an outage of the database
- *   nobody is taken for dead.
+ *   Every two seconds a writer counts up in its row, which also brings its frontier to the present: what others read waits
+ *   for no idle writer, and for none whose clock is behind: it goes on above the highest that it has seen.
+ *   Death is observed and not dated: a count that has not moved for 30 s of the observer's own tick clock, while its own
+ *   heartbeats arrived. No clock is compared with another, and after an outage of the database nobody is taken for dead.
  *   Its answer brings who lives and what time it is in the database (cluster/).
  *   To take over is to end the epoch (cluster/takeover.ts): a writer that was only asleep finds that out with its next
  *   statement.

@@ -3,7 +3,8 @@
  * DESCRIPTION
  *   One statement each, on any connection and without a fence: they are exact among all daemons by the lock of their row.
  *   They do not wait for the disk. An idempotency key whose claim was lost is found gone by accept, which then stores
- *   nothing. A claim whose answer was lost is made again by the same token, and is the same. A count that was lost lets a few more through in the minute of a crash.
+ *   nothing. A claim whose answer was lost is made again by the same token, and is the same. A count that was lost lets a
+ *   few more through in the minute of a crash.
  */
 import { systemClock } from '../../../base/clock.js'
 import type { IdempotencyClaim, IdempotencyState } from '../../../lifecycle/facts.js'
