@@ -5,6 +5,7 @@
  *   start upward and stop downward. Stopping what never started, or stopping
  *   twice, is fine and does nothing.
  */
+import { systemClock } from './clock.js'
 import { createTrouble, type Telling } from './time/trouble.js'
 
 export interface Service {
@@ -142,7 +143,8 @@ export const whileOurs = (
       running = null
       await ending.stop()
     }
-    return everyMs
+    // at the same times as others that ask: a store may answer them together
+    return everyMs - (systemClock.tick() % everyMs)
   }
   const asking = repeated(name, turn, { restMs: everyMs, ...telling }, everyMs)
   return {

@@ -10,9 +10,10 @@ import type { Log } from '../base/log.js'
 import { repeated, type Service } from '../base/service.js'
 import { overIn } from '../base/time/trouble.js'
 import type { EmailSearch } from '../store/port/ledger.js'
+import type { EventLog } from '../store/port/log.js'
 
 interface IndexingParts {
-  readonly store: Pick<EmailSearch, 'indexMails'>
+  readonly store: Pick<EmailSearch, 'indexMails'> & Pick<EventLog, 'logEnds'>
   readonly log: Pick<Log, 'error' | 'info'>
 }
 
@@ -24,7 +25,15 @@ const LOOK_MS = 1_000
 const PAUSE_MS = 5
 
 export const createIndexing = ({ store, log }: IndexingParts): Service => {
-  const turn = async (): Promise<number> => ((await store.indexMails(STEP)) < STEP ? LOOK_MS : PAUSE_MS)
+  let indexedTo: string | null = null
+  const turn = async (): Promise<number> => {
+    const { newest } = await store.logEnds()
+    if (newest === indexedTo) return LOOK_MS
+    if ((await store.indexMails(STEP)) >= STEP) return PAUSE_MS
+    // mail that came since has a place above
+    indexedTo = newest
+    return LOOK_MS
+  }
   return repeated('indexing', turn, {
     restMs: LOOK_MS,
     told: ({ message }) => log.error({ event: 'indexing_failed', error: message }, 'not indexed'),

@@ -18,10 +18,25 @@ interface FollowerDeps {
   readonly log: Log
 }
 
+const KNOWN_MS = 500
+
+/** Whether there is anything new: each of them asks, and at rest one answer a second does for all. */
+const knownEnds = ({ logEnds }: ReachedStore): ReachedStore['logEnds'] => {
+  let known: { readonly at: number; readonly ends: ReturnType<typeof logEnds> } | null = null
+  return () => {
+    const at = systemClock.tick()
+    if (known === null || at - known.at >= KNOWN_MS) known = { at, ends: logEnds() }
+    return known.ends
+  }
+}
+
 /** In the order of starting. */
-export const followersOf = ({ store, config, pepper, log }: FollowerDeps): readonly Service[] => [
-  createStatistics({ store, log }),
-  createIndexing({ store, log }),
-  createAlarms({ store, clock: systemClock, log }),
-  createPosting({ store, config, pepper, log }),
-]
+export const followersOf = ({ store, config, pepper, log }: FollowerDeps): readonly Service[] => {
+  const looking = { ...store, logEnds: knownEnds(store) }
+  return [
+    createStatistics({ store: looking, log }),
+    createIndexing({ store: looking, log }),
+    createAlarms({ store: looking, clock: systemClock, log }),
+    createPosting({ store, config, pepper, log }),
+  ]
+}

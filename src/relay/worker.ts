@@ -16,6 +16,7 @@ import type { Rule } from '../mail/report/category.js'
 import { fixedReturnPath, makeRef, makeReturnPath, REF_HEADER } from '../mail/return-path.js'
 import { longestWaitMs } from '../outcome/reply.js'
 import { reachStore } from '../store/open.js'
+import type { KnownPool } from '../store/port/tenants/tenants.js'
 import { DKIM_SEAL } from '../tenant/domain/keys.js'
 import { UPSTREAM_SEAL } from '../tenant/pool.js'
 import { shareOf } from './cluster/share.js'
@@ -148,14 +149,24 @@ const unread = createTrouble({
   failed: ({ message }) => log('warn', 'pools not read', { error: message }),
   over: (ms) => log('info', 'works again', { after: 'pools not read', lasted_s: Math.round(ms / 1000) }),
 })
+let known: { readonly mark: string | null; readonly rows: readonly KnownPool[] } = { mark: null, rows: [] }
+/** What is in the store, which hardly ever changes. */
+const readPools = async (): Promise<readonly KnownPool[]> => {
+  const mark = await queue.relayMark()
+  if (mark !== null && mark === known.mark) return known.rows
+  const rows = await queue.allPools()
+  signing.update(await queue.allDomains())
+  await lookAtKeys()
+  // what has changed since it was asked for is seen by the next look
+  known = { mark, rows }
+  return rows
+}
 const reload = async (): Promise<void> => {
   try {
-    const rows = await queue.allPools()
+    const rows = await readPools()
     pools.update(
       settings.capture ? rows.map((row) => ({ ...row, kind: 'sandbox' as const, follows: null })) : rows,
     )
-    signing.update(await queue.allDomains())
-    await lookAtKeys()
     flow.announce()
     unread.succeeded()
   } catch (error) {

@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { DomainRow } from '../../src/store/port/tenants/domains.js'
+import { poolFor } from './contract-tenants.js'
 import { addWorkspace, newAccount, page, T0, type TestAccount } from './fixture.js'
 
 export const domainFor = (at: TestAccount, name: string, over: Partial<DomainRow> = {}): DomainRow => ({
@@ -62,5 +63,26 @@ export const domainsContract = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.removeDomain(at.accountId, row.id), true)
     t.equal(await store.removeDomain(at.accountId, row.id), false)
     t.equal(await store.updateDomain(later, T0 + 1, null), false)
+  })
+
+  await t.test('the mark of what a relay goes by is another after each change of it', async (t) => {
+    const [row, pool, ring] = [domainFor(at, 'mark.example'), poolFor(at), await store.returnPathRing()]
+    const changes: Readonly<Record<string, () => Promise<unknown>>> = {
+      'a pool': () => store.createPool(pool),
+      'its upstreams': () => store.updatePool({ ...pool, upstreams: [], updatedAt: T0 + 1 }),
+      'whom pools follow': () => store.updateWorkspace(at.workspace.id, { poolId: pool.id }),
+      'a domain': () => store.createDomain(row),
+      'its keys': () => store.updateDomain({ ...row, keys: [], updatedAt: T0 + 1 }, T0, null),
+      'a domain gone': () => store.removeDomain(at.accountId, row.id),
+      'a new key of return paths': () => store.replaceReturnPathRing(ring, 'another'),
+    }
+    const isKept = store.system === 'postgresql'
+    for (const [what, change] of Object.entries(changes)) {
+      const before = await store.relayMark()
+      t.equal(before !== null, isKept, 'none where the rows are at hand')
+      t.equal(await store.relayMark(), before)
+      t.not(await change(), false, what)
+      t.equal((await store.relayMark()) !== before, isKept, what)
+    }
   })
 }

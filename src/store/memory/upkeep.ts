@@ -75,6 +75,7 @@ export const createUpkeep = (
     writers: () => [onlyWriter('')],
     cluster: () => ALONE,
     serverState: () => null,
+    relayMark: () => null,
     holdsWork: () => true,
     sweep(now, keep) {
       const overdue = keep.deadlines === false ? 0 : expire(now)

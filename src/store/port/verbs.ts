@@ -214,6 +214,7 @@ export const VERBS = {
   serverState: 'read',
   cluster: 'here',
   holdsWork: 'here',
+  relayMark: 'read',
 
   // ReturnPathRing
   returnPathRing: 'read',

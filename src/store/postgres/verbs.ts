@@ -43,6 +43,7 @@ import { softBounces } from '../sql/watch/soft-bounces.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 import { dueReads } from './claim/due.js'
 import { scheduleVerbs } from './claim/schedule.js'
+import { relayMark } from './cluster/relay-mark.js'
 import { serverState } from './cluster/server-state.js'
 import { writers } from './cluster/view.js'
 import { logEnds, MAIL } from './mails.js'
@@ -104,7 +105,7 @@ export const READS = {
   ...incidentReads,
   writers,
   ...ringReads,
-  serverState,
+  ...{ serverState, relayMark },
   ...searchReads(WORDS),
   ...indexReads(WORDS),
   ...carry,

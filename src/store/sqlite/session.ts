@@ -96,7 +96,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answered(jobReads, sql.ask),
     ...answered(ringReads, sql.ask),
     ...answered({ ...alarmReads, ...outageReads, ...incidentReads }, sql.ask),
-  } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers' | 'serverState'>
+  } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers' | 'serverState' | 'relayMark'>
 }
 
 /** What the verbs of the port need, in whatever thread they are called. */

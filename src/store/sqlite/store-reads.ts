@@ -32,6 +32,7 @@ type OtherReads = Pick<
   | 'serverState'
   | 'cluster'
   | 'holdsWork'
+  | 'relayMark'
 >
 
 const otherReads = (current: () => Verbs): OtherReads => ({
@@ -46,6 +47,8 @@ const otherReads = (current: () => Verbs): OtherReads => ({
   cluster: () => ALONE,
   serverState: async () => null,
   holdsWork: async () => true,
+  // the rows are at hand
+  relayMark: async () => null,
   isMark: (text) => readMark(text) !== null,
   load: () => readPulse(current().loadCounts),
   async check() {

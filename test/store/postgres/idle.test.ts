@@ -7,9 +7,9 @@ import { eventually } from '../../parts/eventually.js'
 import { Postern } from '../../parts/postern.js'
 import { noPostgres, Postgres } from '../../parts/postgres.js'
 
-/** A second: of one that has all to itself, and of each of three, of which one follows the log for all. */
-const ALONE = 20
-const OF_THREE = 12
+/** A second, with what is done once a minute: of one that is alone, and of each of three, of which one follows the log for all. */
+const ALONE = 12
+const OF_THREE = 8
 const BEATS = 5
 
 const SETTINGS = { shared_preload_libraries: 'pg_stat_statements' }

@@ -91,4 +91,6 @@ export interface Cluster {
    * it while it lives.
    */
   holdsWork(kind: string): Promise<boolean>
+  /** Another text when pools, domains or the keys of return paths are no longer the same; null: only reading them tells. */
+  relayMark(): Promise<string | null>
 }
