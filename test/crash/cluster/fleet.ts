@@ -11,6 +11,7 @@ import { freePort, noPostfix, Postfix } from '../../parts/postfix.js'
 import { Postgres } from '../../parts/postgres.js'
 import { digest, Load } from '../load.js'
 import { Daemon, type Workspace, type Writer } from './daemon.js'
+import { Delay } from './delay.js'
 import { Upstream } from './upstream.js'
 
 /** Of the upstream, for all daemons together. */
@@ -43,6 +44,7 @@ export class Fleet {
   readonly keys: Partial<Record<Workspace, string>> = {}
   readonly daemons: Daemon[] = []
   readonly mx = new Upstream()
+  readonly delay = new Delay()
   readonly deaths: Death[] = []
   /** Acknowledged beside the loads. */
   readonly extra: Record<Workspace, string[]> = { default: [], careful: [], real: [] }
@@ -106,7 +108,8 @@ export class Fleet {
       hostname: `${name}.gw.test`,
       bounce: { host: '127.0.0.1', port: bouncePort, domain: 'bounce.test' },
       store: { driver: 'postgres', url_file: 'database.url' },
-      rate_limit: { per_minute: 1_000_000 },
+      // keys that are revoked are tried again and again
+      rate_limit: { per_minute: 1_000_000, auth_failures: 1_000_000 },
       relay: { retry: ['1s'] },
       ...(pepper !== undefined && { pepper_file: pepper }),
     })
@@ -219,6 +222,7 @@ export class Fleet {
       }),
     ])
     await this.mx.stop()
+    await this.delay.stop()
     if (typeof this.postfix !== 'string' && this.postfix.port > 0) this.postfix.stop()
     await this.standby?.stop('immediate')
     await this.server.stop('immediate')

@@ -78,6 +78,7 @@ export const clusterRounds = async (options: ClusterOptions): Promise<ClusterRep
   const standby = faults.some(({ name }) => name === 'promote')
   const fleet = await Fleet.start({ random: options.random, standby })
   const { say } = options
+  const started = performance.now()
   if (typeof fleet.postfix === 'string') say(`LEFT OUT ${fleet.postfix}`)
   const unmet: string[] = []
   const seconds: Record<string, number[]> = {}
@@ -94,10 +95,11 @@ export const clusterRounds = async (options: ClusterOptions): Promise<ClusterRep
     unmet.push(...(await laws(fleet, options.revocations)))
     const { balances, copies, unmet: more } = await books(fleet)
     unmet.push(...more)
-    const { slowestStartMs, slowestRecoveryMs, slowestTakeoverMs } = fleet
+    const { slowestStartMs, slowestRecoveryMs, slowestTakeoverMs, delay } = fleet
     const slowest = { startMs: slowestStartMs, recoveryMs: slowestRecoveryMs, takeoverMs: slowestTakeoverMs }
+    const late = { ms: Math.round(delay.ms), of: Math.round(performance.now() - started) }
     const cuts = fleet.daemons.reduce((sum, { proxy }) => sum + proxy.cuts, 0)
-    return { unmet, found: { ...balances, copies, seconds, cuts, slowest } }
+    return { unmet, found: { ...balances, copies, seconds, cuts, slowest, late } }
   } finally {
     await fleet.remove()
   }
