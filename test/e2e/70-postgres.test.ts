@@ -139,6 +139,22 @@ else {
       t.equal((await postern.api('GET', '/v1/emails', made.secret)).status, 401, 'revoked everywhere')
   })
 
+  t.test('one makes a new key of return paths: the next mail of all is signed with it', async (t) => {
+    const [, second, third] = all as [Postern, Postern, Postern]
+    const keyOf = async (postern: Postern): Promise<string> => {
+      const id = await send(postern, 'ok@deliver.test')
+      const { message_id } = await postern.until(key, id, ['delivered'])
+      const raw = upstream.delivered().find((one) => one.includes(message_id)) ?? ''
+      return /^Return-Path: <b(\w)/m.exec(raw)?.[1] ?? 'none'
+    }
+    t.equal(await keyOf(third), '1')
+    t.match(await second.json('bounce', 'rotate-key', '--yes'), { current: '2' })
+    // which each does once a second, and the ring with it
+    for (const postern of all) await postern.relayHasRead()
+    for (const postern of all) t.equal(await keyOf(postern), '2')
+    await third.until(key, await send(third, 'who@local5.test'), ['bounced'])
+  })
+
   t.test('the database goes away under load, and comes back', async (t) => {
     const sending = load(first, 8)
     await eventually('a crowd is under way', () => sending.ids.length > 40)
