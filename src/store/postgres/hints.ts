@@ -7,8 +7,9 @@
  *   other thread, and passes on what one of them says.
  */
 import type { MessagePort } from 'node:worker_threads'
-import type { Claimed, Settled } from '../../lifecycle/facts.js'
+import type { Settled } from '../../lifecycle/facts.js'
 import { TakenOverError } from '../port/upkeep.js'
+import type { Lease } from './claim/claimed.js'
 
 /** What a transaction leaves to tell; a new one for each. */
 export interface Effects {
@@ -43,10 +44,10 @@ export interface Hints {
   taker(): number | null
   onTaker(listener: (boot: number | null) => void): () => void
   /** To the taker. */
-  leased(claimed: readonly Claimed[]): void
-  onLeased(take: (claimed: readonly Claimed[]) => void): () => void
+  leased(leases: readonly Lease[]): void
+  onLeased(take: (leases: readonly Lease[]) => void): () => void
   /** Whoever gives back what came when nobody took it any more. */
-  onUntaken(giveBack: (claimed: readonly Claimed[]) => void): () => void
+  onUntaken(giveBack: (leases: readonly Lease[]) => void): () => void
   /** The taker has given back these recipients, or found them gone. */
   left(recipientIds: readonly string[]): void
   onLeft(listener: (recipientIds: readonly string[]) => void): () => void
@@ -67,7 +68,7 @@ type Message =
   | { readonly kind: 'settled'; readonly settled: readonly Settled[] }
   | { readonly kind: 'ready'; readonly poolIds: readonly string[]; readonly rooms: readonly number[] }
   | { readonly kind: 'taker'; readonly boot: number | null }
-  | { readonly kind: 'leased'; readonly claimed: readonly Claimed[] }
+  | { readonly kind: 'leased'; readonly leases: readonly Lease[] }
   | { readonly kind: 'left'; readonly recipientIds: readonly string[] }
   | { readonly kind: 'broken'; readonly message: string; readonly isTakenOver: boolean }
 
@@ -95,8 +96,8 @@ const createTopics = () => {
   const settled = createTopic<readonly Settled[]>()
   const broken = createTopic<Error>()
   const taker = createTopic<number | null>()
-  const leased = createTopic<readonly Claimed[]>()
-  const untaken = createTopic<readonly Claimed[]>()
+  const leased = createTopic<readonly Lease[]>()
+  const untaken = createTopic<readonly Lease[]>()
   const left = createTopic<readonly string[]>()
   const emit = (message: Message): void => {
     if (message.kind === 'due') due.emit()
@@ -104,7 +105,7 @@ const createTopics = () => {
     else if (message.kind === 'elsewhere') elsewhere.emit(message.news)
     else if (message.kind === 'settled') settled.emit(message.settled)
     else if (message.kind === 'taker') taker.emit(message.boot)
-    else if (message.kind === 'leased') (leased.isHeard() ? leased : untaken).emit(message.claimed)
+    else if (message.kind === 'leased') (leased.isHeard() ? leased : untaken).emit(message.leases)
     else if (message.kind === 'left') left.emit(message.recipientIds)
     else if (message.kind === 'broken')
       broken.emit(message.isTakenOver ? new TakenOverError(message.message) : new Error(message.message))
@@ -204,11 +205,14 @@ export const createHints = (): Hints => {
     ...carrier.asked,
     ready: (poolIds, rooms = []) => say({ kind: 'ready', poolIds, rooms }),
     takes: (boot) => say({ kind: 'taker', boot }),
-    leased(claimed) {
+    leased(leases) {
       const port = carrier.port()
-      const buffers = new Set(claimed.flatMap(({ raw }) => (raw === null ? [] : [raw.buffer as ArrayBuffer])))
-      if (port === null) emit({ kind: 'leased', claimed })
-      else port.postMessage({ kind: 'leased', claimed } satisfies Message, [...buffers])
+      const message = { kind: 'leased', leases } as const
+      const buffers = new Set(
+        leases.flatMap(({ claimed: { raw } }) => (raw === null ? [] : [raw.buffer as ArrayBuffer])),
+      )
+      if (port === null) emit(message)
+      else port.postMessage(message satisfies Message, [...buffers])
     },
     left: (recipientIds) => {
       if (recipientIds.length > 0) say({ kind: 'left', recipientIds })

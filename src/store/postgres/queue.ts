@@ -15,7 +15,7 @@ import { createUnheard, freeingUnheard } from './claim/unheard.js'
 import { MAIL } from './mails.js'
 import { createQueueWrites } from './operate/queue-writes.js'
 import type { Readers } from './readers.js'
-import { createLeased } from './settle/leased.js'
+import type { Leased } from './settle/leased.js'
 import { recovering } from './settle/recover.js'
 import { createAddEvent } from './write/events.js'
 import { createAttempting, createRelease } from './write/lease.js'
@@ -40,7 +40,12 @@ const watched = (verbs: QueueVerbs, told: (error: unknown) => never): QueueVerbs
     ]),
   ) as unknown as QueueVerbs
 
-export const queueVerbs = (writer: Writer, readers: Readers, told: (error: unknown) => never): QueueVerbs => {
+export const queueVerbs = (
+  writer: Writer,
+  readers: Readers,
+  leased: Leased,
+  told: (error: unknown) => never,
+): QueueVerbs => {
   const { places, effects } = writer
   const addEvent = createAddEvent(places)
   const { fallDue } = scheduleVerbs(places, effects)
@@ -48,7 +53,6 @@ export const queueVerbs = (writer: Writer, readers: Readers, told: (error: unkno
   const parts = { places, effects, softBounce: softBounces({ ...bounced(MAIL), addSuppression }) }
   const { ofDead, ofNobody } = recovering(places, effects)
   const { settleAll, settleOne } = settling(parts)
-  const leased = createLeased()
   writer.onPutBack(leased.clear)
   const { hold } = createQueueWrites(writer, settleAll)
   const stopped = createStopped({ fallDue, hold, settle: settleOne })

@@ -27,6 +27,7 @@ import { createPoints, type Points } from './points.js'
 import { type QueueVerbs, queueVerbs } from './queue.js'
 import { createReaders, type Readers } from './readers.js'
 import { persistently } from './run.js'
+import { createLeased, type Leased } from './settle/leased.js'
 import { createBeat, startHeartbeat } from './write/heartbeat.js'
 import { listening, startNotifying } from './write/notify.js'
 import { logPutBack } from './write/put-back.js'
@@ -58,6 +59,7 @@ export interface Session {
   readonly writer: Writer
   readonly calls: Calls
   readonly touches: Touches
+  readonly leased: Leased
   readonly holdsWork: Cluster['holdsWork']
   view(): ClusterView
   readonly queue: QueueVerbs
@@ -155,13 +157,14 @@ export const begin = async (
     throw error instanceof TakenOverError ? new OutageError(error.message) : error
   }
   const { touches, flush } = touching(readers)
+  const leased = createLeased()
   const hasOthers = (): boolean => view().daemons > 1
   const stopTelling = isTeller ? startNotifying({ owner, hints, hasOthers, send: readers.read }) : flush
   return {
-    ...{ owner, readers, points, writer, touches, view },
+    ...{ owner, readers, points, writer, touches, leased, view },
     ...{ calls: createCalls(writer, told), connect: open('check') },
     holdsWork: createWork({ ...writer, ...points }),
-    queue: queueVerbs(writer, readers, told),
+    queue: queueVerbs(writer, readers, leased, told),
     close: inTurn(stopHeartbeat, flush, stopTelling, writer.leave, readers.close, points.close),
   }
 }

@@ -54,7 +54,10 @@ const othersOf = (current: () => Session, hints: Hints) => ({
   system: 'postgresql',
   ...{ onDue: hints.onDue, onChanged: hints.onChanged, onSettled: hints.onSettled, ready: hints.ready },
   onLeased(take: Parameters<Store['onLeased']>[0]) {
-    const off = hints.onLeased(take)
+    const off = hints.onLeased((leases) => {
+      for (const { loaded } of leases) current().leased.note(loaded)
+      take(leases.map(({ claimed }) => claimed))
+    })
     hints.takes(current().writer.boot)
     return () => {
       off()

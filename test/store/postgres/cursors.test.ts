@@ -8,6 +8,7 @@ import { serversOf } from '../../../src/store/postgres/connect/servers.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { queueVerbs } from '../../../src/store/postgres/queue.js'
 import { createReaders } from '../../../src/store/postgres/readers.js'
+import { createLeased } from '../../../src/store/postgres/settle/leased.js'
 import { joinAsWriter } from '../../../src/store/postgres/write/writer.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
@@ -38,7 +39,7 @@ const lateWriter = async (t: Test, url: string, skew: number) => {
     await writer.leave()
     await readers.close()
   })
-  const { accept } = queueVerbs(writer, readers, (error) => {
+  const { accept } = queueVerbs(writer, readers, createLeased(), (error) => {
     throw error
   })
   return {

@@ -1,12 +1,17 @@
 /**
- * Outcomes that are decided on by what their claim had read come to the same as those that are looked at, whatever others
- * have done to the mail meanwhile.
+ * Outcomes that are decided on by what their claim had read, or what came with mail that was handed over, come to the same
+ * as those that are looked at, whatever others have done to the mail meanwhile.
  */
 import fc from 'fast-check'
 import t from 'tap'
 import type { Claimed, Outcome } from '../../../src/lifecycle/facts.js'
 import type { Store } from '../../../src/store/port/store.js'
-import { openPostgresStore } from '../../../src/store/postgres/open.js'
+import {
+  connectPostgresStore,
+  openPostgresStore,
+  sharePostgresStore,
+} from '../../../src/store/postgres/open.js'
+import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { accepted, HOUR, newAccount, ofLease, report, T0, type TestAccount, toOne } from '../fixture.js'
 
@@ -58,29 +63,56 @@ t.test('known from the claim, and looked at', { skip: noPostgres() }, async (t) 
   const cluster = await postgres()
   const urls = cluster.database()
   const database = urls.split('/').at(-1) ?? ''
-  const open = async (): Promise<Store> => {
-    const store = openPostgresStore({ urls })
+  const open = async (owner?: string): Promise<Store> => {
+    const lock = owner === undefined ? {} : { lock: () => ({ owner, unlock() {} }) }
+    const store = openPostgresStore({ urls, ...lock })
     t.teardown(() => store.close())
     await store.open()
     return store
   }
-  const [ours, other] = [await open(), await open()]
+  const [ours, other, doors] = [await open(), await open(), await open('own')]
+  const relay = await connectPostgresStore(sharePostgresStore(doors, 'relay'))
+  t.teardown(() => relay.close())
+  const handed: Claimed[] = []
+  relay.onLeased((claimed) => handed.push(...claimed))
+  const scratch = await newAccount(doors)
+  await eventually('mail is handed over', async () => {
+    await accepted(doors, scratch)
+    return handed.length > 0
+  })
+
+  const byClaim = (store: Store) => async (at: TestAccount) =>
+    store.claim(at.poolId, 100, T0 + HOUR, T0 + 1000)
+  const byHand = async (at: TestAccount, count: number): Promise<readonly Claimed[]> => {
+    const own = () => handed.filter(({ workspaceId }) => workspaceId === at.workspace.id)
+    await eventually('all are handed over', () => own().length === count)
+    return own()
+  }
+  const ways = {
+    looked: { accepting: ours, leasing: ours, settling: other, lease: byClaim(ours) },
+    claimed: { accepting: ours, leasing: ours, settling: ours, lease: byClaim(ours) },
+    handed: { accepting: doors, leasing: relay, settling: relay, lease: byHand },
+  }
 
   /** All that is stored of an account, without what differs from one to another. */
-  const played = async (all: readonly Case[], settling: Store): Promise<readonly unknown[]> => {
+  const played = async (all: readonly Case[], way: keyof typeof ways): Promise<readonly unknown[]> => {
+    const { accepting, leasing, settling, lease } = ways[way]
     const at = await newAccount(ours)
     for (const [i, { recipients, notify }] of all.entries())
-      await accepted(ours, at, {
+      await accepted(accepting, at, {
         createdAt: T0 + i,
         mailFrom: 'from@acme.test',
         recipients: Array.from({ length: recipients }, (_, n) =>
           toOne(`${i}-${n}@x.test`, { dsn: { notify, orcpt: null } }),
         ),
       })
-    const claimed = await ours.claim(at.poolId, 100, T0 + HOUR, T0 + 1000)
+    const claimed = await lease(
+      at,
+      all.reduce((sum, { recipients }) => sum + recipients, 0),
+    )
     const caseOf = ({ address }: Claimed): Case => all[Number.parseInt(address, 10)] as Case
     const marked = claimed.filter((one) => caseOf(one).isMarked)
-    await ours.attempting(marked.map((one) => ({ ...one, attempt: 1, upstreamId: 'up_1', at: T0 + 2000 })))
+    await leasing.attempting(marked.map((one) => ({ ...one, attempt: 1, upstreamId: 'up_1', at: T0 + 2000 })))
     for (const one of claimed) await interfere(other, at, one.recipientId, caseOf(one))
     const answers = await settling.settle(claimed.flatMap((one) => outcomesOf(one, caseOf(one))))
     const said = answers.map(({ address, applied, from, to, emailStatus }) => [
@@ -110,8 +142,22 @@ t.test('known from the claim, and looked at', { skip: noPostgres() }, async (t) 
 
   await fc.assert(
     fc.asyncProperty(cases, async (all) => {
-      t.same(await played(all, ours), await played(all, other), JSON.stringify(all))
+      const looked = await played(all, 'looked')
+      t.same(await played(all, 'claimed'), looked, `claimed: ${JSON.stringify(all)}`)
+      t.same(await played(all, 'handed'), looked, `handed: ${JSON.stringify(all)}`)
     }),
     { numRuns: Number(process.env.POSTERN_RUNS ?? 8) },
   )
+
+  const SEEN = { looked: 'other@x.test', claimed: 'ana@x.test', handed: 'ana@x.test' } as const
+  for (const way of ['looked', 'claimed', 'handed'] as const) {
+    const { accepting, settling, lease } = ways[way]
+    const at = await newAccount(ours)
+    await accepted(accepting, at, { recipients: [toOne('ana@x.test')] })
+    const claimed = await lease(at, 1)
+    const [id] = claimed.map(({ recipientId }) => recipientId)
+    cluster.sql(database, `UPDATE recipient_rows SET address_lc = 'other@x.test' WHERE id = '${id}'`)
+    const settled = await settling.settle(claimed.map((one) => ofLease(one)))
+    t.match(settled, [{ applied: true, address: SEEN[way] }], `${way}: what a look would have seen`)
+  }
 })

@@ -12,6 +12,7 @@ import type { Acceptance, Claimed, NewEmail, NewRecipient } from '../../../lifec
 import { FIRST_LEASE_MS, firstStatus } from '../../../lifecycle/sending/accept.js'
 import { createHotSet } from '../../sql/mails/hot.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
+import { type Lease, toLoaded } from '../claim/claimed.js'
 import type { Unheard } from '../claim/unheard.js'
 import type { Hints } from '../hints.js'
 
@@ -26,20 +27,33 @@ export interface Offer {
 /** When its leases end. */
 export const untilOf = (now: number): number => now + FIRST_LEASE_MS
 
-/** What was leased of an offer: the recipient, and what its workspace wants done with mail that may have been taken. */
-type Taken = ReadonlyMap<string, 'retry' | 'hold'>
+interface Place {
+  /** What its workspace wants done with mail that may have been taken. */
+  readonly ambiguous: 'retry' | 'hold'
+  /** Of the mail. */
+  readonly ord: number
+  /** By its number. */
+  readonly workspace: number
+}
+
+/** What was leased of an offer, by recipient. */
+type Taken = ReadonlyMap<string, Place>
 
 /** When the answer was lost. */
-const TAKEN = `SELECT q.recipient_id AS id, w.ambiguous FROM queue q JOIN workspaces w ON w.n = q.workspace
+const TAKEN = `SELECT json_agg(json_build_array(q.recipient_id, w.ambiguous, q.email_ord, q.workspace)) AS taken
+  FROM queue q JOIN workspaces w ON w.n = q.workspace
   WHERE q.recipient_id = ANY (CAST(? AS TEXT[])) AND q.boot = ? AND q.attempting IS NULL`
 
 export function* takenNow({ ids, boot }: Offer): Asking<Taken> {
-  const rows = ids.size === 0 ? [] : yield* all(TAKEN, [...ids], boot)
-  return new Map(rows.map(({ id, ambiguous }) => [String(id), ambiguous as 'retry' | 'hold']))
+  return takenOf(ids.size === 0 ? [] : yield* all(TAKEN, [...ids], boot))
 }
 
-export const takenOf = (rows: readonly Row[]): Taken =>
-  new Map(rows.flatMap(({ taken }) => (taken ?? []) as readonly [string, 'retry' | 'hold'][]))
+type TakenRow = readonly [id: string, ambiguous: Place['ambiguous'], ord: number, workspace: number]
+
+export const takenOf = (rows: readonly Row[]): Taken => {
+  const those = rows.flatMap(({ taken }) => (taken ?? []) as readonly TakenRow[])
+  return new Map(those.map(([id, ambiguous, ord, workspace]) => [id, { ambiguous, ord, workspace }]))
+}
 
 type Pooled = Pick<NewRecipient, 'poolId'>
 
@@ -64,8 +78,17 @@ const claimedOf = (
   ...{ size: raw.byteLength, ambiguous, raw },
 })
 
+/** Of mail to one: more needs a look in any case. */
+const loadedOf = ({ mailFrom, recipients }: NewEmail, claimed: Claimed, place: Place, boot: number) => {
+  const mail = { email_ord: place.ord, workspace_n: place.workspace, mail_from: mailFrom ?? null }
+  const status = { status: 'queued', email_status: 'queued', total: recipients.length }
+  const rest = { notify: claimed.dsn?.notify ?? null, queued_at: claimed.queuedAt }
+  const nothing = { deadline: null, last_response: null, reason: null }
+  return toLoaded({ ...mail, ...status, ...rest, ...nothing }, claimed, boot)
+}
+
 /** Each recipient that is taken, with bytes of its own buffer: one for all of them, which goes along. */
-const claimedIn = (batch: readonly Acceptance[], taken: Taken): readonly Claimed[] => {
+const leasesIn = (batch: readonly Acceptance[], taken: Taken, boot: number): readonly Lease[] => {
   const mails = batch.flatMap(({ mails, now }) => mails.map((mail) => ({ mail, now })))
   const hot = mails.filter(({ mail }) => mail.recipients.some(({ id }) => taken.has(id)))
   const octets = new Uint8Array(hot.reduce((sum, { mail }) => sum + mail.raw.byteLength, 0))
@@ -75,8 +98,10 @@ const claimedIn = (batch: readonly Acceptance[], taken: Taken): readonly Claimed
     const raw = octets.subarray(at, at + mail.raw.byteLength)
     at += mail.raw.byteLength
     return mail.recipients.flatMap((recipient) => {
-      const ambiguous = taken.get(recipient.id)
-      return ambiguous === undefined ? [] : [claimedOf(mail, recipient, ambiguous, raw, now)]
+      const place = taken.get(recipient.id)
+      if (place === undefined) return []
+      const claimed = claimedOf(mail, recipient, place.ambiguous, raw, now)
+      return [{ claimed, loaded: loadedOf(mail, claimed, place, boot) }]
     })
   })
 }
@@ -119,7 +144,7 @@ export const createHot = (hints: Hints, unheard: Unheard) => {
     /** It is stored: whoever carries it hears of it. */
     stored(batch: readonly Acceptance[], { ids, boot }: Offer, taken: Taken): void {
       leave([...ids].filter((id) => !taken.has(id)))
-      if (taken.size > 0) hints.leased(claimedIn(batch, taken))
+      if (boot !== null && taken.size > 0) hints.leased(leasesIn(batch, taken, boot))
       const pools = duePools(batch, taken)
       if (pools.some(hints.wants)) hints.due()
       // what this one has no room for is for others, too

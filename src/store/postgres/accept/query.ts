@@ -60,7 +60,7 @@ people AS MATERIALIZED (
     event_kind int, flags int, dsn text, hot int) ON r.ord = m.ord
   LEFT JOIN pools p ON p.id = r.pool),
 taken AS MATERIALIZED (
-  SELECT r.id, r.i, w.ambiguous, b.boot, CAST(? AS BIGINT) AS lease_until
+  SELECT r.id, r.i, r.ord, r.workspace_n, w.ambiguous, b.boot, CAST(? AS BIGINT) AS lease_until
   FROM people r JOIN workspaces w ON w.n = r.workspace_n JOIN writers b ON b.boot = CAST(? AS BIGINT)
   WHERE r.hot = 1 AND NOT ${heldBy('r.pool', 'r.email')} AND NOT ${MAY_BE_SUPPRESSED}),
 stored_people AS (
@@ -88,7 +88,7 @@ noted AS (
   FROM fence, json_to_recordset(CAST(? AS JSON)) AS n (day bigint, behind bigint, ahead bigint) ORDER BY n.day
   ON CONFLICT (day) DO UPDATE SET behind = greatest(d.behind, excluded.behind), ahead = greatest(d.ahead, excluded.ahead))
 SELECT f.i, (SELECT json_agg(h.id) FROM held h WHERE h.i = f.i) AS held,
-  (SELECT json_agg(json_build_array(t.id, t.ambiguous)) FROM taken t WHERE t.i = f.i) AS taken FROM fence LEFT JOIN free f ON true`
+  (SELECT json_agg(json_build_array(t.id, t.ambiguous, t.ord, t.workspace_n)) FROM taken t WHERE t.i = f.i) AS taken FROM fence LEFT JOIN free f ON true`
 
 const given = ({ idempotency: answer, now }: Acceptance, i: number) => ({
   ...{ i, now, workspace: answer?.workspaceId, test: answer?.mode === 'test' ? 1 : 0 },

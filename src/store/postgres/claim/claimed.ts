@@ -52,7 +52,7 @@ const toClaimed = (row: Row): FromRow => ({
 })
 
 /** As outcomes find it; what only a look can tell them is as it costs one (settle/leased.ts). */
-const toLoaded = (row: Row, claimed: Claimed, boot: number): LoadedRecipient => ({
+export const toLoaded = (row: Row, claimed: Claimed, boot: number): LoadedRecipient => ({
   id: claimed.recipientId,
   mail: {
     id: claimed.emailId,
@@ -85,7 +85,8 @@ const toLoaded = (row: Row, claimed: Claimed, boot: number): LoadedRecipient => 
   },
 })
 
-interface Lease {
+/** Who is leased, and what its outcome is decided on by. */
+export interface Lease {
   readonly claimed: Claimed
   readonly loaded: LoadedRecipient
 }

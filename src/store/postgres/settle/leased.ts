@@ -1,9 +1,10 @@
 /**
  * NAME      leased - what is known of recipients that this writer has leased
  * DESCRIPTION
- *   As a claim has read them, and as they are marked since: nobody else is to change them until they are settled, so the
- *   outcome of an attempt is decided on without another look. That is an assumption and no more. The statement which
- *   applies it has it as its condition (apply.ts), and where others have been at work it is all read anew.
+ *   As a claim has read them, or their accept has stored them, and as they are marked since: nobody else is to change them
+ *   until they are settled, so the outcome of an attempt is decided on without another look. That is an assumption and no
+ *   more. The statement which applies it has it as its condition (apply.ts), and where others have been at work it is all
+ *   read anew.
  *   Only what needs no more than that is decided so: mails of one recipient, whose attempt was taken or is put off. What
  *   a workspace may have changed meanwhile, such as who is told of a failure, is looked up.
  */

@@ -93,6 +93,9 @@ export const createRelease = ({ inTurn, statement, boot, hints }: Writer) => {
     if (leases.length > 0) await gathered(releases)
   }
   // one that cannot be given back now ends with its time (claim/reap.ts)
-  hints.onUntaken((claimed) => void release(claimed, systemClock.now()).catch(() => {}))
+  hints.onUntaken((leases) => {
+    const claimed = leases.map((one) => one.claimed)
+    release(claimed, systemClock.now()).catch(() => {})
+  })
   return release
 }
