@@ -3,6 +3,7 @@
  * a program must be given a path.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generate } from 'selfsigned'
@@ -19,7 +20,7 @@ export interface Pair {
 
 export interface Authority {
   readonly caFile: string
-  /** A certificate for a host, signed by this authority; `days` left, negative for one that has expired. */
+  /** A certificate for a host, by its name or address, signed by this authority; `days` left, negative for one that has expired. */
   issue(name: string, days?: number): Promise<Pair>
 }
 
@@ -42,7 +43,12 @@ export const authority = async (t: Pick<Test, 'teardown'>): Promise<Authority> =
         ca: { key: ca.private, cert: ca.cert },
         notBeforeDate: new Date(end - 60 * DAY),
         notAfterDate: new Date(end),
-        extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: name }] }],
+        extensions: [
+          {
+            name: 'subjectAltName',
+            altNames: [isIP(name) === 0 ? { type: 2, value: name } : { type: 7, ip: name }],
+          },
+        ],
       })
       const [keyFile, certFile] = [join(dir, `${++count}.key`), join(dir, `${count}.pem`)]
       writeFileSync(keyFile, key, { mode: 0o600 })

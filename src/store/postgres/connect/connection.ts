@@ -55,7 +55,8 @@ const clientOf = (server: Server, name: string, socket: Socket): pg.Client =>
     user: server.user,
     password: server.password ?? '',
     database: server.database,
-    ssl: server.tls === null ? false : server.tls,
+    // the driver does not say for which address, and the name of this machine would be looked for
+    ssl: server.tls === null ? false : { ...server.tls, host: server.host },
     application_name: name,
     stream: () => socket,
     keepAlive: true,
@@ -66,6 +67,15 @@ const clientOf = (server: Server, name: string, socket: Socket): pg.Client =>
 
 /** What TLS has against a certificate, as Node names it. */
 const TLS = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|INVALID_CA$)/
+
+const TLS_REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/^CERT_HAS_EXPIRED$/, 'renew it there'],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'name it in the URL as its certificate does'],
+  [/^(?:UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|CERT_SIGNATURE_)/, 'name its CA by sslrootcert=FILE'],
+]
+
+const tlsRemedy = (code: string): string =>
+  TLS_REMEDIES.find(([codes]) => codes.test(code))?.[1] ?? 'look at its certificate'
 
 /** What only the operator can mend; another error as it is. */
 const refusalOf = (error: unknown, { host, port, user, database }: Server): unknown => {
@@ -85,7 +95,7 @@ const refusalOf = (error: unknown, { host, port, user, database }: Server): unkn
     return new DatabaseRefusedError(`${to} speaks no TLS: set ssl = on there, with a certificate for ${host}`)
   if (TLS.test(code ?? ''))
     return new DatabaseRefusedError(
-      `${to} does not prove that it is ${host}: ${message}; look at its certificate, and at sslrootcert`,
+      `${to} does not prove that it is ${host}: ${message}; ${tlsRemedy(`${code}`)}`,
     )
   return code === undefined ? new ConnectionLostError(`${to} does not answer`, { cause: error }) : error
 }

@@ -5,6 +5,7 @@
  *   Beyond this machine only TLS that proves who the server is (`sslmode=verify-full`) will do, and it need not be
  *   said; a weaker mode is refused, since the password and every mail go over that line. No message has a password.
  */
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 
@@ -54,13 +55,24 @@ const decoded = (text: string, number: number): string => {
   }
 }
 
-const certificate = (file: string | null): { ca?: string } => {
-  if (file === null) return {}
+const read = (file: string): string => {
   try {
-    return { ca: readFileSync(file, 'utf8') }
+    return readFileSync(file, 'utf8')
   } catch (error) {
     throw new DatabaseRefusedError(`sslrootcert ${file} cannot be read: ${(error as Error).message}`)
   }
+}
+
+/** What has none is taken by TLS without a word, and then nobody is trusted. */
+const certificate = (file: string | null): { ca?: string } => {
+  if (file === null) return {}
+  const ca = read(file)
+  try {
+    new X509Certificate(ca)
+  } catch {
+    throw new DatabaseRefusedError(`sslrootcert ${file} has no certificate in it: name that of the CA`)
+  }
+  return { ca }
 }
 
 const tlsOf = (host: string, parameters: URLSearchParams): Server['tls'] => {
