@@ -30,11 +30,16 @@ const show = command({
       const writers = await store.writers()
       const { self } = store.cluster()
       const others = isLocal ? writers : writers.filter(({ n }) => n !== self)
-      const record = cluster({ system: store.system, writers: others })
+      const putBack = (await store.serverState())?.putBack ?? null
+      const record = cluster({ system: store.system, writers: others, putBack })
       terminal.data(record, (paint) => {
         if (isLocal) return 'SQLite: one daemon at a time has the store to itself'
         return record.daemons.length === 0 ? 'no daemon runs' : daemonTable(paint, record.daemons)
       })
+      if (record.put_back !== null)
+        terminal.say(
+          `the database was put back at ${record.put_back.at}, without the last ${spanText(record.put_back.lost_ms)}: mail acknowledged then may be lost`,
+        )
       if (!record.same_settings) terminal.say('their settings differ: postern doctor on each host says which')
     }),
 })

@@ -1,12 +1,14 @@
 /**
  * NAME      cluster - the daemons that share a store, as every door shows them
  */
-import type { WriterRow } from '../store/port/cluster/cluster.js'
+import { toRfc3339 } from '../base/clock.js'
+import type { NotedPutBack, WriterRow } from '../store/port/cluster/cluster.js'
 
 interface ClusterFacts {
   /** By the name that OpenTelemetry has for it. */
   readonly system: string
   readonly writers: readonly WriterRow[]
+  readonly putBack: NotedPutBack | null
 }
 
 const writer = ({ n, role, epoch, lagMs }: WriterRow) => ({ number: n, role, epoch, lag_ms: lagMs })
@@ -18,7 +20,7 @@ const shareOf = (own: readonly WriterRow[], all: readonly WriterRow[]) => {
   return at < 0 ? null : { part: at + 1, of: relays.length }
 }
 
-export const cluster = ({ system, writers }: ClusterFacts) => {
+export const cluster = ({ system, writers, putBack }: ClusterFacts) => {
   const byDaemon = new Map<string, WriterRow[]>()
   for (const row of writers) byDaemon.set(row.daemonId, [...(byDaemon.get(row.daemonId) ?? []), row])
   const settings = new Set(writers.flatMap((one) => one.settings ?? []))
@@ -26,6 +28,7 @@ export const cluster = ({ system, writers }: ClusterFacts) => {
     object: 'cluster' as const,
     store: system,
     same_settings: settings.size <= 1,
+    put_back: putBack === null ? null : { at: toRfc3339(putBack.at), lost_ms: putBack.lostMs },
     daemons: [...byDaemon].map(([id, own]) => ({
       id,
       host: own[0]?.host ?? '',

@@ -28,6 +28,7 @@ t.test('writers are told by daemon', async (t) => {
   })
   const record = cluster({
     system: 'postgresql',
+    putBack: { at: 0, lostMs: 12 },
     writers: [
       row(0, 'a', 'main', 5),
       row(1, 'b', 'relay', 30_000),
@@ -37,6 +38,7 @@ t.test('writers are told by daemon', async (t) => {
   })
   t.match(record, {
     same_settings: false,
+    put_back: { at: '1970-01-01T00:00:00.000Z', lost_ms: 12 },
     daemons: [
       {
         id: 'a',

@@ -33,7 +33,7 @@ export const clusterMetrics = async (
       'Daemons that carry mail, and share the limits of upstreams',
       relays.length,
     ),
-    gauge('postern_cluster_writers', 'Places for writers that are taken, of 64', writers.length),
+    gauge('postern_cluster_writers', 'Places for writers that are taken, of 256', writers.length),
     gauge(
       'postern_cluster_heartbeat_lag_seconds',
       'How long ago the most silent writer was heard of',

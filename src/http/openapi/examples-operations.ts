@@ -268,6 +268,7 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
       object: 'cluster',
       store: 'postgresql',
       same_settings: true,
+      put_back: null,
       daemons: [
         {
           id: '5f0c1c4e-7d55-4f1b-9a0e-2b6f6f0d3c11',

@@ -13,7 +13,6 @@ import { type Pooling, serversOf } from './connect/servers.js'
 import { answer } from './run.js'
 import { SCHEMA } from './schema/steps.js'
 import { versionThere } from './schema/version.js'
-import { type NotedPutBack, notedPutBack } from './write/put-back.js'
 
 export interface ExaminedServer extends ServerState {
   /** `host:port`, and the database there. */
@@ -35,8 +34,6 @@ export interface ExaminedServer extends ServerState {
   readonly pooler: Pooler
   /** What mends a pooler that will not do. */
   readonly remedy: string
-  /** When a daemon found it as it was earlier, the last time. */
-  readonly putBack: NotedPutBack | null
   /** A slot or a standby for which rows are kept, the one that is furthest behind. */
   readonly follower: Follower | null
   /** Whether its role may make tables, and how it is called. */
@@ -59,7 +56,6 @@ type Looked = Omit<ExaminedServer, 'place' | 'pooler' | 'remedy' | 'ahead'> & {
 function* look(): Asking<Looked> {
   const server = yield* first(ASK)
   const made = yield* versionThere()
-  const putBack = made === null ? null : yield* notedPutBack()
   const state = yield* serverState()
   const follower = yield* lastFollower()
   const all = made === null ? [] : yield* writers()
@@ -69,7 +65,6 @@ function* look(): Asking<Looked> {
     ...(made ?? { version: 0, compatibleFrom: 0, madeBy: '' }),
     current: SCHEMA,
     pepperMark: made === null ? null : (((yield* first(PEPPER))?.mark ?? null) as string | null),
-    putBack,
     ...state,
     follower,
     mayCreate: server?.may_create === true,

@@ -19,7 +19,9 @@ export const cluster = ({ store }: Deps): readonly Endpoint[] => [
     answers: { 200: shapes.cluster },
     faults: [],
     async handle() {
-      return { status: 200, body: record.cluster({ system: store.system, writers: await store.writers() }) }
+      const [writers, state] = await Promise.all([store.writers(), store.serverState()])
+      const facts = { system: store.system, writers, putBack: state?.putBack ?? null }
+      return { status: 200, body: record.cluster(facts) }
     },
   }),
 ]

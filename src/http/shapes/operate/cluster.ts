@@ -2,6 +2,7 @@
  * NAME      cluster - the shapes of the daemons that share a store
  */
 import Joi from 'joi'
+import { timestamp } from '../common.js'
 
 const count = () => Joi.number().integer().min(0).required()
 const lag = () => count().description('How long ago it was last heard of, in milliseconds')
@@ -47,5 +48,11 @@ export const cluster = Joi.object({
   same_settings: Joi.boolean()
     .required()
     .description('False: a daemon has settings that the others do not have'),
+  put_back: Joi.object({ at: timestamp().required(), lost_ms: count() })
+    .allow(null)
+    .required()
+    .description(
+      'When a daemon last found the database as it was earlier, and how much of the past was missing: mail acknowledged then may be lost',
+    ),
   daemons: Joi.array().items(daemon).required(),
 }).meta({ name: 'Cluster' })

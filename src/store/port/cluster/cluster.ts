@@ -69,6 +69,12 @@ export interface Snapshot {
   readonly holder: string
 }
 
+/** When a daemon found the database as it was earlier, the last time, and how much of the past was missing then. */
+export interface NotedPutBack {
+  readonly at: number
+  readonly lostMs: number
+}
+
 /** Of a database that is a server's. */
 export interface ServerState {
   /** The oldest of all in this database, whoever's it is. */
@@ -77,6 +83,7 @@ export interface ServerState {
   readonly queue: { readonly live: number; readonly dead: number; readonly cleared: number | null }
   /** Octets that it takes on its disk, and the bodies of mail of these. */
   readonly room: { readonly total: number; readonly bodies: number }
+  readonly putBack: NotedPutBack | null
 }
 
 export interface Cluster {

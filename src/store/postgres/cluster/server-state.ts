@@ -6,6 +6,7 @@
  */
 import type { ServerState, Snapshot } from '../../port/cluster/cluster.js'
 import { type Asking, first } from '../../sql/query.js'
+import { notedPutBack } from '../write/put-back.js'
 
 const OLDEST = `SELECT holder, CAST(extract(epoch FROM clock_timestamp() - since) * 1000 AS BIGINT) AS age FROM (
   SELECT coalesce(nullif(application_name, ''), usename, 'pid ' || pid) AS holder, xact_start AS since
@@ -37,6 +38,8 @@ export function* serverState(): Asking<ServerState> {
       cleared: (queue?.cleared ?? null) as number | null,
     },
     room: { total: Number(room?.total), bodies: Number(room?.bodies) },
+    // before the first start there are no tables
+    putBack: queue === null ? null : yield* notedPutBack(),
   }
 }
 

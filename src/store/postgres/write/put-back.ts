@@ -7,6 +7,7 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
+import type { NotedPutBack } from '../../port/cluster/cluster.js'
 import { timeOf } from '../../sql/order/ord.js'
 import { type Asking, first, run } from '../../sql/query.js'
 
@@ -25,12 +26,6 @@ export function* putBackBy(own: { readonly n: number; readonly epoch: number; re
   const row = yield* first(ROW, own.n)
   if (row === null || Number(row.epoch) > own.epoch) return null
   return { writer: own.n, from: own.frontier, to: Number(row.frontier) } satisfies PutBack
-}
-
-export interface NotedPutBack {
-  readonly at: number
-  /** So much of the past is missing. */
-  readonly lostMs: number
 }
 
 const lostMs = ({ from, to }: PutBack): number => Math.max(0, timeOf(from) - timeOf(to))
