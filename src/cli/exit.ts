@@ -62,6 +62,10 @@ const exitOfFault = (fault: Fault): ExitCode => {
   return http >= 500 ? 70 : 65
 }
 
+/** Of an outage, with what was behind it. */
+const causesOf = ({ message, cause }: Error): string =>
+  cause instanceof Error ? `${message}: ${causesOf(cause)}` : message
+
 const wordsOfFault = (fault: Fault): string => {
   const fields = fault.options.errors ?? []
   if (fields.length > 0)
@@ -70,6 +74,7 @@ const wordsOfFault = (fault: Fault): string => {
       .join('\n')
   const remedy = REMEDIES[fault.code]
   const reason = fault.options.reason === undefined ? '' : ` (${fault.options.reason})`
+  if (fault.cause instanceof Error) return `${fault.message}: ${causesOf(fault.cause)}; try again`
   return `${fault.message}${reason}${remedy === undefined ? '' : `; ${remedy}`}`
 }
 

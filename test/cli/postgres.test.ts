@@ -2,6 +2,7 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { noPostgres, Postgres } from '../parts/postgres.js'
 import { here, openDesk, QUIET } from './desk.js'
 
@@ -78,6 +79,27 @@ t.test('on PostgreSQL', { skip: noPostgres() }, async (t) => {
     })
     write('owner = NULL, boot = NULL')
     t.equal((await doctor()).of('settings'), undefined)
+  })
+
+  await t.test('a synchronous standby that is not there', async (t) => {
+    const synchronous = (names: string) => {
+      cluster.sql('postgres', `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+      cluster.sql('postgres', 'SELECT pg_reload_conf()')
+    }
+    synchronous('*')
+    // as on one that was promoted, which has the settings of its primary
+    const { code, stderr } = await run('store', 'rewound', '--yes')
+    t.equal(code, 75)
+    t.match(stderr, /^postern: commits wait for a synchronous standby .*: start it, or change [^\n]*\n$/)
+    const seen = await doctor()
+    t.equal(seen.code, 75)
+    t.match(seen.of('synchronous standby'), { result: 'fail', detail: /waits? for one/ })
+    synchronous('')
+    await eventually(
+      'commits are confirmed',
+      async () => (await doctor()).of('synchronous standby') === undefined,
+    )
+    t.equal((await run('key', 'list')).code, 0)
   })
 
   await t.test('what a file has and a server does not', async (t) => {

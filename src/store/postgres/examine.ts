@@ -6,7 +6,7 @@
 import { systemClock } from '../../base/clock.js'
 import type { ServerState, WriterRow } from '../port/cluster/cluster.js'
 import { type Asking, first } from '../sql/query.js'
-import { type Follower, lastFollower, serverState } from './cluster/server-state.js'
+import { type Follower, lastFollower, serverState, unconfirmed } from './cluster/server-state.js'
 import { writers } from './cluster/view.js'
 import { type Pooler, poolerBefore, remedyOf } from './connect/pooler.js'
 import { type Pooling, serversOf } from './connect/servers.js'
@@ -36,6 +36,8 @@ export interface ExaminedServer extends ServerState {
   readonly remedy: string
   /** A slot or a standby for which rows are kept, the one that is furthest behind. */
   readonly follower: Follower | null
+  /** Commits that wait in vain for a synchronous standby. */
+  readonly unconfirmed: number
   /** Whether its role may make tables, and how it is called. */
   readonly mayCreate: boolean
   readonly role: string
@@ -67,6 +69,7 @@ function* look(): Asking<Looked> {
     pepperMark: made === null ? null : (((yield* first(PEPPER))?.mark ?? null) as string | null),
     ...state,
     follower,
+    unconfirmed: yield* unconfirmed(),
     mayCreate: server?.may_create === true,
     role: String(server?.role),
     daemons: all.filter(({ role }) => role === 'main'),

@@ -72,7 +72,7 @@ export const answerRead = <T>({ query }: Pick<Connection, 'query'>, asking: Aski
   answer({ query: ({ text, values }) => query({ text, values: values.map(sought) }) }, asking)
 
 /** Nothing is wrong with this machine: 451, and not the 452 of a full disk. */
-const unavailable = (cause: unknown): Fault =>
+export const unavailable = (cause: unknown): Fault =>
   Object.assign(new Fault('service.unavailable', { retryAfter: 5, smtp: '451 4.3.0' }), { cause })
 
 /** Until then a caller of now will wait. */

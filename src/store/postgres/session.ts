@@ -14,7 +14,7 @@ import type { About, Cluster, ClusterView, WriterRole } from '../port/cluster/cl
 import { TakenOverError } from '../port/upkeep.js'
 import { first } from '../sql/query.js'
 import { createTouches, type Touches } from '../sql/tenants/touches.js'
-import { bringUpToDate, refuseUnfit } from './begin/begin.js'
+import { bringUpToDate, refuseUnfit, storesNothing } from './begin/begin.js'
 import { type Calls, createCalls } from './calls.js'
 import { sessionName } from './cluster/takeover.js'
 import { followDatabase } from './cluster/time.js'
@@ -145,7 +145,9 @@ export const begin = async (
   const openWriter = isHearer ? listening(open('writer'), owner, hints) : open('writer')
   const writer = await persistently(() =>
     joinAsWriter(owner, openWriter, systemClock.now, hints, member, observe),
-  )
+  ).catch(async (error: unknown) => {
+    throw await storesNothing(error, open('look'))
+  })
   const heartbeat = beating(writer, log)
   const { view, beat } = heartbeat
   await beginBeating(writer, heartbeat)

@@ -98,6 +98,16 @@ const followerOf = ({ follower }: Examined): Finding | null =>
       )
     : null
 
+const unconfirmedOf = ({ unconfirmed: n }: Examined): Finding | null =>
+  n > 0
+    ? fail(
+        'synchronous standby',
+        `${n === 1 ? 'a commit waits' : `${n} commits wait`} for one that does not answer, and nothing is stored`,
+        'start it, or change synchronous_standby_names',
+        75,
+      )
+    : null
+
 const queueOf = ({ queue: { live, dead, cleared } }: Examined, now: number): Finding | null => {
   if (dead < DEAD_ROWS || dead < 10 * live) return null
   const when = cleared === null ? 'never' : `${spanText(now - cleared)} ago`
@@ -125,7 +135,7 @@ export const checkServer: Check = async ({ config, written, now }) => {
   const seen = await examineServerOf(config)
   const found = [
     ...[schemaOf(seen), poolerOf(seen, config), settingsOf(seen, written), putBackOf(seen, now)],
-    ...[clockOf(seen), snapshotOf(seen), followerOf(seen), queueOf(seen, now)],
+    ...[unconfirmedOf(seen), clockOf(seen), snapshotOf(seen), followerOf(seen), queueOf(seen, now)],
   ].filter((one) => one !== null)
   if (found.some(({ check }) => check === 'database')) return found
   const { place, release, room } = seen

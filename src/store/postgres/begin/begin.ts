@@ -9,6 +9,7 @@ import { systemClock } from '../../../base/clock.js'
 import { Fault } from '../../../base/fault.js'
 import type { Log } from '../../../base/log.js'
 import { type Asking, first as firstRow, run } from '../../sql/query.js'
+import { unconfirmed } from '../cluster/server-state.js'
 import { endPredecessor } from '../cluster/takeover.js'
 import { NOW } from '../cluster/view.js'
 import type { Connection } from '../connect/connection.js'
@@ -30,6 +31,21 @@ const awayError = (error: unknown): unknown => {
   return new DatabaseAwayError(
     `the database cannot be reached: ${message}; look whether it runs, then try again`,
   )
+}
+
+/** Of one that answers and stores nothing, why, where that can be seen. */
+export const storesNothing = async (error: unknown, open: () => Promise<Connection>): Promise<unknown> => {
+  if (!(error instanceof Fault)) return error
+  const connection = await open().catch(() => null)
+  if (connection === null) return error
+  try {
+    if ((await answer(connection, unconfirmed())) === 0) return error
+    return new DatabaseAwayError(
+      'commits wait for a synchronous standby that does not answer: start it, or change synchronous_standby_names, then try again',
+    )
+  } finally {
+    await connection.close()
+  }
 }
 
 /** For a writer, once it has joined. */

@@ -43,6 +43,14 @@ export function* serverState(): Asking<ServerState> {
   }
 }
 
+const UNCONFIRMED = `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep'
+  AND clock_timestamp() - query_start > INTERVAL '5 s'`
+
+/** Commits that wait in vain for a synchronous standby; whoever writes next waits for them. */
+export function* unconfirmed(): Asking<number> {
+  return Number((yield* first(UNCONFIRMED))?.n)
+}
+
 /** Whoever reads elsewhere, and for whom rows are kept here. */
 export interface Follower {
   readonly name: string

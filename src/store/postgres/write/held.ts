@@ -8,14 +8,13 @@
  *   no place is given twice.
  */
 import { randomInt } from 'node:crypto'
-import { Fault } from '../../../base/fault.js'
 import type { About, WriterRole } from '../../port/cluster/cluster.js'
 import { StoreBusyError, TakenOverError } from '../../port/upkeep.js'
 import { type Asking, first, type Query, run } from '../../sql/query.js'
 import { endSessions, nameSession } from '../cluster/takeover.js'
 import type { Connection } from '../connect/connection.js'
 import { resting } from '../connect/resting.js'
-import { answer } from '../run.js'
+import { answer, unavailable } from '../run.js'
 import { WRITERS } from '../schema/cluster.js'
 import { SCHEMA } from '../schema/steps.js'
 import { notePutBack, type PutBack, putBackBy } from './put-back.js'
@@ -190,7 +189,7 @@ export const hold = async (owner: string, member: Member, openAnew: () => Promis
       }
       await connection.close()
       connection = fresh
-      if (told()) throw new Fault('service.unavailable', { retryAfter: 5, smtp: '451 4.3.0' })
+      if (told()) throw unavailable(new Error('the database was put back'))
       return connection
     },
     async leave(): Promise<void> {
