@@ -4,9 +4,8 @@
  *   It is a transaction that is open or prepared, by its age. A replication slot, or a standby that gives feedback, has no age: of
  *   those the number of transactions tells since whose end nothing was cleared away.
  */
-import type { ServerState, Snapshot } from '../../port/cluster/cluster.js'
+import type { NotedPutBack, ServerState, Snapshot } from '../../port/cluster/cluster.js'
 import { type Asking, first } from '../../sql/query.js'
-import { notedPutBack } from '../write/put-back.js'
 
 const OLDEST = `SELECT holder, CAST(extract(epoch FROM clock_timestamp() - since) * 1000 AS BIGINT) AS age FROM (
   SELECT coalesce(nullif(application_name, ''), usename, 'pid ' || pid) AS holder, xact_start AS since
@@ -26,6 +25,12 @@ const QUEUE = `SELECT n_live_tup AS live, n_dead_tup AS dead,
 
 const ROOM = `SELECT pg_database_size(current_database()) AS total,
   coalesce(pg_total_relation_size(to_regclass('bodies')), 0) AS bodies`
+
+/** Writers note it (write/put-back.ts). */
+function* notedPutBack(): Asking<NotedPutBack | null> {
+  const found = yield* first("SELECT value FROM settings WHERE name = 'put_back'")
+  return found === null ? null : (JSON.parse(String(found.value)) as NotedPutBack)
+}
 
 export function* serverState(): Asking<ServerState> {
   const queue = yield* first(QUEUE)

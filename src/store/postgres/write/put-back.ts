@@ -46,11 +46,6 @@ export function* notePutBack(found: PutBack): Asking<void> {
 /** Within it they tell of the same. */
 const TOGETHER_MS = 60_000
 
-export function* notedPutBack(): Asking<NotedPutBack | null> {
-  const found = yield* first("SELECT value FROM settings WHERE name = 'put_back'")
-  return found === null ? null : (JSON.parse(String(found.value)) as NotedPutBack)
-}
-
 export const logPutBack =
   (log: Log | undefined) =>
   (found: PutBack): void =>
