@@ -290,7 +290,10 @@ const refuseLot = async ({ store, account }: CliContext, file: string, lot: stri
 /** What does not fit the tables is the file's fault, and told by its line. */
 const carried = async <T>(file: string, line: number, storing: Promise<T>): Promise<T> =>
   storing.catch((error: unknown) => {
-    if (!(error instanceof Error) || !/constraint failed|no id of a mail/.test(error.message)) throw error
+    if (!(error instanceof Error)) throw error
+    // SQLite's words, and the classes of SQLSTATE for values and for what a table demands of them
+    const isOfRow = /constraint failed|no id of a mail/.test(error.message)
+    if (!isOfRow && !/^2[23]/.test(String((error as NodeJS.ErrnoException).code))) throw error
     throw badLine(file, line, `does not fit: ${error.message}`)
   })
 

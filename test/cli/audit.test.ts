@@ -6,6 +6,7 @@ import { isSubject, verbOf } from '../../src/cli/command.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { AuditRow } from '../../src/store/port/tenants/audit.js'
 import { openIncident } from '../parts/incident.js'
+import { isOnPostgres } from '../parts/store.js'
 import { accepted, HOUR, page } from '../store/fixture.js'
 import { openDesk } from './desk.js'
 import { withStore } from './waiting.js'
@@ -131,6 +132,12 @@ const CALLS: Readonly<Record<string, () => Promise<Words>>> = {
   },
 }
 
+/** What a database on a server does not have, or not while another store is open there, as it is here. */
+const ALONE: Readonly<Record<string, string>> = {
+  'store rewound': 'nobody else may write meanwhile',
+  restore: 'copies are made by the tools of the database',
+}
+
 /** What leaves no entry, and why. */
 const OWNS_NOTHING: Readonly<Record<string, string>> = {
   ...{
@@ -169,6 +176,10 @@ t.test('each change has one entry, of whoever gave it', async (t) => {
   const actor = { kind: 'cli', id: `cli:${process.getuid?.() ?? 0}` }
   await withStore(desk, async (store, { accountId }) => {
     for (const [name, words] of Object.entries(CALLS)) {
+      if (isOnPostgres && name in ALONE) {
+        t.pass(name, { skip: ALONE[name] ?? false })
+        continue
+      }
       const args = [...name.split(' '), ...(await words()), '--json']
       const before = (await entries(store, accountId))[0]?.id
       const { code, stderr } = await desk.run(args, GOOD)

@@ -11,7 +11,7 @@ import t, { type Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import { loadConfig } from '../../src/config/load.js'
 import { loadCertificate } from '../../src/keys/certificate.js'
-import { openStoreIn } from '../parts/store.js'
+import { needsFile, openStoreIn } from '../parts/store.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 import { accepted } from '../store/fixture.js'
 import { openDesk, QUIET } from './desk.js'
@@ -46,7 +46,7 @@ t.test('a fresh installation has warnings, no failure', async (t) => {
   const { look, run } = await examine(t)
   const before = await look()
   t.equal(before.code, 0)
-  t.match(before.of('database'), { result: 'warn', detail: /does not exist yet/ })
+  t.match(before.of('database'), { result: 'warn', detail: /does not exist|has no tables/ })
   await run(['key', 'list'])
   const { code, of, stderr } = await look()
   t.equal(code, 0)
@@ -66,14 +66,18 @@ t.test('1 a configuration that can not be read', async (t) => {
   })
 })
 
-t.test('2 a secret that others can read, 3 a database from a newer version', async (t) => {
+t.test('2 a secret that others can read', async (t) => {
   const { look, run, dir } = await examine(t)
   await run(['key', 'list'])
   chmodSync(join(dir, 'data', 'pepper'), 0o644)
   const loose = await look()
   t.equal(loose.code, 77)
   t.match(loose.of('file modes'), { result: 'fail', remedy: `chmod 600 ${join(dir, 'data', 'pepper')}` })
-  chmodSync(join(dir, 'data', 'pepper'), 0o600)
+})
+
+t.test('3 a database from a newer version', { skip: needsFile }, async (t) => {
+  const { look, run, dir } = await examine(t)
+  await run(['key', 'list'])
   const { openWriter } = await import('../../src/store/sqlite/connect.js')
   const db = openWriter(join(dir, 'data', 'postern.db'))
   db.pragma('user_version = 99')
@@ -87,7 +91,7 @@ t.test('2 a secret that others can read, 3 a database from a newer version', asy
   })
 })
 
-t.test('what its own user may not open is opened again, not restored', async (t) => {
+t.test('what its own user may not open is opened again, not restored', { skip: needsFile }, async (t) => {
   const { look, run, dir } = await examine(t)
   await run(['key', 'list'])
   const data = join(dir, 'data')
@@ -108,7 +112,7 @@ t.test('less room than the daemon wants', async (t) => {
   t.match((await look()).of('disk'), { result: 'fail', detail: /below limits.min_free_disk/ })
 })
 
-t.test('4 a damaged database', async (t) => {
+t.test('4 a damaged database', { skip: needsFile }, async (t) => {
   const { look, dir, file } = await examine(t)
   mkdirSync(join(dir, 'data'), { mode: 0o700 })
   file('data/postern.db', 'this is no database, whatever its name says')
@@ -158,7 +162,7 @@ t.test('a self-signed one that is no good: doctor changes nothing, the next star
   for (const [from, to, detail] of spans) {
     const { look, dir } = await examine(t)
     const data = join(dir, 'data')
-    mkdirSync(data, { mode: 0o700 })
+    mkdirSync(data, { recursive: true, mode: 0o700 })
     const made = await pair(from, to, 'gw.postern.test')
     writeFileSync(join(data, 'self-signed.crt'), made.cert)
     writeFileSync(join(data, 'self-signed.key'), made.key, { mode: 0o600 })
@@ -171,7 +175,7 @@ t.test('a self-signed one that is no good: doctor changes nothing, the next star
   }
 })
 
-t.test("a data folder that is none, or everybody's", async (t) => {
+t.test("a data folder that is none, or everybody's", { skip: needsFile }, async (t) => {
   const { look, dir, file } = await examine(t)
   const path = file('data', '')
   t.match((await look()).of('data folder'), { detail: `${path} is no folder`, remedy: /^set data_dir/ })
@@ -432,7 +436,7 @@ const canMount = ((): boolean => {
 })()
 
 const skip = canMount ? false : 'a small file system can not be mounted here (needs root)'
-t.test('14 a disk that is nearly full', { skip }, async (t) => {
+t.test('14 a disk that is nearly full', { skip: skip || needsFile }, async (t) => {
   const { look, dir } = await examine(t)
   const data = join(dir, 'data')
   mkdirSync(data, { mode: 0o700 })

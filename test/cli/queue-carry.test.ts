@@ -5,6 +5,7 @@ import t from 'tap'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { runStep, STEPS } from '../../src/store/sqlite/migrate/steps.js'
 import { LOTS_STEP } from '../../src/store/sqlite/schema/lots.js'
+import { needsFile } from '../parts/store.js'
 import { accepted, HOUR, ofLease, page, report, scopeOf, toOne } from '../store/fixture.js'
 import { openDesk, postern } from './desk.js'
 import { due, withStore } from './waiting.js'
@@ -276,7 +277,7 @@ t.test('a file that is not whole, or does not fit, changes nothing', async (t) =
   await refused(whole.replace(/"lot":"\w+"/, `"lot":"${evil}"`), /lot is no id of a lot/)
   await refused(whole.replace('"held":"exported"', '"held":"hold_1"'), /is held and not exported/)
   await refused(whole.replace('"status":"queued"', '"status":"sending"'), /does not fit/)
-  await refused(whole.replace(/"kind":"to"/, '"kind":null'), /does not fit: NOT NULL/)
+  await refused(whole.replace(/"kind":"to"/, '"kind":null'), /does not fit: .*not[ -]null/i)
   for (const time of ['8e15', '1e300', '1.5', '-1', 'null'])
     await refused(
       whole.replace(/"created_at":\d+/, `"created_at":${time}`),
@@ -295,7 +296,7 @@ t.test('a file that is not whole, or does not fit, changes nothing', async (t) =
   t.same(await due(there), [])
 })
 
-t.test("dev takes no service's mail", async (t) => {
+t.test("dev takes no service's mail", { skip: needsFile }, async (t) => {
   const here = openDesk(t)
   await here.json(['workspace', 'list'])
   await withStore(here, (store, at) => accepted(store, at, { createdAt: Date.now() }))

@@ -3,6 +3,7 @@
  * wrong, looking without touching, and what a workspace never sees.
  */
 import t from 'tap'
+import { runSql } from '../parts/store.js'
 import { fieldsOf, MAIL, openKit } from './kit.js'
 
 const kit = await openKit()
@@ -290,10 +291,7 @@ t.test('a hold that was lifted and cut off in the middle is finished by the same
   await send('one@example.com')
   const made = (await post('/v1/holds', { scope: { domain: 'example.com' }, reason: 'x' })).json
   // what a crash leaves behind: the hold is gone, and its mail still rests
-  const { Database } = await import('../../src/store/sqlite/driver.js')
-  const db = new Database(`${kit.config.data_dir}/postern.db`)
-  db.prepare('DELETE FROM holds WHERE id = ?').run(made.id)
-  db.close()
+  await runSql(kit.config.data_dir, `DELETE FROM holds WHERE id = '${made.id}'`)
   t.match((await entries())[0], { held: made.id, waiting: { detail: /queue release --email/ } })
   t.match(await lift(made.id), { status: 200, json: { changed: 1 } })
   t.equal((await lift(made.id)).json.code, 'hold.not_found')

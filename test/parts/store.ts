@@ -4,7 +4,7 @@
  * whoever opens a store there, in this process or another, reaches the same. With TEST_STORE=postgres:PORT it is on a server
  * that runs already.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openStore, type StorePlace } from '../../src/store/open.js'
 import type { Store } from '../../src/store/port/store.js'
@@ -31,6 +31,18 @@ export const settingsOf = (dataDir: string): Pick<StorePlace, 'store'> => {
     writeFileSync(file, `${cluster.database()}\n`, { mode: 0o600 })
   }
   return { store: { driver: 'postgres', url_file: file, pooler: 'none' } }
+}
+
+/** Runs SQL beside the store of a folder. */
+export const runSql = async (dataDir: string, text: string): Promise<void> => {
+  if (cluster !== null) {
+    const url = readFileSync(join(dataDir, 'database.url'), 'utf8').trim()
+    return void cluster.sql(url.split('/').at(-1) ?? '', text)
+  }
+  const { Database } = await import('../../src/store/sqlite/driver.js')
+  const db = new Database(join(dataDir, 'postern.db'))
+  db.exec(text)
+  db.close()
 }
 
 /** As `openStore`, in a folder and nothing else; a store that no daemon has is as good as that of a daemon. */
