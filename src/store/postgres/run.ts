@@ -88,8 +88,9 @@ export const persistently = async <T>(work: () => Promise<T>, until = patience()
       if (failure === 'full')
         throw Object.assign(new Fault('service.unavailable', { retryAfter: 5 }), { cause: error })
       if (failure !== 'away' && failure !== 'again') throw error
-      const isOver = failure === 'away' ? systemClock.tick() >= until : repeats >= MOST_REPEATS
-      if (isOver) throw unavailable(error)
+      const isOften = failure === 'again' && repeats >= MOST_REPEATS
+      // who waited for a lock in vain has waited for seconds already
+      if (isOften || systemClock.tick() >= until) throw unavailable(error)
       await sleep(failure === 'away' ? 100 : Math.random() * 20 * repeats)
     }
   }
