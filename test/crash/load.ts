@@ -29,6 +29,8 @@ export interface LoadOptions {
 
 export class Load {
   readonly acknowledged = new Set<string>()
+  /** Answers that were none of these: what was said, and when. Whoever met nobody is not among them. */
+  readonly refusals: { readonly said: string; readonly at: number }[] = []
   #running = true
   readonly #rest: number
   readonly #domain: string
@@ -62,9 +64,16 @@ export class Load {
       // the daemon may be down
       const answer = await this.postern.api('POST', '/v1/emails', this.key, body).catch(() => null)
       if (answer?.status === 202) this.acknowledged.add(answer.body.id)
-      else await sleep(20)
+      else {
+        if (answer !== null) this.#refused(`${answer.status} ${answer.body?.code}`)
+        await sleep(20)
+      }
       if (this.#rest > 0) await sleep(this.#rest)
     }
+  }
+
+  #refused(said: string): void {
+    this.refusals.push({ said, at: performance.now() })
   }
 
   async #overSmtp(worker: number): Promise<void> {
@@ -94,7 +103,9 @@ export class Load {
           if (id !== undefined) this.acknowledged.add(id)
           if (this.#rest > 0) await sleep(this.#rest)
         }
-      } catch {
+      } catch (error) {
+        const { response } = error as { readonly response?: string }
+        if (response !== undefined) this.#refused(response)
         await sleep(20)
       }
       client.close()
