@@ -21,7 +21,9 @@ import t from 'tap'
 import { eventually } from '../parts/eventually.js'
 import { isOldNode, otherNode } from '../parts/other-node.js'
 import { cleanEnv, ROOT } from '../parts/postern.js'
+import { noPostgres } from '../parts/postgres.js'
 import { FREE, must, run, untilSaid } from '../parts/run.js'
+import { servesOnPostgres } from '../parts/serves-on-postgres.js'
 
 const dir = mkdtempSync(join(tmpdir(), 'postern-packages-'))
 t.teardown(() => rmSync(dir, { recursive: true, force: true }))
@@ -82,6 +84,8 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
   t.equal(code, 0, stdout)
   t.match(stdout, /dev mode: mail is captured/)
   t.strictSame(readdirSync(empty), ['data'])
+  if (noPostgres() === false)
+    await servesOnPostgres(t, { command: [join(user, 'node_modules', '.bin', 'postern'), 'serve'], dir })
 
   const npx = spawn('npx', ['postern', 'dev'], { cwd: user, env: cleanEnv(FREE), stdio: 'ignore' })
   const note = join(user, 'data', 'listening.json')
@@ -150,6 +154,8 @@ t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {
   t.equal(statSync(pepper).mode & 0o777, 0o640)
   const served = await untilSaid(command, root, /"listening"/, env)
   t.equal(served.code, 0, served.stdout)
+  if (noPostgres() === false)
+    await servesOnPostgres(t, { command, dir: root, uid: Number(uid), env: { POSTERN_PEPPER_FILE: pepper } })
   t.ok(existsSync(join(root, 'var/lib/postern/postern.db')))
   t.notOk(existsSync(join(root, 'var/lib/postern/pepper')), 'a copy of the data folder proves no key')
   for (const page of ['man1/postern.1', 'man5/postern.yaml.5']) {

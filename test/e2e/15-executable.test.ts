@@ -17,7 +17,9 @@ import { createInterface } from 'node:readline'
 import t from 'tap'
 import { eventually } from '../parts/eventually.js'
 import { cleanEnv, ROOT } from '../parts/postern.js'
+import { noPostgres } from '../parts/postgres.js'
 import { FREE, must, type Ran, run, untilSaid } from '../parts/run.js'
+import { servesOnPostgres } from '../parts/serves-on-postgres.js'
 
 const dir = mkdtempSync(join(tmpdir(), 'postern-executable-'))
 t.teardown(() => rmSync(dir, { recursive: true, force: true }))
@@ -110,6 +112,10 @@ t.test('bcrypt, the other native module, and serve', async (t) => {
   t.equal(served.code, 0, served.stdout)
   t.strictSame(readdirSync(alone).sort(), ['data', 'postern'])
 })
+
+t.test('serve, its store on a PostgreSQL', { skip: noPostgres() }, (t) =>
+  servesOnPostgres(t, { command: [postern, 'serve'], dir }),
+)
 
 t.test('a folder for temporary files that forbids running is gone around', async (t) => {
   const { code, stderr } = await fed(postern, ['workspace', 'list'], '', { TMPDIR: '/proc' })

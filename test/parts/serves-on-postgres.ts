@@ -1,0 +1,38 @@
+/** A program as it is handed out serves a database on a server: each of its threads has come to write there. */
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { postgres } from './postgres.js'
+import { untilSaid } from './run.js'
+
+export const servesOnPostgres = async (
+  t: Test,
+  {
+    command,
+    dir,
+    uid = 0,
+    env = {},
+  }: {
+    /** It ends with `serve`. */
+    readonly command: readonly string[]
+    /** Where a folder of it can be. */
+    readonly dir: string
+    readonly uid?: number
+    readonly env?: Readonly<Record<string, string>>
+  },
+): Promise<void> => {
+  const server = await postgres()
+  const url = server.database()
+  const own = mkdtempSync(join(dir, 'on-postgres-'))
+  t.teardown(() => rmSync(own, { recursive: true, force: true }))
+  const urlFile = join(own, 'url')
+  writeFileSync(urlFile, url, { mode: 0o600 })
+  for (const path of [own, urlFile]) if (uid !== 0) chownSync(path, uid, uid)
+  const { code, stdout } = await untilSaid(command, own, /"listening"/, {
+    ...{ POSTERN_STORE__DRIVER: 'postgres', POSTERN_STORE__URL_FILE: urlFile },
+    ...{ POSTERN_DATA_DIR: join(own, 'data'), ...env },
+  })
+  t.equal(code, 0, stdout)
+  const wrote = 'SELECT role FROM writers WHERE frontier > 0 ORDER BY role'
+  t.same(server.sql(url.split('/').at(-1) ?? '', wrote).split('\n'), ['followers', 'main', 'relay'])
+}
