@@ -1,8 +1,10 @@
 /** A data folder moves into PostgreSQL and back, by the command line, with a daemon before and after. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { Postern } from '../parts/postern.js'
+import { cleanEnv, Postern, ROOT } from '../parts/postern.js'
 import { noPostgres, postgres } from '../parts/postgres.js'
 import { needsFile } from '../parts/store.js'
 
@@ -43,4 +45,19 @@ t.test('store move', { skip: needsFile || noPostgres() }, async (t) => {
     stderr: /went back to .*: serve it there, .*or name another database/,
   })
   t.same((await new Postern({}, here.dir).json('email', 'list'))[0], kept)
+
+  // whoever reads has gone before the first word
+  writeFileSync(urlFile, server.database(), { mode: 0o600 })
+  const unread = spawn(
+    'bin/postern',
+    ['store', 'move', '--config', join(here.dir, 'postern.yaml'), '--to', urlFile],
+    {
+      cwd: ROOT,
+      env: cleanEnv(),
+    },
+  )
+  for (const stream of [unread.stdout, unread.stderr]) stream.destroy()
+  t.same(await once(unread, 'exit'), [0, null])
+  const again = new Postern({ store: { driver: 'postgres', url_file: urlFile } }, here.dir)
+  t.same((await again.json('email', 'list'))[0], kept, 'the move is whole')
 })
