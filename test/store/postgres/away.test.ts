@@ -76,6 +76,25 @@ t.test('away', { skip: noPostgres() }, async (t) => {
     cluster.sql(name, `ALTER DATABASE ${name} SET synchronous_commit = on`)
     await eventually('verbs are answered again', () => store.accounts().catch(() => null))
     t.equal(broken, null)
+  })
+
+  await t.test('the server is there, and its database takes no connections', async (t) => {
+    const name = urls.split('/').at(-1) ?? ''
+    cluster.sql('postgres', `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+    cluster.sql(
+      'postgres',
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+    )
+    const asked: readonly Promise<unknown>[] = [
+      store.accounts(),
+      newAccount(store),
+      store.accept({ mails: [mailFor(at)], idempotency: null, now: T0 }),
+    ]
+    await Promise.all(asked.map((one) => t.rejects(one, { code: 'service.unavailable' })))
+    await t.rejects(openPostgresStore({ urls }).open(), { name: 'DatabaseAwayError' })
+    cluster.sql('postgres', `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
+    await eventually('verbs are answered again', () => store.accounts().catch(() => null))
+    t.equal(broken, null)
     await cluster.stop('fast')
   })
 })

@@ -97,6 +97,9 @@ const refusalOf = (error: unknown, { host, port, user, database }: Server): unkn
     return new DatabaseRefusedError(
       `${to} does not prove that it is ${host}: ${message}; ${tlsRemedy(`${code}`)}`,
     )
+  // ALLOW_CONNECTIONS false, as during somebody's maintenance
+  if (code === '55000')
+    return new ConnectionLostError(`${to} takes no connections to ${database}`, { cause: error })
   return code === undefined ? new ConnectionLostError(`${to} does not answer`, { cause: error }) : error
 }
 
