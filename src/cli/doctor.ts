@@ -23,6 +23,7 @@ import { checkProviders } from './doctor/providers.js'
 import { checkTimes, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
 import { checkRunning } from './doctor/running.js'
 import { checkDatabase } from './doctor/store/database.js'
+import { checkRelays } from './doctor/store/relays.js'
 import { checkServer } from './doctor/store/server.js'
 import { checkWebhooks } from './doctor/webhooks.js'
 import { endingOf } from './exit.js'
@@ -86,6 +87,7 @@ const examine = async (facts: Facts): Promise<readonly Finding[]> => {
       ...(await checkTimes(context, facts)),
       ...(await checkWorkspaces(context)),
       ...(await checkUpstreams(context)),
+      ...(await checkRelays(context)),
       ...(await checkAlarms(context)),
       ...(await checkWebhooks(context)),
       ...(await checkDomains(context, facts)),

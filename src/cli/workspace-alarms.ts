@@ -86,6 +86,12 @@ export const standingAlarms = ({ alarmed }: WorkspaceRow): readonly string[] =>
       : [`${alarmText(alarm, raised)} at ${new Date(raised.since).toISOString()}`]
   })
 
+/** The status by which the mail that raised them is found. */
+export const alarmingStatus = ({ alarmed }: WorkspaceRow): 'bounced' | 'deferred' =>
+  alarmed.deferrals !== undefined && alarmed.hard_bounces === undefined && alarmed.complaints === undefined
+    ? 'deferred'
+    : 'bounced'
+
 /** True while a hold that an alarm made keeps its mail. */
 export const heldByAlarm = ({ id }: WorkspaceRow, holds: readonly HoldRow[]): boolean =>
   holds.some(

@@ -81,6 +81,25 @@ t.test('on PostgreSQL', { skip: noPostgres() }, async (t) => {
     t.equal((await doctor()).of('settings'), undefined)
   })
 
+  await t.test('a pool that no daemon carries', async (t) => {
+    const pool = ['pool', 'create', 'lonely', '--upstream', 'smtp://127.0.0.1:2600?tls=none']
+    t.equal((await run(...pool)).code, 0)
+    const about = (pools: readonly string[] | null) =>
+      JSON.stringify({ version: '1', host: 'mx3', settings: null, pools })
+    const write = (n: number, set: string) =>
+      cluster.sql(urls.split('/').at(-1) ?? '', `UPDATE writers SET ${set} WHERE n = ${n}`)
+    const lives = (n: number, role: string, pools: readonly string[] | null) =>
+      write(n, `owner = 'abcdef0124', role = '${role}', boot = ${n}, about = '${about(pools)}'`)
+    t.equal((await doctor()).of('relay'), undefined, 'none runs')
+    lives(10, 'main', null)
+    t.match((await doctor()).of('relay'), { result: 'fail', detail: /pool \w+$/ }, 'no relay at all')
+    lives(11, 'relay', ['main'])
+    t.match((await doctor()).of('relay'), { detail: /pool lonely$/, remedy: /relay\.pools/ })
+    lives(12, 'relay', ['lonely'])
+    t.equal((await doctor()).of('relay'), undefined)
+    for (const n of [10, 11, 12]) write(n, 'owner = NULL, boot = NULL')
+  })
+
   await t.test('a synchronous standby that is not there', async (t) => {
     const synchronous = (names: string) => {
       cluster.sql('postgres', `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
@@ -134,7 +153,7 @@ t.test('on PostgreSQL', { skip: noPostgres() }, async (t) => {
       [urls, 0o644, 77, /chmod 600 .*database\.url/],
       [urls.replace(/[^/]+$/, 'nowhere'), 0o600, 78, /has no database nowhere/],
       ['postgres://u:sesame@db.example/x?sslmode=require', 0o600, 78, /sslmode=verify-full/],
-      ['# later', 0o600, 78, /no URL of a database/],
+      ['# later', 0o600, 78, /store\.url_file has no URL: write postgres:/],
     ]
     for (const [text, mode, code, says] of cases) {
       writeFileSync(file, text)

@@ -29,7 +29,8 @@ export const partOf = (most: number, share: Share | null): number =>
 
 type Named = Pick<PoolRow, 'id' | 'name' | 'kind'>
 
-const serves = (pools: readonly string[] | null, { id, name }: Named): boolean =>
+/** Whether a relay with these pools, by name or id, carries the mail of this one. */
+export const serves = (pools: readonly string[] | null, { id, name }: Named): boolean =>
   pools === null || pools.includes(name) || pools.includes(id)
 
 const inView = ({ relays, self }: ClusterView, pool: Named): Share | null => {

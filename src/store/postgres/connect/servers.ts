@@ -32,6 +32,8 @@ export class DatabaseRefusedError extends Error {
 const PARAMETERS: ReadonlySet<string> = new Set(['sslmode', 'sslrootcert'])
 const MODES: ReadonlySet<string> = new Set(['disable', 'verify-full'])
 
+const FORM = 'postgres://user:password@host:port/database'
+
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
@@ -39,7 +41,7 @@ const parsed = (line: string, number: number): URL => {
   const url = URL.canParse(line) ? new URL(line) : null
   if (url === null || !/^postgres(?:ql)?:$/.test(url.protocol) || url.hostname === '')
     throw new DatabaseRefusedError(
-      `URL ${number} of the database is none: write postgres://user:password@host:port/database`,
+      `URL ${number} of the database is none: write ${FORM}, and in a password # as %23, / as %2F, ? as %3F`,
     )
   return url
 }
@@ -113,6 +115,6 @@ export const serversOf = (text: string, pooler: Pooling = 'none'): readonly Serv
   const servers = lines
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line, i) => serverOf(line, i + 1, pooler === 'transaction'))
-  if (servers.length === 0) throw new DatabaseRefusedError('no URL of a database is given')
+  if (servers.length === 0) throw new DatabaseRefusedError(`store.url_file has no URL: write ${FORM} in it`)
   return servers
 }
