@@ -165,8 +165,9 @@ export const createSettle = (writer: Writer, parts: SettleParts, leased: Leased)
   return async (outcomes: readonly Outcome[], quiet = false): Promise<readonly Settled[]> => {
     if (outcomes.length === 0) return []
     const answers = (await gathered({ outcomes })) ?? (await writer.write(() => settleAll(outcomes)))
-    const settled = new Set(answers.map((one) => one?.recipientId))
-    writer.hints.left(idsOf(outcomes).filter((id) => !settled.has(id)))
+    // what is applied is told as settled; of the rest nothing is under way here any more either
+    const applied = new Set(answers.map((one) => (one?.applied === true ? one.recipientId : null)))
+    writer.hints.left(idsOf(outcomes).filter((id) => !applied.has(id)))
     return quiet ? [] : answers.filter((one) => one !== null)
   }
 }

@@ -20,6 +20,7 @@ import {
   mailFor,
   newAccount,
   ofLease,
+  report,
   scopeOf,
   T0,
   type TestAccount,
@@ -31,6 +32,7 @@ interface Pair {
   readonly relay: Store
   readonly taken: Claimed[]
   readonly sql: (text: string) => string
+  readonly urls: string
 }
 
 const pair = async (t: Test): Promise<Pair> => {
@@ -43,7 +45,7 @@ const pair = async (t: Test): Promise<Pair> => {
   t.teardown(() => relay.close())
   const taken: Claimed[] = []
   relay.onLeased((claimed) => taken.push(...claimed))
-  return { doors, relay, taken, sql: (text) => server.sql(new URL(urls).pathname.slice(1), text) }
+  return { doors, relay, taken, urls, sql: (text) => server.sql(new URL(urls).pathname.slice(1), text) }
 }
 
 /** That the relay takes mail has reached the doors, once one was handed over. */
@@ -142,6 +144,36 @@ t.test(
     )
   },
 )
+
+t.test('there is room again although others had told of it first', { skip: noPostgres() }, async (t) => {
+  const both = await pair(t)
+  const { doors, relay, taken, urls } = both
+  const other = openPostgresStore({ urls, lock: () => ({ owner: 'other', unlock() {} }) })
+  t.teardown(() => other.close())
+  await other.open()
+  const at = await newAccount(doors)
+  await isTaken(both, at)
+  relay.ready([at.poolId], [1])
+  // each takes the only place; its report comes to another daemon before its 250 is written here
+  for (let round = 0; round < 2; round++)
+    await eventually(
+      `mail is handed over, round ${round}`,
+      async () => {
+        await accepted(doors, at)
+        const due = await relay.claim(at.poolId, 100, T0 + HOUR, T0)
+        await relay.settle(due.map((one) => ofLease(one)))
+        await eventually('it is due or here', () => taken.length + due.length === 1)
+        const [hot] = taken.splice(0)
+        if (hot === undefined) return false
+        t.same(await relay.attempting([markOf(hot)]), [true])
+        await other.settle([report(hot.recipientId, { seen: 'dsn-delivered' })])
+        const [settled] = await relay.settle([ofLease(hot)])
+        t.equal(settled?.applied, false)
+        return true
+      },
+      { ms: 10_000 },
+    )
+})
 
 t.test('a relay that is gone, or returns', { skip: noPostgres() }, async (t) => {
   const both = await pair(t)
