@@ -13,7 +13,7 @@ import type { EmailSearch } from '../store/port/ledger.js'
 import type { EventLog } from '../store/port/log.js'
 
 interface IndexingParts {
-  readonly store: Pick<EmailSearch, 'indexMails'> & Pick<EventLog, 'logEnds'>
+  readonly store: Pick<EmailSearch, 'indexMails' | 'notIndexedSince'> & Pick<EventLog, 'logEnds'>
   readonly log: Pick<Log, 'error' | 'info'>
 }
 
@@ -30,8 +30,8 @@ export const createIndexing = ({ store, log }: IndexingParts): Service => {
     const { newest } = await store.logEnds()
     if (newest === indexedTo) return LOOK_MS
     if ((await store.indexMails(STEP)) >= STEP) return PAUSE_MS
-    // mail that came since has a place above
-    indexedTo = newest
+    // mail that came since has a place above; who was overtaken has indexed nothing, and looks again
+    if ((await store.notIndexedSince()) === null) indexedTo = newest
     return LOOK_MS
   }
   return repeated('indexing', turn, {

@@ -70,6 +70,24 @@ t.test('as a service, from the first mail that there is; two at once', async (t)
   t.equal((await store.searchEmails(searchFor(at, 'number 417'), page())).rows.length, 1)
 })
 
+t.test('one that was overtaken by another, which is gone then, goes on', async (t) => {
+  const { store } = await openStore(t)
+  const at = await newAccount(store)
+  for (let i = 0; i < 3; i++) await accepted(store, at, { subject: `number ${i}` })
+  let overtaken = 0
+  const indexMails = async (limit: number): Promise<number> => {
+    if (overtaken > 0) return store.indexMails(limit)
+    const [, own = 0] = await Promise.all([store.indexMails(1), store.indexMails(limit)])
+    if (own === 0) overtaken += 1
+    return own
+  }
+  const indexing = createIndexing({ store: { ...store, indexMails }, log: silentLog() })
+  await indexing.start()
+  await eventually('all are found', async () => (await store.notIndexedSince()) === null, { ms: 10_000 })
+  await indexing.stop()
+  t.equal(overtaken, 1)
+})
+
 t.test('who sends is no recipient', async (t) => {
   const { store, dir } = await openStore(t)
   const at = await newAccount(store)
