@@ -69,8 +69,9 @@ export const countSome = async (parts: StatisticsParts, size = LEAST): Promise<C
   }
   if (found.mark === place) return { more: !found.isEnd, size }
   const rows = fold(found.rows, { tagsOf: await tagsIn(parts, found.rows), providerOf })
-  await store.addStatistics(place, found.mark, rows)
-  return { more: !found.isEnd, size: nextSize(size, rows.length) }
+  // whoever had the place before may have counted less: it is asked for again
+  const isCounted = await store.addStatistics(place, found.mark, rows)
+  return { more: !isCounted || !found.isEnd, size: nextSize(size, rows.length) }
 }
 
 export const createStatistics = (parts: StatisticsParts): Service => {

@@ -93,7 +93,7 @@ t.test('on PostgreSQL', { skip: noPostgres() }, async (t) => {
     t.equal((await doctor()).of('relay'), undefined, 'none runs')
     lives(10, 'main', null)
     t.match((await doctor()).of('relay'), { result: 'fail', detail: /pool \w+$/ }, 'no relay at all')
-    lives(11, 'relay', ['main'])
+    lives(11, 'relay', ['default'])
     t.match((await doctor()).of('relay'), { detail: /pool lonely$/, remedy: /relay\.pools/ })
     lives(12, 'relay', ['lonely'])
     t.equal((await doctor()).of('relay'), undefined)

@@ -78,6 +78,9 @@ export const unavailable = (cause: unknown): Fault =>
 /** Until then a caller of now will wait. */
 export const patience = (): number => systemClock.tick() + AWAY_MS
 
+/** A lock that was waited for in vain, for seconds. */
+const isLocked = (error: unknown): boolean => (error as { readonly code?: unknown }).code === '55P03'
+
 /** Does it again while the database is away or others are in the way, for so long as a caller will wait. */
 export const persistently = async <T>(work: () => Promise<T>, until = patience()): Promise<T> => {
   for (let repeats = 1; ; repeats++) {
@@ -89,8 +92,9 @@ export const persistently = async <T>(work: () => Promise<T>, until = patience()
         throw Object.assign(new Fault('service.unavailable', { retryAfter: 5 }), { cause: error })
       if (failure !== 'away' && failure !== 'again') throw error
       const isOften = failure === 'again' && repeats >= MOST_REPEATS
-      // who waited for a lock in vain has waited for seconds already
-      if (isOften || systemClock.tick() >= until) throw unavailable(error)
+      // one that others went before has waited for nothing yet
+      const waits = failure === 'away' || isLocked(error)
+      if (isOften || (waits && systemClock.tick() >= until)) throw unavailable(error)
       await sleep(failure === 'away' ? 100 : Math.random() * 20 * repeats)
     }
   }

@@ -4,11 +4,11 @@ import { systemClock } from '../../../src/base/clock.js'
 import { persistently } from '../../../src/store/postgres/run.js'
 
 /** Nobody gives way; answers how often it was tried. */
-const triesUntil = async (until: number): Promise<number> => {
+const triesUntil = async (until: number, code = '55P03'): Promise<number> => {
   let tries = 0
   const work = async (): Promise<never> => {
     tries += 1
-    throw Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
+    throw Object.assign(new Error('others are in the way'), { code })
   }
   await t.rejects(persistently(work, until), { code: 'service.unavailable' })
   return tries
@@ -17,4 +17,5 @@ const triesUntil = async (until: number): Promise<number> => {
 t.test('others hold a lock', async (t) => {
   t.equal(await triesUntil(Number.POSITIVE_INFINITY), 5, 'some times, while its caller waits')
   t.equal(await triesUntil(systemClock.tick()), 1, 'once, when its caller waits no longer')
+  t.equal(await triesUntil(systemClock.tick(), '40P01'), 5, 'a deadlock is no wait')
 })

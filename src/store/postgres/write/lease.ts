@@ -92,7 +92,7 @@ export const createRelease = ({ inTurn, statement, boot, hints }: Writer) => {
     const releases = leases.map(({ recipientId, leaseGen }) => ({ recipientId, leaseGen, dueAt }))
     if (leases.length > 0) await gathered(releases)
   }
-  // one that cannot be given back now ends with its time (claim/reap.ts)
+  // what is not given back, since its relay has just left, is freed with all that one held (settle/recover.ts)
   hints.onUntaken((leases) => {
     const claimed = leases.map((one) => one.claimed)
     release(claimed, systemClock.now()).catch(() => {})
