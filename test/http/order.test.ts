@@ -29,7 +29,9 @@ t.test(`${LARGE_MB.length} large and ${SMALL} small sends, polled`, async (t) =>
   const poll = async (limit: number): Promise<string[]> => {
     const seen: string[] = []
     let at = await list(`limit=${limit}`)
-    while (isSending || at.ids.length > 0) {
+    // an empty page says that it was the last one only when it was asked for after the last send
+    for (let wasSending = true; wasSending || at.ids.length > 0; ) {
+      wasSending = isSending
       at = await list(`cursor=${at.prev_cursor}`)
       seen.unshift(...at.ids)
     }
