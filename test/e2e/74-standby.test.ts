@@ -289,5 +289,7 @@ t.test('failover', { skip: noPostgres(), timeout: 290_000 }, async (t) => {
     t.equal(upstream.copies().length, sent + 1, 'what was held stays where it is')
     t.equal((await first.cli('queue', 'release', '--all', '--yes')).code, 0)
     await eventually('sending goes on', () => upstream.copies().length === sent + 4)
+    // while their database is there: without it each would wait for it first
+    for (const one of [first, second]) await one.stop()
   })
 })
