@@ -22,6 +22,9 @@ const DETAILS = 60
 const CUTS = Number(process.env.POSTERN_CUTS ?? 1)
 const BEFORE_ITS_END = ['emails', 'begin', 'copied', 'recovered', 'events', 'marked', 'statistics', 'queue']
 
+/** That it tells of. */
+const TABLES = 37
+
 interface Ended {
   readonly signal: NodeJS.Signals | null
   readonly code: number | null
@@ -53,10 +56,10 @@ const bothOf = async (t: Test, here: Postern): Promise<Both> => {
   return { here, there, urlFile, database: url.split('/').at(-1) ?? '' }
 }
 
-/** `postern store move`, which dies at a point, or after some time. */
+/** `postern store move`, which dies at a point, or as soon as it has told of so many tables. */
 const moves = (
   { here, urlFile }: Both,
-  { undo = false, point = '', after = 0 }: { undo?: boolean; point?: string; after?: number } = {},
+  { undo = false, point = '', tables = 0 }: { undo?: boolean; point?: string; tables?: number } = {},
 ): Promise<Ended> =>
   new Promise((resolve) => {
     const began = performance.now()
@@ -76,10 +79,9 @@ const moves = (
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => {
         said += text
+        if (tables > 0 && said.split('\n').length > tables) child.kill('SIGKILL')
       })
-    const timer = after > 0 ? setTimeout(() => child.kill('SIGKILL'), after) : undefined
     child.once('close', (code, signal) => {
-      clearTimeout(timer)
       resolve({ signal, code, said, ms: performance.now() - began })
     })
   })
@@ -163,11 +165,9 @@ else {
   })
 
   t.test('killed while it copies, the same command ends it', async (t) => {
-    let ms = 0
     for (let i = 0; i <= CUTS; i++) {
       const both = await bothOf(t, copyOf(t, here))
-      const ended = await moves(both, { after: ms * (0.4 + (0.6 * i) / (CUTS + 1)) })
-      ms ||= ended.ms
+      const ended = await moves(both, { tables: Math.ceil((TABLES * i) / (CUTS + 1)) })
       const now = await serving(t, both)
       t.comment(`${MAILS} mails, ${ended.signal ?? 'to its end'} after ${Math.round(ended.ms)} ms: ${now}`)
       t.ok([...(i > 0 ? [HERE, NOWHERE] : []), THERE].some((one) => String(one) === String(now)))
