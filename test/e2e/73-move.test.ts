@@ -254,7 +254,7 @@ else {
   t.test('a daemon is killed with mail on its way, and its folder moves', async (t) => {
     const upstream = new UpstreamServer({ hold: (stage) => stage === 'dot' })
     const port = await upstream.listen()
-    const here = new Postern({ ...SETTINGS, relay: { retry: ['1s'] } })
+    const here = new Postern({ ...SETTINGS, relay: { retry: ['1s'], lifetime: '1d' } })
     t.teardown(async () => {
       await here.remove()
       await upstream.close()

@@ -12,7 +12,7 @@ import { answer, type Receiver, receiver } from './receiver.js'
 
 export const SETTINGS = {
   base_url: 'http://mail.gw.test',
-  relay: { retry: ['12h'] },
+  relay: { retry: ['7d'], lifetime: '30d' },
   rate_limit: { per_minute: 1_000_000 },
   webhook: { allow_networks: ['127.0.0.0/8'] },
 }
@@ -49,6 +49,7 @@ export class AllStates {
     ...{ delivered: [], bounced: [], deferred: [], held: [], canceled: [], smtp: [] },
   }
   session = ''
+  readonly #holds: string[] = []
   #live = ''
   #test = ''
   #waiting = ''
@@ -79,6 +80,7 @@ export class AllStates {
     await made.#furnish()
     await made.#fill(count)
     await made.#settle()
+    await made.#holdEarly()
     return made
   }
 
@@ -156,7 +158,7 @@ export class AllStates {
     const [member] = (await postern.json('pool', 'show', 'resting')).members
     await postern.json('upstream', 'resume', member.id)
     await postern.json('workspace', 'resume', 'asleep', '--yes')
-    for (const id of this.ids.held)
+    for (const id of this.#holds)
       await postern.json('queue', 'release', '--email', id, '--reason', 'go', '--yes')
     await postern.json('queue', 'retry', '--pool', 'main')
   }
@@ -226,7 +228,7 @@ export class AllStates {
   async #operate(): Promise<void> {
     const { postern, ids } = this
     for (const id of ids.waiting.splice(0, 2)) {
-      await postern.json('queue', 'hold', '--email', id, '--reason', 'asked us to', '--yes')
+      await this.#hold(id)
       ids.held.push(id)
     }
     for (const id of ids.appointed.splice(0, 2)) {
@@ -255,6 +257,25 @@ export class AllStates {
       return seen.every((n) => n === 0)
     }
     await eventually('all is at rest', isStill, { every: 200, moves: () => String(seen), seen: () => seen })
+  }
+
+  /** The wait for the next try is a random part of the longest: what would be tried within hours is held. */
+  async #holdEarly(): Promise<void> {
+    const held = new Set<string>()
+    for (let path: string | null = '/v1/queue/entries?limit=100'; path !== null; ) {
+      const { body } = await this.postern.api('GET', path, this.session)
+      for (const { email_id: id, status, due_at: due } of body.data)
+        if (status === 'deferred' && due !== null && Date.parse(due) < Date.now() + 3 * 3_600_000)
+          held.add(id)
+      const next = body.pagination.next_cursor
+      path = next === null ? null : `/v1/queue/entries?cursor=${next}`
+    }
+    for (const id of held) await this.#hold(id)
+  }
+
+  async #hold(id: string): Promise<void> {
+    await this.postern.json('queue', 'hold', '--email', id, '--reason', 'asked us to', '--yes')
+    this.#holds.push(id)
   }
 
   /** Seconds and posts. */
