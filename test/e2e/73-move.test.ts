@@ -220,9 +220,16 @@ else {
     const { waiting, asleep, held, later, smtp, sent, appointed } = made.ids
     const all = new Set([...waiting, ...asleep, ...held, ...later, ...smtp, ...sent])
     const come = () => made.copies()
-    const missing = () => [...all].filter((id) => !come().has(id))
+    const missing = () => {
+      const there = come()
+      return [...all].filter((id) => !there.has(id))
+    }
     await eventually('all has left', () => missing().length === 0, {
-      ...{ moves: () => missing().length, seen: () => missing().map((id) => [id, kindOf(made, id)]) },
+      ...{
+        every: 200,
+        moves: () => made.upstream.received.length,
+        seen: () => missing().map((id) => [id, kindOf(made, id)]),
+      },
     })
     const [early = ''] = appointed
     const at = new Date(Date.now() + 500).toISOString()
@@ -242,7 +249,11 @@ else {
     const told = () =>
       received.map(({ body }) => JSON.parse(body)).filter(({ type }) => type === 'email.sent')
     const heard = () => new Set(told().map(({ data }) => data.email_id))
-    await eventually('webhooks hear of it', () => made.ids.later.every((id) => heard().has(id)))
+    const allHeard = () => {
+      const there = heard()
+      return made.ids.later.every((id) => there.has(id))
+    }
+    await eventually('webhooks hear of it', allHeard, { every: 200, moves: () => received.length })
     const posts = received.map(({ headers }) => headers['webhook-id'])
     t.equal(new Set(posts).size, posts.length)
     t.match(await moves(both, { undo: true }), { code: 65, said: /is in use .*: stop all daemons/ })

@@ -16,8 +16,10 @@ export interface Asking {
 
 export type Answers = ReadonlyMap<string, unknown>
 
-/** Of each place where a list was left, and of whoever asked. */
-const OWN = new Set(['next_cursor', 'prev_cursor', 'last_used_at', 'last_seen_at', 'as_of'])
+/** Of each place where a list was left, of whoever asked, and of looks at the DNS and at endpoints that fail. */
+const OWN = new Set([
+  ...['next_cursor', 'prev_cursor', 'last_used_at', 'last_seen_at', 'as_of', 'checked_at', 'health'],
+])
 
 const plain = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(plain)
