@@ -2,8 +2,7 @@
  * NAME      relay-mark - whether what a relay goes by is still the same
  * DESCRIPTION
  *   A digest of all that it reads of pools, domains and return paths is asked for once a second, and the rows only when it
- *   is another one.
- *   NOTIFY tells sooner (write/notify.ts), and may be missed.
+ *   is another one. NOTIFY tells sooner (write/notify.ts), and may be missed.
  */
 import { type Asking, first } from '../../sql/query.js'
 
