@@ -48,6 +48,8 @@ const pageOf = async (
   if (q === undefined) return store.emails(filter, page)
   const found = await store.searchEmails({ ...filter, query: queryOf(q), subjects: true }, page)
   for (const { field, value } of found.unknown) terminal.say(`there is no ${field} ${value}`)
+  if (found.searchedTo !== null)
+    terminal.say(`looked back to ${new Date(found.searchedTo).toISOString()}, and goes on; ^C ends`)
   return found
 }
 

@@ -22,6 +22,9 @@ export interface PageQuery {
   readonly cursor?: string | readonly string[] | undefined
 }
 
+/** Of a search: how far it looked, where it ended before its page was full. */
+type Listed<Row> = Rows<Row> & { readonly searchedTo?: number | null }
+
 export interface ListRequest<Row> {
   readonly query: PageQuery
   readonly filters: Filters
@@ -29,7 +32,7 @@ export interface ListRequest<Row> {
   readonly after?: string | null
   /** Endpoint, account and whatever else the caller is bound to: no one else's cursor fits. */
   readonly bound: readonly string[]
-  readonly fetch: (page: Page) => Promise<Rows<Row>>
+  readonly fetch: (page: Page) => Promise<Listed<Row>>
   readonly render: (row: Row) => unknown
   /** What stands beside the rows; asked when they are there. */
   readonly beside?: () => object
@@ -47,6 +50,8 @@ export interface Envelope {
     readonly has_prev: boolean
     readonly next_cursor: string | null
     readonly prev_cursor: string | null
+    /** Of a search alone. */
+    readonly searched_to?: string | null
   }
 }
 
@@ -106,6 +111,9 @@ export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>):
       has_prev: page.hasNewer,
       next_cursor: write(next),
       prev_cursor: write(prev),
+      ...(page.searchedTo !== undefined && {
+        searched_to: page.searchedTo && new Date(page.searchedTo).toISOString(),
+      }),
     },
     ...list.beside?.(),
   }

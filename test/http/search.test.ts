@@ -24,6 +24,8 @@ t.test('finds, by pages', async (t) => {
     ids,
   )
   t.equal(all.json.pagination.total, 5)
+  t.equal(all.json.pagination.searched_to, null, 'all was looked at')
+  t.notOk('searched_to' in (await list({})).json.pagination, 'a list looks at nothing else')
   const first = await list({ q: 'domain:shop.example', limit: '2' })
   const { next_cursor: cursor, prev_cursor: newer } = first.json.pagination
   const next = await list({ q: 'domain:shop.example', limit: '2', cursor })
@@ -105,6 +107,8 @@ t.test('says what is wrong', async (t) => {
   t.match(await wrong({ q: 'form:ana' }), { field: 'query.q', kind: 'unsupported', message: /from:/ })
   t.match(await wrong({ q: 'x'.repeat(257) }), { field: 'query.q', kind: 'length' })
   t.match(await wrong({ q: 'a '.repeat(17) }), { field: 'query.q', kind: 'too_many' })
+  t.match(await wrong({ q: 'a OR' }), { field: 'query.q', kind: 'format', message: /after OR/ })
+  t.match(await wrong({ q: 'a OR (b c)' }), { field: 'query.q', kind: 'unsupported', message: /\(b/ })
   t.match(await wrong({ q: 'x', tz: 'Mars/Olympus' }), { field: 'query.tz', kind: 'unsupported' })
   const both = await list({ q: 'form:ana', limit: '0' })
   t.same(fieldsOf(both).sort(), ['query.limit range', 'query.q unsupported'])

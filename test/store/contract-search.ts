@@ -113,6 +113,13 @@ const termsContract = async (t: Test, store: Store): Promise<void> => {
     ['status:bounced', []],
     ['is:held', []],
     ['reason:spam', []],
+    ['receipt OR is:resent', ['Sent again', 'Your receipt 4711']],
+    ['password is:test OR carla@example.org', ['Reset your password', 'Password reset']],
+    ['password NOT is:test', ['Reset your password']],
+    [`receipt OR id:${first.id}`, ['Reset your password', 'Your receipt 4711']],
+    ['from:help OR -status:queued', ['Password reset']],
+    ['status:queued OR status:sent receipt', ['Your receipt 4711']],
+    ['pool:none OR Abc.123@client.example', ['From outside']],
     ['-password -receipt -is:resent -確認 -"from outside" -wählen -προσφορα', ['ยืนยันคำสั่งซื้อ']],
   ]
   for (const [q, subjects] of cases) t.same(await found(store, searchFor(at, q)), subjects, q)
@@ -144,6 +151,7 @@ const unknownContract = async (t: Test, store: Store): Promise<void> => {
     ['tag:kind tag:kind=receipt', []],
     ['tag:theirs tag:kind:other', ['theirs', 'kind:other']],
     ['reason:mailbox_full -reason:mailbox_ful', ['mailbox_ful']],
+    ['pool:sandbox OR pool:nope', ['nope']],
     ['nobody@nowhere.test status:bounced is:held', []],
   ]
   for (const [q, unknown] of cases) {
@@ -194,6 +202,9 @@ const stateContract = async (t: Test, store: Store): Promise<void> => {
   t.same(await found(store, searchFor(at, '-reason:mailbox_full')), ['rests'])
   t.same(await found(store, searchFor(at, 'is:held')), ['rests'])
   t.same(await found(store, searchFor(at, 'example.com -is:held')), ['bounces'])
+  t.same(await found(store, searchFor(at, 'status:bounced OR is:held')), ['rests', 'bounces'])
+  t.same(await found(store, searchFor(at, '-status:queued')), ['bounces'])
+  t.same(await found(store, searchFor(at, '-status:bounced')), ['rests'])
   t.same(await found(store, searchFor(at, 'example.com', { status: 'bounced' })), ['bounces'])
 }
 
@@ -304,6 +315,27 @@ const movedContract = async (t: Test, store: Store): Promise<void> => {
     (await found(store, searchFor(at, `pool:${target?.id} moves`))).length,
     target?.id === at.poolId ? 2 : 1,
   )
+}
+
+/** `copy` puts so many copies of the newest mail above it. */
+export const deepContract = async (
+  t: Test,
+  store: Store,
+  copy: (count: number) => void | Promise<void>,
+): Promise<void> => {
+  const at = await newAccount(store)
+  await accepted(store, at, { subject: 'long ago' })
+  const claimed = await claimOne(store, at, T0 + 1)
+  await store.settle([ofLease(claimed, { seen: 'rejected', reason: 'mailbox_full' })])
+  await accepted(store, at, { subject: 'to come', scheduledAt: T0 + HOUR })
+  await copy(20_000)
+  while ((await store.indexMails(2_000)) > 0) {}
+  for (const q of ['-status:scheduled', 'status:bounced OR status:sent', 'NOT status:scheduled subject:ago'])
+    t.match(
+      await store.searchEmails(searchFor(at, q), page({ limit: 2 })),
+      { rows: [{ subject: 'long ago' }], hasOlder: false, searchedTo: null },
+      q,
+    )
 }
 
 export const searchContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {

@@ -4,11 +4,16 @@ import t, { type Test } from 'tap'
 import { silentLog } from '../../src/base/log.js'
 import { createIndexing } from '../../src/followers/indexing.js'
 import type { Store } from '../../src/store/port/store.js'
+import { answeredLater } from '../../src/store/sql/query.js'
+import { searchReads } from '../../src/store/sql/search/reads.js'
 import { integrityFaults } from '../../src/store/sqlite/backup.js'
+import { openReader } from '../../src/store/sqlite/connect.js'
 import { Database } from '../../src/store/sqlite/driver.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { createStatements } from '../../src/store/sqlite/read/statements.js'
+import { WORDS } from '../../src/store/sqlite/search/words.js'
 import { eventually } from '../parts/eventually.js'
-import { searchFor } from './contract-search.js'
+import { deepContract, searchFor } from './contract-search.js'
 import { accepted, addWorkspace, HOUR, newAccount, page, T0 } from './fixture.js'
 
 const DAY = 24 * HOUR
@@ -96,4 +101,58 @@ t.test('who sends is no recipient', async (t) => {
   const left = tokensIn(dir)
   t.ok(left.includes('cacme.test'))
   t.notOk(left.includes('dacme.test'), 'the index knows no case: letters must differ')
+})
+
+t.test('below twenty thousand that are not meant, on the first page', async (t) => {
+  const { store, dir } = await openStore(t)
+  await deepContract(t, store, (count) => {
+    const db = new Database(join(dir, 'postern.db'))
+    const columns = db.prepare("SELECT name FROM pragma_table_xinfo('emails') WHERE hidden = 0").pluck().all()
+    const values = columns.map((name) =>
+      name === 'ord' ? 'ord + i' : name === 'id' ? "id || 'c' || i" : name,
+    )
+    db.prepare(
+      `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+       INSERT INTO emails (${columns.join(', ')}) SELECT ${values.join(', ')}
+       FROM n, (SELECT * FROM emails ORDER BY ord DESC LIMIT 1) AS one`,
+    ).run(count)
+    db.close()
+  })
+})
+
+t.test('half a second of work is a page, which tells how far it looked', async (t) => {
+  const { store, dir } = await openStore(t)
+  const at = await newAccount(store)
+  await accepted(store, at, { subject: 'deep', createdAt: T0 })
+  for (let i = 1; i <= 300; i++) await accepted(store, at, { subject: 'high', createdAt: T0 + i * 1000 })
+  await index(store)
+  const db = openReader(join(dir, 'postern.db'))
+  t.teardown(() => db.close())
+  const spend = (): void => {
+    for (const until = performance.now() + 4; performance.now() < until; ) {}
+  }
+  const mailsAt: typeof WORDS.mailsAt = function* (ords) {
+    spend()
+    return yield* WORDS.mailsAt(ords)
+  }
+  const reads = answeredLater(searchReads({ ...WORDS, mailsAt }), createStatements(db).askLater)
+  let anchor: string | null = null
+  const looked: (number | null)[] = []
+  const found: string[] = []
+  for (let more = true; more; ) {
+    const hop = await reads.searchEmails(searchFor(at, '-subject:high'), page({ limit: 2, anchor }))
+    found.push(...hop.rows.map(({ subject }) => subject))
+    looked.push(hop.searchedTo)
+    t.equal(hop.searchedTo !== null, hop.hasOlder, 'says so while it goes on')
+    more = hop.hasOlder
+    anchor = hop.older
+  }
+  t.same(found, ['deep'])
+  const times = looked.slice(0, -1) as number[]
+  t.ok(times.length > 0 && looked.at(-1) === null)
+  t.same(
+    times,
+    [...times].sort((a, b) => b - a),
+  )
+  t.ok(times.every((time) => time > T0 && time <= T0 + 300_000))
 })

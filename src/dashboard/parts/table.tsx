@@ -79,5 +79,7 @@ export interface List<Row> {
     readonly has_prev: boolean
     readonly next_cursor: string | null
     readonly prev_cursor: string | null
+    /** Of a search: how far it looked. */
+    readonly searched_to?: string | null
   }
 }

@@ -122,9 +122,10 @@ export const emailFilters = {
     .description(
       'What a mail must have: words of the subject (the last one may be a beginning), an address or its beginning, a domain, a ' +
         'Message-ID, an id; or terms `to:` `from:` `subject:` `tag:` `status:` `reason:` `domain:` `pool:` `key:` `message-id:` `before:` ' +
-        '`after:` `is:held` `is:resent` `is:test` `is:live` `has:attachment`. All of them hold; `-` before one negates it, double ' +
-        'quotes keep words together. At most 256 characters and 16 terms. A mail is found a second or two after it was accepted; ' +
-        'a page may hold fewer rows than `limit` and still have a next one',
+        '`after:` `id:` `is:held` `is:resent` `is:test` `is:live` `has:attachment`. All of them hold; `-` or `NOT` before one negates ' +
+        'it, `OR` between two lets either do and binds closer than a blank (`a b OR c` is a, and b or c); there are no brackets. ' +
+        'Double quotes keep words together. At most 256 characters and 16 terms. A mail is found a second or two after it was ' +
+        'accepted; a page may hold fewer rows than `limit` and still have a next one: `pagination.searched_to` says how far it looked',
     )
     .example('to:ana@example.com receipt -status:delivered'),
   tz: Joi.string()
@@ -238,7 +239,20 @@ const emailSummary = Joi.object({
   reason: Joi.string().description('Why, as the record of that recipient has it'),
   waiting,
 }).meta({ name: 'EmailSummary', short: 'Email' })
-export const emailList = listOf(emailSummary).append({
+const listOfEmails = listOf(emailSummary)
+export const emailList = listOfEmails.append({
+  pagination: listOfEmails
+    .extract('pagination')
+    .concat(
+      Joi.object({
+        searched_to: Joi.string()
+          .allow(null)
+          .description(
+            'Of a search alone. Where half a second of work ended before the page was full, even with no row in it: when the last mail came in that was looked at; `next_cursor` goes on from there. null where the page is full or all was looked at',
+          ),
+      }),
+    )
+    .required(),
   unknown: Joi.array()
     .items(Joi.string())
     .description(

@@ -5,7 +5,7 @@
  *   never too few. Who may not see subjects does not find by them either.
  */
 import { domainOf, parseAddress, wireAddress } from '../address.js'
-import type { Query, Sought, Term } from './query.js'
+import { clausesOf, type Query, type Sought, type Term } from './query.js'
 import { fold, hasRuns, lineOf, wordsOf } from './words.js'
 
 /** Of addresses, starts shorter than this are not looked for. */
@@ -89,5 +89,5 @@ const holds = (term: Term, mail: Sought, subjects: boolean): boolean => {
 }
 
 /** Whether all terms hold. The times of the query are the caller's to compare. */
-export const matches = ({ terms }: Query, mail: Sought, subjects: boolean): boolean =>
-  terms.every((term) => holds(term, mail, subjects) !== term.negated)
+export const matches = (query: Query, mail: Sought, subjects: boolean): boolean =>
+  clausesOf(query).every((clause) => clause.some((term) => holds(term, mail, subjects) !== term.negated))

@@ -2,8 +2,9 @@
  * NAME      parse - the text of a search field to a query
  * DESCRIPTION
  *   Terms stand side by side, and all must hold: `name:value`, or a value alone;
- *   `-` before one negates it, and double quotes keep blanks and colons together.
- *   There is no OR and there are no brackets. A name that is none is refused with
+ *   `-` or NOT before one negates it, and double quotes keep blanks and colons together.
+ *   OR joins the terms beside it and binds closer than blanks do: `a b OR c` is a, and b or c.
+ *   There are no brackets. What is not understood is refused, a name that is none with
  *   the nearest one that is, so that no typing mistake finds everything.
  */
 import { STATUSES } from '../status.js'
@@ -133,6 +134,46 @@ const fieldOf = (name: string, value: string): Field | 'before' | 'after' => {
   )
 }
 
+/** In capitals and without quotes these join terms; otherwise they are words. */
+const OPERATORS = ['OR', 'AND', 'NOT']
+const isOperator = ({ name, value, isQuoted, negated }: Written): boolean =>
+  name === null && !isQuoted && !negated && OPERATORS.includes(value)
+
+/** A bracket that would part terms; `(a)` alone is text. */
+const hasBracket = ({ name, value, isQuoted, negated }: Written, isJoined: boolean): boolean =>
+  !isQuoted &&
+  name === null &&
+  ((value.startsWith('(') && (isJoined || negated)) || (isJoined && value.endsWith(')')))
+
+const inQuotes = (word: string): string => `to look for the word itself, write "${word}" in quotes`
+
+/** The terms, those that OR joins side by side. */
+const joined = (written: readonly Written[]): readonly (readonly Written[])[] => {
+  const isJoined = written.some(isOperator)
+  const clauses: Written[][] = []
+  /** What still waits for the term behind it. */
+  let join: string | null = null
+  let isNegated = false
+  for (const one of written) {
+    if (hasBracket(one, isJoined)) refuse('unsupported', `has no brackets, such as in ${one.value}`)
+    if (isOperator(one)) {
+      const misses = one.value !== 'NOT' && (clauses.length === 0 || join !== null || isNegated)
+      if (misses) refuse('format', `must have a term before ${one.value}; ${inQuotes(one.value)}`)
+      if (one.value === 'NOT') isNegated = !isNegated
+      else join = one.value
+      continue
+    }
+    const term = { ...one, negated: one.negated !== isNegated }
+    if (join === 'OR') clauses.at(-1)?.push(term)
+    else clauses.push([term])
+    join = null
+    isNegated = false
+  }
+  const open = isNegated ? 'NOT' : join
+  if (open !== null) refuse('format', `must have a term after ${open}; ${inQuotes(open)}`)
+  return clauses
+}
+
 const termOf = ({ negated, name, value, isQuoted, isLast }: Written): Term | Written => {
   // what only looks like a name: a time of day, a URL
   const isText = name === null || value.startsWith('//')
@@ -173,9 +214,19 @@ const read = (text: string, times: QueryTimes): Query => {
   const written = split(text).filter(({ name, value }) => name !== null || value !== '')
   if (written.length > MOST_TERMS) refuse('too_many', `must have at most ${MOST_TERMS} terms`)
   const terms: Term[] = []
+  const either: Term[][] = []
   let from: number | null = null
   let before: number | null = null
-  for (const term of written.map(termOf)) {
+  for (const clause of joined(written)) {
+    const read = clause.map(termOf)
+    const [term] = read
+    if (term === undefined) continue
+    if (read.length > 1) {
+      either.push(
+        read.map((one) => ('field' in one ? one : refuse('unsupported', `has no OR beside ${one.name}:`))),
+      )
+      continue
+    }
     if ('field' in term) {
       terms.push(term)
       continue
@@ -185,7 +236,7 @@ const read = (text: string, times: QueryTimes): Query => {
     if ((term.name === 'after') !== term.negated) from = Math.max(from ?? at, at)
     else before = Math.min(before ?? at, at)
   }
-  return { terms, from, before }
+  return { terms, ...(either.length > 0 && { either }), from, before }
 }
 
 export const parseQuery = (text: string, times: QueryTimes): Parsed => {

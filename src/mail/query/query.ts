@@ -35,11 +35,21 @@ export const termText = ({ field, value }: Term): string => `${field}:${value}`
 export interface Query {
   /** All of them hold. */
   readonly terms: readonly Term[]
+  /** Of each of these at least one holds, too. Orders that were stored before there was OR have none. */
+  readonly either?: readonly (readonly Term[])[]
   /** Created at this time or later, epoch milliseconds. */
   readonly from: number | null
   /** Created before this time. */
   readonly before: number | null
 }
+
+/** What must hold, each a choice of terms. */
+export const clausesOf = ({ terms, either = [] }: Query): readonly (readonly Term[])[] => [
+  ...terms.map((term) => [term]),
+  ...either,
+]
+
+export const termsIn = (query: Query): readonly Term[] => clausesOf(query).flat()
 
 /** What of a mail a query asks about. */
 export interface Sought {
@@ -68,5 +78,5 @@ export interface Sought {
 const OF_RECIPIENTS: readonly Field[] = ['text', 'to', 'domain', 'reason', 'is']
 
 /** False where it can be judged without knowing the recipients. */
-export const needsRecipients = ({ terms }: Query): boolean =>
-  terms.some(({ field }) => OF_RECIPIENTS.includes(field))
+export const needsRecipients = (query: Query): boolean =>
+  termsIn(query).some(({ field }) => OF_RECIPIENTS.includes(field))

@@ -5,9 +5,9 @@
  *   it was accepted, and whoever searches is shown the mail up to where the index
  *   is: what comes into it later stands above every mark that was given out.
  * NOTES
- *   A page is found within a bounded time. It may hold fewer rows than asked for,
+ *   A page costs 500 ms of work at most. It may hold fewer rows than asked for then,
  *   even none, and yet say that there are older ones: the next one goes on from
- *   where it stopped. What is erased is removed of the index with it; what is old, up to
+ *   where it stopped, and it tells how far it looked. What is erased is removed of the index with it; what is old, up to
  *   a week later, and until then no answer has it.
  */
 
@@ -24,6 +24,8 @@ export interface SearchFor {
 export interface Found<Row> extends Rows<Row> {
   /** Of the first page: terms, negated ones too, whose key, pool, tag or reason there is not. */
   readonly unknown: readonly Term[]
+  /** Where looking ended before the page was full: when the mail there was accepted. null where it did not. */
+  readonly searchedTo: number | null
 }
 
 /** Of mails as a list has them. */

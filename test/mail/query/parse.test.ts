@@ -77,3 +77,37 @@ t.test('refused, with words that help', async (t) => {
   t.equal(mistake('é'.repeat(256)), null)
   t.equal(mistake('a '.repeat(16)), null)
 })
+
+t.test('OR, AND and NOT mean what they say', async (t) => {
+  const values = (text: string) => {
+    const { terms, either = [] } = read(text)
+    const told = terms.map(({ negated, value }) => (negated ? `-${value}` : value))
+    return [
+      told,
+      ...either.map((clause) => clause.map(({ negated, value }) => (negated ? `-${value}` : value))),
+    ]
+  }
+  t.same(values('a b OR c'), [['a'], ['b', 'c']])
+  t.same(values('a OR b OR -c d'), [['d'], ['a', 'b', '-c']])
+  t.same(values('a AND b'), [['a', 'b']])
+  t.same(values('NOT a NOT -b'), [['-a', 'b']])
+  t.same(values('a OR NOT b'), [[], ['a', '-b']])
+  t.same(
+    values('a or b not "OR"'),
+    [['a', 'or', 'b', 'not', 'OR']],
+    'in small letters and in quotes they are words',
+  )
+  t.match(read('NOT after:2026-11-01'), { before: Date.parse('2026-11-01T00:00Z') })
+  const refused: readonly (readonly [string, RegExp])[] = [
+    ['OR a', /before OR/],
+    ['a OR', /after OR/],
+    ['a OR OR b', /before OR/],
+    ['a NOT', /after NOT/],
+    ['NOT OR a', /before OR/],
+    ['a AND', /after AND/],
+    ['a OR before:2026-11-01', /OR beside before:/],
+    ['(a OR b) c', /brackets.*\(a/],
+    ['-(a b)', /brackets.*\(a/],
+  ]
+  for (const [text, words] of refused) t.match(mistake(text)?.message, words, text)
+})

@@ -11,7 +11,7 @@ import { ordAt } from '../../../src/store/sql/order/ord.js'
 import { type Asking, all, first, run } from '../../../src/store/sql/query.js'
 import type { Direction } from '../../../src/store/sql/search/leads.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
-import { searchFor } from '../contract-search.js'
+import { deepContract, searchFor } from '../contract-search.js'
 import { accepted, newAccount, page, T0 } from '../fixture.js'
 
 const open = async (t: Test) => {
@@ -114,4 +114,24 @@ t.test('what leaves the index and comes back', { skip: noPostgres() }, async (t)
   t.match(await pools(), /^'p\d+' 'p77'$/)
   await ask(unindex.move([ords[1] as number], 77, own))
   t.equal(await pools(), before)
+})
+
+t.test('below twenty thousand that are not meant, on the first page', { skip: noPostgres() }, async (t) => {
+  const { store, ask } = await open(t)
+  await deepContract(t, store, async (count) => {
+    const columns = await ask(
+      all(
+        "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = 'emails' AND is_generated = 'NEVER'",
+      ),
+    )
+    const names = columns.map(({ name }) => name as string)
+    const values = names.map((name) => (name === 'ord' ? 'ord + i' : name === 'id' ? "id || 'c' || i" : name))
+    await ask(
+      run(
+        `INSERT INTO emails (${names.join(', ')}) SELECT ${values.join(', ')}
+         FROM generate_series(1, CAST(? AS INT)) AS i, (SELECT * FROM emails ORDER BY ord DESC LIMIT 1) AS one`,
+        count,
+      ),
+    )
+  })
 })

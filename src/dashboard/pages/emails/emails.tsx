@@ -15,6 +15,7 @@ import { LiveState } from '../../parts/live.js'
 import { Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import type { List } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
 import type { Visit, WorkspaceName } from '../../visit.js'
 import { inboxView } from '../inbox/inbox.js'
 import { BULK_ACTIONS, BULK_FORM, BulkBar } from './bulk.js'
@@ -77,6 +78,33 @@ const howMany = ({ list }: Found): string => {
   return total === 1 ? '1 mail' : `${figure(total)}${total_capped ? ' mails and more' : ' mails'}`
 }
 
+/** How far a search looked that ended before its page was full. */
+const Looked = ({ list }: Pick<Found, 'list'>) => {
+  const { searched_to } = list.pagination
+  return searched_to == null ? null : (
+    <span>
+      looked back to <Time at={searched_to} exact />; older ones may follow
+    </span>
+  )
+}
+
+const NotYet = ({
+  visit,
+  filter,
+  list,
+}: { readonly visit: Visit; readonly filter: Filter } & Pick<Found, 'list'>) => (
+  <Empty title="None found so far">
+    <p>
+      <Looked list={list} />
+    </p>
+    <p>
+      <a class="b" href={visit.here({ cursor: list.pagination.next_cursor, since: filter.since })}>
+        Look further back
+      </a>
+    </p>
+  </Empty>
+)
+
 const NoMail = ({ visit, filter }: { readonly visit: Visit; readonly filter: Filter }) => (
   <Empty
     title={isNarrowed(filter) ? 'No mail is like this' : `No mail: ${SPANS[filter.time].words.toLowerCase()}`}
@@ -124,6 +152,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
   const { list, problem } = found
   const workspaces = await workspaceNames(visit, list.data)
   const nothing = list.data.length === 0
+  const isCut = nothing && list.pagination.searched_to != null
   if (nothing && !isNarrowed(filter) && problem === null && (await hasNone(visit))) return emptyView(visit)
   if (!nothing && isInbox(visit, filter)) return inboxView(visit, list.data)
   return {
@@ -136,7 +165,8 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
           {...(visit.query('cursor') === null && { actions: <LiveState table="mails" /> })}
         />
         <FilterForm {...{ visit, filter, problem }} unknown={list.unknown ?? []} />
-        {nothing && problem === null ? <NoMail {...{ visit, filter }} /> : null}
+        {isCut ? <NotYet {...{ visit, filter, list }} /> : null}
+        {nothing && !isCut && problem === null ? <NoMail {...{ visit, filter }} /> : null}
         {nothing ? null : (
           <>
             <Mails
@@ -147,6 +177,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
             {visit.may('member') ? <BulkBar /> : null}
             <footer class="foot">
               <span>{howMany(found)}</span>
+              <Looked list={list} />
               <ExportLinks path="/emails/export" keep={{ since: filter.since }} />
               <Pager list={list} keep={{ since: filter.since }} />
             </footer>

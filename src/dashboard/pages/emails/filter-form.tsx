@@ -21,7 +21,9 @@ const TERMS: readonly (readonly [term: string, says: string])[] = [
   ['is:held is:resent has:attachment', 'states'],
   ['message-id:<…> pool:shop-eu', 'where it went'],
   ['key:billing', 'who sent it: a key or credential by id, name, first characters or login'],
-  ['-status:delivered', 'a minus: all but these'],
+  ['id:em_…', 'one mail'],
+  ['-status:delivered', 'a minus, or NOT: all but these'],
+  ['ana@example.com OR bob@example.com', 'either of them'],
 ]
 
 const TermsHelp = () => (

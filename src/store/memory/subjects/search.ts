@@ -5,7 +5,7 @@
 import { pageOf } from '../../../lifecycle/place.js'
 import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { matches } from '../../../mail/query/matches.js'
-import type { Sought, Term } from '../../../mail/query/query.js'
+import { type Sought, type Term, termsIn } from '../../../mail/query/query.js'
 import { CATEGORIES } from '../../../mail/report/category.js'
 import type { EmailSearch, SearchFilter } from '../../port/ledger.js'
 import { createMatches, recipientsOf, rowOf } from '../ledger.js'
@@ -98,8 +98,8 @@ export const createSearch = (state: State): Plain<EmailSearch> => {
       const found = isFound(filter)
       const indexed = mails.all().filter(({ ord, row }) => ord <= place() && found(row))
       const isFirst = page.direction === 'older' && page.anchor === null
-      const unknown = isFirst ? filter.query.terms.filter((term) => !isKnown(filter.accountId, term)) : []
-      return { ...pageOf(indexed, page, ({ row }) => rowOf(row)), unknown }
+      const unknown = isFirst ? termsIn(filter.query).filter((term) => !isKnown(filter.accountId, term)) : []
+      return { ...pageOf(indexed, page, ({ row }) => rowOf(row)), unknown, searchedTo: null }
     },
   }
 }

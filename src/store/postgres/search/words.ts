@@ -59,6 +59,5 @@ export const WORDS: Words = {
   together: 25,
   held: 'queue',
   end: LEAST,
-  pageMs: 100,
   asideMs: 30,
 }

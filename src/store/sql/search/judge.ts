@@ -3,7 +3,7 @@
  */
 import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { matches } from '../../../mail/query/matches.js'
-import { needsRecipients, type Sought } from '../../../mail/query/query.js'
+import { needsRecipients, type Sought, termsIn } from '../../../mail/query/query.js'
 import type { EmailRow, SearchFilter } from '../../port/ledger.js'
 import { addressLc } from '../mails/emails.js'
 import { toEmail } from '../mails/rows.js'
@@ -55,7 +55,7 @@ const soughtOf = (
 
 function* keysIn({ query, accountId }: SearchFilter): Asking<ReadonlySet<string>> {
   const keys = new Set<string>()
-  for (const { field, value } of query.terms)
+  for (const { field, value } of termsIn(query))
     if (field === 'key')
       for (const id of [value, ...(yield* keysCalled(accountId, value))]) keys.add(`${value} ${id}`)
   return keys
@@ -73,7 +73,7 @@ export function* judgeOf(words: Words, filter: SearchFilter): Asking<Judge> {
   const { query, subjects } = filter
   const to = filter.to === null ? null : addressLc(filter.to)
   const asksRecipients = to !== null || needsRecipients(query)
-  const asksPool = query.terms.some(({ field }) => field === 'pool')
+  const asksPool = termsIn(query).some(({ field }) => field === 'pool')
   const keys = yield* keysIn(filter)
   const isOfKey = (named: string, id: string | null | undefined) => keys.has(`${named} ${id}`)
   const pools = new Memory((n) => first('SELECT id, name FROM pools WHERE n = ?', n))

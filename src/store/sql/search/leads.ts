@@ -6,7 +6,7 @@
  *   too many, and never leaves one out.
  */
 import type { Range } from '../order/days.js'
-import { type Asking, all, atOnce } from '../query.js'
+import { type Asking, all, atOnce, together } from '../query.js'
 
 export type Direction = 'older' | 'newer'
 
@@ -52,18 +52,28 @@ export interface IndexRange {
   readonly params: readonly unknown[]
 }
 
-/** Rows of some ranges together. */
+function* ordsIn(
+  ranges: readonly IndexRange[],
+  direction: Direction,
+  { from, to }: Range,
+  limit: number,
+): Asking<number[]> {
+  const found: number[] = []
+  for (const { from: table, ord, where, params } of ranges) {
+    const rows = yield* all(
+      `SELECT DISTINCT ${ord} AS ord FROM ${table} WHERE ${where} AND ${ord} >= ? AND ${ord} < ? ORDER BY ${ord} ${way(direction)} LIMIT ? + 0`,
+      ...[...params, from, to, limit],
+    )
+    for (const row of rows) found.push(row.ord as number)
+  }
+  return found
+}
+
+/** Rows of some ranges together: in one snapshot, since a mail that goes from one to another must be seen in one of them. */
 export const tableLead = (ranges: readonly IndexRange[]): Lead => ({
   *take(direction, { from, to }, limit) {
     const sign = direction === 'older' ? -1 : 1
-    const found: number[] = []
-    for (const { from: table, ord, where, params } of ranges) {
-      const rows = yield* all(
-        `SELECT DISTINCT ${ord} AS ord FROM ${table} WHERE ${where} AND ${ord} >= ? AND ${ord} < ? ORDER BY ${ord} ${way(direction)} LIMIT ? + 0`,
-        ...[...params, from, to, limit],
-      )
-      for (const row of rows) found.push(row.ord as number)
-    }
+    const found = yield* together(() => ordsIn(ranges, direction, { from, to }, limit))
     const ords = found.sort((a, b) => sign * (a - b)).filter((ord, i, all) => ord !== all[i - 1])
     const taken = ords.slice(0, limit)
     const last = taken.at(-1)

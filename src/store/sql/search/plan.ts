@@ -6,8 +6,9 @@
  *   at sooner. What none of them can find goes over all mails of the caller.
  */
 import { domainSought, sortedAddress } from '../../../mail/query/matches.js'
-import type { Term } from '../../../mail/query/query.js'
+import { clausesOf, type Term, termsIn } from '../../../mail/query/query.js'
 import { hasRuns, soughtOf, wordsOf } from '../../../mail/query/words.js'
+import { STATUSES } from '../../../mail/status.js'
 import type { SearchFilter } from '../../port/ledger.js'
 import { addressLc, ordsOfMessage, workspacesIn } from '../mails/emails.js'
 import type { Range } from '../order/days.js'
@@ -19,6 +20,9 @@ import type { Expression, Sought, Words } from './words.js'
 
 /** Mails with one Message-ID, and mails that are looked at one by one rather than by words. */
 const FEW = 1_500
+
+/** Of what is not of a status, ranges that are looked into side by side; beyond that, going over all mails costs less. */
+const MOST_RANGES = 400
 
 const allOf = (parts: readonly (Sought | null)[]): Sought | null => {
   const known = parts.filter((part) => part !== null)
@@ -107,6 +111,15 @@ function* searchExpression(filter: SearchFilter, workspaces: readonly number[]):
     const one = yield* expressionOf(accountId, subjects, term)
     if (one !== null) (term.negated ? unwanted : wanted).push(one)
   }
+  for (const clause of query.either ?? []) {
+    const parts: Sought[] = []
+    for (const term of clause) {
+      const one = term.negated ? null : yield* expressionOf(accountId, subjects, term)
+      if (one !== null) parts.push(one)
+    }
+    // what one of them can not tell, all of them can not
+    if (parts.length === clause.length) wanted.push({ any: parts })
+  }
   if (to !== null) wanted.push(TOKENS.address(addressLc(to)))
   if (tag !== null) wanted.push(TOKENS.tag(`${tag.name}:${tag.value}`))
   if (wanted.length === 0) return null
@@ -127,6 +140,21 @@ const modesOf = ({ mode, query }: SearchFilter): readonly number[] => {
   return wanted == null ? [0, 1] : [wanted === 'test' ? 1 : 0]
 }
 
+/** Where all mails with a status are. */
+const rangesOfStatus = (
+  status: string,
+  workspaces: readonly number[],
+  modes: readonly number[],
+): IndexRange[] =>
+  workspaces.flatMap((n) =>
+    modes.map((test) => ({
+      from: 'emails e',
+      ord: 'e.ord',
+      where: 'e.workspace = ? AND e.test = ? AND e.status = ?',
+      params: [n, test, status],
+    })),
+  )
+
 /** Ranges of the tables' own indexes that hold all mails with a term, or null. */
 const rangesOfTerm = (
   term: Term,
@@ -135,16 +163,13 @@ const rangesOfTerm = (
   heldTable: string,
 ): IndexRange[] | null => {
   const { field, value, negated } = term
-  if (negated) return null
-  if (field === 'status')
-    return workspaces.flatMap((n) =>
-      modes.map((test) => ({
-        from: 'emails e',
-        ord: 'e.ord',
-        where: 'e.workspace = ? AND e.test = ? AND e.status = ?',
-        params: [n, test, value],
-      })),
+  if (field === 'status') {
+    const ranges = STATUSES.filter((status) => (status === value) !== negated).flatMap((status) =>
+      rangesOfStatus(status, workspaces, modes),
     )
+    return negated && ranges.length > MOST_RANGES ? null : ranges
+  }
+  if (negated) return null
   const common = { from: 'recipients r', ord: 'r.email_ord' }
   if (field === 'reason')
     return workspaces.map((n) => ({
@@ -160,6 +185,15 @@ const rangesOfTerm = (
       params: [n],
     }))
   return null
+}
+
+/** The same of a choice of terms: of all of them together. */
+const rangesOfClause = (
+  clause: readonly Term[],
+  ...of: readonly [readonly number[], readonly number[], string]
+): IndexRange[] | null => {
+  const ranges = clause.map((term) => rangesOfTerm(term, ...of))
+  return ranges.some((one) => one === null) ? null : ranges.flatMap((one) => one ?? [])
 }
 
 const everything = (workspaces: readonly number[], modes: readonly number[]): IndexRange[] =>
@@ -192,9 +226,9 @@ function* named({ terms }: SearchFilter['query']): Asking<readonly number[] | nu
 }
 
 /** Message-IDs that were written without their brackets, and may be addresses as well. */
-function* messagesIn({ terms }: SearchFilter['query']): Asking<readonly number[]> {
+function* messagesIn(query: SearchFilter['query']): Asking<readonly number[]> {
   const ords: number[] = []
-  for (const { field, value, negated } of terms)
+  for (const { field, value, negated } of termsIn(query))
     if (field === 'text' && !negated && value.includes('@'))
       ords.push(...(yield* ordsOfMessage(`<${value}>`, FEW)))
   return ords
@@ -211,12 +245,12 @@ export function* planOf(
   const workspaces = yield* workspacesIn(filter)
   const modes = modesOf(filter)
   const { status } = filter
-  const terms: readonly Term[] = [
-    ...filter.query.terms,
-    ...(status === null ? [] : [{ field: 'status', value: status, negated: false, open: false } as const]),
+  const clauses: readonly (readonly Term[])[] = [
+    ...clausesOf(filter.query),
+    ...(status === null ? [] : [[{ field: 'status', value: status, negated: false, open: false } as const]]),
   ]
-  const leads = terms
-    .map((term) => rangesOfTerm(term, workspaces, modes, words.held))
+  const leads = clauses
+    .map((clause) => rangesOfClause(clause, workspaces, modes, words.held))
     .filter((ranges) => ranges !== null)
     .map((ranges) => tableLead(ranges))
   for (const lead of leads) {

@@ -1,19 +1,19 @@
 /**
  * NAME      reads - pages of mails that a query finds
  * DESCRIPTION
- *   A lead offers places, the mails at them are judged, and after a
- *   bounded time the page ends where it is. Between two portions others may run, so
+ *   A lead offers places, the mails at them are judged, and after so much
+ *   work the page ends where it is. Between two portions others may run, so
  *   a page is not one snapshot: mails have their places for ever, and none comes up
  *   to where the index was at the beginning.
  */
 import type { Page } from '../../../lifecycle/page.js'
 import type { EmailRow, SearchFilter } from '../../port/ledger.js'
 import type { Found } from '../../port/search.js'
-import { rangesFor } from '../mails/emails.js'
+import { rangesFor, workspacesIn } from '../mails/emails.js'
 import type { Range } from '../order/days.js'
 import { TOP } from '../order/ord.js'
 import { boundaryOf, markOf } from '../pages/marks.js'
-import { type Asking, first, pause } from '../query.js'
+import { type Asking, first, pause, type Row } from '../query.js'
 import { type Judged, judgeOf } from './judge.js'
 import type { Direction } from './leads.js'
 import { planOf } from './plan.js'
@@ -23,6 +23,9 @@ import type { Words } from './words.js'
 
 /** Mails that a lead offers in one go. */
 const PORTION = 100
+
+/** Work for a page, in ms. */
+const PAGE_MS = 500
 
 const IDS = { from: 'emails WHERE true', params: [] }
 
@@ -47,6 +50,20 @@ function* rangesOf(filter: SearchFilter, direction: Direction, range: Range): As
   return direction === 'older' ? ranges.reverse() : ranges
 }
 
+/** How much is spent on this search itself; what others do in its pauses is theirs. */
+class Work {
+  #ms = 0
+  #since = performance.now()
+  get ms(): number {
+    return this.#ms + performance.now() - this.#since
+  }
+  *rest(): Asking<void> {
+    this.#ms = this.ms
+    yield* pause()
+    this.#since = performance.now()
+  }
+}
+
 /** Mails of a range nearest to where it begins in this direction, at most so many. */
 function* find(
   words: Words,
@@ -56,8 +73,8 @@ function* find(
   limit: number,
   ms: number,
 ): Asking<Looked> {
+  const work = new Work()
   const judge = yield* judgeOf(words, filter)
-  const until = performance.now() + ms
   const ranges = yield* rangesOf(filter, direction, range)
   const lead = yield* planOf(words, filter, direction, range)
   const mails: Judged[] = []
@@ -72,8 +89,8 @@ function* find(
       }
       left = rest
       if (left.from >= left.to) break
-      if (performance.now() > until) return { mails, stoppedAt: direction === 'older' ? left.to : left.from }
-      yield* pause()
+      if (work.ms > ms) return { mails, stoppedAt: direction === 'older' ? left.to : left.from }
+      yield* work.rest()
     }
   return { mails, stoppedAt: null }
 }
@@ -98,14 +115,35 @@ function* total(
   return all.stoppedAt === null || all.mails.length >= most ? all.mails.length : null
 }
 
+/** When the caller's last mail came in that was looked at, or could have been. */
+function* timeAt(filter: SearchFilter, direction: Direction, place: number): Asking<number | null> {
+  const isOlder = direction === 'older'
+  const modes = filter.mode === null ? [0, 1] : [filter.mode === 'test' ? 1 : 0]
+  let nearest: Row | null = null
+  for (const workspace of yield* workspacesIn(filter))
+    for (const test of modes) {
+      const row = yield* first(
+        `SELECT ord, created_at FROM emails WHERE workspace = ? AND test = ? AND ord ${isOlder ? '>=' : '<'} ?
+         ORDER BY ord ${isOlder ? 'ASC' : 'DESC'} LIMIT 1`,
+        ...[workspace, test, place],
+      )
+      if (row === null) continue
+      const isNearer = nearest === null || (row.ord as number) < (nearest.ord as number) === isOlder
+      if (isNearer) nearest = row
+    }
+  return nearest === null ? null : (nearest.created_at as number)
+}
+
 function* searchEmails(words: Words, filter: SearchFilter, page: Page): Asking<Found<EmailRow>> {
   const top = (yield* placeOfIndex()) + 1
   const isOlder = page.direction === 'older'
   const boundary = Math.min(yield* boundaryOf(IDS, page), isOlder ? top : TOP)
   const range = isOlder ? { from: 0, to: boundary } : { from: boundary, to: top }
-  const found = yield* find(words, filter, page.direction, range, page.limit + 1, words.pageMs)
+  const found = yield* find(words, filter, page.direction, range, page.limit + 1, PAGE_MS)
   const shown = found.mails.slice(0, page.limit)
   const isMore = found.stoppedAt !== null
+  const isCut = isMore && found.mails.length < page.limit
+  const searchedTo = isCut ? yield* timeAt(filter, page.direction, found.stoppedAt ?? 0) : null
   // a row more than the page shows is the first of the next one
   const last = found.mails.length > page.limit ? shown.at(-1)?.ord : undefined
   const rows = shown.map(({ mail }) => mail)
@@ -115,7 +153,7 @@ function* searchEmails(words: Words, filter: SearchFilter, page: Page): Asking<F
     const older = last ?? found.stoppedAt ?? shown.at(-1)?.ord ?? 0
     const newer = isFirst ? top : (shown[0]?.ord ?? boundary - 1) + 1
     return {
-      ...{ rows, unknown },
+      ...{ rows, unknown, searchedTo },
       hasOlder: isMore,
       hasNewer: !isFirst && (yield* mayBe(words, filter, 'newer', { from: newer, to: top })),
       older: markOf(older),
@@ -126,7 +164,7 @@ function* searchEmails(words: Words, filter: SearchFilter, page: Page): Asking<F
   const newer = last === undefined ? (found.stoppedAt ?? Math.max(top, boundary)) : last + 1
   const older = shown[0]?.ord ?? boundary
   return {
-    ...{ rows: rows.reverse(), unknown },
+    ...{ rows: rows.reverse(), unknown, searchedTo },
     hasOlder: yield* mayBe(words, filter, 'older', { from: 0, to: older }),
     hasNewer: isMore,
     older: markOf(older),

@@ -5,7 +5,7 @@
  *   gone is known as long as there is mail of it in the index.
  */
 
-import type { Term } from '../../../mail/query/query.js'
+import { type Term, termsIn } from '../../../mail/query/query.js'
 import { CATEGORIES } from '../../../mail/report/category.js'
 import type { SearchFilter } from '../../port/ledger.js'
 import { type Asking, first } from '../query.js'
@@ -44,6 +44,6 @@ export function* unknownIn(
   { accountId, query }: SearchFilter,
 ): Asking<readonly Term[]> {
   const unknown: Term[] = []
-  for (const term of query.terms) if (!(yield* isKnown(words, accountId, term))) unknown.push(term)
+  for (const term of termsIn(query)) if (!(yield* isKnown(words, accountId, term))) unknown.push(term)
   return unknown
 }

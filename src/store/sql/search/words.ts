@@ -28,7 +28,6 @@ export interface Words {
   readonly held: string
   /** SQL of the place above which mails may still come in, out of order; null: only above all that are there. */
   readonly end: string | null
-  /** How long a page looks, in ms, and how long it looks for what surrounds it. */
-  readonly pageMs: number
+  /** Work for what surrounds a page, in ms. */
   readonly asideMs: number
 }

@@ -64,12 +64,21 @@ export const asking =
   (work) =>
     done(find, work)
 
+/** Where several works rest, one of them goes on in each turn of the event loop: together they hold up others no longer than one. */
+const inTurn = (): (() => Promise<unknown>) => {
+  let last: Promise<unknown> = Promise.resolve()
+  return () => {
+    last = last.then(() => setImmediate())
+    return last
+  }
+}
+
 const askingLater =
-  (find: Find): AskLater =>
+  (find: Find, turn = inTurn()): AskLater =>
   async (work) => {
     let step = work.next()
     while (step.done !== true) {
-      if (isPause(step.value)) await setImmediate()
+      if (isPause(step.value)) await turn()
       step = advance(find, work, step.value)
     }
     return step.value

@@ -93,6 +93,5 @@ export const WORDS: Words = {
   together: 1,
   held: 'recipients',
   end: null,
-  pageMs: 30,
   asideMs: 8,
 }
