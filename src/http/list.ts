@@ -73,6 +73,8 @@ const onward = ({ hasOlder, older, newer }: Rows<unknown>): Onward => ({
   prev: { direction: 'newer', anchor: newer },
 })
 
+const isoOrNull = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
 const TOP: Position = { direction: 'older', anchor: null }
 
 /** One page as the endpoint answers it; throws validation.cursor_invalid and validation.cursor_filters_mismatch. */
@@ -112,7 +114,7 @@ export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>):
       next_cursor: write(next),
       prev_cursor: write(prev),
       ...(page.searchedTo !== undefined && {
-        searched_to: page.searchedTo && new Date(page.searchedTo).toISOString(),
+        searched_to: isoOrNull(page.searchedTo),
       }),
     },
     ...list.beside?.(),

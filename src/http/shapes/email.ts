@@ -241,18 +241,13 @@ const emailSummary = Joi.object({
 }).meta({ name: 'EmailSummary', short: 'Email' })
 const listOfEmails = listOf(emailSummary)
 export const emailList = listOfEmails.append({
-  pagination: listOfEmails
-    .extract('pagination')
-    .concat(
-      Joi.object({
-        searched_to: Joi.string()
-          .allow(null)
-          .description(
-            'Of a search alone. Where half a second of work ended before the page was full, even with no row in it: when the last mail came in that was looked at; `next_cursor` goes on from there. null where the page is full or all was looked at',
-          ),
-      }),
-    )
-    .required(),
+  pagination: (listOfEmails.extract('pagination') as Joi.ObjectSchema).append({
+    searched_to: Joi.string()
+      .allow(null)
+      .description(
+        'Of a search alone. Where half a second of work ended before the page was full, even with no row in it: when the last mail came in that was looked at; `next_cursor` goes on from there. null where the page is full or all was looked at',
+      ),
+  }),
   unknown: Joi.array()
     .items(Joi.string())
     .description(
