@@ -11,10 +11,12 @@
  *   the sender or a rule is cut before the words for a dead address are looked for.
  * NOTES
  *   The surest text decides, and only this one and those before it may cast doubt:
- *   the prose around a plain `550 5.1.1 User unknown` is politeness.
+ *   the prose around a plain `550 5.1.1 User unknown` is politeness. Where it has a code of its own
+ *   that says anything but death (5.7.x), no further text makes the address dead: an MTA may
+ *   write "User unknown" under every 550. A reply of class 4 is never of a dead address.
  */
 import { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict } from './category.js'
-import type { Codes } from './codes.js'
+import { type Codes, codesIn, isVague } from './codes.js'
 import { CODED, STRONG, WEAK } from './rules.js'
 import { BY_POLICY, COMPOUND, COURTESY, FOR_NOW, OF_OTHERS, OUR_SIDE } from './words.js'
 
@@ -88,13 +90,27 @@ const holds = (rule: Rule, codes: Refusal, said: Said): boolean => {
   )
 }
 
+/** What a reply says that is for now only. */
+const isForNow = ({ code, enhanced }: Codes): boolean =>
+  enhanced?.startsWith('4.') === true || (enhanced === null && code !== null && code >= 400 && code < 500)
+
+/** What a reply of class 4 is instead. */
+const forNow = (category: Category): Category =>
+  category === 'unknown_domain' ? 'network' : category === 'disabled' ? 'suspended' : 'system'
+
+/** Codes that can be of a dead address, with or without words (RFC 3463, 3.2). */
+const OF_DEAD = /^5\.(?:1\.(?:0|1|2|3|6|10)|2\.[01]|3\.0|4\.[014]|5\.0)$/
+
 /** A false hard silences a living address: what also speaks of us, of policy or of trouble for now is soft. */
 const doubted = (category: Category, codes: Refusal, texts: readonly Said[]): Category => {
   if (CATEGORIES[category].severity !== 'hard') return category
+  if (isForNow(codes)) return forNow(category)
   const says = (pattern: RegExp): boolean => texts.some(({ all }) => pattern.test(all))
   if (says(FOR_NOW)) return 'system'
   if (says(OUR_SIDE)) return 'sender_rejected'
   if (category === 'unknown_domain' && codes.enhanced?.startsWith('5.7.') === true) return 'sender_rejected'
+  // a list that does not take mail from us (RFC 3463, 3.8)
+  if (codes.enhanced === '5.7.2') return 'recipient_rejected'
   return category !== 'moved' && says(BY_POLICY) ? 'policy' : category
 }
 
@@ -122,17 +138,24 @@ export const judge = (
   extra: readonly Rule[] = [],
 ): Verdict => {
   const said = texts.map(saidIn)
-  const surest = said.find(({ all }) => all.trim() !== '') ?? { all: '', ofAddress: '' }
+  const at = Math.max(
+    0,
+    said.findIndex(({ all }) => all.trim() !== ''),
+  )
+  const surest = said[at] ?? { all: '', ofAddress: '' }
+  const itsCode = texts.length > 1 ? codesIn(texts[at] ?? '').enhanced : null
+  const mayBeDead = itsCode === null || isVague(itsCode) || OF_DEAD.test(itsCode)
+  const heard = mayBeDead ? said : said.map((one, i) => (i > at ? { ...one, ofAddress: '' } : one))
   const site = decide(
     extra,
     codes,
     said.map(({ all }) => ({ all, ofAddress: all })),
   )
   const found =
-    decide(STRONG, codes, said) ??
+    decide(STRONG, codes, heard) ??
     decide(CODED, codes, [surest]) ??
-    decide(WEAK, codes, said) ??
-    (around === '' ? undefined : decide(STRONG, codes, [saidIn(around)]))
+    decide(WEAK, codes, heard) ??
+    (around === '' || !mayBeDead ? undefined : decide(STRONG, codes, [saidIn(around)]))
   const category = site?.category ?? (found && doubted(found.category, codes, found.heard)) ?? 'unknown'
   const { severity, fault } = CATEGORIES[category]
   return { class: severity, category, fault }

@@ -90,10 +90,12 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
     remoteMta: known.remoteMta ?? null,
   }
   if (action !== 'failed') return { ...base, class: null, category: null, fault: null }
+  // Sendmail writes 5.1.1 where the server's own reply, which stands after `<<<`, had no such code
+  const guessed = inSaid.code !== null && /^<<< /m.test(known.context)
   return {
     ...base,
     ...judge(
-      { code, enhanced: inSaid.enhanced ?? status, remote: known.remoteMta ?? null },
+      { code, enhanced: inSaid.enhanced ?? (guessed ? null : status), remote: known.remoteMta ?? null },
       [said ?? '', reply, known.own],
       known.context,
       rules,

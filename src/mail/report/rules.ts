@@ -22,6 +22,8 @@ export const STRONG: readonly Rule[] = [
     text: /unknown user|user unknown/,
     unless: /5\.1\.1/,
   },
+  // An account of ours that the server closed, after it let us sign in (RFC 5248).
+  { category: 'sender_rejected', enhanced: ['5.7.13'] },
   { category: 'virus', text: words.VIRUS, unless: /antivirus|anti-virus/ },
   { category: 'authentication', text: words.BAD_AUTH },
   { category: 'sender_rejected', text: words.BAD_SENDER },
@@ -37,6 +39,9 @@ export const STRONG: readonly Rule[] = [
   { category: 'network', text: words.NAME_TROUBLE, also: words.BAD_NAME },
   { category: 'network', text: words.GONE_DOMAIN, enhanced: ['4.'] },
   { category: 'unknown_domain', text: words.GONE_DOMAIN, unless: words.ABOUT_US },
+  { category: 'unknown_domain', enhanced: ['5.4.4'], unless: words.NOT_REACHED },
+  { category: 'recipient_rejected', text: words.OPEN_TO_OTHERS },
+  { category: 'system', text: words.ON_ITS_WAY },
   // The recipient. "Not allowed" may stand beside "unknown"; a code settles it.
   { category: 'unknown_user', text: words.UNKNOWN, enhanced: ['5.1.1', '5.1.10'] },
   // These codes are about the sender, whatever address the words call invalid (RFC 3463, 3.2).
@@ -50,7 +55,8 @@ export const STRONG: readonly Rule[] = [
     enhanced: ['5.4.1'],
   },
   { category: 'moved', text: words.MOVED },
-  { category: 'disabled', text: words.DISABLED, unless: /temporar|\buntil\b|\blocked\b/ },
+  { category: 'disabled', text: words.DISABLED, unless: words.NOT_FOR_GOOD },
+  { category: 'disabled', text: words.DISABLED_ABROAD, unless: words.NOT_OF_MAILBOX },
   { category: 'suspended', text: words.SUSPENDED },
   { category: 'recipient_rejected', text: words.RESTRICTED },
   { category: 'unknown_user', text: words.UNKNOWN },

@@ -48,7 +48,7 @@ export const BAD_SENDER = anyOf(
   /return[- ]path[^.]{0,30}(?:not|invalid|reject)|envelope sender|senderfilter/,
   /not (?:a )?valid sender|\byour (?:e-?mail )?account (?:has been|was|is) (?:disabled|deleted|closed|suspended|locked|blocked|terminated|restricted|not)\b|invalid sender|originator (?:unknown|invalid|not)/,
   /exp[ée]diteur|\babsender|remitente|remetente|mittente|afzender|avsändar|afsender|avsender|nadawc|odes[íi]latel/,
-  /lähettäj|feladó|gönderen|отправител|发件人|寄件者|送信者|差出人|보낸 사람|발신자/,
+  /lähettäj|feladó|gönderen|отправител|发件(?:人|域|服务器)|寄件(?:者|人)|送信(?:者|元)|差出人|보낸 사람|발신자/,
 )
 
 export const SPAM = anyOf(
@@ -129,8 +129,13 @@ export const GONE_DOMAIN = anyOf(
   /no (?:valid )?(?:mx|a) (?:record|host)s?[^.]{0,40}(?:found|for)|mx record[^.]{0,20}not found/,
   /no mx found|cannot find (?:your|the|a)? ?(?:host|domain|gateway)|could not find a gateway/,
   /domain is not (?:found|known|registered|hosted)|bad destination (?:host|system|mail)|hôte inconnu/,
+  /(?<!\b(?:ihre|votre|su|sua|vostro|uw|ваш) )(?:\bdom(?:ain|äne|aine|inio|ínio|ein|ena|én)\b[^.]{0,20}(?:existiert nicht|n['’]existe pas|no existe|non esiste|não existe|bestaat niet|nie istnieje|neexistuje|finns inte|fin[dn]es ikke)|\bдомен\s[^.]{0,20}не (?:существует|найден)|(?<!您的)域名不存在)/,
   /name server: [^.]{0,60}host not found|address resolution .{0,60}failed/,
 )
+
+/** A host or a connection, where the code says that there is no way to the domain; a policy, where it says no. */
+export const NOT_REACHED =
+  /no route to host|\bconnect(?:ion|ing|ed)?\b|\bnetwork\b|timed? ?out|\brefused\b|den(?:y|ied)\b|\brelay|\bblocked\b|\bpolicy\b|\bloop/
 
 /** Said of our own side, not of the recipient's domain. */
 export const ABOUT_US =
@@ -141,7 +146,7 @@ export const FOR_NOW = anyOf(
   /temporar(?:y|ily)|vorübergehend|temporairement|temporalmente|tijdelijk|tillfällig|tymczasow|временно|一時的|暂时|일시적/,
   /try again|(?:try|retry|send|resend|come back)\b[^.]{0,30}\blater\b|(?:address|user|alias|recipient) lookup fail|servfail|callout/,
   /unverified address|undeliverable address: (?:connect|host (?:or|not)\b|.{0,120}\bsaid: 4\d\d)|verification in progress/,
-  /(?:connection|operation|ldap|dns|query) tim(?:ed ?out|eout)|database (?:error|unavailable)|directory (?:is )?(?:temporarily )?unavailable/,
+  /(?:connection|operation|ldap|dns|query) tim(?:ed ?out|eout)|database (?:error|unavailable)|directory (?:server |service )?(?:is )?(?:temporarily )?unavailable/,
   /timed? ?out|timeout|unreachable|did not (?:respond|answer)|not responding|(?:currently|momentarily|presently) (?:un\w+|not \w+|offline|busy|closed|full)|at this time|right now/,
 )
 /** Said of our account or our message, not of the recipient. */
@@ -164,10 +169,16 @@ export const COURTESY: readonly RegExp[] = [
   /\b(?:please )?(?:try|send|resend) (?:it |this )?again with (?:a|an|the) (?:correct|valid|different|right|proper|other) \w+/g,
   /\b(?:no|without|free of|free from) (?:known )?(?:virus(?:es)?|malware)\b|\bvirus[- ]free\b/g,
   /closing (?:the |this )?(?:connection|transmission channel|channel|session)/g,
+  // QQ, of every mailbox that there is not
+  /(?<=\bmailbox not found) or access denied(?: \[[^\]]{0,80}\])?/g,
+  /"[^"]{1,80}\.\w{2,4}"/g,
 ]
 
 /** Said of the far server, the connection, the sender, a rule: not of the address, though the address may stand beside it. */
 export const OF_OTHERS: readonly RegExp[] = [
+  /no such file(?: or directory)?|(?:发件|寄件|送信)[^,，。;]{0,30}/g,
+  // an error that nobody knows, abroad
+  /unbekannte[rsn]? (?:fehler|problem|grund|ausnahme)|(?:erreur|error|errore|erro) (?:inconnue?|desconocid[oa]|sconosciut[oa]|desconhecid[oa])|onbekende fout|nieznany błąd|неизвестн\S+ ошибк\S+|未知(?:的)?[错錯][误誤]|不明なエラー|알 수 없는 오류|okänt fel|ukjent feil|ukendt fejl|tuntematon virhe|ismeretlen hiba|neznámá chyba|bilinmeyen hata|\bunknown (?:error|problem|reason|failure|exception)\b/g,
   /(?:adresse?|direcci[oó]n|indirizzo|endereço|адрес)\S* (?:e-?mail )?(?:ip|de retour|de retorno|di ritorno|host)(?![a-z])[^.;]{0,30}/g,
   /(?:ip|client|host|server|antwort|rück(?:sende)?)-?adresse?[^.;]{0,30}|(?:ip|服务器|伺服器|客户端)\s?(?:地址|アドレス)[^。;]{0,15}/g,
   /\b(?:connection|session|socket|channel|stream|link|servers?|host|backend|peer|daemon|gateway|mta|service|process)(?:\s+(?:has|have|had|was|is|were|been|got|unexpectedly|abruptly|prematurely|by|peer|are|itself)){0,4}\s+(?:closed?s?|closing|dropped|terminated|disabled|removed|moved|changed|aborted|reset|cancell?ed|disconnected|shut ?down|discontinued|unavailable|no longer \w+)\b(?: (?:the |its |this |our )?(?:connection|session))?/g,
@@ -184,7 +195,7 @@ export const OF_OTHERS: readonly RegExp[] = [
 /** Two nouns of which the second is meant: `recipient policy`, `user agent`, `mailbox server`. */
 export const COMPOUND: readonly RegExp[] = [
   /undisclosed[- ]recipients?\b|\b(?:user|customer|recipient|account|address)-(?!unknown\b|not\b|does\b)(?:defined|supplied|provided|specific|based|level|related|facing)\b/g,
-  /\b(?:recipient|address|user|mail ?box|account|alias|customer|destination)(?:'s|s)?[- ](?:mail |e-?mail |smtp )?(?:servers?|hosts?|database|store|backend|service|gateway|system|mta|mx|network|polic(?:y|ies)|agents?|filter(?:ing)?s?|verification|validation|restrictions?|passwords?|credentials?|authentication|certificates?|session|rules?|settings?|preferences?|scripts?|headers?|lists?|limits?|rates?|quota|directory|lookup|callout|key|token|signature|book|plan|type|class|path|home|inbounds?|outbounds?)\b/g,
+  /\b(?:recipient|address|user|mail ?box|account|alias|customer|destination)(?:'s|s)?[- ](?:mail |e-?mail |smtp )?(?:servers?|hosts?|database|store|backend|service|gateway|system|mta|mx|network|polic(?:y|ies)|agents?|filter(?:ing)?s?|verification|validation|restrictions?|passwords?|credentials?|authentication|certificates?|session|rules?|settings?|preferences?|scripts?|headers?|lists?|limits?|rates?|quota|directory|lookup|callout|key|token|signature|book|plan|type|class|path|home|inbounds?|outbounds?|counts?|numbers?)\b/g,
   /\bno valid recipients?(?:, bye| ?$)/g,
   /\b(?:user ?name|user|account|login)s? ?(?:or|and|\/|&) ?passwords?\b/g,
   /\b(?:to|cc|bcc|from|reply-to|date|subject|received):? (?:header|field|line)s?\b[^.]{0,60}/g,
@@ -212,6 +223,8 @@ export const NETWORK = anyOf(
   /broken pipe|socket|did not accept our requests to connect|no (?:answer|response) from/,
   /not respond|connection attempt|sorry, i wasn't able|failed to connect|no connection/,
   /name service error|dns\b|conversation with|server unavailable|not (?:answer|respond)ing/,
+  // Haraka, of a host that is down
+  /tried all mxs|nowhere to deliver mail/,
 )
 
 export const RELAY = anyOf(
@@ -227,6 +240,7 @@ export const MOVED = anyOf(
   /\b(?:user|mail ?box|account|recipient|person|address(?:ee)?|customer|subscriber)s? (?:(?:has|have|was|is) )?(?:been )?(?:permanently )?moved\b/,
   /\b(?:e-?mail )?address (?:(?:has|was|is) )?(?:been )?(?:permanently )?(?:changed|replaced)\b/,
   /no longer (?:at|with|works? (?:at|for|here|in)|employed|uses? this)\b/,
+  /\bhas moved to an?(?:other| new) (?:e-?mail )?address\b/,
   /left (?:the|our) (?:company|organi[sz]ation)|new (?:e-?mail )?address is\b|changed (?:his|her|their|its) (?:e-?mail )?address\b/,
 )
 
@@ -239,11 +253,47 @@ export const SUSPENDED = anyOf(
   /(?:konto|postfach|caixa|conta\b|cuenta|buz[oó]n|compte|bo[iî]te|casella|skrzynk|ящик|учетная запись|аккаунт|账号|帐号|用户|アカウント|hesa[bp])[^.。]{0,30}(?:gesperrt|ina[ck]?tiv|inactif|suspen[sd]|bloqu|bloccat|sospes|nieaktywn|blokowan|zawieszon|блокирован|неактив|冻结|凍結|锁定|停止|停用|askıya)/,
 )
 
+/** A mailbox that takes mail, but not this one, or that is on its way to another server. */
+export const OPEN_TO_OTHERS = anyOf(
+  /no longer (?:accept|receiv|tak|allow)\w* (?:(?:any|e-?mails?|mails?|messages?|new|incoming) ){0,3}(?:from|larger|over|with|without|via|unencrypted|unsigned|unsolicited|external|bulk|automated|anonymous|attachments?|html)\b/,
+  /\bclosed (?:to|for|by) (?:external|outside|the outside|senders?|non-?members?|the public|the internet|mail from|delivery from)\b/,
+  /\b(?:disabled|blocked|closed|turned off|switched off) (?:all |for )?(?:external|outside|internet|foreign|(?:incoming |inbound )?(?:e-?mails?|mails?|messages?|delivery) from)\b/,
+  /\b(?:you|sender|author|poster)(?:'re| are| is)? not (?:a |an |the )?(?:\w+ )?(?:member|subscriber|subscribed|moderator|owner)\b/,
+)
+export const ON_ITS_WAY = anyOf(
+  /\b(?:is|are|being|currently) (?:being )?(?:migrated|relocated|transferred|moved to)\b|\bmigration (?:is )?(?:in progress|under ?way|ongoing|pending|running)\b|\bunder migration\b/,
+  /\bmoved to (?:an?other|a new|a different|our new|the new|its new) (?:mail )?(?:servers?|hosts?|platform|database|data ?cent\w+|cluster|store|node|backend|tenant)\b/,
+  /resolver\.adr\.(?:badprimary|ambiguous)/,
+)
+
+const ABSENT =
+  /(?:nie istnieje|n['’]existe pas|inconnue?s?(?![a-z])|inexist[ae]nte?s?(?![a-z])|no existe|desconocid[oa]|desconhecid[oa]|sconosciut[oa]|non esiste|unbekannte?[rns]?(?![a-z])|existiert nicht|не (?:существует|найден)|(?<!可能)不存在|存在しません|見つかりません)/
+    .source
+const MAILBOX =
+  /(?:adres|address|e-?mail|direcci[oó]n|indirizzo|endereço|us(?:er|uario|u[áa]rio)|utilisateur|utilizador|utente|benutzer|empfänger|destinat|recipient|compte|account|kont[oa]|cuenta|conta(?![a-z])|buz[oó]n|casilla|casella|caixa|bo[iî]te|postfach|mailbox|gebruiker|ontvanger|odbiorc|użytkownik|skrzynk|пользовател|адрес|получател|ящик|аккаунт|用户|用戶|收件|邮箱|郵箱|信箱|地址|宛先|アドレス|ユーザ|受信者|メールボックス|帐号|账号|帳號)/
+    .source
+
 /** For good. */
 export const DISABLED = anyOf(
   /\b(?:account|mail ?box|user|recipient|address|alias|user ?id)\b[^.]{0,40}\b(?:disabled|discontinued|closed|terminated|deleted|removed|cancell?ed|no longer (?:valid|exists?|available|in use|active|on (?:the |this |our )?server|accept\w*|receiv\w*))\b/,
   /\b(?:disabled|closed|deleted|terminated|discontinued|cancell?ed) (?:account|mail ?box|user|recipient|address)\b/,
   /google:disableduser/,
+  // what a French provider says of a mailbox that is given up
+  /\[suspend\] mailbox currently suspended/,
+)
+
+/** Closed for a reason that passes, or no mailbox at all. */
+export const NOT_FOR_GOOD =
+  /temporar|\buntil\b|\blocked\b|non-?payment|unpaid|\bbilling\b|\bfrom (?:this|the|our|your) (?:\w+ )?list\b/
+
+/** Likewise abroad, of the mailbox; of the message, our account or a gate for others it is said, too. */
+export const DISABLED_ABROAD = new RegExp(
+  `(?:${MAILBOX}|postvak|hesa[pb]|schránk|brevlåd|postkass|fiók)[^.。;:,]{0,50}(?<![\\p{L}])(?:gelöscht|aufgelöst|geschlossen|stillgelegt|supprimée?|fermée?|clôturée?|résiliée?|eliminad[oa]|cerrad[oa]|borrad[oa]|cancelad[oa]|cancellat[oa]|eliminat[oa]|chius[oa]|exclu[íi]d[oa]|encerrad[oa]|removid[oa]|apagad[oa]|verwijderd|opgeheven|beëindigd|usunięt\\p{L}+|skasowan\\p{L}+|zlikwidowan\\p{L}+|zamknięt\\p{L}+|удал[её]н\\p{L}*|закрыт\\p{L}*|видалено|borttag\\p{L}+|raderat|avslutats?|slettet|nedlagt|lukket|poistettu|suljettu|törölt\\p{L}*|törölték|megszűnt|megszüntet\\p{L}+|silin(?:di|miş\\p{L}*)|kapatıl\\p{L}+|zrušen\\p{L}*|smazán\\p{L}*)(?!\\p{L})|(?:用户|用戶|账号|帐号|帳號|邮箱|郵箱|信箱|地址)[^。;,，]{0,8}(?:已|被)?(?:删除|刪除|注销|註銷|关闭|關閉|取消)|(?:アカウント|アドレス|メールボックス|ユーザー?)[^。;]{0,12}(?:削除され|廃止|解約|退会)|(?:계정|사서함|사용자|주소|메일함)[^.;]{0,10}(?:삭제|해지|탈퇴|폐쇄)|(?:삭제|해지|탈퇴)(?:한|된) (?:사용자|계정|회원)`,
+  'u',
+)
+export const NOT_OF_MAILBOX = anyOf(
+  /nachricht|\bihr|votre|\bvos\b|\bsu (?:cuenta|mensaje)|\bsua (?:conta|mensagem)|vostr[oa]|suo account|\buw\b|\bjouw|twoj|twój|państwa|ваш|您的|你的|あなた|お客様|귀하/,
+  /message|mensaje|messaggio|mensagem|bericht|wiadomoś|сообщени|письм|邮件|郵件|信件|消息|附件|メッセージ|메시지|메일이|meddelande|melding|besked|viesti|üzenet|\bileti|zpráv|extern|außerhalb|extérieur|esterno|внешн|外部|외부|zewnętrzn|attach|anhang|pièce|adjunto|allegato|anexo|bijlage|załącznik|влож/,
 )
 
 /** Lists, groups and people that take mail from some only. */
@@ -260,13 +310,6 @@ export const RESTRICTED = anyOf(
 
 /** No word of why: the code must not speak against it. */
 export const BARE_REJECTION = /recipient (?:address )?rejected\.? ?(?:$|\(|:? ?$)/
-
-const ABSENT =
-  /(?:nie istnieje|n['’]existe pas|inconnue?s?(?![a-z])|inexist[ae]nte?s?(?![a-z])|no existe|desconocid[oa]|desconhecid[oa]|sconosciut[oa]|non esiste|unbekannte?[rns]?(?![a-z])|existiert nicht|не (?:существует|найден)|(?<!可能)不存在|存在しません|見つかりません)/
-    .source
-const MAILBOX =
-  /(?:adres|address|e-?mail|direcci[oó]n|indirizzo|endereço|us(?:er|uario|u[áa]rio)|utilisateur|utilizador|utente|benutzer|empfänger|destinat|recipient|compte|account|kont[oa]|cuenta|conta(?![a-z])|buz[oó]n|casilla|casella|caixa|bo[iî]te|postfach|mailbox|gebruiker|ontvanger|odbiorc|użytkownik|skrzynk|пользовател|адрес|получател|ящик|аккаунт|用户|用戶|收件|邮箱|郵箱|信箱|地址|宛先|アドレス|ユーザ|受信者|メールボックス|帐号|账号|帳號)/
-    .source
 
 /** "Unknown" and "does not exist" abroad are said of errors, files and hosts, too: a mailbox stands beside, or nothing else. */
 const UNKNOWN_ABROAD = new RegExp(
@@ -291,14 +334,16 @@ export const UNKNOWN = anyOf(
   /not (?:listed|present|found) in (?:the |our )?(?:\w+ )?(?:ldap|directory|domino|address book|public)|not listed in|\bno \S+ in (?:name )?directory|validrcptto|no local mailbox|this user doesn/,
   /does ?n[o'’]t have an account|not a recogni[sz]ed (?:e-?mail )?(?:account|address)|no such mail ?drop/,
   /there is no (?:one|such|user|mail ?box)|we have no record|destinataire inconnu/,
-  /adresse (?:d )?(?:e-?mail )?(?:inconnue|invalide|incorrecte)|utilisateur inconnu/,
+  /adresse (?:de destination |d )?(?:e-?mail )?(?:inconnue|invalide|incorrecte)|utilisateur inconnu/,
   /unbekannt(?:er)? (?:empf|benutz)|empfänger unbekannt|kein (?:benutzer|postfach)/,
   /usuario (?:desconocido|inexistente|no)|destinatario (?:desconocido|inexistente|sconosciuto)/,
   /utente (?:sconosciuto|non)|mailbox not|addressee unknown/,
   /addresses? failed: unknown/,
   /rcpt .{0,60}failed\b.{0,20}unknown|invalid mailbox|not configured to receive/,
   /account unavailable|\bunavailable (?:mail )?user\b|undeliverable address|not our customer|(?:user|mailbox|rcpt) [^.]{0,60}do(?:es|s)n'?t exist/,
-  /nessun utente|destinatario errato|宛先不明/,
+  /nessun utente|destinatario errato|宛先不明|\bbrak (?:takie(?:go|j) |podane(?:go|j) )?(?:użytkownik|adres|kont|skrzynk|odbiorc)|такого (?:пользовател|адрес|получател|ящик)\S* (?:нет|не существует)/,
+  /\bgeen (?:mailbox|postvak|postbus|gebruiker|account|ontvanger|adres)\b[^.]{0,20}\b(?:met (?:die|deze)|bekend|gevonden|onder)|(?:bestaat|is er) geen (?:mailbox|postvak|gebruiker|account|ontvanger|adres)/,
+  /nincs (?:ilyen|ezen a néven|olyan) [^.]{0,20}(?:felhasználó|postafiók|postaláda|cím|címzett|fiók)|ismeretlen (?:felhasználó|címzett|postafiók|cím\b)/,
   UNKNOWN_ABROAD,
   // what Exchange and others say to the reader, where no code stands beside it
   /(?:empfänger|adresse|benutzer|konto|postfach)[^.]{0,90}nicht [^.]{0,40}(?:gefunden|vorhanden|bekannt|aufgelistet|registriert)/,
@@ -368,5 +413,5 @@ export const NOT_DEAD = anyOf(
   /inaktiv|inac?tiv[oa](?![a-z])|inactif|suspens[oa](?![a-z])|suspendid|suspendu|sospes|nieaktywn|zawieszon|неактив|冻结|凍結|锁定|鎖定|停止|停用|askıya/,
   /\b(?:polic(?:y|ies)|access denied|(?<!re)blocked|not (?:allowed|permitted|accepted|authori[sz]ed)|prohibit(?:ed|ion)|forbidden|refused|unauthori[sz]ed|abuse|junk|unwanted|limit|too many|denied)\b/,
   /\b(?:connection|session|tls|ssl|certificate|authentication|starttls|timeout|timed out|agent|from:|your)\b/,
-  /^(?!.*\b(?:recipient|user|mail ?box|address|account)\b).*\blink:/,
+  /^(?!.*\b(?:recipient|user|mail ?box|address|account)\b).*\blink:|\brequired\b|non-?payment|unpaid/,
 )

@@ -19,7 +19,7 @@ const SAID: Record<string, Category> = {
   '511 sorry, no mailbox here by that name (#5.1.1 - chkuser)': 'unknown_user',
   '550 5.1.10 RESOLVER.ADR.RecipientNotFound; not found by SMTP address lookup': 'unknown_user',
   '553 5.3.0 <x@y.test>... Addressee unknown': 'unknown_user',
-  '450 4.1.1 <x@y.test>: Recipient address rejected: User unknown in virtual alias table': 'unknown_user',
+  '450 4.1.1 <x@y.test>: Recipient address rejected: User unknown in virtual alias table': 'system',
   '550 Adresse destinataire inconnue': 'unknown_user',
   '550 5.1.2 <x@y.test>... Host unknown (Name server: y.test: host not found)': 'unknown_domain',
   'Host or domain name not found. Name service error for name=y.test type=A: Host not found':

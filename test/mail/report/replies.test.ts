@@ -1,7 +1,8 @@
-/** What many servers and providers say: each line has the class, and one of the categories, that it should have. */
+/** What many servers and providers say: each line has the class, and one of the categories, that it should have; or a verdict alone. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { parseReply } from '../../../src/mail/reply.js'
 import { CATEGORIES, classify } from '../../../src/mail/report/classify.js'
 import { codesIn } from '../../../src/mail/report/codes.js'
 
@@ -26,3 +27,14 @@ for (const file of ['replies-1.txt', 'replies-2.txt'])
       t.ok(accepted.includes(verdict.category), `${verdict.category} for ${line}`)
     }
   })
+
+t.test('verdicts.txt, as a reply in the dialogue and as words of a report', async (t) => {
+  for (const line of linesOf('verdicts.txt')) {
+    const [, verdict, text = ''] = /^(dead|living) \| (.+?) \|/.exec(line) ?? []
+    const severity = verdict === 'dead' ? 'hard' : 'soft'
+    t.ok(verdict, line)
+    t.equal(classify({ ...codesIn(text), text }).class, severity, line)
+    const reply = parseReply(text)
+    if (reply !== null) t.equal(classify(reply).class, severity, `in the dialogue: ${line}`)
+  }
+})

@@ -51,6 +51,17 @@ const cutAt = (lines: readonly string[]): number => {
 const quoted = (line: string): boolean =>
   /^\s*>(?!>>|[>\s]{0,20}(?:[45]\d\d|rcpt to:|[^\s@]{1,100}@))/i.test(line)
 
+/** What Sendmail makes of any 550, under the words of the server that said it. */
+const OWN_GUESS = /^(550 )5\.1\.1 (.{1,500}\.\.\.) User unknown$/
+/** What a server says to DATA when nobody is left: it tells nothing more of whom. */
+const NOBODY_LEFT = /^(<<< )50[0-5][ -].{0,80}\b(?:recipients?|rcpt)\b.*/i
+
+/** The far server's words stand, and the guess goes. */
+const withoutGuesses = (lines: readonly string[]): string[] =>
+  lines.map((line, at) =>
+    lines[at - 1]?.startsWith('<<<') ? line.replace(OWN_GUESS, '$1$2') : line.replace(NOBODY_LEFT, '$1'),
+  )
+
 const split = (text: string): string[] =>
   text
     .slice(0, MAX_CHARS)
@@ -71,7 +82,7 @@ const readable = (mail: Mail): string => {
 const noticeOfText = (text: string): Notice => {
   const lines = split(text)
   const cut = cutAt(lines)
-  const kept = lines.slice(0, cut).filter((line) => !quoted(line))
+  const kept = withoutGuesses(lines.slice(0, cut).filter((line) => !quoted(line)))
   return {
     lines: kept,
     lower: kept.map((line) => line.toLowerCase()),
