@@ -1,11 +1,12 @@
 /**
  * NAME      session - a credential for administration over the API
  * DESCRIPTION
- *   A session acts for the whole account and is the only credential that may
- *   make API keys. Who can read the data folder may have one; its token alone
+ *   A session acts for the whole account, as far as its role goes, and is the only
+ *   credential that may make API keys. Who can read the data folder may have one; its token alone
  *   goes to stdout.
  */
 import { toRfc3339 } from '../base/clock.js'
+import { ROLES, type Role } from '../config/identity.js'
 import { removed } from '../record/removed.js'
 import { openSession } from '../record/tenants/identity.js'
 import { findPerson } from '../tenant/identity/people.js'
@@ -20,14 +21,22 @@ import { ago, readSpan, spanText } from './time.js'
 const create = command({
   usage: 'create',
   summary: 'Open a session of nobody in particular; its token is printed once',
-  options: { lasts: { type: 'string', default: '12h', describe: 'For how long, such as 30m or 12h' } },
-  examples: [['TOKEN=$(postern session create --lasts 30m)', 'for scripts that manage keys over the API']],
+  options: {
+    lasts: { type: 'string', default: '12h', describe: 'For how long, such as 30m or 12h' },
+    role: { choices: ROLES, default: 'owner', describe: 'What it may do: as a person of this role' },
+  },
+  examples: [
+    [
+      'TOKEN=$(postern session create --lasts 30m --role member)',
+      'for scripts that manage keys over the API',
+    ],
+  ],
   run: async (args, terminal) => {
     const lastsMs = readSpan(args.lasts)
     if (Number.isNaN(lastsMs) || lastsMs <= 0)
       throw badInput(`--lasts: ${args.lasts} is no span such as 30m or 12h`)
     await withContext(args, async ({ deps, account }) => {
-      const { row, token } = await createSession(deps, account.id, { lastsMs })
+      const { row, token } = await createSession(deps, account.id, { lastsMs, role: args.role as Role })
       const record = {
         id: row.id,
         object: 'session',

@@ -25,7 +25,7 @@ import { type Follow, liveRoute } from './live.js'
 import { isOwnOrigin } from './own-form.js'
 import type { Page, RawRoute, Reader } from './page.js'
 import { OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
-import { NOT_FOUND, notFor, troubleView } from './parts/trouble.js'
+import { NOT_FOUND, refusalOf, troubleView } from './parts/trouble.js'
 import { SAFE_HEADERS } from './render/render.js'
 import { createProviders } from './sign-in/providers.js'
 import { createRecheck } from './sign-in/recheck.js'
@@ -68,9 +68,9 @@ const routesOf = (deps: ResponseDeps, { guarded }: Guard, page: Page) => [
     path: page.path,
     options: OPEN,
     handler: guarded(async (_request, h, visit) => {
-      const isTheirs = visit.may(page.role ?? 'viewer')
       if (!visit.isPart) void visit.summary()
-      const view = isTheirs ? await page.view(visit, null) : troubleView(notFor(page.role))
+      const refusal = refusalOf(visit, page.opens)
+      const view = refusal === null ? await page.view(visit, null) : troubleView(refusal)
       return respond(deps, h, { view, visit })
     }),
   },

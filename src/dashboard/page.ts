@@ -8,9 +8,10 @@
 
 import type { Readable } from 'node:stream'
 import type { ComponentChildren } from 'preact'
+import type { Operation } from '../tenant/rights.js'
 import type { Problem } from './ask.js'
 import type { Form } from './form.js'
-import type { Role, Theme, Visit } from './visit.js'
+import type { Theme, Visit } from './visit.js'
 
 export interface View {
   /** Of the window; the heading is the page's own. */
@@ -37,10 +38,12 @@ export type Done =
 export interface Page {
   /** With `{name}` for parameters, as hapi has it. */
   readonly path: string
-  /** The least role that gets to see it; unsaid, anybody. What is sent /v1 judges. */
-  readonly role?: Role
+  /** What nobody may do for whom this page is of no use; unsaid, anybody sees it. */
+  readonly opens?: Operation
   view(visit: Visit, refused: Refused | null): Promise<View>
   readonly actions?: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>>
+  /** What each action does of /v1: who may not do that is told so before the form is looked at. */
+  readonly does?: Readonly<Record<string, Operation>>
 }
 
 /** Who looks at what needs no session. */

@@ -1,6 +1,7 @@
 /**
  * NAME      rail - the pages, and the views that a person has pinned
  */
+import type { Operation } from '../tenant/rights.js'
 import { pinPath } from './pages/look.js'
 import { figure } from './parts/figure.js'
 import { FormMarks } from './parts/form.js'
@@ -53,7 +54,11 @@ const RAIL: readonly (readonly [
   ],
 ]
 
-const OWNERS: ReadonlySet<string> = new Set(['/settings/people', '/settings/audit'])
+/** What somebody must be allowed to do to be shown the link; unsaid, anybody is. */
+const OPENS: Readonly<Record<string, Operation>> = {
+  '/settings/people': 'listUsers',
+  '/settings/audit': 'listAudit',
+}
 
 /** What is said beside a link, where there is something to say: the first that is not zero. */
 const FIGURES: Readonly<Record<string, readonly (readonly [member: keyof Summary, words: string])[]>> = {
@@ -131,7 +136,7 @@ export const Rail = ({ visit, version, summary }: RailProps) => (
         {head === null ? null : <h2>{head}</h2>}
         <ul>
           {links
-            .filter(([path]) => visit.may(OWNERS.has(path) ? 'owner' : 'viewer'))
+            .filter(([path]) => visit.may(OPENS[path] ?? 'getSession'))
             .map(([path, text]) => (
               <li>
                 <a

@@ -4,6 +4,8 @@
  *   Who looks, at what, with which workspace and mode in the URL, and the way to /v1 in his or her name. Links made here
  *   keep workspace and mode, so that every view can be sent to somebody else as a link.
  */
+import type { Role } from '../config/identity.js'
+import { leastFor, type Operation, reaches } from '../tenant/rights.js'
 import {
   type Ask,
   type AskAnswer,
@@ -19,8 +21,6 @@ import {
 export type Theme = 'light' | 'dark' | 'system'
 
 export const THEMES: readonly Theme[] = ['light', 'dark', 'system']
-
-export type Role = 'owner' | 'member' | 'viewer'
 
 /** The answer of GET /v1/session. */
 export interface Who {
@@ -98,8 +98,6 @@ export interface AskFor {
 /** More of them are shown by their ids. */
 const MOST_WORKSPACES = 1_000
 
-const RANK: Readonly<Record<Role, number>> = { viewer: 0, member: 1, owner: 2 }
-
 export class Visit {
   readonly #parts: VisitParts
   #newest: Promise<PageOfWorkspaces> | null = null
@@ -163,9 +161,11 @@ export class Visit {
     return typeof value === 'string' ? value : null
   }
 
-  /** Whether the person may do what this role may. The API decides; pages only leave out what it would refuse. */
-  may(role: Role): boolean {
-    return RANK[this.who.role ?? 'viewer'] >= RANK[role]
+  /** Whether the person may do that; `isOwn` is false for what belongs to somebody else. Pages leave out what /v1 would refuse. */
+  may(operation: Operation, isOwn = true): boolean {
+    const least = leastFor(operation, isOwn)
+    if (least === 'bodies' || least === 'subjects') return this.can(least)
+    return reaches(this.who.role ?? 'viewer', least)
   }
 
   can(permission: string): boolean {

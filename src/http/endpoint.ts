@@ -12,9 +12,9 @@ import type { Request } from '@hapi/hapi'
 import type Joi from 'joi'
 import type { FaultCode } from '../base/fault/table.js'
 import { Fault, type FieldError } from '../base/fault.js'
-import type { Role } from '../config/identity.js'
 import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Principal } from '../tenant/principal.js'
+import type { Operation } from '../tenant/rights.js'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -45,7 +45,8 @@ export interface Answer {
 }
 
 export interface Endpoint<Query = unknown, Body = unknown> {
-  readonly id: string
+  /** Its row in tenant/rights.ts says which role may. */
+  readonly id: Operation
   readonly method: Method
   readonly path: string
   readonly summary: string
@@ -53,10 +54,11 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly description: string
   /** `platform`: a platform key or a session. */
   readonly access: 'public' | 'any' | 'platform' | 'session'
-  /** The least role of a session's person; unsaid, `viewer` for GET and `member` for the rest. */
-  readonly role?: Role
-  /** True where it shows what is written in mail, which viewers may not see unless identity.viewers_see says so. */
-  readonly bodies?: boolean
+  /** Of what belongs to people: whether it is the caller's own. Asked before the request is checked. */
+  isOwn?(
+    principal: Principal,
+    said: { readonly params: Readonly<Record<string, string>>; readonly query: URLSearchParams },
+  ): boolean
   /** True where a test-mode key may not even read. */
   readonly live?: boolean
   /** Whether X-Workspace-Id is read, and whether a platform caller must send it. */

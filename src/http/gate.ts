@@ -15,14 +15,8 @@ import type { Budget, Share } from '../base/host/budget.js'
 import { giveBack } from '../base/host/growing.js'
 import type { Span } from '../base/observe/trace.js'
 import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
-import {
-  type Principal,
-  requirePlatform,
-  requireRole,
-  requireSession,
-  seesBodies,
-  type ViewersSee,
-} from '../tenant/principal.js'
+import { type Principal, requirePlatform, requireSession, type ViewersSee } from '../tenant/principal.js'
+import { requireRight } from '../tenant/rights.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { WindowState } from '../tenant/window.js'
 import { type Endpoint, headerValue, headerValues } from './endpoint.js'
@@ -66,16 +60,15 @@ const bearerOf = (request: Request): string => {
 }
 
 const checkAccess = (
-  { access, live, method, role, bodies }: Endpoint,
+  { id, access, live, method, isOwn }: Endpoint,
   principal: Principal,
   viewersSee: ViewersSee,
+  request: Request,
 ): void => {
   if (access === 'session') requireSession(principal)
   if (access === 'platform') requirePlatform(principal)
-  requireRole(principal, role ?? (method === 'GET' ? 'viewer' : 'member'))
-  if (bodies && !seesBodies(principal, viewersSee)) {
-    throw new Fault('auth.role_forbidden', { detail: 'viewers do not see what is written in mail' })
-  }
+  const said = { params: request.params as Record<string, string>, query: request.url.searchParams }
+  requireRight(principal, id, { viewersSee, isOwn: isOwn?.(principal, said) })
   if (live && principal.via === 'key' && principal.mode === 'test') {
     throw new Fault('auth.scope_forbidden', { detail: 'not for test-mode keys: this is about live mail' })
   }
@@ -136,7 +129,7 @@ export const admit = async (
 ): Promise<Principal> => {
   const principal = await tenants.authenticateBearer(bearerOf(request), request.app.address)
   request.app.principal = principal
-  checkAccess(endpoint, principal, viewersSee)
+  checkAccess(endpoint, principal, viewersSee, request)
   if (endpoint.sends) await spend(tenants, request, principal, 1)
   if (endpoint.method !== 'GET') {
     const { req, res } = request.raw

@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import { Fault, type FieldError } from '../base/fault.js'
-import { ROLES, type Role } from '../config/identity.js'
+import type { Role } from '../config/identity.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { Acted } from '../store/port/store.js'
 import type { Actor } from '../store/port/tenants/audit.js'
@@ -83,12 +83,6 @@ export const requireSession = (principal: Principal): void => {
     detail:
       'Not for API keys: a session may (postern session create), and so may the postern command on the server',
   })
-}
-
-/** Throws unless a person may do that; a role may do all that those after it may. Keys have scopes instead. */
-export const requireRole = ({ role }: Principal, least: Role): void => {
-  if (role === null || ROLES.indexOf(role) <= ROLES.indexOf(least)) return
-  throw new Fault('auth.role_forbidden', { detail: `this needs the role ${least}; yours is ${role}` })
 }
 
 /** What viewers see of mail, as `identity.viewers_see` says. */

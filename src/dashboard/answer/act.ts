@@ -9,6 +9,7 @@ import { AskError, type Problem } from '../ask.js'
 import { Form } from '../form.js'
 import { isOwnOrigin, sameToken } from '../own-form.js'
 import type { Page } from '../page.js'
+import { refusalOf, troubleView } from '../parts/trouble.js'
 import type { Visit } from '../visit.js'
 import type { Answer } from './respond.js'
 
@@ -19,6 +20,8 @@ const STALE: Problem = {
   detail:
     'Nothing was changed: this form is older than your sign-in. What you typed is still here; send it again.',
 }
+
+const NO_ACTION: Problem = { ...STALE, title: 'This page has no such action', status: 400 }
 
 export const act = async (page: Page, { payload, raw }: Request, visit: Visit): Promise<Answer> => {
   const form = new Form(String(payload ?? ''))
@@ -31,7 +34,10 @@ export const act = async (page: Page, { payload, raw }: Request, visit: Visit): 
   }
   const isOurs = isOwnOrigin(raw.req.headers, visit.baseUrl)
   if (!isOurs || !sameToken(form.raw('_form'), visit.formToken)) return again(STALE)
-  if (run === undefined) return again({ ...STALE, title: 'This page has no such action', status: 400 })
+  const does = page.does?.[action]
+  if (run === undefined || does === undefined) return again(NO_ACTION)
+  const refusal = refusalOf(visit, page.opens) ?? refusalOf(visit, does)
+  if (refusal !== null) return { view: troubleView(refusal), visit }
   try {
     const done = await run(visit, form)
     return 'view' in done ? { view: done.view, visit } : done

@@ -116,6 +116,7 @@ export const lookPage: Page = {
       ),
     }
   },
+  does: { theme: 'getSession', pin: 'updateSession', unpin: 'updateSession' },
   actions: {
     async theme(_visit, form) {
       const theme = THEMES.find((one) => one === form.raw('theme')) ?? 'system'

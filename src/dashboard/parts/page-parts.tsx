@@ -2,6 +2,7 @@
  * NAME      page-parts - what most pages are put together from
  */
 import type { ComponentChildren } from 'preact'
+import type { Operation } from '../../tenant/rights.js'
 import { visitIfAny } from '../render/context.js'
 import { html } from '../render/markup.js'
 import { Icon } from './status.js'
@@ -20,7 +21,7 @@ export const Crumb = ({ above: [path, text, here] }: { readonly above: Above }) 
 )
 
 /** The page that makes another one, for those who may. */
-type Maker = readonly [path: string, text: string]
+type Maker = readonly [path: string, text: string, does: Operation]
 
 const Make = ({ by: [path, text] }: { readonly by: Maker }) => (
   <a class="b main" href={useLink(path)}>
@@ -28,7 +29,8 @@ const Make = ({ by: [path, text] }: { readonly by: Maker }) => (
   </a>
 )
 
-const useMaker = (make: Maker | null): Maker | null => (visitIfAny()?.may('member') ? make : null)
+const useMaker = (make: Maker | null): Maker | null =>
+  make !== null && visitIfAny()?.may(make[2]) ? make : null
 
 interface HeadProps {
   /** Of a page that has a state: the state, as a sentence. */

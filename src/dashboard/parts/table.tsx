@@ -5,15 +5,15 @@
  *   out: a changed `display` would take the table's meaning away.
  */
 import type { ComponentChildren } from 'preact'
+import type { Operation } from '../../tenant/rights.js'
 import { visitIfAny } from '../render/context.js'
 import { attrs, html } from '../render/markup.js'
-import type { Role } from '../visit.js'
 
 export interface Column<Row> {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
-  /** The least that gets to see it; unsaid, anybody. */
-  readonly role?: Role
+  /** Left out for whoever may not do that. */
+  readonly does?: Operation
   /**
    * `num` for figures, `grow` for the one that takes the room, `name` for what people made up and may have no
    * blank, `fit` for one as narrow as its words, `act` for buttons;
@@ -37,7 +37,7 @@ interface TableProps<Row> {
 export const Table = <Row,>(props: TableProps<Row>) => {
   const { rows, caption, href, look = 'stack', none } = props
   const visit = visitIfAny()
-  const columns = props.columns.filter(({ role }) => role === undefined || visit?.may(role))
+  const columns = props.columns.filter(({ does }) => does === undefined || visit?.may(does))
   if (rows.length === 0 && none !== undefined) return <>{none}</>
   const begins = columns.map(
     ({ head, kind }) => html`<td role="cell"${attrs({ class: kind })} data-l="${head}">`,

@@ -4,8 +4,10 @@
  *   What is gone, what may not be seen, what failed: each in a sentence, with a way on. A request id where there is one,
  *   since that is what the log knows.
  */
+import { leastFor, type Operation } from '../../tenant/rights.js'
 import type { Problem } from '../ask.js'
 import type { View } from '../page.js'
+import type { Visit } from '../visit.js'
 import { Empty } from './page-parts.js'
 
 const TITLES: Readonly<Record<number, string>> = {
@@ -42,13 +44,16 @@ export const troubleView = (problem: Problem): View => {
   }
 }
 
-/** A page of forms that would be refused. */
-export const notFor = (role = 'member'): Problem => ({
-  title: 'Not for your role',
-  status: 403,
-  code: 'auth.role_forbidden',
-  detail: `This page changes things: it needs the role ${role}.`,
-})
+/** For whoever may not do what a page, or a form of it, is for; null for everybody else. */
+export const refusalOf = (visit: Visit, operation: Operation | undefined): Problem | null =>
+  operation === undefined || visit.may(operation)
+    ? null
+    : {
+        title: 'Not for your role',
+        status: 403,
+        code: 'auth.role_forbidden',
+        detail: `This needs the role ${leastFor(operation)}; yours is ${visit.who.role}.`,
+      }
 
 export const NOT_FOUND: Problem = {
   title: 'No such page',

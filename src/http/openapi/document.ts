@@ -7,6 +7,7 @@
 
 import { FAULTS, type FaultCode } from '../../base/fault/table.js'
 import { Fault, invalid } from '../../base/fault.js'
+import { leastFor } from '../../tenant/rights.js'
 import type { Endpoint } from '../endpoint.js'
 import { problem } from '../shapes/catalogue.js'
 import { MEDIA } from '../wire/export.js'
@@ -36,6 +37,16 @@ const WITH_CREDENTIAL: readonly FaultCode[] = [
   'rate_limit.auth_failures',
 ]
 
+/** Which role it needs, as a sentence; nothing where everybody may. */
+const rightOf = ({ id }: Endpoint): string => {
+  const [own, others] = [leastFor(id), leastFor(id, false)]
+  if (own === 'bodies' || own === 'subjects') {
+    return `A viewer needs \`identity.viewers_see\` to allow ${own}.`
+  }
+  if (own !== others) return 'For what belongs to another person: the role owner.'
+  return own === 'viewer' ? '' : `A person needs the role ${own}${own === 'owner' ? '' : ' or owner'}.`
+}
+
 /** Every code that an endpoint may answer: its own, and those of the gate before it. */
 const faultsOf = (endpoint: Endpoint): readonly FaultCode[] => {
   const codes = new Set<FaultCode>([...endpoint.faults, ...ANYWHERE])
@@ -46,7 +57,7 @@ const faultsOf = (endpoint: Endpoint): readonly FaultCode[] => {
   add(endpoint.access === 'session', 'auth.session_required')
   add(endpoint.access === 'platform' || endpoint.live, 'auth.scope_forbidden')
   // of a session, whose person may be a viewer
-  add(endpoint.role !== undefined || endpoint.method !== 'GET' || endpoint.bodies, 'auth.role_forbidden')
+  add(rightOf(endpoint) !== '', 'auth.role_forbidden')
   add(endpoint.method !== 'GET', ...WITH_BODY)
   add(endpoint.query ?? endpoint.body, 'validation.request_invalid')
   add(endpoint.workspace !== 'none', 'workspace.not_found')
@@ -192,7 +203,7 @@ const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
   return {
     operationId: endpoint.id,
     summary: endpoint.summary,
-    description: endpoint.description,
+    description: [endpoint.description, rightOf(endpoint)].join(' ').trim(),
     tags: [endpoint.path.split('/')[endpoint.path.startsWith('/v1/') ? 2 : 1]],
     'x-cli': twin(endpoint.id),
     ...(endpoint.access === 'public' && { security: [] }),

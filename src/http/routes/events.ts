@@ -12,7 +12,8 @@ import type { Page } from '../../lifecycle/page.js'
 import { type EventType, nearestEventType, readEventType } from '../../mail/event-type.js'
 import { loggedEvent } from '../../record/event.js'
 import type { LogFilter, LogRow } from '../../store/port/log.js'
-import { readMode, requireSession, seesSubjects } from '../../tenant/principal.js'
+import { readMode, requireSession } from '../../tenant/principal.js'
+import { requireRight } from '../../tenant/rights.js'
 import { asSeenBy, type Deps, listAnswer } from '../deps.js'
 import { type Answer, type Call, type Endpoint, endpoint, headerValue, param } from '../endpoint.js'
 import { listOf } from '../shapes/common.js'
@@ -202,7 +203,7 @@ const openFeed = async (
 ): Promise<Readable> => {
   const { principal, workspace } = caller
   // records are written once for all streams, so one that must hide subjects is not opened
-  if (!seesSubjects(principal, deps.config.identity.viewers_see)) throw new Fault('auth.role_forbidden')
+  requireRight(principal, 'streamEvents', { viewersSee: deps.config.identity.viewers_see })
   const free = deps.slots.take(principal.id, address)
   const holder = `${principal.id} ${workspace?.id ?? ''}`
   try {

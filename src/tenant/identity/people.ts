@@ -11,6 +11,7 @@ import type { Role } from '../../config/identity.js'
 import { isAddress, normalizeAddress } from '../../mail/address.js'
 import type { SavedView, SessionRow, UserChange, UserRow } from '../../store/port/tenants/identity.js'
 import type { Principal, TenantDeps } from '../principal.js'
+import { isPerson, requireRight } from '../rights.js'
 import { checkPassword, hashPassword } from './password.js'
 
 /** As it is compared: in lower case. Undefined for what is no address. */
@@ -173,12 +174,9 @@ export const updatePerson = async (
   { currentPassword, ...change }: AskedChange,
   prove: ProveAgain,
 ): Promise<UserRow> => {
-  const isOwn = principal.person !== null && (ref === principal.person.id || ref === principal.person.email)
-  if (!isOwn && principal.role !== 'owner')
-    throw forbidden('this needs the role owner, but for what is yours')
-  if (principal.role !== 'owner' && (change.role !== undefined || change.disabled !== undefined)) {
-    throw forbidden('this needs the role owner')
-  }
+  const isOwn = isPerson(principal, ref)
+  requireRight(principal, 'updateUser', { isOwn })
+  if (change.role !== undefined || change.disabled !== undefined) requireRight(principal, 'changeUserRole')
   const user = await findPerson(deps, principal.accountId, ref)
   if (change.password !== undefined) {
     if (!isOwn) throw forbidden('the password of somebody else is not set here: give a setup link')

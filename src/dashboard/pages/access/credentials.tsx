@@ -62,7 +62,7 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
   { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
   { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
   {
-    role: 'member',
+    does: 'revokeCredential',
     head: '',
     cell: (row) => <RevokeVerb {...{ row }} name={loginOf(row)} follows={followsRevoking(row)} />,
   },
@@ -89,7 +89,7 @@ const Door = ({ at }: { readonly at: Installation }) => {
 }
 
 const Teach = () => (
-  <Empty title="No SMTP credential yet" make={['/credentials/new', 'Make a credential']}>
+  <Empty title="No SMTP credential yet" make={['/credentials/new', 'Make a credential', 'createCredential']}>
     <p>
       For programs and devices that send with a user name and a password, or cannot log in at all. An API key
       works over SMTP, too: as the password, with any user name.
@@ -117,7 +117,7 @@ export const credentialsPage: Page = {
           <Head
             title="SMTP credentials"
             says="A user name with a password, or a range of addresses that needs none. They open the SMTP door only."
-            make={isEmpty ? null : ['/credentials/new', 'Make a credential']}
+            make={isEmpty ? null : ['/credentials/new', 'Make a credential', 'createCredential']}
           />
           <Door at={at} />
           {isEmpty ? (
@@ -145,6 +145,7 @@ export const credentialsPage: Page = {
       ),
     }
   },
+  does: { revoke: 'revokeCredential' },
   actions: {
     async revoke(visit, form) {
       await visit.ask('DELETE', `/v1/credentials/${encodeURIComponent(form.raw('id'))}`, {

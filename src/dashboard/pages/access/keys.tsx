@@ -99,7 +99,7 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
   },
   { head: 'Last used', cell: (row) => LastUse({ visit, row }) },
   {
-    role: 'member',
+    does: 'revokeApiKey',
     head: '',
     cell: (row) =>
       RevokeVerb({
@@ -136,7 +136,7 @@ const nothingFound = (wanted: Wanted) =>
   )
 
 const noKeys = () => (
-  <Empty title="No key yet" make={['/keys/new', 'Make a key']}>
+  <Empty title="No key yet" make={['/keys/new', 'Make a key', 'createApiKey']}>
     <p>A program needs a key to send. Make one here, or on the server:</p>
     <Code text={'KEY=$(postern key create --workspace default --name "my first program")'} />
   </Empty>
@@ -170,7 +170,7 @@ export const keysPage: Page = {
           <Head
             title={rows.length === 0 || wanted.kind !== 'all' ? 'API keys' : `${sentence(rows, visit)}.`}
             says="A key sends for one workspace, or for all of them. Whoever has it may send; it is shown once, when it is made."
-            make={isEmpty ? null : ['/keys/new', 'Make a key']}
+            make={isEmpty ? null : ['/keys/new', 'Make a key', 'createApiKey']}
           />
           {isEmpty ? null : <WhichKey {...{ visit, wanted }} />}
           {isEmpty ? noKeys() : null}
@@ -184,6 +184,7 @@ export const keysPage: Page = {
       ),
     }
   },
+  does: { revoke: 'revokeApiKey' },
   actions: {
     async revoke(visit, form) {
       await visit.ask('DELETE', `/v1/api-keys/${encodeURIComponent(form.raw('id'))}`, {

@@ -121,7 +121,7 @@ const CertificateForm = (asked: Asked) => {
 
 export const newCredentialPage: Page = {
   path: '/credentials/new',
-  role: 'member',
+  opens: 'createCredential',
   async view(visit) {
     const [workspaces, at] = await Promise.all([
       workspacesOf(visit),
@@ -155,5 +155,6 @@ export const newCredentialPage: Page = {
       ),
     }
   },
+  does: { login: 'createCredential', range: 'createCredential', certificate: 'createCredential' },
   actions: { login: createLogin, range: createWithoutPassword, certificate: createWithoutPassword },
 }

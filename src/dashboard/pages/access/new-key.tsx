@@ -75,7 +75,7 @@ const create = async (visit: Visit, form: Form) => {
 
 export const newKeyPage: Page = {
   path: '/keys/new',
-  role: 'member',
+  opens: 'createApiKey',
   async view(visit) {
     const workspaces = await workspacesOf(visit)
     return {
@@ -103,5 +103,6 @@ export const newKeyPage: Page = {
       ),
     }
   },
+  does: { create: 'createApiKey' },
   actions: { create },
 }

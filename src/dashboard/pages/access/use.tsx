@@ -26,7 +26,7 @@ export const LastUse = ({ visit, row }: { readonly visit: Visit; readonly row: U
   return html`${unusedSince(row, visit.now) ? html`<span class="st wait">${time}</span>` : time}${
     row.last_used_from !== null && html`<span class="sub">from ${row.last_used_from}</span>`
   }${row.last_used_at !== null && html`<a class="sub" href="${mails}">its mails</a>`}${
-    visit.may('owner') && html`<a class="sub" href="${history}">its history</a>`
+    visit.may('listAudit') && html`<a class="sub" href="${history}">its history</a>`
   }`
 }
 

@@ -110,7 +110,7 @@ const viewOf = async (visit: Visit, row: Domain): Promise<View> => {
           crumb={['/domains', 'Domains', row.name]}
           title={title}
           says={`${row.name}: ${says}`}
-          actions={visit.may('member') ? <Acts {...{ row }} /> : undefined}
+          actions={visit.may('rotateDomain') ? <Acts {...{ row }} /> : undefined}
         />
         {tone === 'bad' ? (
           <Note tone="bad" icon="alarm">
@@ -146,6 +146,7 @@ const pathOf = (visit: Visit): string => `/v1/domains/${encodeURIComponent(visit
 export const domainPage: Page = {
   path: '/domains/{name}',
   view: async (visit) => viewOf(visit, await visit.ask<Domain>('GET', pathOf(visit))),
+  does: { check: 'checkDomain', rotate: 'rotateDomain', delete: 'deleteDomain' },
   actions: {
     async check(visit) {
       const row = await visit.ask<Domain>('POST', `${pathOf(visit)}/check`, { body: {} })

@@ -95,11 +95,12 @@ export const domainsPage: Page = {
             }
           />
           <Pager list={list} />
-          {visit.may('member') ? <Add visit={visit} /> : null}
+          {visit.may('createDomain') ? <Add visit={visit} /> : null}
         </>
       ),
     }
   },
+  does: { add: 'createDomain' },
   actions: {
     async add(visit, form) {
       const { name } = await visit.ask<Domain>('POST', '/v1/domains', { body: { name: form.text('name') } })

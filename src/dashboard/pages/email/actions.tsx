@@ -95,7 +95,7 @@ const Waits = ({ email }: Props) =>
 
 export const EmailActions = (props: Props) => {
   const { visit, email, suppressed, hasBody } = props
-  if (!visit.may('member')) return null
+  if (!visit.may('resendEmail')) return null
   const waits = email.recipients.some(({ status }) => status === 'queued' || status === 'deferred')
   return (
     <div class="actions noprint">

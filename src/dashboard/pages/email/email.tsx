@@ -125,7 +125,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
     ])
     const verdict = verdictOf(email, events, visit.now)
     const [suppressed, domain, workspace] = await Promise.all([
-      visit.may('member') ? suppressedOf(visit, email, events) : [],
+      visit.may('addSuppression') ? suppressedOf(visit, email, events) : [],
       tabOf(visit) === 'checks' ? domainCheck(visit, email.from) : null,
       visit.find<{ slug: string }>(`/v1/workspaces/${email.workspace_id}`, { scoped: false }),
     ])
@@ -154,4 +154,18 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
   }
 }
 
-export const emailPage: Page = { path: '/emails/{id}', view, actions: EMAIL_ACTIONS }
+export const emailPage: Page = {
+  path: '/emails/{id}',
+  view,
+  does: {
+    resend: 'resendEmail',
+    unsuppress: 'removeSuppression',
+    suppress: 'addSuppression',
+    cancel: 'cancelEmail',
+    reschedule: 'rescheduleEmail',
+    hold: 'placeHold',
+    release: 'releaseQueue',
+    retry: 'retryQueue',
+  },
+  actions: EMAIL_ACTIONS,
+}

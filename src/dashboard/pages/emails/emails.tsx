@@ -172,9 +172,9 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
             <Mails
               {...{ visit, workspaces }}
               rows={list.data}
-              form={visit.may('member') ? BULK_FORM : null}
+              form={visit.may('bulkEmails') ? BULK_FORM : null}
             />
-            {visit.may('member') ? <BulkBar /> : null}
+            {visit.may('bulkEmails') ? <BulkBar /> : null}
             <footer class="foot">
               <span>{howMany(found)}</span>
               <Looked list={list} />
@@ -188,7 +188,12 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
   }
 }
 
-export const emailsPage: Page = { path: '/emails', view, actions: BULK_ACTIONS }
+export const emailsPage: Page = {
+  path: '/emails',
+  view,
+  does: { bulk: 'bulkEmails', 'bulk-go': 'bulkEmails' },
+  actions: BULK_ACTIONS,
+}
 
 export const emailsExport: RawRoute = {
   path: '/emails/export',

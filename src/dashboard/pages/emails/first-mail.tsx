@@ -26,7 +26,7 @@ export const FirstMail = ({ visit }: { readonly visit: Visit }) => (
               ? 'Dev mode has made one, and names its file where it was started. Nothing leaves this machine.'
               : 'Mail of a test key ends in the sandbox: nothing leaves the house.'}
           </p>
-          {visit.may('member') ? (
+          {visit.may('createApiKey') ? (
             <p class="actions">
               <a class="b main" href={visit.link('/keys/new')}>
                 Create a key

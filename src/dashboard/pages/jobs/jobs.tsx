@@ -35,7 +35,7 @@ export const jobPage: Page = {
               title={sentence(job)}
               {...(job.state === 'running' && {
                 says: <a href={visit.here({})}>Look again</a>,
-                ...(visit.may('member') && {
+                ...(visit.may('cancelJob') && {
                   actions: (
                     <Verb action="cancel" label="End it" harm reason="none">
                       <p>What it has done stays done, and up to 25 more mails may be met.</p>
@@ -65,6 +65,7 @@ export const jobPage: Page = {
       ),
     }
   },
+  does: { cancel: 'cancelJob' },
   actions: {
     async cancel(visit) {
       const id = visit.params.id ?? ''

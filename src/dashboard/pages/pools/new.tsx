@@ -9,7 +9,7 @@ import type { Pool } from './state.js'
 
 export const newPoolPage: Page = {
   path: '/pools/new',
-  role: 'member',
+  opens: 'createEgressPool',
   async view() {
     return {
       title: 'New pool',
@@ -29,6 +29,7 @@ export const newPoolPage: Page = {
       ),
     }
   },
+  does: { create: 'createEgressPool' },
   actions: {
     async create(visit, form) {
       const body = { name: form.text('name'), members: [memberOf(form)] }

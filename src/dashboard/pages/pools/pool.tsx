@@ -126,7 +126,7 @@ const columns = (seen: Seen): readonly Column<Member>[] => {
       kind: 'grow',
       cell: (row) => <LastError live={live.get(row.id)} />,
     },
-    { role: 'member', head: '', kind: 'act', cell: (row) => <Acts {...seen} row={row} /> },
+    { does: 'updateEgressPool', head: '', kind: 'act', cell: (row) => <Acts {...seen} row={row} /> },
   ]
 }
 
@@ -147,7 +147,7 @@ const Upstreams = (seen: Seen) => {
         )
       }
       actions={
-        pool.members.length > 0 && visit.may('member') ? (
+        pool.members.length > 0 && visit.may('updateEgressPool') ? (
           <Verb action="test" label="Test all" reason="none">
             Connects to each as the relay does, and says what it offers. No mail is sent.
           </Verb>
@@ -166,7 +166,7 @@ const Upstreams = (seen: Seen) => {
 }
 
 const Saving = ({ visit, pool }: Seen) => {
-  if (pool.kind === 'sandbox' || !visit.may('member')) return null
+  if (pool.kind === 'sandbox' || !visit.may('updateEgressPool')) return null
   const member = pool.members.find(({ id }) => id === visit.query('change')) ?? null
   return (
     <Section title={member === null ? 'Add an upstream' : `Change ${addressOf(member)}`} id="save">
@@ -205,7 +205,7 @@ const About = (seen: Seen) => {
           ['Id', <code>{pool.id}</code>],
         ]}
       />
-      {visit.may('member') && pool.kind === 'relay' ? <Settings {...seen} /> : null}
+      {visit.may('updateEgressPool') && pool.kind === 'relay' ? <Settings {...seen} /> : null}
     </Section>
   )
 }
@@ -237,7 +237,7 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
           title={pool.name}
           says={<span dir="auto">{poolSentence(pool, health, nameOf).text}</span>}
           actions={
-            visit.may('member') && pool.kind === 'relay' ? (
+            visit.may('updateEgressPool') && pool.kind === 'relay' ? (
               <Verb action="delete" label="Delete" harm>
                 The pool and the passwords of its upstreams are forgotten. Refused while a workspace uses it
                 or mail waits in it.
@@ -290,6 +290,14 @@ const save = async (visit: Visit, form: Form): Promise<Done> => {
 export const poolPage: Page = {
   path: '/pools/{id}',
   view: async (visit) => viewOf(await see(visit), null),
+  does: {
+    save: 'updateEgressPool',
+    test: 'testEgressPool',
+    state: 'updateEgressPool',
+    remove: 'updateEgressPool',
+    settings: 'updateEgressPool',
+    delete: 'deleteEgressPool',
+  },
   actions: {
     save,
     async test(visit, form) {

@@ -77,7 +77,7 @@ export const poolsPage: Page = {
           <Head
             title={relays.length === 0 ? 'No pool yet.' : titleOf(relays.map(({ said }) => said.tone))}
             says="A workspace sends through one pool; a pool shares its mail out among its upstream mail servers."
-            make={['/pools/new', 'Make a pool']}
+            make={['/pools/new', 'Make a pool', 'createEgressPool']}
           />
           <Table
             caption="Pools, newest first"

@@ -86,7 +86,7 @@ const Row = ({ row, most, ...props }: AgesProps & { readonly row: Age; readonly 
       <td role="cell" class="num" data-l="Next due">
         <Time at={row.next_due_at} none="under way" />
       </td>
-      {visit.may('member') ? (
+      {visit.may('retryQueue') ? (
         <td role="cell" class="act">
           <div class="actions">
             <a class="b tiny" href={actLink(visit, 'retry', scope)}>
@@ -119,7 +119,7 @@ export const AgesTable = (props: AgesProps) => {
                 {label}
               </th>
             ))}
-            {visit.may('member') ? (
+            {visit.may('retryQueue') ? (
               <th role="columnheader" scope="col" class="act">
                 <span class="hid">Actions</span>
               </th>

@@ -51,7 +51,7 @@ const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
     },
   },
   {
-    role: 'member',
+    does: 'retryQueue',
     head: '',
     kind: 'act',
     cell: ({ under_way, due_at, email_id }) => {

@@ -48,7 +48,7 @@ const columns = (visit: Visit, places: Places): readonly Column<Hold>[] => [
   { head: 'Since', cell: (row) => <Time at={row.created_at} /> },
   { head: 'Until', kind: 'opt', cell: () => 'released' },
   {
-    role: 'member',
+    does: 'liftHold',
     head: '',
     kind: 'act',
     cell: (row) => (

@@ -199,7 +199,7 @@ const give = async (visit: Visit, form: Form): Promise<Done> => {
 
 export const orderPage: Page = {
   path: '/queue/order',
-  role: 'member',
+  opens: 'retryQueue',
   async view(visit, refused) {
     const asked = refused?.form.text('verb') ?? visit.query('verb')
     const verb = isVerb(asked) ? asked : 'retry'
@@ -210,5 +210,6 @@ export const orderPage: Page = {
       body: <Order {...{ visit, verb, scope, places, matched }} />,
     }
   },
+  does: { order: 'retryQueue' },
   actions: { order: give },
 }

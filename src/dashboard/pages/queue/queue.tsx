@@ -133,7 +133,7 @@ export const queuePage: Page = {
       placesOf(visit),
     ])
     const { title, says, isEmpty } = stateOf(queue, ages, places, visit.now)
-    const acts = visit.may('member')
+    const acts = visit.may('retryQueue')
     return {
       title: 'Queue',
       body: (

@@ -37,7 +37,7 @@ const gone = (visit: Visit): View => ({
 
 export const releasePage: Page = {
   path: '/queue/release',
-  role: 'member',
+  opens: 'liftHold',
   async view(visit) {
     const id = visit.query('hold')
     const [holds, places] = await Promise.all([
@@ -85,6 +85,7 @@ export const releasePage: Page = {
       ),
     }
   },
+  does: { release: 'liftHold' },
   actions: {
     async release(visit, form) {
       const path = `/v1/holds/${encodeURIComponent(form.raw('hold'))}`

@@ -56,7 +56,7 @@ const AuditFilters = ({ visit }: { readonly visit: Visit }) => (
 
 export const auditPage: Page = {
   path: '/settings/audit',
-  role: 'owner',
+  opens: 'listAudit',
   async view(visit) {
     const list = await visit.ask<List<AuditEntry>>('GET', '/v1/audit', {
       query: { limit: 100, cursor: visit.query('cursor'), ...filtersOf(visit) },

@@ -57,7 +57,7 @@ type About = { readonly target: string } | { readonly action: string }
 
 /** What was changed about it; null for who may not know. */
 export const historyOf = async (visit: Visit, about: About): Promise<History> =>
-  visit.may('owner')
+  visit.may('listAudit')
     ? visit.ask<List<AuditEntry>>('GET', '/v1/audit', { query: { ...about, limit: SHOWN } })
     : null
 

@@ -87,7 +87,7 @@ const CLI = 'postern user invite --role member'
 
 export const peoplePage: Page = {
   path: '/settings/people',
-  role: 'owner',
+  opens: 'listUsers',
   async view(visit) {
     const [people, invitations] = await Promise.all([
       visit.ask<List<Person>>('GET', '/v1/users', {
@@ -126,6 +126,7 @@ export const peoplePage: Page = {
       ),
     }
   },
+  does: { own: 'createUser', 'take-back': 'revokeInvitation' },
   actions: {
     async own(visit, form) {
       const made = await visit.ask<Person>('POST', '/v1/users', {
@@ -150,7 +151,7 @@ export const peoplePage: Page = {
 
 export const invitePage: Page = {
   path: '/settings/people/invite',
-  role: 'owner',
+  opens: 'createInvitation',
   async view() {
     return {
       title: 'Invite somebody',
@@ -179,5 +180,6 @@ export const invitePage: Page = {
       ),
     }
   },
+  does: { invite: 'createInvitation' },
   actions: { invite },
 }

@@ -65,7 +65,7 @@ export const personPage: Page = {
   path: '/settings/people/{id}',
   async view(visit) {
     const row = await visit.ask<PersonInFull>('GET', pathOf(visit))
-    const mayChange = visit.may('owner')
+    const mayChange = visit.may('updateUser', false)
     return {
       title: nameOf(row),
       body: (
@@ -107,6 +107,12 @@ export const personPage: Page = {
         </>
       ),
     }
+  },
+  does: {
+    change: 'updateUser',
+    enable: 'changeUserRole',
+    disable: 'changeUserRole',
+    link: 'createUserSetupLink',
   },
   actions: {
     change: (visit, form) =>

@@ -105,6 +105,7 @@ export const sessionsPage: Page = {
       ),
     }
   },
+  does: { end: 'revokeSession', 'end-all': 'revokeSessions' },
   actions: {
     async end(visit, form) {
       await visit.ask('DELETE', `/v1/sessions/${encodeURIComponent(form.raw('id'))}`)

@@ -113,6 +113,7 @@ export const youPage: Page = {
         ),
     }
   },
+  does: { settings: 'updateSession', password: 'updateUser' },
   actions: {
     async settings(visit, form) {
       const { person } = visit.who

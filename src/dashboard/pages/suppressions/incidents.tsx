@@ -50,7 +50,7 @@ export const Incidents = ({ visit, incidents }: { visit: Visit; incidents: reado
   <>
     {incidents.map((incident) => (
       <IncidentNote {...{ incident }}>
-        {visit.may('member') ? (
+        {visit.may('acceptIncident') ? (
           <div class="actions">
             <Verb
               action="accept"

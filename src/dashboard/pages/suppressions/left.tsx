@@ -29,7 +29,7 @@ const order = (visit: Visit, slug: string, address: string, { action, sought }: 
 
 /** Of mail to this address; nothing for who may not act on it. */
 export const leftOf = async (visit: Visit, slug: string, address: string | null): Promise<Left> => {
-  if (address === null || !address.includes('@') || !visit.may('member')) return {}
+  if (address === null || !address.includes('@') || !visit.may('liftHold')) return {}
   const found = KINDS.map(async (kind) => {
     const looking = order(visit, slug, address, kind, { reason: 'looking', dry_run: true })
     return [kind.kind, await looking.then(({ matched }) => matched).catch(() => 0)] as const

@@ -74,7 +74,7 @@ const columns = (visit: Visit): readonly Column<Suppression>[] => [
   { head: 'Since', cell: (row) => Time({ at: row.created_at }) },
   { head: 'Ends', kind: 'opt', cell: (row) => Time({ at: row.expires_at }) },
   {
-    role: 'member',
+    does: 'removeSuppression',
     head: '',
     kind: 'act',
     cell: ({ email }) =>
@@ -142,7 +142,7 @@ const Add = ({ visit }: { readonly visit: Visit }) => {
 
 const Many = ({ visit, slug }: { visit: Visit; slug: string }) => (
   <Section title="A whole list" says="CSV, also in the words of other providers">
-    {visit.may('member') ? <ImportForm wide={isWide(visit)} /> : null}
+    {visit.may('addSuppression') ? <ImportForm wide={isWide(visit)} /> : null}
     <p>On the server each line keeps its own reason and its end:</p>
     <div class="codes">
       <Code label="In" text={`postern suppression import list.csv --workspace ${slug}`} />
@@ -274,11 +274,20 @@ export const suppressionsPage: Page = {
               </footer>
             )}
           </section>
-          {visit.may('member') ? <Add {...{ visit }} /> : null}
+          {visit.may('addSuppression') ? <Add {...{ visit }} /> : null}
           <Many {...{ visit, slug }} />
         </>
       ),
     }
+  },
+  does: {
+    add: 'addSuppression',
+    import: 'addSuppressions',
+    remove: 'removeSuppression',
+    accept: 'acceptIncident',
+    dismiss: 'dismissIncident',
+    again: 'resendEmail',
+    free: 'liftHold',
   },
   actions: {
     add,

@@ -37,7 +37,7 @@ const create = async (visit: Visit, form: Form): Promise<Done> => {
 
 export const newWebhookPage: Page = {
   path: '/webhooks/new',
-  role: 'member',
+  opens: 'createWebhook',
   async view(visit) {
     const workspaces = await workspacesOf(visit)
     const { workspace } = visit.scope
@@ -76,12 +76,13 @@ export const newWebhookPage: Page = {
       ),
     }
   },
+  does: { create: 'createWebhook' },
   actions: { create },
 }
 
 export const editWebhookPage: Page = {
   path: '/webhooks/{id}/edit',
-  role: 'member',
+  opens: 'updateWebhook',
   async view(visit) {
     const id = visit.params.id ?? ''
     const row = await visit.ask<Webhook>('GET', `/v1/webhooks/${encodeURIComponent(id)}`, {
@@ -100,6 +101,7 @@ export const editWebhookPage: Page = {
       ),
     }
   },
+  does: { change: 'updateWebhook' },
   actions: {
     async change(visit, form) {
       const id = visit.params.id ?? ''

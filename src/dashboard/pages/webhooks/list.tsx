@@ -49,7 +49,7 @@ const sentence = (rows: readonly Webhook[]): string => {
 }
 
 const Teach = () => (
-  <Empty title="No webhook yet" make={['/webhooks/new', 'Make a webhook']}>
+  <Empty title="No webhook yet" make={['/webhooks/new', 'Make a webhook', 'createWebhook']}>
     <p>
       A webhook tells a program of yours what became of each mail: delivered, bounced, complained. Every post
       is signed (Standard Webhooks), and tried again for 76 hours.
@@ -75,7 +75,7 @@ export const webhooksPage: Page = {
           <Head
             title={rows.length === 0 ? 'Webhooks' : sentence(rows)}
             says="Endpoints of yours that are told of events."
-            make={rows.length > 0 ? ['/webhooks/new', 'Make a webhook'] : null}
+            make={rows.length > 0 ? ['/webhooks/new', 'Make a webhook', 'createWebhook'] : null}
           />
           {rows.length === 0 ? (
             <Teach />

@@ -88,5 +88,14 @@ export const webhookPage: Page = {
       ),
     }
   },
+  does: {
+    test: 'testWebhook',
+    replay: 'replayWebhook',
+    again: 'replayWebhookEvent',
+    rotate: 'rotateWebhookSecret',
+    enable: 'updateWebhook',
+    disable: 'updateWebhook',
+    delete: 'deleteWebhook',
+  },
   actions: verbs,
 }

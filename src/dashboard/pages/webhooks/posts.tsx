@@ -89,7 +89,7 @@ const columns = (visit: Visit, endpoint: Webhook): readonly Column<WebhookEvent>
     ),
   },
   {
-    role: 'member',
+    does: 'replayWebhookEvent',
     head: '',
     cell: (row) =>
       row.kind === 'test' ? null : (

@@ -81,7 +81,7 @@ const Enable = ({ behind }: Pick<ShownWebhook, 'behind'>) => (
 
 export const Verbs = ({ row }: { readonly row: ShownWebhook }) => {
   const visit = useVisit()
-  if (!visit.may('member')) return null
+  if (!visit.may('updateWebhook')) return null
   const isOff = row.status === 'disabled'
   return (
     <div class="actions">

@@ -16,7 +16,7 @@ const pathOf = (visit: Visit): string => `/v1/workspaces/${encodeURIComponent(vi
 
 export const newWorkspacePage: Page = {
   path: '/workspaces/new',
-  role: 'member',
+  opens: 'createWorkspace',
   async view(visit) {
     const pools = await poolsOf(visit)
     return {
@@ -32,6 +32,7 @@ export const newWorkspacePage: Page = {
       ),
     }
   },
+  does: { create: 'createWorkspace' },
   actions: {
     async create(visit, form) {
       const made = await visit.ask<WorkspaceRow>('POST', '/v1/workspaces', {
@@ -46,7 +47,7 @@ export const newWorkspacePage: Page = {
 
 export const editWorkspacePage: Page = {
   path: '/workspaces/{id}/edit',
-  role: 'member',
+  opens: 'updateWorkspace',
   async view(visit) {
     const [row, pools] = await Promise.all([
       visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false }),
@@ -65,6 +66,7 @@ export const editWorkspacePage: Page = {
       ),
     }
   },
+  does: { change: 'updateWorkspace' },
   actions: {
     async change(visit, form) {
       const row = await visit.ask<WorkspaceRow>('PATCH', pathOf(visit), {

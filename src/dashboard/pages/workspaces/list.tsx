@@ -55,7 +55,7 @@ export const workspacesPage: Page = {
           <Head
             title={sentence(list.data)}
             says="Each sends for itself: with its own keys, suppressions, pool and limits."
-            make={['/workspaces/new', 'Make a workspace']}
+            make={['/workspaces/new', 'Make a workspace', 'createWorkspace']}
           />
           <Table
             caption="Workspaces, newest first"

@@ -151,13 +151,13 @@ export const workspacePage: Page = {
             crumb={['/workspaces', 'Workspaces']}
             says={says(row)}
             actions={
-              visit.may('member') ? (
+              visit.may('updateWorkspace') ? (
                 <>
                   <a class="b" href={visit.link(`/workspaces/${row.slug}/edit`)}>
                     Change
                   </a>
                   <Suspend {...{ visit, row }} />
-                  {visit.may('owner') && !row.is_default ? <Delete {...{ visit, row }} /> : null}
+                  {visit.may('deleteWorkspace') && !row.is_default ? <Delete {...{ visit, row }} /> : null}
                 </>
               ) : undefined
             }
@@ -183,6 +183,7 @@ export const workspacePage: Page = {
       ),
     }
   },
+  does: { suspend: 'updateWorkspace', resume: 'updateWorkspace', delete: 'deleteWorkspace' },
   actions: {
     async suspend(visit, form) {
       const row = await visit.ask<WorkspaceRow>('PATCH', pathOf(visit), {

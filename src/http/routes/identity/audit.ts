@@ -27,7 +27,6 @@ export const audit = (deps: Deps): readonly Endpoint[] => [
       'By the API, the command line and the dashboard alike; kept for 400 days. An order over many mails is one entry with how many it `changed`. Sending mail is not in it: each mail is its own record. Never a secret.',
     access: 'session',
     workspace: 'none',
-    role: 'owner',
     query: shapes.auditQuery,
     of: shapes.entry,
     alsoWrong({ query }) {

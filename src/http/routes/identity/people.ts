@@ -4,17 +4,18 @@
  *   For sessions only. An owner manages people; everybody may see and change what
  *   is his own. The address of a link is in the answer that makes it, and nowhere else.
  */
-import { Fault } from '../../../base/fault.js'
 import { link, person, personInFull } from '../../../record/tenants/identity.js'
 import type { UserRow } from '../../../store/port/tenants/identity.js'
 import { linkUrl } from '../../../tenant/identity/links.js'
 import { checkNewPerson } from '../../../tenant/identity/people.js'
+import { isPerson } from '../../../tenant/rights.js'
 import { type Deps, listing, removing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
 import * as shapes from '../../shapes/identity/person.js'
 
-const OWNERS = { access: 'session', workspace: 'none', role: 'owner' } as const
-const OWN = { access: 'session', workspace: 'none', role: 'viewer' } as const
+const RIGHTS = { access: 'session', workspace: 'none' } as const
+
+const isOwn: Endpoint['isOwn'] = (principal, { params }) => isPerson(principal, params.id ?? '')
 
 const full = async ({ store }: Deps, row: UserRow) => personInFull(row, await store.identities(row.id))
 
@@ -23,7 +24,8 @@ const byWhom = ({ principal: { actor } }: Call): string => actor.name ?? actor.i
 
 const getPerson = (deps: Deps): Endpoint =>
   endpoint({
-    ...OWN,
+    ...RIGHTS,
+    isOwn,
     id: 'getUser',
     method: 'GET',
     path: '/v1/users/{id}',
@@ -33,16 +35,14 @@ const getPerson = (deps: Deps): Endpoint =>
     answers: { 200: shapes.person },
     faults: ['user.not_found'],
     async handle(call) {
-      const { accountId, role, person: own } = call.principal
-      const ref = param(call, 'id').toLowerCase()
-      if (role !== 'owner' && ref !== own?.id && ref !== own?.email) throw new Fault('auth.role_forbidden')
-      return { status: 200, body: await full(deps, await deps.tenants.findPerson(accountId, ref)) }
+      const row = await deps.tenants.findPerson(call.principal.accountId, param(call, 'id'))
+      return { status: 200, body: await full(deps, row) }
     },
   })
 
 const listPeople = (deps: Deps): Endpoint =>
   listing(deps, {
-    ...OWNERS,
+    ...RIGHTS,
     id: 'listUsers',
     path: '/v1/users',
     summary: 'People, newest first',
@@ -56,7 +56,7 @@ const listPeople = (deps: Deps): Endpoint =>
 
 const changing = (deps: Deps): readonly Endpoint[] => [
   endpoint({
-    ...OWNERS,
+    ...RIGHTS,
     id: 'createUser',
     method: 'POST',
     path: '/v1/users',
@@ -78,7 +78,8 @@ const changing = (deps: Deps): readonly Endpoint[] => [
     },
   }),
   endpoint({
-    ...OWN,
+    ...RIGHTS,
+    isOwn,
     id: 'updateUser',
     method: 'PATCH',
     path: '/v1/users/{id}',
@@ -104,7 +105,7 @@ const changing = (deps: Deps): readonly Endpoint[] => [
 
 const making = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
   endpoint({
-    ...OWNERS,
+    ...RIGHTS,
     id: 'createUserSetupLink',
     method: 'POST',
     path: '/v1/users/{id}/setup-link',
@@ -121,7 +122,7 @@ const making = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
     },
   }),
   endpoint({
-    ...OWNERS,
+    ...RIGHTS,
     id: 'createInvitation',
     method: 'POST',
     path: '/v1/invitations',
@@ -143,7 +144,7 @@ const making = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
 
 const invitations = (deps: Deps): readonly Endpoint[] => [
   listing(deps, {
-    ...OWNERS,
+    ...RIGHTS,
     id: 'listInvitations',
     path: '/v1/invitations',
     summary: 'Invitations, newest first',
@@ -155,7 +156,7 @@ const invitations = (deps: Deps): readonly Endpoint[] => [
     }),
   }),
   removing({
-    ...OWNERS,
+    ...RIGHTS,
     id: 'revokeInvitation',
     path: '/v1/invitations/{id}',
     summary: 'Take an invitation back',

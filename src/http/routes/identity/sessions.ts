@@ -11,11 +11,18 @@ import { openSession } from '../../../record/tenants/identity.js'
 import type { SessionRow, UserRow } from '../../../store/port/tenants/identity.js'
 import { checkOwnSettings, mayResetPassword } from '../../../tenant/identity/people.js'
 import { type Principal, permissionsOf, visibleMode } from '../../../tenant/principal.js'
+import { isPerson, mayDo } from '../../../tenant/rights.js'
 import { type Deps, listing, removing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint } from '../../endpoint.js'
 import * as shapes from '../../shapes/identity/session.js'
 
-const PEOPLE = { access: 'session', workspace: 'none', role: 'viewer' } as const
+const PEOPLE = { access: 'session', workspace: 'none' } as const
+
+/** Without a name it is about one's own, or for an owner about all. */
+const isOwn: Endpoint['isOwn'] = (principal, { query }) => {
+  const user = query.get('user')
+  return user === null || isPerson(principal, user)
+}
 
 const personOf = (user: UserRow | null) =>
   user && { id: user.id, email: user.email, name: user.name, time_zone: user.timeZone, views: user.views }
@@ -76,12 +83,13 @@ const own = (deps: Deps): readonly Endpoint[] => [
   }),
 ]
 
+/** Whether it sees and ends the sessions of anybody. */
+const reachesOthers = (principal: Principal): boolean => mayDo(principal, 'revokeSession', { isOwn: false })
+
 /** Whose sessions are asked for; null: of all, which only owners may see. */
 const whose = async ({ tenants }: Deps, { principal }: Call, asked: string | undefined) => {
-  const { role, person, accountId } = principal
-  if (asked === undefined) return role === 'owner' ? null : person
-  const isOwn = asked === person?.id || asked.toLowerCase() === person?.email
-  if (role !== 'owner' && !isOwn) throw new Fault('auth.role_forbidden')
+  const { person, accountId } = principal
+  if (asked === undefined) return reachesOthers(principal) ? null : person
   return tenants.findPerson(accountId, asked)
 }
 
@@ -93,7 +101,7 @@ const sessionsOf = async (
 ): Promise<Rows<SessionRow>> => {
   const rows = await store.sessions(principal.accountId, user?.id ?? null, page)
   // a session of nobody that is no owner's has no others to show
-  if (user !== null || principal.role === 'owner') return rows
+  if (user !== null || reachesOthers(principal)) return rows
   return { ...rows, rows: rows.rows.filter(({ id }) => id === principal.id), hasOlder: false, total: 1 }
 }
 
@@ -104,6 +112,7 @@ const list = (deps: Deps): Endpoint =>
     path: '/v1/sessions',
     summary: 'Who is signed in, newest first',
     description: 'An owner sees all sessions, others their own. `user` asks for those of one person.',
+    isOwn,
     query: shapes.sessionsQuery,
     of: shapes.openSession,
     faults: ['user.not_found'],
@@ -136,10 +145,10 @@ const ending = (deps: Deps): readonly Endpoint[] => [
     of: shapes.openSession,
     object: 'session',
     async remove({ principal }, id) {
-      const { accountId, id: own, role, person } = principal
+      const { accountId, id: own, person } = principal
       const row = await deps.store.session(accountId, id)
       const isMine = id === own || (person !== null && row?.userId === person.id)
-      if (row === null || (role !== 'owner' && !isMine)) throw new Fault('session.not_found')
+      if (row === null || (!isMine && !reachesOthers(principal))) throw new Fault('session.not_found')
       await deps.tenants.revokeSession(accountId, id)
     },
   }),
@@ -151,6 +160,7 @@ const ending = (deps: Deps): readonly Endpoint[] => [
     summary: 'End all your other sessions',
     description:
       'All of yours but the one that asks; for an owner with `user` all of that person. A session of nobody in particular names the person.',
+    isOwn,
     query: shapes.endSessionsQuery,
     answers: { 200: shapes.endedSessions },
     faults: ['user.not_found'],

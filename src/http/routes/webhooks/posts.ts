@@ -62,7 +62,6 @@ const reading = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'getWebhookEvent',
-    bodies: true,
     method: 'GET',
     path: '/v1/webhooks/{id}/events/{event}',
     summary: 'One event at an endpoint, with what is posted',
@@ -83,7 +82,6 @@ const attempts = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'listWebhookAttempts',
-    bodies: true,
     method: 'GET',
     path: '/v1/webhooks/{id}/events/{event}/attempts',
     summary: 'The tries of one event at an endpoint, newest first',

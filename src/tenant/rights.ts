@@ -1,0 +1,178 @@
+/**
+ * NAME      rights - what each role may do
+ * DESCRIPTION
+ *   One table, from the operations of /v1 to the least role that may do them. The HTTP gate, the forms of the dashboard
+ *   and the OpenAPI document take their answer from it, before anybody looks at what was sent. Roles are of people and
+ *   their sessions; a key has no role, it has its scope and its mode (http/gate.ts). Whoever owns the data folder may do
+ *   all of it from the command line.
+ * NOTES
+ *   What belongs to another account, or to a workspace that is not the caller's, is absent for every role, so the table
+ *   has no column for it. `others` is for what belongs to a person: the least role for that of somebody else.
+ */
+import { Fault } from '../base/fault.js'
+import { ROLES, type Role } from '../config/identity.js'
+import { type Principal, seesBodies, seesSubjects, type ViewersSee } from './principal.js'
+
+/** `subjects` and `bodies`: what is written in mail, of which viewers see what identity.viewers_see says. */
+type Least = Role | 'subjects' | 'bodies'
+
+interface OfPeople {
+  readonly own: Role
+  readonly others: Role
+}
+
+const RIGHTS = {
+  listErrors: 'viewer',
+  getError: 'viewer',
+  getOpenApi: 'viewer',
+  getInstallation: 'viewer',
+  getSummary: 'viewer',
+  getStatistics: 'viewer',
+  getCluster: 'viewer',
+
+  sendEmail: 'member',
+  sendBatch: 'member',
+  listEmails: 'viewer',
+  getEmail: 'viewer',
+  listEmailEvents: 'viewer',
+  getEventReport: 'bodies',
+  getEmailSource: 'bodies',
+  resendEmail: 'member',
+  rescheduleEmail: 'member',
+  cancelEmail: 'member',
+  bulkEmails: 'member',
+  listJobs: 'viewer',
+  getJob: 'viewer',
+  cancelJob: 'member',
+  listEvents: 'viewer',
+  getEvent: 'viewer',
+  streamEvents: 'subjects',
+
+  addSuppression: 'member',
+  addSuppressions: 'member',
+  listSuppressions: 'viewer',
+  getSuppression: 'viewer',
+  removeSuppression: 'member',
+  removeSuppressions: 'member',
+  listIncidents: 'viewer',
+  getIncident: 'viewer',
+  acceptIncident: 'member',
+  dismissIncident: 'member',
+
+  getQueue: 'viewer',
+  listQueueEntries: 'viewer',
+  getQueueAges: 'viewer',
+  retryQueue: 'member',
+  releaseQueue: 'member',
+  rerouteQueue: 'member',
+  purgeQueue: 'member',
+  placeHold: 'member',
+  listHolds: 'viewer',
+  liftHold: 'member',
+
+  createWorkspace: 'member',
+  listWorkspaces: 'viewer',
+  getWorkspace: 'viewer',
+  updateWorkspace: 'member',
+  deleteWorkspace: 'owner',
+
+  createEgressPool: 'member',
+  listEgressPools: 'viewer',
+  getEgressPool: 'viewer',
+  getEgressPoolHealth: 'viewer',
+  testEgressPool: 'member',
+  updateEgressPool: 'member',
+  deleteEgressPool: 'member',
+  createDomain: 'member',
+  listDomains: 'viewer',
+  getDomain: 'viewer',
+  checkDomain: 'member',
+  rotateDomain: 'member',
+  deleteDomain: 'member',
+
+  createApiKey: 'member',
+  listApiKeys: 'viewer',
+  revokeApiKey: 'member',
+  createCredential: 'member',
+  listCredentials: 'viewer',
+  revokeCredential: 'member',
+
+  createWebhook: 'member',
+  listWebhooks: 'viewer',
+  getWebhook: 'viewer',
+  updateWebhook: 'member',
+  rotateWebhookSecret: 'member',
+  deleteWebhook: 'member',
+  listWebhookEvents: 'viewer',
+  getWebhookEvent: 'bodies',
+  listWebhookAttempts: 'bodies',
+  testWebhook: 'member',
+  replayWebhookEvent: 'member',
+  replayWebhook: 'member',
+
+  getSession: 'viewer',
+  updateSession: 'viewer',
+  listSessions: { own: 'viewer', others: 'owner' },
+  revokeSession: { own: 'viewer', others: 'owner' },
+  revokeSessions: { own: 'viewer', others: 'owner' },
+  createUser: 'owner',
+  listUsers: 'owner',
+  getUser: { own: 'viewer', others: 'owner' },
+  updateUser: { own: 'viewer', others: 'owner' },
+  /** Members `role` and `disabled` of updateUser, also of oneself. */
+  changeUserRole: 'owner',
+  createUserSetupLink: 'owner',
+  createInvitation: 'owner',
+  listInvitations: 'owner',
+  revokeInvitation: 'owner',
+  listAudit: 'owner',
+} as const satisfies Readonly<Record<string, Least | OfPeople>>
+
+export type Operation = keyof typeof RIGHTS
+
+export const OPERATIONS = Object.keys(RIGHTS) as readonly Operation[]
+
+/** The least that may do it; `isOwn` is false for what belongs to another person. */
+export const leastFor = (operation: Operation, isOwn = true): Least => {
+  const row: Least | OfPeople = RIGHTS[operation]
+  return typeof row === 'string' ? row : row[isOwn ? 'own' : 'others']
+}
+
+/** A role may do all that those after it may. */
+export const reaches = (role: Role, least: Role): boolean => ROLES.indexOf(role) <= ROLES.indexOf(least)
+
+interface Asked {
+  /** False for what belongs to another person. */
+  readonly isOwn?: boolean | undefined
+  readonly viewersSee?: ViewersSee
+}
+
+/** Whether the caller's role lets it do that; keys have no role. */
+export const mayDo = (
+  principal: Principal,
+  operation: Operation,
+  { isOwn = true, viewersSee = 'nothing' }: Asked = {},
+): boolean => {
+  const least = leastFor(operation, isOwn)
+  if (least === 'bodies') return seesBodies(principal, viewersSee)
+  if (least === 'subjects') return seesSubjects(principal, viewersSee)
+  return principal.role === null || reaches(principal.role, least)
+}
+
+/** Throws auth.role_forbidden unless it may. */
+export const requireRight = (principal: Principal, operation: Operation, asked: Asked = {}): void => {
+  if (mayDo(principal, operation, asked)) return
+  const { isOwn = true } = asked
+  const least = leastFor(operation, isOwn)
+  if (least === 'bodies' || least === 'subjects') {
+    throw new Fault('auth.role_forbidden', { detail: 'viewers do not see what is written in mail' })
+  }
+  const own = isOwn ? '' : ', but for what is yours'
+  throw new Fault('auth.role_forbidden', {
+    detail: `this needs the role ${least}${own}; yours is ${principal.role}`,
+  })
+}
+
+/** Whether a person is the one of this id or address. */
+export const isPerson = ({ person }: Principal, ref: string): boolean =>
+  person !== null && (ref.toLowerCase() === person.id || ref.toLowerCase() === person.email)
