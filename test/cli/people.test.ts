@@ -34,7 +34,8 @@ t.test('a person from the command line, and what the audit says of it', async (t
   const { id } = await desk.json(['session', 'create'])
   t.match(await desk.json(['session', 'list']), [{ id, provider: 'cli', person: null }])
   await desk.json(['session', 'revoke', id, '--yes'])
-  await desk.json(['session', 'create'])
+  await desk.json(['session', 'create', '--role', 'viewer'])
+  t.match(await desk.json(['session', 'list']), [{ role: 'viewer' }], 'a script gets no more than it needs')
   t.match(await desk.json(['session', 'revoke', '--all', '--yes']), { changed: 1 })
   t.equal((await desk.run(['session', 'revoke'])).code, 64)
 

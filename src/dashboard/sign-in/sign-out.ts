@@ -1,6 +1,7 @@
 /**
  * NAME      sign-out - here, and at the provider
  * DESCRIPTION
+ *   A form like any other: of our origin, with the token of the session; no other site takes even a cookie away.
  *   The session ends here whatever the provider does. Where it has a place to sign
  *   out, the browser is sent there after a page of ours, since a form must not
  *   lead to another site. A provider may also end sessions by itself: it posts a
@@ -41,11 +42,13 @@ const awayFrom = async (deps: SignInDeps, { row }: Current): Promise<{ url: URL;
 
 export const signOut = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
   const { tenant, accountId, assets, baseUrl } = deps
+  if (!isOwnOrigin(asked.headers, baseUrl())) return notOurForm(deps, asked)
   const token = asked.cookie('session')
+  if (token === null) return { status: 303, to: '/signed-out' }
+  // also of a session that has ended: the form belongs to its secret
+  if (!sameToken(asked.form.raw('_form'), formTokenOf(tenant.pepper, token))) return notOurForm(deps, asked)
   const current = await currentSession(deps, asked)
-  if (token === null || current === null) return { status: 303, to: '/signed-out', cookies: GONE }
-  const isOurs = sameToken(asked.form.raw('_form'), formTokenOf(tenant.pepper, token))
-  if (!isOurs || !isOwnOrigin(asked.headers, baseUrl())) return notOurForm(deps, asked)
+  if (current === null) return { status: 303, to: '/signed-out', cookies: GONE }
   const away = await awayFrom(deps, current)
   await tenant.store
     .by({ ...actorOf(current), address: asked.address })

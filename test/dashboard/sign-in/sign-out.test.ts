@@ -62,6 +62,26 @@ t.test('here and at the provider', async (t) => {
   t.match(await look(site, client), { status: 303 })
 })
 
+t.test('no other site signs anybody out', async (t) => {
+  const site = await open(t, { office: MEMBERS })
+  const client = await enter(site)
+  const evil = { origin: 'https://evil.test', 'sec-fetch-site': 'cross-site' }
+  // the browser of the person, which sends no cookie with the form of another site
+  const answer = await fetch(`${site.url}/sign-out`, {
+    ...{ method: 'POST', redirect: 'manual', headers: evil, body: new URLSearchParams({}) },
+  })
+  t.equal(answer.status, 403)
+  t.same(answer.headers.getSetCookie(), [], 'and takes no cookie away')
+  t.ok(await site.who(client))
+  const { text } = await look(site, client)
+  const _form = /name="_form" value="([^"]+)"/.exec(text)?.[1] ?? ''
+  // whose session has ended already is signed out all the same, by a form of ours
+  await site.store.revokeSession(site.accountId, (await site.who(client)).session.id)
+  const late = await site.get(client, '/sign-out', { form: { _form }, follow: false })
+  t.match([late.status, late.headers.get('location')], [303, '/signed-out'])
+  t.equal(client.jar(site.url).get('postern_session'), undefined)
+})
+
 t.test('a provider that can not be asked keeps nobody in', async (t) => {
   const site = await open(t, { office: MEMBERS })
   const client = await enter(site)
