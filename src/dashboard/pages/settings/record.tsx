@@ -1,8 +1,9 @@
 /**
  * NAME      record - people, links, sessions and the audit as /v1 tells of them
  */
-import type { Person } from '../../../record/tenants/identity.js'
+
 import type { Role } from '../../../config/identity.js'
+import type { Person } from '../../../record/tenants/identity.js'
 
 export interface MadeLink {
   readonly url: string
