@@ -56,11 +56,11 @@ const WorkspaceSwitch = ({ visit, workspaces }: SwitchProps) => {
         <span>{shown ?? 'All workspaces'}</span>
       </summary>
       <div class="menu">
-        <a href={visit.here({ workspace: null })} aria-current={workspace === null ? 'true' : undefined}>
+        <a href={visit.inWorkspace(null)} aria-current={workspace === null ? 'true' : undefined}>
           All workspaces
         </a>
         {names.map(({ slug }) => (
-          <a href={visit.here({ workspace: slug })} aria-current={slug === shown ? 'true' : undefined}>
+          <a href={visit.inWorkspace(slug)} aria-current={slug === shown ? 'true' : undefined}>
             {slug}
           </a>
         ))}

@@ -62,6 +62,11 @@ export interface Scope {
   readonly mode: 'live' | 'test'
 }
 
+/** Where pages of one thing stand below the list of a workspace. */
+const OF_A_WORKSPACE: ReadonlySet<string> = new Set(['emails', 'webhooks', 'jobs', 'domains'])
+/** Parameters that name one thing. */
+const ONE_THING = ['hold', 'email_id', 'mail', 'event']
+
 interface VisitParts {
   readonly ask: Ask
   readonly session: string
@@ -262,6 +267,20 @@ export class Visit {
   /** This very page with some parameters changed; `cursor` never stays. */
   here(change: Query): string {
     return this.beside(this.url.pathname, change)
+  }
+
+  /**
+   * This page in another workspace, or in all of them. One thing belongs to one workspace: from its page the way leads
+   * to the list that it stands in.
+   */
+  inWorkspace(workspace: string | null): string {
+    const [, room = ''] = this.url.pathname.split('/')
+    if (room === 'workspaces')
+      return this.link(workspace === null ? '/workspaces' : `/workspaces/${workspace}`, { workspace })
+    const isOne = OF_A_WORKSPACE.has(room) && Object.keys(this.#parts.params).length > 0
+    if (isOne || ONE_THING.some((name) => this.query(name) !== null))
+      return this.link(`/${room}`, { workspace })
+    return this.here({ workspace })
   }
 
   /** As here, at another address. */

@@ -59,7 +59,7 @@ const MISSING = [
 /** What is seen without a session. */
 const OUTSIDE = ['/errors', '/errors/email.not_found', '/sign-in', '/setup/nothing', '/invitation/nothing']
 
-const WIDTHS = [360, 390, 1280, 2560]
+const WIDTHS = [360, 390, 720, 1024, 1280, 2560]
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 interface Violation {
@@ -127,7 +127,41 @@ const look = async (
   return [...wrong, ...troubles()]
 }
 
-t.setTimeout(240_000)
+/** Where the switch of workspaces leads from a page. */
+const switched = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLAnchorElement>('.bar .switch:not(.who) .menu a')].map(
+      ({ href }) => href,
+    ),
+  )
+
+/** What is wrong with how the list of mails divides its room: nothing is wider than the subject, on a phone nothing stands alone. */
+const listFaults = async (page: Page): Promise<readonly string[]> => {
+  const wrong: string[] = []
+  await page.goto('/emails?mode=test')
+  for (const width of [390, 720, 1024, 1120, 1280, 1440, 1920, 2560]) {
+    await page.setViewportSize({ width, height: 900 })
+    const at = await page.evaluate(() => {
+      const row = document.querySelector('#mails tbody tr') as HTMLElement
+      const cells = [...row.cells].map((cell) => [cell.className, cell.getBoundingClientRect()] as const)
+      const of = (name: string) => cells.find(([one]) => one === name)?.[1] as DOMRect
+      const wider = cells.filter(([name, { width }]) => name !== 'c-subj' && width > of('c-subj').width)
+      return {
+        wider: wider.map(([name]) => name),
+        isTickAlone: of('tick').top >= of('c-st').bottom,
+        above:
+          row.getBoundingClientRect().top -
+          (document.querySelector('main')?.getBoundingClientRect().top ?? 0),
+      }
+    })
+    if (at.wider.length > 0) wrong.push(`${width}: ${at.wider} is wider than the subject`)
+    if (at.isTickAlone) wrong.push(`${width}: the tick box has a line of its own`)
+    if (width === 390 && at.above > 170) wrong.push(`${width}: ${at.above} px before the first mail`)
+  }
+  return wrong
+}
+
+t.setTimeout(300_000)
 
 t.test('every page', { skip: noChromium }, async (t) => {
   const scenery = await makeScenery()
@@ -149,7 +183,17 @@ t.test('every page', { skip: noChromium }, async (t) => {
     await window.context.close()
   }
   paths.push(...MISSING)
+  const things: string[] = []
+  for (const { path } of PAGES) if (/[{]|release/.test(path)) things.push(...(await shownAt(path, scenery)))
   await Promise.all([next(), next()])
+  const { page, context } = await openWindow(browser, scenery.postern.url, scenery.session)
+  for (const path of new Set(things)) {
+    await page.goto(path)
+    const ways = await switched(page)
+    t.ok(ways.length > 2, `${path} has workspaces to choose from`)
+    for (const way of ways) t.equal((await context.request.get(way)).status(), 200, `${path} to ${way}`)
+  }
+  t.strictSame(await listFaults(page), [], 'the list of mails')
   const stranger = await openWindow(browser, scenery.postern.url, null)
   for (const path of OUTSIDE) t.strictSame(await look(stranger, path, [200, 404, 410]), [], path)
 })

@@ -42,6 +42,25 @@ const REASONS: Readonly<Record<Category | 'suppressed' | 'lifetime' | 'ambiguous
 export const reasonWords = (reason: string | null | undefined): string | null =>
   reason != null && Object.hasOwn(REASONS, reason) ? REASONS[reason as keyof typeof REASONS] : null
 
+/** Of some that are long: the same in a row of a list, where the reply follows. */
+const BRIEF: Readonly<Record<string, string>> = {
+  unknown_user: 'No such mailbox',
+  unknown_domain: 'No such domain',
+  mailbox_full: 'Mailbox full',
+  authentication: 'SPF, DKIM or DMARC failed',
+  policy: 'Refused by a rule',
+  ambiguous: 'May have been sent already',
+  network: 'Not reached',
+  system: 'Busy or in trouble',
+}
+
+/** Null of what has no words, and of what is not known. */
+export const briefReason = (reason: string | null | undefined): string | null => {
+  const words = reason === 'unknown' ? null : reasonWords(reason)
+  if (words === null) return null
+  return BRIEF[reason ?? ''] ?? words.charAt(0).toUpperCase() + words.slice(1)
+}
+
 /** By subject and detail. */
 const DETAILS: Readonly<Record<string, string>> = {
   '1.0': 'Something is wrong with an address.',

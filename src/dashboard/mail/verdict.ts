@@ -2,12 +2,13 @@
  * NAME      verdict - what became of a mail, in one sentence
  * DESCRIPTION
  *   The sentence on top of its page, and a second one that says who said so and when. Of many recipients those that want
- *   a person come first.
+ *   a person come first. Words of others in it are isolated: a page shows it by `Said`.
  */
 
 import type { MailEvent } from '../../record/event.js'
 import type { WaitingRecord } from '../../record/waiting.js'
 import { partsOfWaiting } from '../../record/waiting.js'
+import { isolate } from '../parts/isolate.js'
 import { spanWords } from '../parts/time.js'
 import { reasonWords } from './meaning.js'
 import type { Email, Recipient } from './record.js'
@@ -41,12 +42,12 @@ export const sinceAccepted = (email: Pick<Email, 'created_at'>, at: string): str
 export const briefWaiting = ({ reason, detail }: Pick<WaitingRecord, 'reason' | 'detail'>): string =>
   reason === 'upstreams_down' ? (detail.split('; ')[0] ?? detail) : partsOfWaiting(detail).why
 
-const ended = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+const ended = (text: string): string => (/[.!?]\u2069?$/.test(text) ? text : `${text}.`)
 
 const why = (recipient: Recipient): string => {
   const words = reasonWords(recipient.reason)
   if (words !== null) return `: ${words}`
-  return recipient.last_response === null ? '' : `: ${recipient.last_response.slice(0, 120)}`
+  return recipient.last_response === null ? '' : `: ${isolate(recipient.last_response.slice(0, 120))}`
 }
 
 const until = (recipient: Recipient, now: number): string => {
@@ -61,7 +62,7 @@ const titleOfOne = (email: Email, one: Recipient, now: number): string => {
   if (one.status === 'deferred')
     return one.waiting === null || one.waiting.reason === 'backoff'
       ? ended(`Deferred${why(one)}${until(one, now)}`)
-      : ended(`Waits: ${briefWaiting(one.waiting)}`)
+      : ended(`Waits: ${isolate(briefWaiting(one.waiting))}`)
   if (one.status === 'sent') return 'Sent; no report has come yet.'
   if (one.status === 'canceled') return 'Canceled: it was never sent.'
   if (one.status === 'scheduled') {
@@ -69,7 +70,7 @@ const titleOfOne = (email: Email, one: Recipient, now: number): string => {
     return `Scheduled: it leaves ${away > 0 ? `in ${spanWords(away)}` : 'now'}.`
   }
   if (one.status === 'queued')
-    return one.waiting === null ? 'On its way.' : ended(`Waits: ${briefWaiting(one.waiting)}`)
+    return one.waiting === null ? 'On its way.' : ended(`Waits: ${isolate(briefWaiting(one.waiting))}`)
   return 'Delivered.'
 }
 
@@ -80,15 +81,15 @@ const lastOf = (events: readonly MailEvent[], address: string, type: string): Ma
 const saidOf = (email: Email, events: readonly MailEvent[], one: Recipient): string | null => {
   const event = lastOf(events, one.address, `email.${one.status}`)
   if (one.status === 'delivered')
-    return `${one.address} has it, ${sinceAccepted(email, event?.occurred_at ?? one.updated_at)} after we took it.`
+    return `${isolate(one.address)} has it, ${sinceAccepted(email, event?.occurred_at ?? one.updated_at)} after we took it.`
   if (event === undefined || one.last_response === null) return null
-  const host = event.detail?.remote_mta ?? event.mta?.host ?? 'The server'
+  const host = isolate(String(event.detail?.remote_mta ?? event.mta?.host ?? 'The server'))
   const sent = lastOf(events, one.address, 'email.sent')
   const handed =
     sent === undefined || event.source === 'smtp'
       ? ''
-      : ` and ${after(Date.parse(event.occurred_at) - Date.parse(sent.occurred_at))} after ${sent.mta?.host ?? 'the upstream'} had it`
-  return `${host} said “${one.last_response.slice(0, 200)}”, ${sinceAccepted(email, event.occurred_at)} after we took the mail${handed}.`
+      : ` and ${after(Date.parse(event.occurred_at) - Date.parse(sent.occurred_at))} after ${isolate(sent.mta?.host ?? 'the upstream')} had it`
+  return `${host} said “${isolate(one.last_response.slice(0, 200))}”, ${sinceAccepted(email, event.occurred_at)} after we took the mail${handed}.`
 }
 
 const HAVE: Readonly<Record<string, string>> = {
@@ -123,7 +124,7 @@ export const verdictOf = (email: Email, events: readonly MailEvent[], now: numbe
     return { icon: 'complained', tone: 'bad', title, says: saidOf(email, events, worst) }
   }
   const title = email.recipients.length === 1 ? titleOfOne(email, worst, now) : titleOfMany(email)
-  const first = email.recipients.length === 1 ? '' : `${worst.address}${why(worst)}. `
+  const first = email.recipients.length === 1 ? '' : `${isolate(worst.address)}${why(worst)}. `
   const said = saidOf(email, events, worst)
   const says = email.recipients.length === 1 || worst.status !== 'bounced' ? said : `${first}${said ?? ''}`
   return {

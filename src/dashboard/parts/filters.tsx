@@ -37,7 +37,7 @@ interface SelectProps {
 
 export const Select = ({ name, label, options, chosen }: SelectProps) => (
   <label>
-    {label}
+    <span>{label}</span>
     <select name={name}>
       {options.map(([value, text]) => (
         <option value={value} selected={value === chosen}>

@@ -42,7 +42,7 @@ const Entry = ({ moment }: { readonly moment: Moment }) => {
         {hop.length === 0 ? null : (
           <p class="hop">
             {hop.map((one) => (
-              <span>{one}</span>
+              <bdi>{one}</bdi>
             ))}
           </p>
         )}

@@ -7,7 +7,7 @@ export const PRINT = `
   :root { color-scheme: light !important; --paper: #fff; }
   @page { margin: 16mm 14mm; }
   body { font-size: 9.5pt; line-height: 13pt; }
-  .app, .mail { display: block; }
+  .app, .mail { display: block; background: none; }
   .bar, .rail, .actions, .tabs, .skip, .view, .filters, .pager, .foot, .bulk, .live-state, .fresh, .verb, .noprint { display: none !important; }
   main { max-width: none; padding: 0; }
   details::details-content { content-visibility: visible !important; height: auto !important; }

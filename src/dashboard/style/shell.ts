@@ -29,8 +29,10 @@ main { min-width: 0; max-width: 110rem; padding: var(--s5) var(--s6) var(--s7); 
 .head > div > p { max-width: 48rem; margin-top: var(--s1); color: var(--ink-2); }
 .crumb { margin-bottom: var(--s1); color: var(--ink-3); font: var(--small) var(--sans); }
 .crumb a { color: inherit; }
+.crumb .one { display: inline-block; max-width: min(100%, 40rem); vertical-align: bottom; }
+.t + :is(.actions, p, .form), .t + .fold { margin-top: var(--s4); }
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2); }
-:where(section, .two, article > p, form, .note, p.actions, .facts) + :where(section, .two) { margin-top: var(--s6); }
+:where(section, .two, article > p, form, .note, p.actions, .facts, .t, .fold) + :where(section, .two) { margin-top: var(--s6); }
 .sec { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s3); margin-bottom: var(--s2); }
 .sec > p { color: var(--ink-3); font: var(--small) var(--sans); }
 .sec > .actions { margin-inline-start: auto; }

@@ -53,7 +53,7 @@ t.test('a bounce is explained, lifted and sent again', async (t) => {
   const stopped = await browser.send(page, 'suppress', { reason: 'asked to' }, about)
   t.match(stopped.html, /is on the suppression list now/)
   const lifted = await browser.send(stopped, 'unsuppress', {}, about)
-  t.match(lifted.html, /off the suppression list; this is the mail that goes to it now/)
+  t.match(lifted.html, /off the suppression list; this is the mail that goes there now/)
   t.match(lifted.html, new RegExp(`href="/emails/${id}`), 'it says where it was sent from')
 
   const again = await browser.send(page, 'resend', { to: 'eve@example.com' })

@@ -2,7 +2,9 @@
 import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import t from 'tap'
+import { isolate, Said } from '../../../src/dashboard/parts/isolate.js'
 import { attrs, html, isText } from '../../../src/dashboard/render/markup.js'
+import { renderPage } from '../../../src/dashboard/render/render.js'
 
 const HOSTILE = `"><script>alert('1')</script>&amp;`
 
@@ -35,4 +37,23 @@ t.test('what came as JSON is no markup', async (t) => {
     t.notMatch(renderToString(html`<p>${value}</p>`), /<b>/)
     t.equal(isText(value), false)
   }
+})
+
+t.test('what turns the direction of text is shown by its number', async (t) => {
+  const page = (text: string) =>
+    renderPage(h('p', { title: text }, h('input', { value: text }), text, h('bdi', null, text)), '')
+  const shown = page('a \u202etxt.exe\u202c "b"')
+  const said = 'a [U+202E]txt.exe[U+202C] &quot;b&quot;'
+  t.match(shown, `<p title="${said}">`)
+  t.match(shown, `>${said}<bdi>${said}</bdi>`)
+  t.match(shown, 'value="a \u202etxt', 'what is in a field is sent back as it was')
+  t.match(page('Hello \u2068Ana\u2069!'), '>Hello \u2068Ana\u2069!', 'isolates that end are left')
+  t.match(page('\u2067never'), '>[U+2067]never<')
+  t.match(page('\u2069\u2067'), '>[U+2069][U+2067]<')
+})
+
+t.test('words of others are a <bdi> in a sentence of ours', async (t) => {
+  const text = `It said “${isolate('550 \u2069<b>\u2067')}”, twice.`
+  t.equal(renderToString(h(Said, { text })), 'It said “<bdi>550 &lt;b></bdi>”, twice.')
+  t.equal(renderToString(h(Said, { text: 'Delivered.' })), 'Delivered.')
 })

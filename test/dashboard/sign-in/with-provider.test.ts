@@ -128,11 +128,18 @@ t.test('lies at the callback are told, and nobody is signed in', async (t) => {
     audience: { idToken: (claims) => ({ ...claims, aud: 'other' }) },
     expired: { idToken: (claims) => ({ ...claims, exp: now - 100 }) },
   }
+  const FAILED: Readonly<Record<string, RegExp>> = {
+    nonce: /What failed: <bdi>[^<]*nonce/,
+    issuer: /What failed: <bdi>[^<]*iss/,
+    audience: /What failed: <bdi>[^<]*aud/,
+    expired: /What failed: <bdi>[^<]*exp/,
+  }
   for (const [name, lie] of Object.entries(lies)) {
     site.idp.lies = lie
     const client = new CookieClient()
     const shown = await site.viaOffice(client)
-    t.match(shown, { status: 503, text: /To mend it:/ }, name)
+    t.match(shown, { status: 403, text: /To mend it:/ }, name)
+    t.match(shown.text, FAILED[name] ?? /nothing/, `${name}: the page names the check`)
     t.equal(await site.who(client), null, name)
   }
   for (const line of site.lines) t.notMatch(line, SECRET)

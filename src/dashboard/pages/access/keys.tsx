@@ -101,6 +101,7 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
   {
     does: 'revokeApiKey',
     head: '',
+    kind: 'act',
     cell: (row) =>
       RevokeVerb({
         ...{ row, name: row.name },
@@ -176,7 +177,12 @@ export const keysPage: Page = {
           {isEmpty ? noKeys() : null}
           {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
           {rows.length === 0 ? null : (
-            <Table caption="API keys, newest first" rows={rows} columns={columns(visit, workspaces)} />
+            <Table
+              look="many"
+              caption="API keys, newest first"
+              rows={rows}
+              columns={columns(visit, workspaces)}
+            />
           )}
           {list === null ? null : <Pager list={list} />}
           <HistoryOf visit={visit} about={ABOUT} history={history} />

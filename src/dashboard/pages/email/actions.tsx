@@ -93,6 +93,51 @@ const Waits = ({ email }: Props) =>
     </>
   )
 
+interface ListProps {
+  readonly addresses: readonly Suppressed[]
+}
+
+/** Of several which of them; one is meant as it is. */
+const Which = ({ addresses }: ListProps) => {
+  if (addresses.length < 2) return null
+  return (
+    <div class="checks">
+      {addresses.map(({ address }) => (
+        <Check name="address" value={address} on label={<bdi>{address}</bdi>} />
+      ))}
+    </div>
+  )
+}
+
+const named = ([first, ...more]: readonly Suppressed[]): string =>
+  more.length === 0 ? short(first?.address ?? '') : `${more.length + 1} addresses`
+
+/** What a form of one address says of itself. */
+const aboutOf = ([first, ...more]: readonly Suppressed[]) =>
+  first !== undefined && more.length === 0 ? { about: { address: first.address } } : {}
+
+const OffTheList = ({ addresses, hasBody }: ListProps & { readonly hasBody: boolean }) =>
+  addresses.length === 0 ? null : (
+    <Verb
+      action="unsuppress"
+      label={`Take ${named(addresses)} off the suppression list`}
+      does="Take off the list"
+      {...aboutOf(addresses)}
+    >
+      <p>New mail is sent to it again. A hard bounce puts it back.</p>
+      <Which addresses={addresses} />
+      {hasBody ? <Check name="again" on label="And send it this mail" /> : null}
+    </Verb>
+  )
+
+const OnTheList = ({ addresses }: ListProps) =>
+  addresses.length === 0 ? null : (
+    <Verb action="suppress" label={`Suppress ${named(addresses)}`} does="Suppress" {...aboutOf(addresses)}>
+      <p>No mail of this workspace goes there until somebody lifts it.</p>
+      <Which addresses={addresses} />
+    </Verb>
+  )
+
 export const EmailActions = (props: Props) => {
   const { visit, email, suppressed, hasBody } = props
   if (!visit.may('resendEmail')) return null
@@ -102,27 +147,8 @@ export const EmailActions = (props: Props) => {
       {hasBody && isFinal(email.status) && email.source !== 'system' ? <SendAgain {...props} /> : null}
       {email.status === 'scheduled' ? <Scheduled {...props} /> : null}
       {waits ? <Waits {...props} /> : null}
-      {suppressed.map(({ address, is }) =>
-        is ? (
-          <Verb
-            action="unsuppress"
-            label={`Write to ${short(address)} again`}
-            does="Take it off the list"
-            about={{ address }}
-          >
-            <p>
-              <bdi>{address}</bdi> comes off the suppression list, and new mail to it is sent.
-            </p>
-            {hasBody ? <Check name="again" on label="And send it this mail" /> : null}
-          </Verb>
-        ) : (
-          <Verb action="suppress" label={`Suppress ${short(address)}`} does="Suppress" about={{ address }}>
-            <p>
-              No mail of this workspace goes to <bdi>{address}</bdi> until somebody lifts it.
-            </p>
-          </Verb>
-        ),
-      )}
+      <OffTheList addresses={suppressed.filter(({ is }) => is)} hasBody={hasBody} />
+      <OnTheList addresses={suppressed.filter(({ is }) => !is)} />
     </div>
   )
 }
@@ -154,18 +180,27 @@ const ordered =
     return here(visit, notice(changed))
   }
 
+const chosen = (form: Form): readonly string[] => {
+  const addresses = form.all('address')
+  if (addresses.length === 0) throw mistake('address', 'Tick at least one address.')
+  return addresses
+}
+
+const nameThem = (addresses: readonly string[]): string =>
+  addresses.length === 1 ? `${addresses[0]} is` : `${addresses.length} addresses are`
+
 const unsuppress = async (visit: Visit, form: Form): Promise<Done> => {
-  const address = form.raw('address')
+  const addresses = chosen(form)
   const headers = await workspaceOf(visit)
-  await visit.ask('DELETE', `/v1/suppressions/${encodeURIComponent(address)}`, {
-    headers,
-    body: { reason: form.text('reason') },
-  })
-  if (!form.has('again')) return here(visit, `${address} is off the suppression list.`)
-  const made = await visit.ask<Email>('POST', `${mailPath(visit)}/resend`, { body: { to: [address] } })
+  const body = { reason: form.text('reason') }
+  for (const address of addresses)
+    await visit.ask('DELETE', `/v1/suppressions/${encodeURIComponent(address)}`, { headers, body })
+  const said = `${nameThem(addresses)} off the suppression list`
+  if (!form.has('again')) return here(visit, `${said}.`)
+  const made = await visit.ask<Email>('POST', `${mailPath(visit)}/resend`, { body: { to: addresses } })
   return {
     to: visit.link(`/emails/${made.id}`),
-    notice: `${address} is off the suppression list; this is the mail that goes to it now.`,
+    notice: `${said}; this is the mail that goes there now.`,
   }
 }
 
@@ -173,10 +208,11 @@ export const EMAIL_ACTIONS: Readonly<Record<string, (visit: Visit, form: Form) =
   resend,
   unsuppress,
   async suppress(visit, form) {
-    const address = form.raw('address')
-    const body = { email: address, reason: form.text('reason') }
-    await visit.ask('POST', '/v1/suppressions', { body, headers: await workspaceOf(visit) })
-    return here(visit, `${address} is on the suppression list now.`)
+    const addresses = chosen(form)
+    const headers = await workspaceOf(visit)
+    for (const email of addresses)
+      await visit.ask('POST', '/v1/suppressions', { body: { email, reason: form.text('reason') }, headers })
+    return here(visit, `${nameThem(addresses)} on the suppression list now.`)
   },
   async cancel(visit) {
     await visit.ask('POST', `${mailPath(visit)}/cancel`)

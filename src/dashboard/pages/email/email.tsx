@@ -14,6 +14,7 @@ import { askContent } from '../../mail/content.js'
 import { type Email, subjectOf } from '../../mail/record.js'
 import { type Verdict, verdictOf } from '../../mail/verdict.js'
 import type { Page, Refused, View } from '../../page.js'
+import { Said } from '../../parts/isolate.js'
 import { Crumb, Empty } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import type { List } from '../../parts/table.js'
@@ -26,7 +27,7 @@ import { MailFacts } from './facts.js'
 import { Recipients } from './recipients.js'
 
 const PAGES_OF_EVENTS = 5
-const MOST_ASKED = 4
+const MOST_ASKED = 20
 
 /** Newest first; of a mail with more than some hundred, the newest. */
 const eventsOf = async (visit: Visit, path: string): Promise<readonly MailEvent[]> => {
@@ -77,11 +78,17 @@ const VerdictHead = ({
   const remedy = ['backoff', 'held', 'scheduled'].includes(reason) ? null : partsOfWaiting(detail).remedy
   return (
     <>
-      <Crumb above={['/emails', 'Emails', <bdi>{subjectOf(email)}</bdi>]} />
+      <Crumb above={['/emails', 'Emails', <bdi class="one">{subjectOf(email)}</bdi>]} />
       <header class="verdict">
         <Icon name={verdict.icon} tone={verdict.tone} />
-        <h1>{verdict.title}</h1>
-        {verdict.says === null ? null : <p dir="auto">{verdict.says}</p>}
+        <h1>
+          <Said text={verdict.title} />
+        </h1>
+        {verdict.says === null ? null : (
+          <p>
+            <Said text={verdict.says} />
+          </p>
+        )}
         {remedy === null ? null : (
           <p>
             An operator runs <code>{remedy}</code>

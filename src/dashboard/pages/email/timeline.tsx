@@ -10,6 +10,7 @@ import { codeWords, reasonWords, unappliedWords } from '../../mail/meaning.js'
 import type { Email } from '../../mail/record.js'
 import { sinceAccepted } from '../../mail/verdict.js'
 import { figure } from '../../parts/figure.js'
+import { isolate, Said } from '../../parts/isolate.js'
 import { toneOf, word } from '../../parts/status.js'
 import { type Moment, Timeline } from '../../parts/timeline.js'
 import type { Visit } from '../../visit.js'
@@ -41,7 +42,7 @@ const ORDERS: Readonly<Record<string, string>> = {
 
 const titleOf = (event: MailEvent, before: MailEvent | undefined): string => {
   const kind = kindOf(event)
-  const host = event.mta?.host ?? 'the upstream'
+  const host = isolate(event.mta?.host ?? 'the upstream')
   if (!event.applied) {
     const what = kind === 'reported' ? 'a mail came back' : `${kind} by a report`
     return `Noted only: ${what}, but ${unappliedWords(event.detail?.unapplied)}`
@@ -101,7 +102,7 @@ const momentOf = (visit: Visit, email: Email, event: MailEvent, before: MailEven
     since: before === undefined ? undefined : `+${sinceAccepted(email, event.occurred_at)}`,
     icon: SHAPES[kind] ?? kind,
     tone: event.applied ? toneOf(kind) : '',
-    title: titleOf(event, before),
+    title: <Said text={titleOf(event, before)} />,
     hop: hopsOf(event, email),
     verbatim: saidIn(event),
     says: codeWords(textOf(event.detail?.status) ?? event.smtp?.enhanced, kind === 'bounced'),

@@ -143,7 +143,7 @@ export const FilterForm = ({ visit, filter, unknown, problem }: Props) => (
       <Select
         name="status"
         label="Status"
-        options={[['', 'any'], ...STATUSES.map((one) => [one, word(one)] as const)]}
+        options={[['', 'Any status'], ...STATUSES.map((one) => [one, word(one)] as const)]}
         chosen={filter.status}
       />
       <Select

@@ -1,15 +1,16 @@
 /**
  * NAME      rows - mails, one line each
  * DESCRIPTION
- *   Status, to whom, subject, and how it ended: the reply in the row of what bounced or is deferred, and why it waits in
- *   the row of what waits. The whole row is the link of its subject.
+ *   Status, to whom, subject, and how it ended: of what bounced or is deferred what it means, then the reply; of what
+ *   waits why. The whole row is the link of its subject, and no column is wider than that one.
  */
 import type { ComponentChildren } from 'preact'
-import { reasonWords } from '../../mail/meaning.js'
+import { briefReason } from '../../mail/meaning.js'
 import { type EmailRow, subjectOf } from '../../mail/record.js'
 import { briefWaiting, sinceAccepted } from '../../mail/verdict.js'
+import { isolate, Said } from '../../parts/isolate.js'
 import { Status } from '../../parts/status.js'
-import { plainTime, Time } from '../../parts/time.js'
+import { Time } from '../../parts/time.js'
 import { attrs, html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 
@@ -21,16 +22,20 @@ const countsOf = ({ counts }: EmailRow): string =>
 
 const total = ({ counts }: EmailRow): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
 
+/** Without the address, which the row has already. */
+const replyIn = (text: string | null | undefined): string | null =>
+  text == null ? null : isolate(text.replace(/<[^<>\s]*@[^<>\s]*>:?\s*/, '').slice(0, 300))
+
 /** How it ended, or what it waits for. */
 const outcomeOf = (row: EmailRow): string => {
   const { status, waiting } = row
   const many = total(row) > 1 ? `${countsOf(row)} · ` : ''
   if (status === 'bounced' || status === 'deferred') {
-    const why = row.last_response ?? reasonWords(row.reason) ?? ''
-    const more = waiting !== null && waiting.reason !== 'backoff' ? ` · ${briefWaiting(waiting)}` : ''
-    return `${many}${why}${more}`
+    const more = waiting !== null && waiting.reason !== 'backoff' ? isolate(briefWaiting(waiting)) : null
+    const why = [briefReason(row.reason), replyIn(row.last_response), more].filter((one) => one != null)
+    return `${many}${why.join(' · ')}`
   }
-  if (waiting !== null) return `${many}${briefWaiting(waiting)}`
+  if (waiting !== null) return `${many}${isolate(briefWaiting(waiting))}`
   if (many !== '') return countsOf(row)
   return status === 'delivered' || status === 'sent' ? `in ${sinceAccepted(row, row.updated_at)}` : ''
 }
@@ -63,7 +68,7 @@ const Tick = ({ row, form }: { readonly row: EmailRow; readonly form: string | n
 
 const Tag = ({ row: { tags } }: { readonly row: EmailRow }) => {
   const [tag] = tags
-  return tag && html`<span class="tag" title="${tag.name}:${tag.value}">${tag.value}</span>`
+  return tag && html`<span class="tag" dir="auto" title="${tag.name}:${tag.value}">${tag.value}</span>`
 }
 
 const Row = ({ visit, row, workspaces, form }: Omit<Props, 'rows'> & { readonly row: EmailRow }) => {
@@ -77,12 +82,14 @@ const Row = ({ visit, row, workspaces, form }: Omit<Props, 'rows'> & { readonly 
     cell('c-st', Status(row)),
     cell('c-to', To({ row })),
     cell('c-subj', html`<a class="one" dir="auto" title="${subject}" href="${to}">${subject}</a>`),
-    html`<td role="cell" class="c-out" title="${outcome.slice(0, 500)}"><span class="one"><bdi>${outcome.slice(0, 300)}</bdi></span></td>`,
+    html`<td role="cell" class="c-out" title="${outcome}"><span class="one">${Said({ text: outcome })}</span></td>`,
     cell('c-tag', Tag({ row })),
     workspaces &&
-      cell('c-ws', html`<span class="one">${workspaces.get(row.workspace_id) ?? row.workspace_id}</span>`),
+      cell(
+        'c-ws',
+        html`<span class="one" dir="auto">${workspaces.get(row.workspace_id) ?? row.workspace_id}</span>`,
+      ),
     cell('c-when', Time({ at: row.created_at })),
-    cell('c-exact mono', plainTime(Date.parse(row.created_at), visit.zone)),
   ]
   return html`<tr role="row" id="${row.id}"${attrs({ class: toneOf(row) })}>${cells}</tr>`
 }
@@ -95,7 +102,6 @@ const HEADS = [
   ['c-tag', 'Tag'],
   ['c-ws', 'Workspace'],
   ['c-when', 'Accepted'],
-  ['c-exact', 'At'],
 ] as const
 
 export const Mails = (props: Props) => (

@@ -11,6 +11,7 @@ import { codeIn, linksIn, mainLink, roughText } from '../../mail/links.js'
 import { type Email, type EmailRow, subjectOf } from '../../mail/record.js'
 import { verdictOf } from '../../mail/verdict.js'
 import type { View } from '../../page.js'
+import { Said } from '../../parts/isolate.js'
 import { LiveState, Refreshed } from '../../parts/live.js'
 import { Copy } from '../../parts/page-parts.js'
 import { Icon, Status } from '../../parts/status.js'
@@ -110,7 +111,9 @@ const Reader = ({
       <h2 dir="auto">{subjectOf(email)}</h2>
       <p class="actions">
         <Icon name={verdict.icon} tone={verdict.tone} />
-        <span>{verdict.title}</span>
+        <span>
+          <Said text={verdict.title} />
+        </span>
         <a href={visit.link(path)}>Its whole story</a>
       </p>
       <dl class="addr">

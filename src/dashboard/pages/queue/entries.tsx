@@ -36,7 +36,7 @@ const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
     head: 'Why it waits',
     kind: 'grow',
     cell: ({ waiting, last_response: text }) => {
-      const why = waiting && html`<span class="say">${sentence(briefWaiting(waiting))}</span>`
+      const why = waiting && html`<span class="say" dir="auto">${sentence(briefWaiting(waiting))}</span>`
       return html`${why}${Reply({ text, clamp: true })}`
     },
   },

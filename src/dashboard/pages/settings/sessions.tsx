@@ -49,6 +49,7 @@ const columns = (): readonly Column<OpenSession>[] => [
   { head: 'Ends', kind: 'opt', cell: (row) => Time({ at: row.expires_at }) },
   {
     head: '',
+    kind: 'act',
     cell: (row) =>
       Verb({
         ...{ action: 'end', label: 'Sign out', reason: 'none', harm: true, tiny: true },
@@ -99,7 +100,7 @@ export const sessionsPage: Page = {
               ) : undefined
             }
           />
-          <Table caption="Sessions, newest first" rows={list.data} columns={columns()} />
+          <Table look="many" caption="Sessions, newest first" rows={list.data} columns={columns()} />
           <Pager list={list} />
         </>
       ),

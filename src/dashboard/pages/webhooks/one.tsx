@@ -4,6 +4,7 @@
 import { tagText } from '../../../mail/query/tag.js'
 import type { WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
 import type { Page } from '../../page.js'
+import { Said } from '../../parts/isolate.js'
 import { Crumb, Facts, Section } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import type { List } from '../../parts/table.js'
@@ -72,7 +73,9 @@ export const webhookPage: Page = {
           <Crumb above={['/webhooks', 'Webhooks']} />
           <header class="verdict">
             <Icon name={icon} tone={tone} />
-            <h1>{healthSentence(row, visit.now, cause)}</h1>
+            <h1>
+              <Said text={healthSentence(row, visit.now, cause)} />
+            </h1>
             <p>
               <HealthDetail row={row} />
             </p>

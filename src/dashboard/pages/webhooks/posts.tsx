@@ -46,18 +46,12 @@ const Said = ({ row }: { readonly row: WebhookEvent }) => (
 
 const KIND = { event: '', replay: 'replayed', test: 'a test' } as const
 
-/** When it is posted next. While its endpoint fails, only the endpoint's own time counts. */
+/** When it is posted next. While its endpoint fails only the endpoint's own time counts, which stands on top of the page. */
 const Next = ({ visit, endpoint, row }: { visit: Visit; endpoint: Webhook; row: WebhookEvent }) => {
-  const { state, next_try_at } = endpoint.health
-  if (row.next_attempt_at === null) return null
-  if (state === 'disabled') return <span class="sub">waits until the endpoint is on again</span>
-  const at = state === 'failing' ? next_try_at : row.next_attempt_at
-  const when = at === null || Date.parse(at) <= visit.now ? 'now' : <Time at={at} />
-  return (
-    <span class="sub">
-      {state === 'failing' ? 'waits for the endpoint, which is tried again' : 'next'} {when}
-    </span>
-  )
+  const { state } = endpoint.health
+  const at = row.next_attempt_at
+  if (at === null || state === 'disabled' || state === 'failing') return null
+  return <span class="sub">next {Date.parse(at) <= visit.now ? 'now' : <Time at={at} />}</span>
 }
 
 const columns = (visit: Visit, endpoint: Webhook): readonly Column<WebhookEvent>[] => [

@@ -3,6 +3,7 @@
  */
 import type { Webhook } from '../../../record/webhook.js'
 import { figure } from '../../parts/figure.js'
+import { isolate } from '../../parts/isolate.js'
 import { State } from '../../parts/status.js'
 import { spanWords, Time } from '../../parts/time.js'
 
@@ -20,9 +21,19 @@ export interface ShownWebhook extends Webhook {
 export const nameOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
   endpoint.replace(/^https?:\/\//, '').replace(/\?.*$/, '')
 
-/** The host alone, for a sentence. */
+/** The host alone. */
 export const hostOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
   nameOf({ endpoint }).replace(/\/.*$/, '')
+
+const LONGEST_NAME = 60
+
+/** For a sentence: several endpoints may share a host, so the end of a long path is what is kept of it. */
+const calledIn = ({ endpoint }: Pick<Webhook, 'endpoint'>): string => {
+  const name = nameOf({ endpoint }).replace(/\/$/, '')
+  if (name.length <= LONGEST_NAME) return isolate(name)
+  const host = hostOf({ endpoint })
+  return isolate(`${host}/…${name.slice(-Math.max(12, LONGEST_NAME - host.length))}`)
+}
 
 export const SHAPES = {
   healthy: ['ok', 'delivered', 'Healthy'],
@@ -50,8 +61,8 @@ const OFF_BECAUSE = {
 export const healthSentence = (row: Webhook, now: number, cause: string | null): string => {
   const { failing_since, failures, last_succeeded_at } = row.health
   const state = stateOf(row)
-  const host = hostOf(row)
-  const because = cause === null ? '.' : `: ${cause.replace(/\.$/, '')}.`
+  const host = calledIn(row)
+  const because = cause === null ? '.' : `: ${isolate(cause.replace(/\.$/, ''))}.`
   if (state === 'disabled') return `${host} is off: ${OFF_BECAUSE[row.disabled_reason ?? 'requested']}.`
   if (state === 'failing') {
     const since = failing_since === null ? '' : ` for ${spanWords(now - Date.parse(failing_since))}`

@@ -58,6 +58,7 @@ export const workspacesPage: Page = {
             make={['/workspaces/new', 'Make a workspace', 'createWorkspace']}
           />
           <Table
+            look="many"
             caption="Workspaces, newest first"
             rows={list.data}
             columns={columns(visit)}

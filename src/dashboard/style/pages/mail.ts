@@ -26,7 +26,7 @@ export const MAIL = `
 .tl > li > .ic { margin-top: .125rem; }
 .tl h4 + p { color: var(--ink-2); }
 .tl .hop { display: flex; flex-wrap: wrap; gap: 0 var(--s3); margin: var(--s1) 0; color: var(--ink-3); font: var(--small) var(--sans); }
-.tl .hop span { overflow-wrap: anywhere; min-width: 0; }
+.tl .hop > * { overflow-wrap: anywhere; min-width: 0; }
 .tl .pre { margin: var(--s1) 0; }
 .view { margin-top: var(--s3); overflow: clip; border: 1px solid var(--line); border-radius: var(--r2); }
 .view > header { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); padding: var(--s2) var(--s3); border-bottom: 1px solid var(--line); background: var(--wash); color: var(--ink-2); font: var(--small) var(--sans); }
