@@ -85,7 +85,7 @@ const rowsTable = tableOf<KnownEndpoint>([
   ['endpoint', 'url'],
   ['health', healthText],
   ['waiting', 'waiting'],
-  ['events', ({ events }) => events.join(' ')],
+  ['events', ({ events }) => events.join(',')],
   ['workspace', ({ workspaceId }) => workspaceId ?? 'all'],
   ['mode', 'mode'],
 ])
@@ -109,7 +109,7 @@ const TYPES = {
   events: {
     type: 'string',
     array: true,
-    describe: 'Types of events, such as email.delivered email.bounced; default: all, also those to come',
+    describe: 'Types of events, such as email.delivered,email.bounced; default: all, also those to come',
   },
 } as const
 
@@ -159,7 +159,7 @@ const shownFields = (row: KnownEndpoint, behind: string): readonly (readonly [st
   ['last success', time(row.state.lastSucceededAt)],
   ['waiting posts', row.waiting],
   ['events ahead', behind],
-  ['events', row.events.join(' ')],
+  ['events', row.events.join(',')],
   ['workspace', row.workspaceId ?? 'all'],
   ['mode', row.mode],
   ['domains', row.domains.join(' ') || 'all'],

@@ -54,13 +54,20 @@ export interface Notice {
   readonly says: string
   /** For who runs Postern. */
   readonly check?: string
+  /** What was found wrong, in the words of the check. */
+  readonly failed?: string
 }
 
-const NoticeBox = ({ tone, says, check }: Notice) => (
+const NoticeBox = ({ tone, says, check, failed }: Notice) => (
   <div class={`note ${tone}`} role={tone === 'ok' ? 'status' : 'alert'}>
     {tone === 'ok' ? null : <Icon name="alarm" tone={tone} />}
     <div>
       <p>{says}</p>
+      {failed === undefined ? null : (
+        <p class="soft">
+          What failed: <bdi>{failed}</bdi>.
+        </p>
+      )}
       {check === undefined ? null : <p class="soft">To mend it: {check}.</p>}
     </div>
   </div>

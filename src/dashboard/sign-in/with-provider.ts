@@ -38,14 +38,13 @@ const failed = async (deps: SignInDeps, asked: Asked, provider: Provider, error:
   if (!(error instanceof ProviderTrouble)) throw error
   const { kind, detail } = error
   deps.log.warn({ event: 'provider_failed', provider: provider.name, kind, detail, check: checkOf(error) })
-  const isTheirs = kind === 'code' || kind === 'refused'
   const notice = { tone: 'wait' as const, says: saysOf(error, provider.label) }
-  return signInAgain(
-    deps,
-    asked,
-    isTheirs ? 400 : 503,
-    isTheirs ? notice : { ...notice, check: checkOf(error) },
-  )
+  if (kind === 'code' || kind === 'refused') return signInAgain(deps, asked, 400, notice)
+  const check = checkOf(error)
+  // its word was read and not believed: the server is well
+  if (kind === 'token' || kind === 'clock')
+    return signInAgain(deps, asked, 403, { ...notice, check, failed: detail.replace(/^\w+: /, '') })
+  return signInAgain(deps, asked, 503, { ...notice, check })
 }
 
 export const goToProvider = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
