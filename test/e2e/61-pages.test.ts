@@ -142,7 +142,7 @@ const listFaults = async (page: Page): Promise<readonly string[]> => {
   for (const width of [390, 720, 1024, 1120, 1280, 1440, 1920, 2560]) {
     await page.setViewportSize({ width, height: 900 })
     const at = await page.evaluate(() => {
-      const row = document.querySelector('#mails tbody tr') as HTMLElement
+      const row = document.querySelector('#mails tbody tr') as HTMLTableRowElement
       const cells = [...row.cells].map((cell) => [cell.className, cell.getBoundingClientRect()] as const)
       const of = (name: string) => cells.find(([one]) => one === name)?.[1] as DOMRect
       const wider = cells.filter(([name, { width }]) => name !== 'c-subj' && width > of('c-subj').width)

@@ -40,8 +40,10 @@ t.test('what came as JSON is no markup', async (t) => {
 })
 
 t.test('what turns the direction of text is shown by its number', async (t) => {
-  const page = (text: string) =>
-    renderPage(h('p', { title: text }, h('input', { value: text }), text, h('bdi', null, text)), '')
+  const page = (text: string) => {
+    const one = h('p', { title: text }, h('input', { value: text }), text, h('bdi', null, text))
+    return renderPage(h('div', null, one), '')
+  }
   const shown = page('a \u202etxt.exe\u202c "b"')
   const said = 'a [U+202E]txt.exe[U+202C] &quot;b&quot;'
   t.match(shown, `<p title="${said}">`)
