@@ -9,7 +9,7 @@
  */
 import { Fault, invalid } from '../base/fault.js'
 import { sameBytes } from '../base/secret.js'
-import type { Page, Rows } from '../lifecycle/page.js'
+import { besideRow, type Page, type Rows } from '../lifecycle/page.js'
 import { type Cursor, type CursorCodec, type Filters, filterHash, type Position } from './cursor.js'
 
 const TOTAL_CAP = 10_000
@@ -20,6 +20,9 @@ const MOST_LIMIT = 100
 export interface PageQuery {
   readonly limit?: string | undefined
   readonly cursor?: string | readonly string[] | undefined
+  /** Ids of rows, which are on the page themselves in no case. */
+  readonly after?: string | undefined
+  readonly before?: string | undefined
 }
 
 /** Of a search: how far it looked, where it ended before its page was full. */
@@ -73,9 +76,39 @@ const onward = ({ hasOlder, older, newer }: Rows<unknown>): Onward => ({
   prev: { direction: 'newer', anchor: newer },
 })
 
+/** The member that names a row where the page begins, and the row. */
+const besideOf = ({ cursor, after, before }: PageQuery): readonly ['after' | 'before', string] | null => {
+  const name = after === undefined ? 'before' : 'after'
+  const id = after ?? before
+  if (id === undefined) return null
+  const other =
+    cursor !== undefined ? 'cursor' : after !== undefined && before !== undefined ? 'before' : null
+  if (other !== null)
+    throw invalid([{ field: `query.${name}`, kind: 'forbidden', message: `must not stand beside ${other}` }])
+  return [name, id]
+}
+
+/** A page that begins beside a row; throws where the list has none of this id. */
+const fetchBeside = async <Row>(list: ListRequest<Row>, name: string, page: Page): Promise<Listed<Row>> => {
+  try {
+    return await list.fetch(page)
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'validation.cursor_invalid') throw error
+    throw invalid([
+      { field: `query.${name}`, kind: 'format', message: 'must be the id of a row of this list' },
+    ])
+  }
+}
+
 const isoOrNull = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
 const TOP: Position = { direction: 'older', anchor: null }
+
+const startOf = (mark: string | null, beside: ReturnType<typeof besideOf>): Position => {
+  if (beside !== null)
+    return { direction: beside[0] === 'after' ? 'older' : 'newer', anchor: besideRow(beside[1]) }
+  return mark === null ? TOP : { direction: 'newer', anchor: mark }
+}
 
 /** One page as the endpoint answers it; throws validation.cursor_invalid and validation.cursor_filters_mismatch. */
 export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>): Promise<Envelope> => {
@@ -90,13 +123,10 @@ export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>):
     throw new Fault('validation.cursor_filters_mismatch')
   }
   const limit = cursor?.limit ?? asked ?? DEFAULT_LIMIT
-  const from: Position = cursor ?? (list.after == null ? TOP : { direction: 'newer', anchor: list.after })
-  const page = await list.fetch({
-    direction: from.direction,
-    anchor: from.anchor,
-    limit,
-    countUpTo: from === TOP ? TOTAL_CAP : 0,
-  })
+  const beside = list.after == null ? besideOf(list.query) : null
+  const from = cursor ?? startOf(list.after ?? null, beside)
+  const asks = { ...from, limit, countUpTo: from === TOP ? TOTAL_CAP : 0 }
+  const page = beside === null ? await list.fetch(asks) : await fetchBeside(list, beside[0], asks)
   const { next, prev } = onward(page)
   const write = (position: Position | null) =>
     position && codec.write({ ...position, limit, filters }, list.bound)
@@ -104,7 +134,7 @@ export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>):
   return {
     object: 'list',
     data: page.rows.map(list.render),
-    has_more: next !== null,
+    has_more: beside?.[0] === 'before' ? page.hasNewer : next !== null,
     pagination: {
       limit,
       total,

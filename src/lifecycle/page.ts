@@ -11,7 +11,10 @@ export type Mode = 'live' | 'test'
 export interface Page {
   readonly limit: number
   readonly direction: 'older' | 'newer'
-  /** A mark of an earlier page, or null: from the very top (older) or the very bottom (newer). */
+  /**
+   * A mark of an earlier page; or `@` and the id of a row of the list, which is not on the page itself: where there is no
+   * such row, the Fault validation.cursor_invalid. null: from the very top (older) or the very bottom (newer).
+   */
   readonly anchor: string | null
   /** Count matching rows up to this many; 0 does not count. */
   readonly countUpTo: number
@@ -30,3 +33,9 @@ export interface Rows<Row> {
   /** null unless a count was asked for. */
   readonly total: number | null
 }
+
+/** Next to the row with an id. */
+export const besideRow = (id: string): string => `@${id}`
+/** The id of the row that an anchor names; null when it is a mark. */
+export const rowBeside = (anchor: string | null): string | null =>
+  anchor?.startsWith('@') === true ? anchor.slice(1) : null

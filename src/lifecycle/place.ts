@@ -4,7 +4,8 @@
  *   A mark is the place right above a row: its `ord`, and the number of a
  *   recipient for the first events, which share the place of their mail.
  */
-import type { Page, Rows } from './page.js'
+import { Fault } from '../base/fault.js'
+import { type Page, type Rows, rowBeside } from './page.js'
 
 interface Place {
   readonly ord: number
@@ -24,16 +25,35 @@ export const readMark = (text: string): Place | null => {
   return found === null ? null : { ord: Number(found[1]), n: Number(found[2] ?? 0) }
 }
 
+/** Where a page begins. */
+const anchorOf = <Found extends Place>(
+  all: readonly Found[],
+  { anchor, direction }: Page,
+  isNamed: (found: Found, id: string) => boolean,
+): Place | null => {
+  if (anchor === null) return null
+  const id = rowBeside(anchor)
+  if (id === null) return readMark(anchor) ?? BOTTOM
+  const named = all.filter((one) => isNamed(one, id))
+  const row = direction === 'older' ? named[0] : named.at(-1)
+  if (row === undefined) throw new Fault('validation.cursor_invalid')
+  return direction === 'older' ? row : above(row)
+}
+
+const hasId = (found: Place & { readonly row?: { readonly id?: string } }, id: string): boolean =>
+  found.row?.id === id
+
 /** `found`: all rows of the list. */
 export const pageOf = <Found extends Place, Row>(
   found: readonly Found[],
   page: Page,
   tell: (found: Found) => Row,
+  isNamed: (found: Found, id: string) => boolean = hasId,
 ): Rows<Row> => {
   const { direction, limit, countUpTo } = page
   const all = [...found].sort(compare)
   const isOlder = direction === 'older'
-  const anchor = page.anchor === null ? null : (readMark(page.anchor) ?? BOTTOM)
+  const anchor = anchorOf(all, page, isNamed)
   const boundary = anchor ?? (isOlder ? TOP : BOTTOM)
   const below = all.filter((one) => compare(one, boundary) < 0)
   const here = isOlder ? below.slice(-limit) : all.slice(below.length, below.length + limit)

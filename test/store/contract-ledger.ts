@@ -4,15 +4,17 @@
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { NewEmail } from '../../src/lifecycle/facts.js'
-import type { Page } from '../../src/lifecycle/page.js'
+import { besideRow, type Page, type Rows } from '../../src/lifecycle/page.js'
 import { beginningOf } from '../../src/store/built-in.js'
 import type { EmailFilter } from '../../src/store/port/ledger.js'
 import type { Store } from '../../src/store/port/store.js'
+import { searchFor } from './contract-search.js'
 import {
   accepted,
   addWorkspace,
   claimOne,
   filterOf,
+  HOUR,
   mailFor,
   newAccount,
   ofLease,
@@ -22,6 +24,71 @@ import {
   T0,
   toOne,
 } from './fixture.js'
+
+/** Both sides of each row of a list, by its id; `foreign` is an id of somebody else's. */
+const besideEach = async (
+  t: Test,
+  list: (page: Page) => Promise<Rows<{ readonly id: string }>>,
+  foreign: string,
+): Promise<void> => {
+  const idsOf = ({ rows }: Rows<{ readonly id: string }>) => rows.map(({ id }) => id)
+  const ids = idsOf(await list(page({ limit: 100 })))
+  t.ok(ids.length > 2)
+  for (const [i, id] of ids.entries()) {
+    t.same(idsOf(await list(page({ limit: 2, anchor: besideRow(id) }))), ids.slice(i + 1, i + 3))
+    const newer = await list(page({ limit: 2, anchor: besideRow(id), direction: 'newer' }))
+    t.same(idsOf(newer), ids.slice(Math.max(0, i - 2), i))
+    t.equal(newer.hasNewer, i > 2)
+  }
+  for (const id of [foreign, newId('em'), 'nothing', ''])
+    await t.rejects(list(page({ anchor: besideRow(id) })), { code: 'validation.cursor_invalid' }, id)
+}
+
+const besideTests = async (t: Test, store: Store): Promise<void> => {
+  const at = await newAccount(store)
+  const stranger = await newAccount(store)
+  const other = await accepted(store, stranger)
+  const mails: string[] = []
+  for (let i = 0; i < 5; i++) mails.push((await accepted(store, at, { subject: `row ${i}` })).id)
+  const test = await accepted(store, at, { mode: 'test' })
+  while ((await store.indexMails(100)) > 0) {}
+  const live = filterOf(at, { mode: 'live' })
+  await t.test('of a list', (t) => besideEach(t, (page) => store.emails(live, page), other.id))
+  await t.test('of another mode', (t) => besideEach(t, (page) => store.emails(live, page), test.id))
+  await t.test('of a search', (t) =>
+    besideEach(t, (page) => store.searchEmails(searchFor(at, 'row', { mode: 'live' }), page), other.id),
+  )
+  const of = {
+    ...{
+      accountId: at.accountId,
+      workspaceId: null,
+      accountWide: true,
+      mode: null,
+      types: null,
+      emailId: null,
+    },
+    ...{ recipient: null, change: null, createdAfter: null, createdBefore: null },
+  }
+  const [theirs] = (await store.log({ ...of, accountId: stranger.accountId }, page())).rows
+  await t.test('of the log', (t) => besideEach(t, (page) => store.log(of, page), theirs?.id ?? ''))
+  const [claimed] = await store.claim(at.poolId, 1, T0 + HOUR, T0 + 1)
+  if (claimed === undefined) throw new Error('nothing was claimed')
+  await store.settle([ofLease(claimed, { seen: 'accepted' })])
+  const late = await accepted(store, at, {
+    recipients: ['a', 'b', 'c'].map((name) => toOne(`${name}@d.test`)),
+  })
+  await t.test('of a mail', (t) => besideEach(t, (page) => store.events(late.id, page), theirs?.id ?? ''))
+  t.equal(
+    (await store.emails({ ...live, status: 'queued' }, page({ anchor: besideRow(claimed.emailId) }))).rows
+      .length,
+    mails.indexOf(claimed.emailId),
+    'what became of the row that is named does not matter',
+  )
+  for (let i = 0; i < 3; i++) await addWorkspace(store, at, `side-${i}`)
+  await t.test('of tenants', (t) =>
+    besideEach(t, (page) => store.workspaces(at.accountId, page), stranger.workspace.id),
+  )
+}
 
 const pagingTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('a walk meets every row once, at any limit, though all share one time', async (t) => {
@@ -179,6 +246,7 @@ const filterTests = async (t: Test, store: Store): Promise<void> => {
 export const ledgerContract = async (t: Test, store: Store): Promise<void> => {
   await pagingTests(t, store)
   await filterTests(t, store)
+  await t.test('pages beside a row that is named by its id', (t) => besideTests(t, store))
 
   await t.test('the timeline is paged too', async (t) => {
     const at = await newAccount(store)

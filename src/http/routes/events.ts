@@ -8,7 +8,7 @@
  */
 import type { Readable } from 'node:stream'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
-import type { Page } from '../../lifecycle/page.js'
+import { type Page, rowBeside } from '../../lifecycle/page.js'
 import { type EventType, nearestEventType, readEventType } from '../../mail/event-type.js'
 import { loggedEvent } from '../../record/event.js'
 import type { LogFilter, LogRow } from '../../store/port/log.js'
@@ -56,6 +56,9 @@ const readFilter = (
   createdBefore: readTime('query.created_before', query.created_before, errors),
 })
 
+/** What names an event, and is no mark. */
+const EVENT = 'evt_'
+
 /** The store's mark behind a mark of ours. */
 const readMark = (
   { marks, store }: Deps,
@@ -71,6 +74,10 @@ const readMark = (
   return null
 }
 
+/** Of a list, `after` may also name an event. */
+const withMark = ({ after, ...rest }: shapes.FilterQuery): shapes.FilterQuery =>
+  after === undefined || after.startsWith(EVENT) ? rest : { ...rest, after }
+
 /** What is wrong with a query beside its shape. */
 const wrongQuery =
   (deps: Deps) =>
@@ -84,9 +91,20 @@ const wrongQuery =
 const expired = async ({ store, marks }: Deps, accountId: string): Promise<Fault> =>
   new Fault('event.expired', { oldest: marks.write((await store.logEnds()).oldest, accountId) })
 
+const NO_FILTER = {
+  ...{ types: null, emailId: null, recipient: null, change: null, createdAfter: null, createdBefore: null },
+}
+
 /** A page; going forward from what is too old is refused. */
 const fetchFrom = async (deps: Deps, filter: LogFilter, page: Page) => {
   const { store } = deps
+  const id = rowBeside(page.anchor)
+  if (id !== null) {
+    const row = await store.loggedEvent(filter.accountId, id)
+    const { accountId, workspaceId, accountWide, mode } = filter
+    if (row === null || !matcherOf({ ...NO_FILTER, accountId, workspaceId, accountWide, mode })(row))
+      throw new Fault('validation.cursor_invalid')
+  }
   if (page.direction === 'newer' && page.anchor !== null && store.isMark(page.anchor)) {
     if ((await store.follow(filter, page.anchor, 1)) === 'gone') throw await expired(deps, filter.accountId)
   }
@@ -121,15 +139,15 @@ const list = (deps: Deps): Endpoint =>
     files: ['csv', 'ndjson'],
     answers: { 200: listOf(shapes.loggedEvent) },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch', 'event.expired'],
-    alsoWrong: wrongQuery(deps),
+    alsoWrong: ({ query }, told, call) => wrongQuery(deps)({ query: withMark(query) }, told, call),
     async handle(call) {
       const { query } = call
       const errors: FieldError[] = []
       const filter = readFilter(call, query, errors)
-      const after = readMark(deps, call, 'query.after', query.after, errors)
-      if (after !== null && query.cursor !== undefined) {
-        errors.push({ field: 'query.after', message: 'the cursor says where to go on', kind: 'forbidden' })
-      }
+      const after = readMark(deps, call, 'query.after', withMark(query).after, errors)
+      const other = query.cursor !== undefined ? 'cursor' : query.before !== undefined ? 'before' : null
+      if (after !== null && other !== null)
+        errors.push({ field: 'query.after', message: `must not stand beside ${other}`, kind: 'forbidden' })
       if (errors.length > 0) throw invalid(errors)
       const { accountId: _, types, change, ...rest } = filter
       return listAnswer(deps, 'events', call, COLUMNS, {

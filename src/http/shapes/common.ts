@@ -87,6 +87,21 @@ const LIMIT = /^(?:[1-9][0-9]?|100)$/
 
 const FILE_LIMIT = /^(?:[1-9][0-9]{0,5}|1000000)$/
 
+const besides = {
+  after: Joi.string()
+    .max(64)
+    .description(
+      'The id of a row of this list: those older than it, without it. Not beside `cursor` or `before`',
+    )
+    .example('em_01k9f3m2zq8v6t4r2p0nxcwbha'),
+  before: Joi.string()
+    .max(64)
+    .description(
+      'The id of a row of this list: the nearest that are newer than it, without it; `has_more` tells then of newer ones. Not beside `cursor` or `after`',
+    )
+    .example('em_01k9f3m2zq8v6t4r2p0nxcwbha'),
+}
+
 /** What a cursor is worth is judged by list.ts, so here anything may stand. */
 export const pageQuery = {
   limit: Joi.any()
@@ -99,6 +114,7 @@ export const pageQuery = {
   cursor: Joi.any()
     .description('from next_cursor or prev_cursor')
     .meta({ schema: { type: 'string' } }) as Joi.AnySchema<string | string[]>,
+  ...besides,
 }
 
 /** Of a list that may be had as a file: `limit` is then of all its rows. */

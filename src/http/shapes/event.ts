@@ -100,7 +100,13 @@ const filters = {
 }
 export type FilterQuery = TypeOf<ReturnType<typeof object<typeof filters>>>
 
-export const logQuery = object({ ...filters, ...fileQuery })
+export const logQuery = object({
+  ...filters,
+  ...fileQuery,
+  after: filters.after.description(
+    'The id of an event (`evt_…`): those older than it, as on every list. Or a mark, which is the `id` of an event on the stream: what came after it. Not beside `cursor` or `before`',
+  ),
+})
 
 export const streamQuery = object({
   ...filters,

@@ -25,6 +25,8 @@ export interface FormatQuery {
   readonly format?: string | undefined
   readonly limit?: string | undefined
   readonly cursor?: unknown
+  readonly after?: unknown
+  readonly before?: unknown
 }
 
 /** What is wanted in place of a page; `format` wins over what the client accepts. */
@@ -107,8 +109,13 @@ export const pagesOf = async function* <Row>(
 }
 
 /** How many rows of a file; throws for a cursor, since a file is all of the list. */
-export const rowsWanted = ({ limit, cursor }: FormatQuery): number => {
-  if (cursor !== undefined)
-    throw invalid([{ field: 'query.cursor', kind: 'forbidden', message: 'a file is all of the list' }])
+export const rowsWanted = ({ limit, ...places }: FormatQuery): number => {
+  const wrong = (['cursor', 'after', 'before'] as const).filter((name) => places[name] !== undefined)
+  if (wrong.length > 0)
+    throw invalid(
+      wrong.map((name) => ({
+        ...{ field: `query.${name}`, kind: 'forbidden', message: 'a file is all of the list' },
+      })),
+    )
   return Math.min(MOST_ROWS, limit === undefined ? MOST_ROWS : Number(limit))
 }

@@ -1,6 +1,8 @@
 /**
  * NAME      ledger - what became of the mails
  */
+import { rowBeside } from '../../lifecycle/page.js'
+import { markOf } from '../../lifecycle/place.js'
 import type { EmailFilter, EmailRecord, EmailRow, Ledger } from '../port/ledger.js'
 import { type Log, plainAddress } from './log.js'
 import type { Plain } from './plain.js'
@@ -62,7 +64,16 @@ export const createLedger = (
       }
     },
     emails(filter, page) {
-      const found = listed(mails, matches(filter), page)
+      const id = rowBeside(page.anchor)
+      const mail = id === null ? null : mails.get(id)
+      // a row may be named whatever became of it, as long as it is the caller's
+      const isOurs = mail !== null && matches({ ...filter, ...NO_FILTER })(mail)
+      const beside = isOurs ? { ord: mails.ordOf(mail.id), n: page.direction === 'older' ? 0 : 1 } : null
+      const found = listed(
+        mails,
+        matches(filter),
+        beside === null ? page : { ...page, anchor: markOf(beside) },
+      )
       return { ...found, rows: found.rows.map(rowOf) }
     },
     content: (emailId) => mails.get(emailId)?.content ?? null,

@@ -30,11 +30,13 @@ export const listed = <Row extends object>(
   table: Table<Row>,
   wanted: (row: Row) => boolean,
   page: Page,
+  idOf: (row: Row) => string | undefined = (row) => (row as { readonly id?: string }).id,
 ): Rows<Row> =>
   pageOf(
     table.all().filter(({ row }) => wanted(row)),
     page,
     ({ row }) => row,
+    ({ row }, id) => idOf(row) === id,
   )
 
 export const owned = <Row extends Owned>(table: Table<Row>, accountId: string, id: string): Row | null => {

@@ -188,5 +188,6 @@ export const entryQuery = object({
   domain: Joi.string().max(255).description(SCOPE_PARTS.domain.says),
   email_id: Joi.string().max(255).description(SCOPE_PARTS.email.says),
   state: oneOf(...QUEUE_STATES).description('Only what waits, is with the relay, or is held'),
-  ...pageQuery,
+  limit: pageQuery.limit,
+  cursor: pageQuery.cursor,
 })

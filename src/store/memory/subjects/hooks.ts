@@ -129,7 +129,12 @@ const createPostReads = ({ posts }: State) => {
   const ofEndpoint = (id: string) => posts.where(({ endpointId }) => endpointId === id)
   const verbs = {
     posts: (endpointId, failed, page) =>
-      listed(posts, (row) => row.endpointId === endpointId && (!failed || row.cause !== null), page),
+      listed(
+        posts,
+        (row) => row.endpointId === endpointId && (!failed || row.cause !== null),
+        page,
+        (row) => row.eventId,
+      ),
     post: (endpointId, id) => ofEndpoint(endpointId).find((row): row is PostRow => row.id === id) ?? null,
     postsOfEvent: (endpointId, eventId, eventAt) =>
       ofEndpoint(endpointId).filter(

@@ -76,7 +76,8 @@ export const auditReads = {
     const given = clausesOf(filter)
     const where = ['account_id = ?', ...given.map(([text]) => text)].join(' AND ')
     const params = [accountId, ...given.map(([, value]) => value)]
-    const ids = { from: 'audit WHERE true', params: [] }
+    const own = { from: 'audit WHERE account_id = ?', params: [accountId] }
+    const ids = { from: 'audit WHERE true', params: [], own }
     const list = listOfBranches([{ from: 'audit', ord: 'ord', where, params }], ids)
     return pageOf(list, page, function* (ord: number) {
       const row = yield* first(`SELECT ${AUDIT.columns} FROM audit WHERE ord = ?`, ord)

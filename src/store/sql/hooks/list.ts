@@ -5,9 +5,11 @@
  *   their places. Rows of the second never overlap, so of those only the ones that
  *   a page needs are read; the first may begin on the other side of its boundary.
  */
-import type { Page, Rows } from '../../../lifecycle/page.js'
+import { Fault } from '../../../base/fault.js'
+import { type Page, type Rows, rowBeside } from '../../../lifecycle/page.js'
 import type { FailedPosts, ListedPost, Posts } from '../../port/hooks.js'
 import { isLost } from '../../rules/posts.js'
+import { namedBy, placeOfFirst } from '../log/event-id.js'
 import { ordAt, TOP } from '../order/ord.js'
 import { boundaryOf, markOf } from '../pages/marks.js'
 import { type AskedReads, type Asking, all, first, type Row, together } from '../query.js'
@@ -96,9 +98,37 @@ function* countUpTo({ endpointId, failed }: Wanted, most: number): Asking<number
 const MOST_LOOKED_AT = 4000
 const NO_IDS = { from: 'posts WHERE false', params: [] }
 
+/** All posts of an event. Brief posts stand above their event, soon after it: the rows of about an hour are looked through. */
+function* placesOfEvent(endpointId: string, eventId: string, from: number | null): Asking<readonly Placed[]> {
+  const own = `SELECT ${COLUMNS} FROM posts WHERE endpoint_id = ? AND event_id = ? ORDER BY ord`
+  const rows = yield* all(own, endpointId, eventId)
+  const posts = rows.map((row): Placed => ({ ord: row.ord as number, post: POSTS.decode(row) }))
+  if (from === null) return posts
+  const row = yield* first(
+    `SELECT failed, posts FROM (SELECT failed, posts FROM brief_posts WHERE endpoint_id = ? AND first >= ?
+       ORDER BY first LIMIT ${MOST_LOOKED_AT}) AS near WHERE replace(posts, ?, '') <> posts LIMIT 1`,
+    ...[endpointId, from, eventId],
+  )
+  const brief = row === null ? [] : placed(endpointId, row)
+  return [...brief.filter(({ post }) => post.eventId === eventId), ...posts]
+}
+
+/** The boundary below all posts of an event, or above them. */
+function* besideEvent(endpointId: string, eventId: string, isOlder: boolean): Asking<number> {
+  const named = namedBy(eventId)
+  const begins = named === null ? null : yield* placeOfFirst(named.recipientId)
+  const ords = (yield* placesOfEvent(endpointId, eventId, begins?.ord ?? named?.ord ?? null)).map(
+    ({ ord }) => ord,
+  )
+  if (ords.length === 0) throw new Fault('validation.cursor_invalid')
+  return isOlder ? Math.min(...ords) : Math.max(...ords) + 1
+}
+
 function* pageOfPosts(wanted: Wanted, page: Page): Asking<Rows<ListedPost>> {
   const isOlder = page.direction === 'older'
-  const boundary = yield* boundaryOf(NO_IDS, page)
+  const event = rowBeside(page.anchor)
+  const boundary =
+    event === null ? yield* boundaryOf(NO_IDS, page) : yield* besideEvent(wanted.endpointId, event, isOlder)
   const found = yield* nearest(wanted, isOlder, boundary, page.limit + 1)
   const rows = found.slice(0, page.limit)
   if (!isOlder) rows.reverse()
@@ -123,18 +153,9 @@ type Lists = AskedReads<Posts>
 export const posts: Lists['posts'] = (endpointId, failed, page) =>
   together(() => pageOfPosts({ endpointId, failed }, page))
 
-/** Brief posts stand above their event, soon after it: the rows of about an hour are looked through. */
 export const postsOfEvent: Lists['postsOfEvent'] = function* (endpointId, eventId, eventAt) {
-  const own = `SELECT ${COLUMNS} FROM posts WHERE endpoint_id = ? AND event_id = ? ORDER BY ord`
-  const posts = (yield* all(own, endpointId, eventId)).map(POSTS.decode)
-  if (eventAt === null) return posts
-  const row = yield* first(
-    `SELECT failed, posts FROM (SELECT failed, posts FROM brief_posts WHERE endpoint_id = ? AND first >= ?
-       ORDER BY first LIMIT ${MOST_LOOKED_AT}) AS near WHERE replace(posts, ?, '') <> posts LIMIT 1`,
-    ...[endpointId, ordAt(eventAt), eventId],
-  )
-  const brief = row === null ? [] : placed(endpointId, row)
-  return [...brief.flatMap(({ post }) => (post.eventId === eventId ? [post] : [])), ...posts]
+  const found = yield* placesOfEvent(endpointId, eventId, eventAt === null ? null : ordAt(eventAt))
+  return found.map(({ post }) => post)
 }
 
 const AGAIN = `SELECT 1 FROM posts WHERE endpoint_id = ? AND event_id = ? AND kind = 'replay'

@@ -8,6 +8,7 @@
  */
 import { hash } from 'node:crypto'
 import { fromBase32, toBase32 } from '../../../base/id.js'
+import { type Asking, first } from '../query.js'
 
 const LENGTH = 26
 const RECIPIENT = 16
@@ -33,4 +34,12 @@ export const namedBy = (id: string): { readonly ord: number; readonly recipientI
   if (bytes === null) return null
   const ord = Number(Buffer.from(bytes).readBigUInt64BE())
   return { ord: Number.isSafeInteger(ord) ? ord : -1, recipientId: text.slice(0, RECIPIENT) }
+}
+
+/** Where the first event of a recipient stands. */
+export function* placeOfFirst(
+  recipientId: string,
+): Asking<{ readonly ord: number; readonly n: number } | null> {
+  const row = yield* first('SELECT email_ord, first FROM recipients WHERE id = ? AND first > 0', recipientId)
+  return row === null ? null : { ord: row.email_ord as number, n: row.first as number }
 }

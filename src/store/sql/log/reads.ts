@@ -6,18 +6,21 @@
  *   sees each record once, in one order. How far back a mark may lie is a row of
  *   the database (`floor`); pages may go back as far as there are mails.
  */
+
+import { Fault } from '../../../base/fault.js'
 import type { EventRow } from '../../../lifecycle/event.js'
-import type { Page, Rows } from '../../../lifecycle/page.js'
+import { type Page, type Rows, rowBeside } from '../../../lifecycle/page.js'
 import type { Followed, LogFilter, LogRow, WholeLog } from '../../port/log.js'
 import type { MailTables } from '../mails/tables.js'
-import { type Asking, first, together } from '../query.js'
+import { type Asking, together } from '../query.js'
 import { kindOf } from './codec.js'
-import { namedBy } from './event-id.js'
+import { namedBy, placeOfFirst } from './event-id.js'
 import { sourcesOf } from './filter.js'
 import {
   above,
   BOTTOM,
   compare,
+  type Mark,
   markOf,
   type Place,
   pageOfPlaces,
@@ -53,19 +56,33 @@ function* recordAt(source: Source, place: Place): Asking<LogRow | null> {
   return found === undefined || compare(found, place) !== 0 ? null : yield* new Records().told(found)
 }
 
-function* loggedEvent(accountId: string, id: string): Asking<LogRow | null> {
+/** An event of an account, and where it stands. */
+function* eventNamed(
+  accountId: string,
+  id: string,
+): Asking<{ readonly row: LogRow; readonly place: Place } | null> {
   const named = namedBy(id)
   if (named === null) return null
   const [events, firsts] = WHOLE
-  const stored = yield* recordAt(events, { ord: named.ord, n: 0 })
-  if (stored?.id === id) return stored.accountId === accountId ? stored : null
-  const row = yield* first(
-    'SELECT email_ord, first FROM recipients WHERE id = ? AND first > 0',
-    named.recipientId,
-  )
-  if (row === null) return null
-  const begun = yield* recordAt(firsts, { ord: row.email_ord as number, n: row.first as number })
-  return begun?.id === id && begun.accountId === accountId ? begun : null
+  const place = { ord: named.ord, n: 0 }
+  const stored = yield* recordAt(events, place)
+  if (stored?.id === id) return stored.accountId === accountId ? { row: stored, place } : null
+  const begins = yield* placeOfFirst(named.recipientId)
+  if (begins === null) return null
+  const begun = yield* recordAt(firsts, begins)
+  return begun?.id === id && begun.accountId === accountId ? { row: begun, place: begins } : null
+}
+
+function* loggedEvent(accountId: string, id: string): Asking<LogRow | null> {
+  return (yield* eventNamed(accountId, id))?.row ?? null
+}
+
+function* anchorOf({ accountId }: LogFilter, { anchor, direction }: Page): Asking<Mark | null> {
+  const id = rowBeside(anchor)
+  if (id === null) return anchor === null ? null : readMark(anchor)
+  const found = yield* eventNamed(accountId, id)
+  if (found === null) throw new Fault('validation.cursor_invalid')
+  return direction === 'older' ? found.place : above(found.place)
 }
 
 const isOfAccount = (filter: LogFilter | WholeLog): filter is LogFilter => 'accountId' in filter
@@ -103,7 +120,7 @@ export const logReads = (tables: MailTables, ends: Ends) => {
   }
 
   function* pageOf(filter: LogFilter, page: Page): Asking<Rows<LogRow>> {
-    const anchor = page.anchor === null ? null : readMark(page.anchor)
+    const anchor = yield* anchorOf(filter, page)
     const places = yield* pageOfPlaces(yield* sourcesOf(tables, filter), page, anchor, yield* reach())
     const rows = yield* new Records().allTold(places.rows)
     return { ...places, rows }

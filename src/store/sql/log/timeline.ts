@@ -1,12 +1,15 @@
 /**
  * NAME      timeline - the events of one mail
  */
+
+import { Fault } from '../../../base/fault.js'
 import type { EventRow } from '../../../lifecycle/event.js'
-import type { Page, Rows } from '../../../lifecycle/page.js'
+import { type Page, type Rows, rowBeside } from '../../../lifecycle/page.js'
 import { TOP } from '../order/ord.js'
 import { boundaryOf } from '../pages/marks.js'
 import { type Asking, first } from '../query.js'
 import {
+  above,
   BOTTOM,
   type Found,
   type Mark,
@@ -61,6 +64,14 @@ export function* timelineOf(emailId: string): Asking<readonly Told[]> {
 /** Where a page begins: at a mark, or at a cursor that holds an id, as Postern 0.1 made them. */
 function* anchorOf(ord: number | null, page: Page): Asking<Mark | null> {
   if (page.anchor === null) return null
+  const id = rowBeside(page.anchor)
+  if (id !== null) {
+    const all =
+      ord === null ? [] : yield* allTold(yield* takeFrom(mailSources(ord), 'newer', BOTTOM, ALL), ord)
+    const place = all.find(({ event }) => event.id === id)?.place
+    if (place === undefined) throw new Fault('validation.cursor_invalid')
+    return page.direction === 'older' ? place : above(place)
+  }
   const ids = { from: 'events WHERE email = ?', params: [ord] }
   return readMark(page.anchor) ?? { ord: Math.min(yield* boundaryOf(ids, page), TOP), n: 0 }
 }

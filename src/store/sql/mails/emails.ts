@@ -11,6 +11,7 @@ import type { Page, Rows } from '../../../lifecycle/page.js'
 import { wireAddress } from '../../../mail/address.js'
 import type { EmailFilter, EmailRow, EmailScope } from '../../port/ledger.js'
 import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
+import type { Ids } from '../pages/marks.js'
 import { type Branch, type List, listOfBranches, pageOf } from '../pages/pages.js'
 import { type Asking, all, first } from '../query.js'
 import { EMAIL, toEmail } from './rows.js'
@@ -129,9 +130,24 @@ function* ordsOfAddress(address: string, limit: number): Asking<number[]> {
   return ords
 }
 
+/** Mails by their ids; whoever reads the list may name what is of his workspace and mode, whatever became of it since. */
+export const idsOfMails = ({ accountId, workspaceId, mode }: EmailScope): Ids => {
+  const mine = 'SELECT n FROM workspaces WHERE account_id = ? AND deleted_at IS NULL'
+  const one = workspaceId === null ? '' : ' AND id = ?'
+  const test = mode === null ? '' : ` AND test = ${mode === 'test' ? 1 : 0}`
+  return {
+    from: 'emails WHERE true',
+    params: [],
+    own: {
+      from: `emails WHERE workspace IN (${mine}${one})${test}`,
+      params: [accountId, ...(workspaceId === null ? [] : [workspaceId])],
+    },
+  }
+}
+
 function* listed(filter: EmailFilter, frontiers: MailTables['frontiers']): Asking<List> {
   const branches = branchesOf(filter, yield* workspacesIn(filter))
-  const ids = { from: 'emails WHERE true', params: [] }
+  const ids = idsOfMails(filter)
   return { ...listOfBranches(branches, ids, yield* rangesFor(filter)), frontiers }
 }
 

@@ -8,7 +8,8 @@
  *   their ids. The row itself may be gone. Where several writers fill a list, a mark for newer rows says more (frontiers.ts).
  */
 
-import type { Page } from '../../../lifecycle/page.js'
+import { Fault } from '../../../base/fault.js'
+import { type Page, rowBeside } from '../../../lifecycle/page.js'
 import { TOP } from '../order/ord.js'
 import { type Asking, first } from '../query.js'
 import { leastOf, readSeen } from './frontiers.js'
@@ -18,6 +19,8 @@ export interface Ids {
   /** The table, or what of it belongs to the list. */
   readonly from: string
   readonly params: readonly unknown[]
+  /** What whoever reads the list may name; unsaid, all that is said above. */
+  readonly own?: Ids
 }
 
 export const markOf = (boundary: number): string => String(boundary)
@@ -35,9 +38,18 @@ function* carriedOver(ids: Ids, mark: string, direction: Page['direction']): Ask
   return row.id === id && (direction === 'older') !== isShown ? ord : ord + 1
 }
 
+function* besideId({ own, ...all }: Ids, id: string, direction: Page['direction']): Asking<number> {
+  const { from, params } = own ?? all
+  const row = yield* first(`SELECT ord FROM ${from} AND id = ? LIMIT 1`, ...params, id)
+  if (row === null) throw new Fault('validation.cursor_invalid')
+  return (row.ord as number) + (direction === 'older' ? 0 : 1)
+}
+
 /** The boundary that a page starts from. */
 export function* boundaryOf(ids: Ids, { anchor, direction }: Page): Asking<number> {
   if (anchor === null) return direction === 'older' ? TOP : 0
+  const id = rowBeside(anchor)
+  if (id !== null) return yield* besideId(ids, id, direction)
   const seen = readSeen(anchor)
   if (seen === null) return yield* carriedOver(ids, anchor, direction)
   return (direction === 'older' ? seen.upTo : leastOf(seen)) + 1

@@ -45,7 +45,7 @@ const EVERYWHERE: readonly Range[] = [{ from: 0, to: TOP }]
 export const listOf = (table: string, where: string, params: readonly unknown[]): List => ({
   branches: [{ from: table, ord: 'ord', key: 'id', where, params }],
   ranges: EVERYWHERE,
-  ids: { from: `${table} WHERE true`, params: [] },
+  ids: { from: `${table} WHERE true`, params: [], own: { from: `${table} WHERE ${where}`, params } },
 })
 
 export const listOfBranches = (branches: readonly Branch[], ids: Ids, ranges = EVERYWHERE): List => ({

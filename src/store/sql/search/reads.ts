@@ -9,7 +9,7 @@
 import type { Page } from '../../../lifecycle/page.js'
 import type { EmailRow, SearchFilter } from '../../port/ledger.js'
 import type { Found } from '../../port/search.js'
-import { rangesFor, workspacesIn } from '../mails/emails.js'
+import { idsOfMails, rangesFor, workspacesIn } from '../mails/emails.js'
 import type { Range } from '../order/days.js'
 import { TOP } from '../order/ord.js'
 import { boundaryOf, markOf } from '../pages/marks.js'
@@ -26,8 +26,6 @@ const PORTION = 100
 
 /** Work for a page, in ms. */
 const PAGE_MS = 500
-
-const IDS = { from: 'emails WHERE true', params: [] }
 
 interface Looked {
   readonly mails: readonly Judged[]
@@ -137,7 +135,7 @@ function* timeAt(filter: SearchFilter, direction: Direction, place: number): Ask
 function* searchEmails(words: Words, filter: SearchFilter, page: Page): Asking<Found<EmailRow>> {
   const top = (yield* placeOfIndex()) + 1
   const isOlder = page.direction === 'older'
-  const boundary = Math.min(yield* boundaryOf(IDS, page), isOlder ? top : TOP)
+  const boundary = Math.min(yield* boundaryOf(idsOfMails(filter), page), isOlder ? top : TOP)
   const range = isOlder ? { from: 0, to: boundary } : { from: boundary, to: top }
   const found = yield* find(words, filter, page.direction, range, page.limit + 1, PAGE_MS)
   const shown = found.mails.slice(0, page.limit)
