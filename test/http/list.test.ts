@@ -2,9 +2,11 @@
 import t from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
 import { CursorCodec } from '../../src/http/cursor.js'
+import type { Deps } from '../../src/http/deps.js'
+import { endpoints } from '../../src/http/http.js'
 import { listPage } from '../../src/http/list.js'
 import type { NewEmail } from '../../src/lifecycle/facts.js'
-import { fieldsOf, type Kit, MAIL, openKit } from './kit.js'
+import { fieldsOf, type Kit, MAIL, openKit, type Reply } from './kit.js'
 
 const kit = await openKit()
 t.teardown(() => kit.stop())
@@ -233,4 +235,57 @@ t.test('other lists walk the same way', async (t) => {
   t.strictSame((await kit.ask(`/v1/workspaces?cursor=${own.json.pagination.prev_cursor}`)).json.data, [])
   t.ok((await walk('/v1/api-keys', { key: kit.session })).length > 5)
   t.strictSame(fieldsOf(await kit.ask('/v1/workspaces?status=x')), ['query.status unknown'])
+})
+
+t.test('beside a row that is named by its id', async (t) => {
+  const kit = await openKit()
+  t.teardown(() => kit.stop())
+  const sent: string[] = []
+  for (let i = 0; i < 5; i++) sent.unshift((await kit.ask('/v1/emails', { body: MAIL })).json.id)
+  const list = (query: string) => kit.ask(`/v1/emails?${query}`)
+  const idsOf = ({ json }: Reply) => json.data.map(({ id }: { id: string }) => id)
+  const after = await list(`after=${sent[1]}&limit=2`)
+  t.same(idsOf(after), sent.slice(2, 4))
+  t.match(after.json, { has_more: true, pagination: { has_prev: true, total: null } })
+  const rest = await list(`after=${sent[1]}&limit=2&cursor=`)
+  t.same(fieldsOf(rest), ['query.after forbidden'])
+  t.same(idsOf(await list(`limit=2&cursor=${after.json.pagination.next_cursor}`)), sent.slice(4))
+  const before = await list(`before=${sent[3]}&limit=2`)
+  t.same(idsOf(before), sent.slice(1, 3), 'the nearest')
+  t.equal(before.json.has_more, true, 'newer ones')
+  const top = await list(`before=${sent[2]}&limit=2`)
+  t.same([idsOf(top), top.json.has_more], [sent.slice(0, 2), false])
+  t.same(fieldsOf(await list(`after=${sent[0]}&before=${sent[1]}`)), ['query.after forbidden'])
+  t.same(fieldsOf(await list(`after=${sent[0]}&format=csv`)), ['query.after forbidden'])
+  const events = (await kit.ask('/v1/events?limit=3')).json.data
+  t.same(idsOf(await kit.ask(`/v1/events?after=${events[0].id}&limit=1`)), [events[1].id])
+  t.same(idsOf(await kit.ask(`/v1/events?before=${events[1].id}&limit=1`)), [events[0].id])
+  const other = await kit.tenants.createWorkspace(kit.accountId, { name: 'Other' })
+  const { secret } = await kit.tenants.createKey(kit.accountId, {
+    ...({ name: 'other', scope: 'workspace', workspace: other.id } as const),
+  })
+  for (const [path, id] of [
+    ['emails', sent[0]],
+    ['events', events[0].id],
+  ] as const)
+    for (const key of [secret, kit.key])
+      t.same(
+        fieldsOf(
+          await kit.ask(
+            `/v1/${path}?after=${key === secret ? id : `${path === 'events' ? 'evt' : 'em'}_${'0'.repeat(26)}`}`,
+            { key },
+          ),
+        ),
+        ['query.after format'],
+        `${path}: foreign and unknown alike`,
+      )
+  for (const row of endpoints({} as Deps, () => 'https://mail.test')) {
+    const takes = Object.keys(row.query?.describe().keys ?? {})
+    if (row.path.includes('{') || !takes.includes('cursor')) continue
+    t.equal(takes.includes('before') && takes.includes('after'), row.id !== 'listQueueEntries', row.id)
+    if (row.id === 'listQueueEntries') continue
+    const key = row.access === 'any' ? kit.key : kit.session
+    const answer = await kit.ask(`${row.path}?before=em_${'1'.repeat(26)}`, { key })
+    t.same(fieldsOf(answer), ['query.before format'], row.path)
+  }
 })
