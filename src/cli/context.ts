@@ -41,9 +41,6 @@ export const configOf = (
   flags: Readonly<Record<string, string>> = {},
 ): Config => loadConfig({ file: file ?? null, env: process.env, flags })
 
-/** The key of `postern dev`, and the mark of a data folder that is dev's own. */
-export const devKeyFile = ({ data_dir }: Pick<Config, 'data_dir'>): string => join(data_dir, 'dev.key')
-
 /** The pepper of an installation; see keys/pepper.ts. */
 export const pepperOf = (place: PepperPlace, firstRun: boolean): Buffer =>
   loadPepper(place, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun })

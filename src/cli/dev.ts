@@ -8,11 +8,12 @@
  *   That file marks a folder of dev's own; in any other no mail may wait, since the
  *   sandbox would "deliver" it. `serve` takes the mark away.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { idTime } from '../base/id.js'
 import type { Config } from '../config/config.js'
 import { type Daemon, runDaemon } from '../daemon/daemon.js'
+import { devKeyFile, readDevKey } from '../keys/dev-key.js'
 import type { Settled } from '../lifecycle/facts.js'
 import type { Store } from '../store/port/store.js'
 import { ensureAccount } from '../tenant/account.js'
@@ -20,7 +21,7 @@ import { createLink, linkUrl } from '../tenant/identity/links.js'
 import { createKey, verifyKey } from '../tenant/key.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import { command, type Globals } from './command.js'
-import { configOf, devKeyFile, keepRootOut, withStore } from './context.js'
+import { configOf, keepRootOut, withStore } from './context.js'
 import { chooseDevPorts } from './dev-ports.js'
 import { Refusal } from './exit.js'
 import { noteListening } from './listening.js'
@@ -47,12 +48,8 @@ const onLoopback = (config: Config): Config => ({
 
 /** The key of the last time, while it still works, or a new one; in a file beside the database. */
 const devKey = async (deps: TenantDeps, file: string): Promise<string> => {
-  try {
-    const kept = readFileSync(file, 'utf8').trim()
-    if ((await verifyKey(deps, kept)) !== null) return kept
-  } catch {
-    // the first run, or somebody removed it
-  }
+  const kept = readDevKey(file)
+  if (kept !== null && (await verifyKey(deps, kept)) !== null) return kept
   const account = await ensureAccount(deps)
   const { secret } = await createKey(deps, account.id, { name: 'dev', mode: 'test', workspace: 'default' })
   writeFileSync(file, `${secret}\n`, { mode: 0o600 })

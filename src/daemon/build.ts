@@ -31,6 +31,7 @@ import { statisticsMetrics } from '../http/measure/statistics.js'
 import { clockMetric, incidentMetrics, writerMetrics } from '../http/measure/store.js'
 import { askThrough } from '../http/wire/inject.js'
 import { type Certificate, loadCertificate } from '../keys/certificate.js'
+import { devKeyFile, readDevKey } from '../keys/dev-key.js'
 import { loadPepper } from '../keys/pepper.js'
 import { bringRing, liveKeys } from '../keys/return-path.js'
 import type { Rule } from '../mail/report/category.js'
@@ -250,6 +251,7 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
     baseUrl: () => http.baseUrl,
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' },
+    devKey: () => (options.mode === 'dev' ? readDevKey(devKeyFile(config)) : null),
     ...{ tenant: deps, accountId, identity: config.identity, isTls: tls !== null },
     provePerson: tenants.provePerson,
   })

@@ -39,6 +39,8 @@ export interface DashboardOptions {
   readonly pepper: Uint8Array
   readonly version: string
   readonly isDev: boolean
+  /** The test key of dev mode, which listens on loopback only; null elsewhere. */
+  readonly devKey: () => string | null
   readonly log: Log
   /** The client's address, behind proxies too. */
   readonly addressOf: (request: Request) => string

@@ -80,6 +80,7 @@ interface VisitParts {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   /** True in `postern dev`. */
   readonly isDev: boolean
+  readonly devKey: () => string | null
   readonly baseUrl: string
   readonly defaultMode: 'live' | 'test'
   /** Left by the action before. */
@@ -132,6 +133,10 @@ export class Visit {
   }
   get isDev(): boolean {
     return this.#parts.isDev
+  }
+  /** For lines that work as they are pasted: in dev mode, and only for whoever may make keys. */
+  get devKey(): string | null {
+    return this.may('createApiKey') ? this.#parts.devKey() : null
   }
   get baseUrl(): string {
     return this.#parts.baseUrl

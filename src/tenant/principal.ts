@@ -76,6 +76,16 @@ export const readMode = (
   return own ?? (asked as Mode | undefined) ?? null
 }
 
+/** Who sends, in the mode that is asked for: a session names one of its mail, a key has its own. */
+export const sendingAs = (
+  principal: Principal,
+  asked: string | undefined,
+  errors: FieldError[],
+): Principal => ({
+  ...principal,
+  mode: readMode(principal, asked, errors) ?? principal.mode,
+})
+
 /** Throws unless a person's session is asking (API keys cannot make keys). */
 export const requireSession = (principal: Principal): void => {
   if (principal.via === 'session') return

@@ -225,3 +225,23 @@ t.test('batch: strict and permissive', async (t) => {
     t.strictSame(fieldsOf(reply), [field])
   }
 })
+
+t.test('a session names the mode of what it sends; a key has its own', async (t) => {
+  const send = (key: string, mode: string) =>
+    kit.ask(`/v1/emails${mode}`, { key, headers: { 'X-Workspace-Id': 'default' }, body: MAIL })
+  const modeOf = async (id: string) => (await kit.ask(`/v1/emails/${id}`, { key: kit.session })).json.mode
+  t.equal(await modeOf((await send(kit.session, '?mode=test')).json.id), 'test')
+  t.equal(await modeOf((await send(kit.session, '')).json.id), 'live')
+  const batch = await kit.ask('/v1/emails/batch?mode=test', {
+    key: kit.session,
+    headers: { 'X-Workspace-Id': 'default' },
+    body: [MAIL],
+  })
+  t.equal(await modeOf(batch.json.data[0].id), 'test')
+  for (const path of ['/v1/emails', '/v1/emails/batch']) {
+    const body = path === '/v1/emails' ? MAIL : [MAIL]
+    const refused = await kit.ask(`${path}?mode=test`, { body })
+    t.equal(refused.status, 422)
+    t.match(JSON.stringify(refused.json), /this key sees live mail only/)
+  }
+})

@@ -14,6 +14,7 @@ interface VisitorDeps {
   readonly baseUrl: () => string
   readonly pepper: Uint8Array
   readonly isDev: boolean
+  readonly devKey: () => string | null
   readonly addressOf: (request: Request) => string
   readonly recheck: Recheck
 }
@@ -56,7 +57,7 @@ const scopeOf = ({ searchParams }: URL, defaultMode: Scope['mode']): Scope => {
 }
 
 export const createVisitors = (deps: VisitorDeps): Visitors => {
-  const { ask, baseUrl, pepper, isDev, addressOf, recheck } = deps
+  const { ask, baseUrl, pepper, isDev, devKey, addressOf, recheck } = deps
   const defaultMode = isDev ? 'test' : 'live'
   const cookieOf = ({ raw }: Request, name: string) =>
     readCookie(raw.req.headers.cookie, cookieRules(baseUrl(), name).name)
@@ -75,7 +76,7 @@ export const createVisitors = (deps: VisitorDeps): Visitors => {
     const notice = cookieOf(request, 'notice')
     const theme = cookieOf(request, 'theme')
     return new Visit({
-      ...{ ask, session, address, url, isDev, defaultMode, headers },
+      ...{ ask, session, address, url, isDev, devKey, defaultMode, headers },
       who: await whoIs(ask, session, address),
       params: request.params as Record<string, string>,
       scope: scopeOf(url, defaultMode),

@@ -14,6 +14,7 @@ import { domainsPage } from './domains/domains.js'
 import { emailPage } from './email/email.js'
 import { EMAIL_ROUTES } from './email/raw.js'
 import { emailsExport, emailsPage } from './emails/emails.js'
+import { testMailPage } from './emails/test-mail.js'
 import { jobPage, jobsPage } from './jobs/jobs.js'
 import { lookPage } from './look.js'
 import { overviewPage, statisticsExport } from './overview/overview.js'
@@ -42,6 +43,7 @@ export const PAGES: readonly Page[] = [
   overviewPage,
   emailPage,
   emailsPage,
+  testMailPage,
   queuePage,
   entriesPage,
   orderPage,

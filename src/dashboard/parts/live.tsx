@@ -9,16 +9,23 @@ import { useVisit } from '../render/context.js'
 
 /**
  * The state in a word, and a pause that lasts. `table` is the id of a table whose rows have ids of their own: new ones
- * come in on top. A list that does not begin at its newest row should not have it.
+ * come in on top. A list that does not begin at its newest row should not have it. What happens to mail of the other
+ * mode is passed over, unless the page is of both.
  */
-export const LiveState = ({ table = '' }: { readonly table?: string }) => {
+export const LiveState = ({
+  table = '',
+  both = false,
+}: {
+  readonly table?: string
+  readonly both?: boolean
+}) => {
   const visit = useVisit()
   if (!visit.can('subjects')) return null
   return (
     <span
       class="live-state scripted"
       data-live={table}
-      data-mode={visit.scope.mode}
+      data-mode={both ? undefined : visit.scope.mode}
       data-path="/live"
       data-state="wait"
     >

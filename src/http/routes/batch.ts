@@ -6,15 +6,17 @@
  *   of the store. Each item counts as one send: the first when the request came in,
  *   the rest after validation, all or none.
  */
-import { invalid } from '../../base/fault.js'
+import { type FieldError, invalid } from '../../base/fault.js'
 import type { BatchItem } from '../../submission/composed.js'
 import { rulesOf } from '../../submission/submit.js'
+import { sendingAs } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
 import { readDraft } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, headerValue } from '../endpoint.js'
 import { spend } from '../gate.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { readLarge } from '../large.js'
+import { type SendQuery, sendQuery } from '../shapes/email.js'
 import * as shapes from '../shapes/email-action.js'
 
 const isPermissive = (call: Call): boolean => {
@@ -25,7 +27,7 @@ const isPermissive = (call: Call): boolean => {
 }
 
 /** Its items: read here, or composed already in the bodies' thread. */
-const itemsOf = async (deps: Deps, call: Call<unknown, readonly unknown[]>, variant: string) => {
+const itemsOf = async (deps: Deps, call: Call<SendQuery, readonly unknown[]>, variant: string) => {
   const { large, body, workspace } = call
   if (large !== null) return readLarge(deps, { ...call, large }, 'many', variant)
   const rules = rulesOf(deps, workspace)
@@ -34,7 +36,7 @@ const itemsOf = async (deps: Deps, call: Call<unknown, readonly unknown[]>, vari
 }
 
 export const batch = (deps: Deps): Endpoint =>
-  endpoint<unknown, readonly unknown[]>({
+  endpoint<SendQuery, readonly unknown[]>({
     id: 'sendBatch',
     method: 'POST',
     path: '/v1/emails/batch',
@@ -45,6 +47,7 @@ export const batch = (deps: Deps): Endpoint =>
     workspace: 'required',
     sends: true,
     large: true,
+    query: sendQuery,
     body: shapes.batchBody,
     headers: {
       'Idempotency-Key': 'Any unique string of 1 to 256 bytes',
@@ -60,8 +63,11 @@ export const batch = (deps: Deps): Endpoint =>
     ],
     async handle(call) {
       const permissive = isPermissive(call)
+      const errors: FieldError[] = []
+      const sender = sendingAs(call.principal, call.query.mode, errors)
+      if (errors.length > 0) throw invalid(errors)
       const { items, idempotency } = await itemsOf(deps, call, permissive ? 'permissive' : 'strict')
-      const answer = await deps.submission.submitBatch(call.principal, call.workspace, items, {
+      const answer = await deps.submission.submitBatch(sender, call.workspace, items, {
         idempotency,
         permissive,
         trace: call.trace,

@@ -21,7 +21,7 @@ import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../../store
 import type { Found } from '../../store/port/search.js'
 import { toDraft, type WireDraft } from '../../submission/draft.js'
 import { rulesOf } from '../../submission/submit.js'
-import { readMode, seesBodies, seesSubjects, visibleMode } from '../../tenant/principal.js'
+import { readMode, seesBodies, seesSubjects, sendingAs, visibleMode } from '../../tenant/principal.js'
 import { waitingOf } from '../../tenant/queue/waiting.js'
 import { asSeenBy, type Deps, listAnswer } from '../deps.js'
 import { alsoWrong } from '../drafts.js'
@@ -63,7 +63,7 @@ export const fullEmail = async (deps: Deps, call: Call, record: EmailRecord, wit
 }
 
 /** What is to be sent: read here, or composed already in the bodies' thread. */
-const draftOf = async (deps: Deps, call: Call<unknown, WireDraft>) => {
+const draftOf = async (deps: Deps, call: Call<shapes.SendQuery, WireDraft>) => {
   const { large } = call
   if (large === null) return { draft: toDraft(call.body), idempotency: await idempotencyOf(call) }
   const { items, idempotency } = await readLarge(deps, { ...call, large }, 'one')
@@ -73,7 +73,7 @@ const draftOf = async (deps: Deps, call: Call<unknown, WireDraft>) => {
 }
 
 const send = (deps: Deps): Endpoint =>
-  endpoint<unknown, WireDraft>({
+  endpoint<shapes.SendQuery, WireDraft>({
     id: 'sendEmail',
     method: 'POST',
     path: '/v1/emails',
@@ -85,6 +85,7 @@ const send = (deps: Deps): Endpoint =>
     sends: true,
     large: true,
     locates: true,
+    query: shapes.sendQuery,
     body: shapes.sendBody,
     headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
     answers: { 202: shapes.acceptedEmail },
@@ -95,10 +96,17 @@ const send = (deps: Deps): Endpoint =>
       'idempotency.in_progress',
       'idempotency.body_mismatch',
     ],
-    alsoWrong: ({ body }, told, { workspace }) => alsoWrong(body, told, rulesOf(deps, workspace)),
+    alsoWrong({ body, query }, told, { principal, workspace }) {
+      const errors: FieldError[] = []
+      sendingAs(principal, query.mode, errors)
+      return [...errors, ...alsoWrong(body, told, rulesOf(deps, workspace))]
+    },
     async handle(call) {
+      const errors: FieldError[] = []
+      const sender = sendingAs(call.principal, call.query.mode, errors)
+      if (errors.length > 0) throw invalid(errors)
       const { draft, idempotency } = await draftOf(deps, call)
-      const answer = await deps.submission.submit(call.principal, call.workspace, draft, {
+      const answer = await deps.submission.submit(sender, call.workspace, draft, {
         idempotency,
         trace: call.trace,
         render: (records) => ({ status: 202, body: JSON.stringify(records.map(acceptedRecord)[0]) }),

@@ -143,6 +143,13 @@ export const emailFilters = {
   mode: Joi.string().valid('live', 'test').description('sessions only; a key sees its own mode'),
 }
 
+export const sendQuery = object({
+  mode: Joi.string()
+    .valid('live', 'test')
+    .description('sessions only, which send live mail unless it is named; a key sends in its own mode'),
+})
+export type SendQuery = TypeOf<typeof sendQuery>
+
 export const emailQuery = object({ ...emailFilters, ...fileQuery })
 export type EmailQuery = TypeOf<typeof emailQuery>
 

@@ -17,6 +17,8 @@ t.test('before the first mail pages say how to send one', async (t) => {
     const { status, html } = await browser.visit(path)
     t.equal(status, 200)
     t.match(html, /curl http:\/\/127\.0\.0\.1:\d+\/v1\/emails/, path)
+    t.match(html, /data-live="mails"/, `${path} follows what comes in`)
+    t.match(html, 'KEY=$(postern key create --workspace default', `${path}: the lines make the key they use`)
     t.match(html, /href="\/keys\/new"/, path)
   }
 })
@@ -31,6 +33,14 @@ const send = async (key: string, more: Record<string, unknown>): Promise<string>
   const { body } = await postern.api('POST', '/v1/emails', key, { ...mail, ...more })
   return body.id as string
 }
+
+t.test('in live mode the first test mail is seen where one lands, too', async (t) => {
+  await send(test, { to: 'delivered@example.com', subject: 'The very first' })
+  const { html } = await browser.visit('/')
+  t.match(html, 'No live mail yet.')
+  t.match(html, 'The very first')
+  t.notMatch(html, /data-live="mails" data-mode/, 'it follows both modes')
+})
 
 t.test('a bounce is explained, lifted and sent again', async (t) => {
   const id = await send(test, {
@@ -140,4 +150,18 @@ t.test('what a search names in vain is said', async (t) => {
   t.notMatch(known.html, 'No mail has the tag')
   t.match(known.html, 'Your &lt;b>parcel')
   t.match((await browser.visit('/emails?mode=test&tag=kind%3Dx')).html, 'Your &lt;b>parcel')
+})
+
+t.test('a test mail is sent from the browser, of any workspace, with any outcome', async (t) => {
+  await postern.json('workspace', 'create', 'shop')
+  const form = await browser.visit('/emails/test')
+  const list = await browser.send(form, 'test-mail', { outcome: 'bounced+5.2.2', workspace: 'shop' })
+  t.match(list.html, 'Sent into the sandbox')
+  await eventually('it bounced', async () => {
+    const { html } = await browser.visit('/emails?mode=test&workspace=shop')
+    return html.includes('Mailbox full')
+  })
+  const wrong = await browser.submit(form, 'test-mail', { from: 'nobody' })
+  t.equal(wrong.status, 422)
+  t.match(wrong.html, /id="test-mail-from-wrong"/)
 })

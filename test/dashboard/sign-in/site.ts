@@ -102,7 +102,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
     follow: (session, { after, address }) => http.follow(session, after, address),
     baseUrl: () => http.baseUrl,
     addressOf: ({ app }) => app.address,
-    ...{ pepper, log, version: 'test', isDev: false },
+    ...{ pepper, log, version: 'test', isDev: false, devKey: () => null },
     ...{ tenant: deps, accountId, identity: config.identity, isTls: false },
     provePerson: tenants.provePerson,
   })

@@ -23,6 +23,7 @@ import { apiQuery, type Filter, filterOf, isNarrowed, SPANS } from './filter.js'
 import { FilterForm } from './filter-form.js'
 import { FirstMail } from './first-mail.js'
 import { Mails } from './rows.js'
+import { TEST_MAIL } from './test-mail.js'
 
 const NOTHING: List<EmailRow> = {
   data: [],
@@ -121,13 +122,16 @@ const NoMail = ({ visit, filter }: { readonly visit: Visit; readonly filter: Fil
   </Empty>
 )
 
-/** Whether there is no mail at all of this mode and workspace. */
-export const hasNone = async (visit: Visit): Promise<boolean> => {
-  const query = { mode: visit.scope.mode, limit: 1 }
-  return (await visit.ask<List<EmailRow>>('GET', '/v1/emails', { query })).data.length === 0
-}
+/** The newest of this workspace and mode, or of both modes, whenever they came. */
+export const newestMails = async (
+  visit: Visit,
+  limit: number,
+  mode: 'live' | 'test' | null = visit.scope.mode,
+): Promise<readonly EmailRow[]> =>
+  (await visit.ask<List<EmailRow>>('GET', '/v1/emails', { query: { mode, limit } })).data
 
-const emptyView = (visit: Visit): View => {
+const emptyView = async (visit: Visit): Promise<View> => {
+  const workspaces = await visit.workspaces()
   const title = visit.scope.mode === 'test' ? 'No test mail yet' : 'No mail yet'
   const says = 'The first mail that comes in appears here. This is one way to send it.'
   return {
@@ -135,11 +139,22 @@ const emptyView = (visit: Visit): View => {
     body: (
       <>
         <Head {...{ title, says }} actions={<LiveState table="mails" />} />
-        <FirstMail visit={visit} />
+        <FirstMail {...{ visit, workspaces }} />
       </>
     ),
   }
 }
+
+const HeadActions = ({ visit }: { readonly visit: Visit }) => (
+  <>
+    {visit.query('cursor') === null ? <LiveState table="mails" /> : null}
+    {visit.scope.mode === 'test' && visit.may('sendEmail') ? (
+      <a class="b" href={visit.link('/emails/test')}>
+        Send a test mail
+      </a>
+    ) : null}
+  </>
+)
 
 /** In dev mode mails are read like post, until somebody narrows the list. */
 const isInbox = (visit: Visit, filter: Filter): boolean =>
@@ -153,17 +168,15 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
   const workspaces = await workspaceNames(visit, list.data)
   const nothing = list.data.length === 0
   const isCut = nothing && list.pagination.searched_to != null
-  if (nothing && !isNarrowed(filter) && problem === null && (await hasNone(visit))) return emptyView(visit)
+  if (nothing && !isNarrowed(filter) && problem === null && (await newestMails(visit, 1)).length === 0)
+    return emptyView(visit)
   if (!nothing && isInbox(visit, filter)) return inboxView(visit, list.data)
   return {
     title: 'Emails',
     ...((problem ?? refused?.problem) && { status: (problem ?? refused?.problem)?.status ?? 422 }),
     body: (
       <>
-        <Head
-          title="Emails"
-          {...(visit.query('cursor') === null && { actions: <LiveState table="mails" /> })}
-        />
+        <Head title="Emails" actions={<HeadActions visit={visit} />} />
         <FilterForm {...{ visit, filter, problem }} unknown={list.unknown ?? []} />
         {isCut ? <NotYet {...{ visit, filter, list }} /> : null}
         {nothing && !isCut && problem === null ? <NoMail {...{ visit, filter }} /> : null}
@@ -191,8 +204,8 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
 export const emailsPage: Page = {
   path: '/emails',
   view,
-  does: { bulk: 'bulkEmails', 'bulk-go': 'bulkEmails' },
-  actions: BULK_ACTIONS,
+  does: { bulk: 'bulkEmails', 'bulk-go': 'bulkEmails', ...TEST_MAIL.does },
+  actions: { ...BULK_ACTIONS, ...TEST_MAIL.actions },
 }
 
 export const emailsExport: RawRoute = {

@@ -6,6 +6,7 @@
  */
 import type { MailEvent } from '../../../record/event.js'
 import { exported } from '../../exported.js'
+import type { EmailRow } from '../../mail/record.js'
 import type { Page, RawRoute, View } from '../../page.js'
 import { Lines } from '../../parts/chart/lines.js'
 import { type Strip, Strips } from '../../parts/chart/strips.js'
@@ -14,8 +15,10 @@ import { LiveState, Refreshed } from '../../parts/live.js'
 import { Choices, Head, Note, Section } from '../../parts/page-parts.js'
 import { spanWords, Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import { hasNone } from '../emails/emails.js'
+import { newestMails } from '../emails/emails.js'
 import { FirstMail } from '../emails/first-mail.js'
+import { Mails } from '../emails/rows.js'
+import { TEST_MAIL } from '../emails/test-mail.js'
 import { Blocks } from '../queue/blocks.js'
 import { IncidentNote } from '../suppressions/incidents.js'
 import {
@@ -174,12 +177,28 @@ const Latency = ({ facts }: Props) => {
   )
 }
 
-const firstDay = (visit: Visit): View => ({
+/** So few are looked at one by one. */
+const FEW = 5
+
+const FirstMails = ({ visit, rows }: { readonly visit: Visit; readonly rows: readonly EmailRow[] }) =>
+  rows.length === 0 ? null : (
+    <Section title="The first mails" actions={<a href={visit.link('/emails')}>All of them</a>}>
+      <Mails {...{ visit, rows }} workspaces={null} form={null} />
+    </Section>
+  )
+
+/** Before the first live mail test mail is what there is to see. */
+const firstDay = async (visit: Visit, others: readonly EmailRow[]): Promise<View> => ({
   title: 'Overview',
   body: (
     <>
-      <Head title="Ready, and nothing was sent yet." says="Three steps to the first mail." />
-      <FirstMail visit={visit} />
+      <Head
+        title={others.length === 0 ? 'Ready, and nothing was sent yet.' : `No ${visit.scope.mode} mail yet.`}
+        says="The first mail that comes in appears here."
+        actions={<LiveState table="mails" both />}
+      />
+      <FirstMails {...{ visit }} rows={others} />
+      <FirstMail visit={visit} workspaces={await visit.workspaces()} />
       {visit.isDev ? null : (
         <Section title="Then, for live mail">
           <p>
@@ -192,7 +211,12 @@ const firstDay = (visit: Visit): View => ({
   ),
 })
 
-const whole = (visit: Visit, facts: Facts, replies: ReadonlyMap<string, MailEvent>): View => {
+const whole = (
+  visit: Visit,
+  facts: Facts,
+  replies: ReadonlyMap<string, MailEvent>,
+  first: readonly EmailRow[],
+): View => {
   const chosen = windowOf(visit)
   return {
     title: 'Overview',
@@ -214,6 +238,7 @@ const whole = (visit: Visit, facts: Facts, replies: ReadonlyMap<string, MailEven
           />
           <Blocks {...{ visit, queue: facts.queue, places: placesIn(facts) }} />
           <Alarms {...{ visit, facts }} />
+          <FirstMails {...{ visit }} rows={first} />
           <Charts {...{ visit, facts }} />
           <div class="two">
             <Latency {...{ visit, facts }} />
@@ -229,11 +254,14 @@ const whole = (visit: Visit, facts: Facts, replies: ReadonlyMap<string, MailEven
 
 const view = async (visit: Visit): Promise<View> => {
   const [facts, replies] = await Promise.all([askScene(visit), latestReplies(visit)])
-  if (facts.statistics.totals.accepted === 0 && (await hasNone(visit))) return firstDay(visit)
-  return whole(visit, facts, replies)
+  if (facts.statistics.totals.accepted > FEW) return whole(visit, facts, replies, [])
+  const first = await newestMails(visit, FEW)
+  return first.length === 0
+    ? firstDay(visit, await newestMails(visit, FEW, null))
+    : whole(visit, facts, replies, first)
 }
 
-export const overviewPage: Page = { path: '/', view }
+export const overviewPage: Page = { path: '/', view, ...TEST_MAIL }
 
 export const statisticsExport: RawRoute = {
   path: '/statistics/export',
