@@ -22,6 +22,7 @@ t.test('a pool is made, tested, changed, paused and deleted', async (t) => {
   t.notMatch(made.html, /s3cret-pass/)
 
   const [, id = ''] = /\/pools\/(pool_[0-9a-z]+)/.exec(made.html) ?? []
+  t.match(made.html, `/queue/order?verb=reroute&amp;egress_pool_id=${id}`, 'its mail can be moved from here')
   const tested = await browser.submit(await browser.visit(`/pools/${id}`), 'test')
   t.match(tested.html, /A test failed/)
   t.match(tested.html, /It could not be reached/)

@@ -16,7 +16,7 @@ t.test('a workspace and its life', async (t) => {
   t.match(half.html, /id="create-mailbox_full_bounces-wrong"/, 'days without a count are not dropped')
   t.match(half.html, /id="create-mailbox_full_days-wrong"/)
   const made = await browser.send(form, 'create', { name: 'Shop EU', line_endings: 'normalize' })
-  t.match(made.html, 'Shop EU sends.')
+  t.match(made.html, '<h1><bdi>Shop EU</bdi> sends.')
 
   const edit = await browser.visit('/workspaces/shop-eu/edit')
   const changed = await browser.send(edit, 'change', {
@@ -55,6 +55,11 @@ t.test('a workspace and its life', async (t) => {
   t.match(told.body, { suspended: true, suspended_reason: null }, 'why is not told to its own keys')
   const resumed = await browser.send(suspended, 'resume')
   t.match(resumed.html, 'Shop EU sends again.')
+
+  const held = await browser.send(resumed, 'hold', { reason: 'its key leaked' })
+  t.match(held.html, 'Shop EU is held: 0 recipients wait.')
+  t.match(held.html, /Its mail is held.*<bdi>its key leaked<\/bdi>/s)
+  t.match(held.html, /href="\/queue\/release\?hold=/)
 
   t.match((await browser.submit(resumed, 'delete', { confirm: 'shop' })).html, 'must be the slug')
   const gone = await browser.send(resumed, 'delete', { confirm: 'shop-eu' })

@@ -10,6 +10,7 @@ import { Empty, Facts, Head, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit, WorkspaceName } from '../../visit.js'
+import { actLink } from '../queue/links.js'
 import { type History, HistoryOf, historyOf } from '../settings/history.js'
 import { kept, MemberFields, memberOf } from './member-form.js'
 import { healthOf } from './pools.js'
@@ -220,7 +221,10 @@ const Waiting = ({ visit, pool, health }: Seen) => {
         <a href={visit.link('/queue/entries', { egress_pool_id: pool.id })}>
           {n === 1 ? '1 recipient' : `${figure(n)} recipients`}
         </a>{' '}
-        in its queue: {figure(due)} due, {figure(leased)} under way, {figure(waiting)} due later.
+        in its queue: {figure(due)} due, {figure(leased)} under way, {figure(waiting)} due later.{' '}
+        {pool.kind === 'relay' && visit.may('rerouteQueue') ? (
+          <a href={actLink(visit, 'reroute', { egress_pool_id: pool.id })}>Move it to another pool</a>
+        ) : null}
       </p>
     </section>
   )

@@ -2,6 +2,7 @@
  * NAME      list - the workspaces of the account
  */
 import type { Page } from '../../page.js'
+import { isolate, Said } from '../../parts/isolate.js'
 import { Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
@@ -10,7 +11,7 @@ import type { Visit } from '../../visit.js'
 import { type WorkspaceRow, WorkspaceState } from './record.js'
 
 const columns = (visit: Visit): readonly Column<WorkspaceRow>[] => [
-  { head: 'Workspace', kind: 'grow', cell: (row) => row.name },
+  { head: 'Workspace', kind: 'grow', cell: (row) => <bdi>{row.name}</bdi> },
   { head: 'Called', cell: (row) => <code>{row.slug}</code> },
   { head: 'State', cell: (row) => <WorkspaceState row={row} /> },
   {
@@ -36,7 +37,7 @@ const sentence = (rows: readonly WorkspaceRow[]): string => {
   const [first] = alarmed
   if (first !== undefined)
     return alarmed.length === 1
-      ? `An alarm stands for ${first.name}.`
+      ? `An alarm stands for ${isolate(first.name)}.`
       : `Alarms stand for ${alarmed.length} of ${rows.length} workspaces.`
   return suspended === 0 ? `${many}, no alarm.` : `${many}, no alarm; ${suspended} suspended.`
 }
@@ -53,7 +54,7 @@ export const workspacesPage: Page = {
       body: (
         <>
           <Head
-            title={sentence(list.data)}
+            title={<Said text={sentence(list.data)} />}
             says="Each sends for itself: with its own keys, suppressions, pool and limits."
             make={['/workspaces/new', 'Make a workspace', 'createWorkspace']}
           />

@@ -1,9 +1,12 @@
 /**
  * NAME      one - a workspace: whether it sends, and as what
  */
+import type { Hold as HoldRow } from '../../../record/queue.js'
 import type { Page } from '../../page.js'
 import { Field, Verb } from '../../parts/form.js'
-import { Facts, Head, Section } from '../../parts/page-parts.js'
+import { Said } from '../../parts/isolate.js'
+import { Facts, Head, Note, Section } from '../../parts/page-parts.js'
+import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/history.js'
@@ -53,6 +56,41 @@ const Suspend = ({ row }: OneProps & {}) =>
       </p>
     </Verb>
   )
+
+const Hold = ({ row }: OneProps & {}) => (
+  <Verb action="hold" label="Hold" harm>
+    <p>
+      Nothing of {row.name} leaves any more, now or later, until somebody releases it. Its mail is still
+      taken.
+    </p>
+  </Verb>
+)
+
+/** What holds exactly this workspace. */
+const Held = ({ visit, holds }: { readonly visit: Visit; readonly holds: readonly HoldRow[] }) => (
+  <>
+    {holds.map(({ id, reason, created_at: since }) => (
+      <Note tone="wait" icon="held">
+        <p>
+          <strong>Its mail is held</strong> since <Time at={since} />: <bdi>{reason}</bdi>
+        </p>
+        {visit.may('liftHold') ? (
+          <p>
+            <a href={visit.link('/queue/release', { hold: id })}>Release it</a>
+          </p>
+        ) : null}
+      </Note>
+    ))}
+  </>
+)
+
+const holdsOf = async (visit: Visit, { id }: WorkspaceRow): Promise<readonly HoldRow[]> => {
+  const { data } = await visit.ask<List<HoldRow>>('GET', '/v1/holds', {
+    query: { limit: 100 },
+    ...{ scoped: false, headers: { 'x-workspace-id': id } },
+  })
+  return data.filter((one) => one.workspace_id === id && !one.egress_pool_id && !one.domain && !one.email_id)
+}
 
 const Delete = ({ visit, row }: OneProps & {}) => (
   <Verb action="delete" label="Delete" reason="none" harm>
@@ -138,8 +176,9 @@ export const workspacePage: Page = {
   path: '/workspaces/{id}',
   async view(visit) {
     const row = await visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false })
-    const [history, ...pools] = await Promise.all([
+    const [history, holds, ...pools] = await Promise.all([
       historyOf(visit, { target: row.id }),
+      holdsOf(visit, row),
       ...poolsOf(row).map((id) => visit.find<PoolName>(`/v1/egress-pools/${id}`, { scoped: false })),
     ])
     return {
@@ -147,7 +186,7 @@ export const workspacePage: Page = {
       body: (
         <>
           <Head
-            title={stateSentence(row)}
+            title={<Said text={stateSentence(row)} />}
             crumb={['/workspaces', 'Workspaces']}
             says={says(row)}
             actions={
@@ -156,12 +195,14 @@ export const workspacePage: Page = {
                   <a class="b" href={visit.link(`/workspaces/${row.slug}/edit`)}>
                     Change
                   </a>
+                  {holds.length === 0 && visit.may('placeHold') ? <Hold {...{ visit, row }} /> : null}
                   <Suspend {...{ visit, row }} />
                   {visit.may('deleteWorkspace') && !row.is_default ? <Delete {...{ visit, row }} /> : null}
                 </>
               ) : undefined
             }
           />
+          <Held {...{ visit, holds }} />
           <AlarmNotes visit={visit} row={row} />
           <Ways visit={visit} row={row} />
           <Section title="Facts">
@@ -183,8 +224,20 @@ export const workspacePage: Page = {
       ),
     }
   },
-  does: { suspend: 'updateWorkspace', resume: 'updateWorkspace', delete: 'deleteWorkspace' },
+  does: {
+    hold: 'placeHold',
+    ...{ suspend: 'updateWorkspace', resume: 'updateWorkspace', delete: 'deleteWorkspace' },
+  },
   actions: {
+    async hold(visit, form) {
+      const row = await visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false })
+      const { changed } = await visit.ask<{ readonly changed: number }>('POST', '/v1/holds', {
+        body: { scope: { workspace_id: row.id }, reason: form.text('reason') },
+        scoped: false,
+      })
+      const notice = `${row.name} is held: ${changed === 1 ? '1 recipient waits' : `${changed} recipients wait`}.`
+      return { to: visit.link(`/workspaces/${row.slug}`), notice }
+    },
     async suspend(visit, form) {
       const row = await visit.ask<WorkspaceRow>('PATCH', pathOf(visit), {
         body: { suspended: true, suspended_reason: form.text('reason') },

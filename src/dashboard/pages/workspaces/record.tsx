@@ -3,6 +3,7 @@
  */
 
 import { SOFT_KINDS, type SoftLimits } from '../../../store/port/watch/soft-bounces.js'
+import { isolate } from '../../parts/isolate.js'
 import { Note } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
@@ -74,10 +75,11 @@ export const WorkspaceState = ({ row }: { readonly row: WorkspaceRow }) => {
 
 /** The heading of its page. */
 export const stateSentence = (row: WorkspaceRow): string => {
-  if (row.suspended) return `${row.name} is suspended: nothing is taken for it, and what waits rests.`
+  const name = isolate(row.name)
+  if (row.suspended) return `${name} is suspended: nothing is taken for it, and what waits rests.`
   const [alarm] = row.alarmed
-  if (alarm === undefined) return `${row.name} sends.`
-  return `${row.name} has too many ${ALARM_WORDS[alarm.alarm]}: ${percent(alarm.count / Math.max(alarm.tried, 1))}.`
+  if (alarm === undefined) return `${name} sends.`
+  return `${name} has too many ${ALARM_WORDS[alarm.alarm]}: ${percent(alarm.count / Math.max(alarm.tried, 1))}.`
 }
 
 /** Where the mails behind an alarm are found. */
