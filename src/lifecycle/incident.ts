@@ -1,22 +1,36 @@
 /**
  * NAME      incident - when refusals say more of the server than of the addresses
  * DESCRIPTION
- *   Hard bounces with one text, in ten minutes of one upstream and one domain of
- *   recipients. Addresses do not become bad all at once: where too many bounce, none of them
- *   is suppressed before a person has looked. Pure; the store counts, and acts on it in one commit.
+ *   Addresses do not become bad all at once: where too many bounce for good, none of them is suppressed before a
+ *   person has looked. Counted are, in ten minutes of one upstream: one text of one domain; all texts of a domain;
+ *   and all domains together, where most of those that it met have refused somebody. What goes on slowly is seen
+ *   in an hour, against the seven days before. Pure; the store counts, and acts on it in one commit.
  */
 const MINUTE = 60_000
-const DAY = 1_440 * MINUTE
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
 
 export const INCIDENT_WINDOW_MS = 10 * MINUTE
+/** Slow ones: the hour that runs, and the one before. */
+export const SLOW_WINDOW_MS = 2 * HOUR
+/** What they are measured by. */
+export const SLOW_BEFORE_MS = 7 * DAY
 /** Nobody has decided by then: the addresses are written to again. */
 export const INCIDENT_STANDS_MS = 7 * DAY
 
 /** Fewer distinct addresses are no incident, whatever their share. */
-const MOST_ALONE = 20
+export const MOST_ALONE = 20
 const SHARE = 0.3
-/** So many of them that took mail before are enough, whatever the share. */
+/** So many of them that took mail before are enough, whatever the share; over several domains with this share. */
 export const MOST_LIVING = 10
+const LIVING_SHARE = 0.1
+/** Fewer are looked at one by one. */
+const MOST_DOMAINS = 3
+/** Of an hour. */
+export const MOST_SLOW = 50
+const MORE = 0.05
+/** Fewer answers tell nothing of what is usual. */
+const KNOWN = 500
 
 /** A mail that was taken then, and not sent back since, reached somebody. */
 export const LIVING_WITHIN_MS = 90 * DAY
@@ -24,7 +38,7 @@ export const LIVING_WITHIN_MS = 90 * DAY
 export const LIVING_AFTER_MS = 60 * MINUTE
 
 export interface Refusals {
-  /** Distinct addresses, hard, with one text. */
+  /** Distinct addresses, hard. */
   readonly addresses: number
   /** Of those, the ones that were delivered to before. */
   readonly living: number
@@ -32,5 +46,37 @@ export interface Refusals {
   readonly outcomes: number
 }
 
+/** Of one domain. */
 export const isIncident = ({ addresses, living, outcomes }: Refusals): boolean =>
   living >= MOST_LIVING || (addresses >= MOST_ALONE && addresses >= SHARE * outcomes)
+
+/** Of all domains that an upstream met. */
+export const isWideIncident = (
+  { addresses, living, outcomes }: Refusals,
+  domains: { readonly refused: number; readonly met: number },
+): boolean =>
+  domains.refused >= MOST_DOMAINS &&
+  domains.refused >= SHARE * domains.met &&
+  ((addresses >= MOST_ALONE && addresses >= SHARE * outcomes) ||
+    (living >= MOST_LIVING && addresses >= LIVING_SHARE * outcomes))
+
+export interface Share {
+  readonly addresses: number
+  readonly outcomes: number
+}
+
+/** More of an upstream's answers are hard than in the days before. */
+export const isSlowIncident = (now: Share, before: Share): boolean =>
+  now.addresses >= MOST_SLOW &&
+  before.outcomes >= KNOWN &&
+  now.addresses / Math.max(now.outcomes, now.addresses) - before.addresses / before.outcomes >= MORE
+
+/** How many more must bounce before it can be an incident, as long as nothing leaves the window; who lives is known from MOST_LIVING on. */
+export const bouncesAway = ({ addresses, living, outcomes }: Refusals): number =>
+  Math.max(
+    1,
+    Math.min(
+      MOST_LIVING - (addresses < MOST_LIVING ? addresses : living),
+      Math.max(MOST_ALONE, SHARE * outcomes) - addresses,
+    ),
+  )

@@ -5,6 +5,7 @@ import type { Outcome } from '../../src/lifecycle/facts.js'
 import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/lifecycle/incident.js'
 import { observed } from '../../src/lifecycle/observed.js'
 import type { Mode } from '../../src/lifecycle/page.js'
+import { saidAlike } from '../../src/outcome/said.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { AddedHardBounce, HardBounce } from '../../src/store/port/tenants/incident.js'
 import {
@@ -136,10 +137,10 @@ const shareTests = async (t: Test, store: Store): Promise<void> => {
     t.equal(later[0]?.as, 'pending', 'while it is open')
   })
 
-  await t.test('other words, domains and servers are other causes', async (t) => {
+  await t.test('other domains and servers are other causes', async (t) => {
     const one = await scene(store)
+    await mailed(one, names(100, 'x.test'), 'accepted')
     await suppressReported(one, names(15))
-    await suppressReported(one, names(15, 'y.test', 100), { said: 'mailbox closed' })
     await suppressReported(one, names(15, 'z.test'))
     await suppressReported(one, names(15, 'y.test', 200), { upstreamId: newId('up') })
     t.same(await openOf(one), [])
@@ -181,6 +182,155 @@ const shareTests = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.decideIncident(one.at.accountId, id, 'accepted', T0), 12)
     t.equal(await suppressed(one, names(12)), 12)
     t.equal(await suppressed(other, names(12, 'y.test', 100)), 0)
+  })
+}
+
+/** Letters that differ from one to the next, as an id of a mail has. */
+const idOf = (n: number): string =>
+  Array.from({ length: 12 }, (_, i) => String.fromCharCode(97 + ((n * (i + 7) + i * i) % 26))).join('')
+
+const WORDS = [
+  'no such user',
+  'unknown user',
+  'mailbox not found',
+  'the recipient does not exist',
+  'account closed',
+] as const
+
+/** Each of them is refused, in words of its own. */
+const refusedAs = async (
+  one: Scene,
+  emails: readonly string[],
+  said: (n: number) => string,
+  by: 'dialogue' | 'report' = 'dialogue',
+): Promise<void> => {
+  const isReport = by === 'report'
+  const ids = await mailed(one, emails, isReport ? 'accepted' : 'rejected', isReport ? T0 - MINUTE : T0)
+  for (const [i, email] of emails.entries()) {
+    const text = saidAlike(said(i), email)
+    const over = { said: text, ...(isReport ? { upstreamId: null } : {}) }
+    await one.store.addHardBounce(dead(one, email, ids[i] ?? '', over))
+  }
+}
+
+const across = (domains: number, each: number): readonly string[] =>
+  Array.from({ length: domains }, (_, d) => names(each, `d${d}.test`)).flat()
+
+const outageTests = async (t: Test, store: Store): Promise<void> => {
+  const gmail = (n: number): string =>
+    `The email account that you tried to reach does not exist. Please try double-checking the address. ${idOf(n)} - gsmtp`
+  const scenes: readonly (readonly [
+    string,
+    readonly string[],
+    (n: number) => string,
+    'dialogue' | 'report',
+  ])[] = [
+    ['one domain, one text', names(120), () => 'no such user', 'dialogue'],
+    ['reports of one domain, with ids of letters', names(100), gmail, 'report'],
+    ['one domain, five phrasings', names(120), (n) => WORDS[n % 5] ?? '', 'dialogue'],
+    ['one domain, other words in each', names(120), (n) => `no ${idOf(n)} here`, 'dialogue'],
+    [
+      'a smarthost that lost its map',
+      across(120, 1),
+      () => 'User unknown in relay recipient table',
+      'dialogue',
+    ],
+    ['twelve domains, the same text', across(12, 10), () => 'no such user', 'dialogue'],
+    ['a provider of many domains, by report', across(80, 1), gmail, 'report'],
+    ['an account that a smarthost disabled', across(40, 1), () => 'Account disabled', 'dialogue'],
+    ['many domains, many words', across(60, 2), (n) => `${WORDS[n % 5]} ${idOf(n)}`, 'dialogue'],
+  ]
+  for (const [what, emails, said, by] of scenes)
+    await t.test(`an outage: ${what}`, async (t) => {
+      const one = await scene(store)
+      await refusedAs(one, emails, said, by)
+      t.equal(await suppressed(one, emails), 0)
+      const waiting = (await openOf(one)).reduce((sum, { pending }) => sum + pending, 0)
+      t.equal(waiting, emails.length)
+    })
+
+  await t.test('a broken smarthost beside one that works', async (t) => {
+    const one = await scene(store)
+    await mailed({ ...one, upstreamId: newId('up') }, across(300, 1), 'accepted')
+    await mailed(one, across(20, 1), 'accepted')
+    await refusedAs(one, across(120, 1), () => 'User unknown')
+    t.equal(await suppressed(one, across(120, 1)), 0)
+    t.match(await openOf(one), [{ upstreamId: one.upstreamId, domain: '', said: '', pending: 120 }])
+  })
+
+  await t.test('a list with dead addresses, of one domain or of many, is suppressed', async (t) => {
+    for (const [good, bad] of [
+      [names(280, 'y.test', 1_000), names(20)],
+      [across(100, 3).slice(20), across(20, 1)],
+      // more than once the number at which it is looked at
+      [names(900, 'y.test', 1_000), names(150)],
+    ] as const) {
+      const one = await scene(store)
+      await mailed(one, good, 'accepted')
+      await refusedAs(one, bad, (n) => WORDS[n % 5] ?? '')
+      t.equal(await suppressed(one, bad), bad.length)
+      t.same(await openOf(one), [])
+    }
+  })
+
+  await t.test('what waits for an incident of one domain is no reason for one of all', async (t) => {
+    const one = await scene(store)
+    await mailed(one, names(60, 'z.test'), 'accepted')
+    await suppressReported(one, names(40))
+    const [other] = await suppressReported(one, names(1, 'z.test', 500))
+    t.equal(other?.as, 'added')
+    t.match(await openOf(one), [{ domain: 'y.test', pending: 40 }])
+  })
+}
+
+const slowTests = async (t: Test, store: Store): Promise<void> => {
+  /** Sixty hours of a hundred answers each, of which so many are hard, and then two of three hundred. */
+  const history = async (one: Scene, hard: number, now: number): Promise<void> => {
+    const hour = Math.floor(now / HOUR) * HOUR
+    const spans = Array.from({ length: 60 }, (_, i) => hour - (61 - i) * HOUR)
+    const row = (at: number, counts: readonly number[]) => ({
+      ...{ span: 60 as const, at, workspaceId: one.at.workspace.id, mode: 'live' as const },
+      ...{ dimension: 'upstream' as const, value: one.upstreamId, counts },
+    })
+    const rows = [
+      ...spans.map((at) => row(at, [1, 100 - hard, 5, hard])),
+      ...[hour, hour - HOUR].map((at) => row(at, [1, 300])),
+    ]
+    await store.addStatistics(await store.statisticsPlace(), newId('up'), rows)
+    for (const [i, at] of spans.entries())
+      for (const email of across(hard, 1))
+        await store.addHardBounce(dead(one, `${i}.${email}`, newId('rcp'), {}, at))
+  }
+
+  /** Four a minute of twenty. */
+  const slowly = async (one: Scene, hours: number, now: number): Promise<readonly string[]> => {
+    const met: string[] = []
+    for (let n = 0; n < hours * 60; n++) {
+      const at = now + n * MINUTE
+      await mailed(one, names(4, `fine${n % 40}.test`), 'accepted', at)
+      const [email = ''] = names(1, `d${n % 40}.test`, n)
+      met.push(email)
+      await store.addHardBounce(dead(one, email, newId('rcp'), { said: `${n % 2}` }, at))
+    }
+    return met
+  }
+
+  await t.test('more hard answers in an hour than in the days before', async (t) => {
+    const one = await scene(store)
+    const now = Math.floor((Date.now() + 30 * DAY) / HOUR) * HOUR
+    await history(one, 1, now)
+    const met = await slowly(one, 1, now)
+    t.equal(await suppressed(one, met, now + HOUR), 0)
+    t.match(await openOf(one), [{ upstreamId: one.upstreamId, domain: '', pending: 60 }])
+  })
+
+  await t.test('and no more than there always are', async (t) => {
+    const one = await scene(store)
+    const now = Math.floor((Date.now() + 30 * DAY) / HOUR) * HOUR
+    await history(one, 8, now)
+    const met = await slowly(one, 1, now)
+    t.equal(await suppressed(one, met, now + HOUR), 60)
+    t.same(await openOf(one), [])
   })
 }
 
@@ -336,6 +486,8 @@ const eventTests = async (t: Test, store: Store): Promise<void> => {
 
 export const incidentsContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await shareTests(t, store)
+  await outageTests(t, store)
+  await slowTests(t, store)
   await livingTests(t, store)
   await reportTests(t, store)
   await decisionTests(t, store, open)

@@ -55,8 +55,6 @@ export interface SettleChanges {
   readonly from: Status
   readonly to: Status
   readonly emailStatus: Status
-  /** Counts for how live mail fares. */
-  readonly counted: boolean
   /** Live mail that has bounced just now. */
   readonly bounced: boolean
 }
@@ -173,7 +171,6 @@ const nothing = ({ recipient: { status }, email }: SettleFacts, now: number): Se
   from: status,
   to: status,
   emailStatus: email.status,
-  counted: false,
   bounced: false,
 })
 
@@ -216,7 +213,6 @@ export const settle = (facts: SettleFacts, outcome: Outcome, now: number): Settl
     from: before.status,
     to,
     emailStatus: statusAfter(email, before.status, to),
-    counted: next !== null && mode === 'live',
     bounced: to === 'bounced' && before.status !== 'bounced' && mode === 'live',
   }
 }

@@ -11,13 +11,12 @@ import { covers, holdBack, setFree } from '../../lifecycle/waiting/holds.js'
 import type { Note } from '../../lifecycle/waiting/orders.js'
 import type { Pause } from '../../lifecycle/waiting/pauses.js'
 import { leaveSchedule } from '../../lifecycle/waiting/schedule.js'
-import { domainOf, normalizeAddress } from '../../mail/address.js'
+import { normalizeAddress } from '../../mail/address.js'
 import { aggregate, type Status } from '../../mail/status.js'
 import type { HoldRow } from '../port/operations.js'
-import { isAnswer } from '../rules/bounces.js'
 import type { Log } from './log.js'
 import type { PendingDsns } from './pending-dsns.js'
-import { anyWorkspace, type Effects, type Mail, nextOrd, type Recipient, type State } from './state.js'
+import { anyWorkspace, type Effects, type Mail, type Recipient, type State } from './state.js'
 
 export interface Recipients {
   settle(outcome: Outcome): Settled | null
@@ -105,10 +104,6 @@ export const createRecipients = (
       const eventId = log.add(mail, kind, { recipientId: one.id, ...said })
       keepReport(outcome, mail.id, now, event.applied)
       if (applied) pending.add(outcome, mail.id, eventId)
-    }
-    if (changes.counted && isAnswer(outcome)) {
-      const said = { upstreamId: outcome.mta?.upstreamId ?? '', domain: domainOf(one.address.toLowerCase()) }
-      state.answers.add(String(nextOrd(state)), { ...said, at: outcome.at })
     }
     if (changes.bounced) softBounce(outcome, one, outcome.at)
     const settled = settledOf(one, mail, { applied, to, emailStatus })

@@ -172,13 +172,6 @@ export interface HardBounced {
   readonly living: boolean | null
 }
 
-/** What an upstream said of a recipient, whatever it was. */
-interface Answer {
-  readonly upstreamId: string
-  readonly domain: string
-  readonly at: number
-}
-
 /** A report that a sender is to get. */
 interface PendingRow {
   readonly emailId: string
@@ -226,7 +219,8 @@ export interface State {
   readonly alarmCounts: Table<AlarmCount>
   readonly outages: Table<Outage>
   readonly hardBounces: Table<HardBounced>
-  readonly answers: Table<Answer>
+  /** How many of an upstream were listed in an hour. */
+  readonly hardCounts: Table<{ readonly cause: string; readonly hour: number; readonly n: number }>
   readonly incidents: Table<IncidentRow & { readonly cause: string }>
   readonly pendingSuppressions: Table<PendingSuppression>
   readonly endpoints: Table<EndpointRow>
@@ -267,7 +261,7 @@ const TABLES = [
   ...(['accounts', 'workspaces', 'deleted', 'keys', 'credentials', 'pools', 'suppressions'] as const),
   ...(['windows', 'domains', 'holds', 'idempotency', 'mails', 'recipients', 'events', 'reports'] as const),
   ...(['pauses', 'pending', 'users', 'identities', 'links', 'sessions', 'remembered', 'jobs'] as const),
-  ...(['statistics', 'alarmCounts', 'outages', 'hardBounces', 'answers', 'incidents'] as const),
+  ...(['statistics', 'alarmCounts', 'outages', 'hardBounces', 'hardCounts', 'incidents'] as const),
   ...(['pendingSuppressions', 'endpoints', 'places', 'posts', 'replays', 'lots', 'audit', 'marks'] as const),
 ] satisfies readonly (keyof State)[]
 

@@ -54,6 +54,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   alarm_counts: 'workspace, span',
   alarm_mark: 'mark',
   hard_bounces: 'cause, email, list',
+  hard_counts: 'cause, hour',
   incidents: 'id',
   pending_suppressions: 'id',
   order_state: 'last',

@@ -28,6 +28,8 @@ export const MAIL: MailTables = {
   accountOfNotice: "(CAST(v.more AS JSON) ->> 'account')",
   mtaOfEvent:
     "CASE WHEN json_typeof(CAST(e.more AS JSON) -> 1) = 'number' THEN CAST(CAST(e.more AS JSON) ->> 1 AS BIGINT) END",
+  record: 'recipient_rows',
+  domainOf: "substr(r.address_lc, strpos(r.address_lc, '@') + 1)",
   by: () => '',
   frontiers,
 }

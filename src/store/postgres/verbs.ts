@@ -51,7 +51,6 @@ import { orderVerbs } from './orders.js'
 import { WORDS } from './search/words.js'
 import { searchWrites } from './search/write.js'
 import { sweepWrites } from './sweep/sweep.js'
-import { answersSince } from './watch/answers.js'
 import { lightVerbs } from './write/light.js'
 import { createAddNotice } from './write/notices.js'
 import { settling } from './write/settle.js'
@@ -120,7 +119,6 @@ const watchWrites = (places: Places, tenants: ReturnType<typeof tenantVerbs>) =>
   const parts: IncidentParts = {
     ...bounced(MAIL),
     places,
-    answersSince,
     addSuppression: tenants.addSuppression,
     addNotice: createAddNotice(places),
   }

@@ -5,7 +5,7 @@
  */
 import { newId } from '../../base/id.js'
 import type { Outcome } from '../../lifecycle/facts.js'
-import type { Refusals } from '../../lifecycle/incident.js'
+import { INCIDENT_WINDOW_MS, type Refusals, SLOW_WINDOW_MS } from '../../lifecycle/incident.js'
 import { normalizeAddress, storedDomain } from '../../mail/address.js'
 import type { Notice } from '../port/log.js'
 import type { HardBounce, IncidentRow } from '../port/tenants/incident.js'
@@ -36,36 +36,47 @@ export const softSuppression = (
   ...{ reason, expiresAt: null, createdAt: now },
 })
 
-/** Whether it is a share of something: what an upstream answered of a domain. */
-export const isAnswer = ({
-  source,
-  seen,
-  attempt,
-  mta,
-}: Pick<Outcome, 'source' | 'seen' | 'attempt' | 'mta'>) =>
-  source === 'smtp' &&
-  (seen === 'accepted' || seen === 'rejected' || (seen === 'postponed' && attempt === 1)) &&
-  Boolean(mta?.upstreamId)
+/** Numbers of the counters of what was sent, and what was refused for good, hard and soft (statistics/counters.ts). */
+const ANSWERED: readonly number[] = [1, 5, 6]
+
+/** Pairs of a counter and how often. */
+export const answeredIn = (counts: readonly number[]): number =>
+  counts.reduce((sum, n, i) => (i % 2 === 1 && ANSWERED.includes(counts[i - 1] ?? -1) ? sum + n : sum), 0)
 
 /** What hard bounces have in common that are counted together. */
-export const causeOf = (accountId: string, upstreamId: string | null, domain: string, said: string): string =>
-  JSON.stringify([accountId, upstreamId, domain, said])
+export interface Cause {
+  readonly key: string
+  readonly upstreamId: string | null
+  /** '' of several. */
+  readonly domain: string
+  /** '' of several. */
+  readonly said: string
+  /** How long it is kept whom it met. */
+  readonly keptMs: number
+}
+
+/** Of one bounce, the narrowest first: a text of a domain, the domain, and its upstream, where that is known. */
+export const causesOf = (
+  { row: { accountId, email }, said }: HardBounce,
+  upstreamId: string | null,
+): readonly Cause[] => {
+  const domain = storedDomain(email)
+  const of = { upstreamId, domain, said: '', keptMs: INCIDENT_WINDOW_MS }
+  const byText = { ...of, key: JSON.stringify([accountId, upstreamId, domain, said]), said }
+  const byDomain = { ...of, key: JSON.stringify([accountId, upstreamId, domain]) }
+  if (upstreamId === null) return [byText, byDomain]
+  const all = { ...of, key: JSON.stringify([accountId, upstreamId]), domain: '', keptMs: SLOW_WINDOW_MS }
+  return [byText, byDomain, all]
+}
 
 /** One that begins on a list with this bounce. */
 export const openedIncident = (
-  { row: { accountId, email, createdAt }, said }: HardBounce,
+  { row: { accountId, createdAt } }: HardBounce,
   list: string,
-  upstreamId: string | null,
+  { upstreamId, domain, said }: Cause,
   { addresses, living, outcomes }: Refusals,
 ): IncidentRow => ({
-  ...{
-    id: newId('inc', createdAt),
-    accountId,
-    workspaceId: list,
-    upstreamId,
-    domain: storedDomain(email),
-    said,
-  },
+  ...{ id: newId('inc', createdAt), accountId, workspaceId: list, upstreamId, domain, said },
   ...{ addresses, living, outcomes, createdAt, decidedAt: null, decision: null },
 })
 

@@ -5,7 +5,7 @@ import { freshWorkspace } from '../../../src/store/built-in.js'
 import type { EndpointState } from '../../../src/store/port/hooks.js'
 import type { JobRow, JobStep } from '../../../src/store/port/jobs.js'
 import type { Alarm } from '../../../src/store/port/watch/alarms.js'
-import { isAnswer, isTooMuch, softLimitOf } from '../../../src/store/rules/bounces.js'
+import { isTooMuch, softLimitOf } from '../../../src/store/rules/bounces.js'
 import { comesBack, mayLeave } from '../../../src/store/rules/carry.js'
 import { advanced, canceled } from '../../../src/store/rules/jobs.js'
 import { afresh, isLost, isReplayed } from '../../../src/store/rules/posts.js'
@@ -61,16 +61,6 @@ t.test('soft bounces: so many of a kind with a limit, over so long', async (t) =
   t.equal(isTooMuch(limit, { bounces: 2, first: 0 }, 3 * DAY), true)
   t.equal(isTooMuch(limit, { bounces: 1, first: 0 }, 3 * DAY), false)
   t.equal(isTooMuch(limit, { bounces: 2, first: 1 }, 3 * DAY), false)
-})
-
-t.test('what an upstream answered counts once a mail', async (t) => {
-  const mta = { poolId: 'p', upstreamId: 'u', host: null }
-  const one = { source: 'smtp', seen: 'postponed', attempt: 1, mta } as const
-  t.equal(isAnswer(one), true)
-  t.equal(isAnswer({ ...one, attempt: 2 }), false)
-  t.equal(isAnswer({ ...one, seen: 'rejected', attempt: 2 }), true)
-  t.equal(isAnswer({ ...one, source: 'dsn' }), false)
-  t.equal(isAnswer({ ...one, mta: null }), false)
 })
 
 t.test('mail leaves whole, and comes back when all of it had left', async (t) => {

@@ -5,9 +5,13 @@ import {
   INCIDENT_STANDS_MS,
   INCIDENT_WINDOW_MS,
   isIncident,
+  isSlowIncident,
+  isWideIncident,
   LIVING_WITHIN_MS,
   MOST_LIVING,
   type Refusals,
+  SLOW_BEFORE_MS,
+  SLOW_WINDOW_MS,
 } from '../../../lifecycle/incident.js'
 import { isSuppressing } from '../../../lifecycle/suppress.js'
 import { storedDomain } from '../../../mail/address.js'
@@ -20,7 +24,7 @@ import type {
   Incidents,
 } from '../../port/tenants/incident.js'
 import type { SuppressionRow } from '../../port/tenants/tenants.js'
-import { causeOf, incidentNotice, openedIncident } from '../../rules/bounces.js'
+import { answeredIn, type Cause, causesOf, incidentNotice, openedIncident } from '../../rules/bounces.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
 import type { Plain } from '../plain.js'
 import type { HardBounced, State } from '../state.js'
@@ -28,9 +32,22 @@ import { listed, owned } from '../tenants.js'
 import { isTaken } from './soft-bounces.js'
 
 const HOUR = 3600_000
-const MINUTE = 60_000
 
-const createCounts = ({ hardBounces, recipients, mails, answers }: State) => {
+const domainOf = ({ email }: HardBounced): string => storedDomain(email)
+
+/** Whom a cause met since then, but for those that wait for an incident of another one. */
+const createMet =
+  ({ hardBounces, pendingSuppressions, incidents }: State) =>
+  (cause: string, since: number): readonly HardBounced[] =>
+    hardBounces.where((row) => {
+      if (row.cause !== cause || row.at < since) return false
+      const [waits] = pendingSuppressions.where((one) => one.list === row.list && one.email === row.email)
+      return waits === undefined || incidents.get(waits.incidentId)?.cause === cause
+    })
+
+const createCounts = (state: State) => {
+  const { hardBounces, hardCounts, recipients, mails, events, statistics, workspaces } = state
+  const met = createMet(state)
   const isLiving = ({ recipientId }: HardBounced, now: number): boolean => {
     const me = recipients.get(recipientId)
     const address = me?.address.toLowerCase()
@@ -45,42 +62,78 @@ const createCounts = ({ hardBounces, recipients, mails, answers }: State) => {
       )
   }
 
-  /** Since then by the hour, and at least those of the window. */
-  const answersSince = (upstreamId: string, domain: string, from: number, now: number): number => {
-    const all = answers.where((row) => row.upstreamId === upstreamId && row.domain === domain)
-    const since = (unit: number, first: number): number =>
-      all.filter(({ at }) => Math.floor(at / unit) >= first).length
-    const recent = since(MINUTE, Math.floor(now / MINUTE) - INCIDENT_WINDOW_MS / MINUTE + 1)
-    return now - from <= INCIDENT_WINDOW_MS ? recent : Math.max(recent, since(HOUR, Math.floor(from / HOUR)))
-  }
+  /** The domains of what was answered since then. */
+  const answers = (upstreamId: string, from: number): readonly string[] =>
+    events
+      .where(
+        (row) =>
+          row.mode === 'live' &&
+          row.mta?.upstreamId === upstreamId &&
+          row.occurredAt >= from &&
+          (row.type === 'email.sent' ||
+            row.type === 'email.bounced' ||
+            (row.type === 'email.deferred' && row.attempt === 1)),
+      )
+      .map(({ recipientId }) => storedDomain(recipients.get(recipientId ?? '')?.address ?? ''))
 
-  return (cause: string, upstreamId: string | null, domain: string, now: number): Refusals => {
-    const rows = hardBounces.where((row) => row.cause === cause)
-    const addresses = new Set(rows.map(({ email }) => email))
-    if (addresses.size < MOST_LIVING) return { addresses: addresses.size, living: 0, outcomes: 0 }
+  const sudden = ({ key, upstreamId, domain }: Cause, now: number): Seen | null => {
+    const since = now - INCIDENT_WINDOW_MS
+    const rows = met(key, since)
+    const names = new Set(rows.map(({ email }) => email))
+    if (names.size < MOST_LIVING) return null
     const living = rows.filter((row) => {
       const known = row.living ?? isLiving(row, now)
       hardBounces.change(row.key, { living: known })
       return known
     })
-    const first = [...addresses].map((email) =>
+    const first = [...names].map((email) =>
       Math.min(...rows.filter((row) => row.email === email).map(({ takenAt }) => takenAt)),
     )
     const taken = first.reduce((sum, at) => sum + at, 0) / first.length
-    const outcomes = upstreamId === null ? 0 : answersSince(upstreamId, domain, taken, now)
-    return {
-      addresses: addresses.size,
+    const late = Math.max(0, Math.ceil((since - taken) / INCIDENT_WINDOW_MS))
+    const all = upstreamId === null ? [] : answers(upstreamId, now - (late + 1) * INCIDENT_WINDOW_MS)
+    const ours = domain === '' ? all : all.filter((one) => one === domain)
+    const seen = {
+      addresses: names.size,
       living: new Set(living.map(({ email }) => email)).size,
-      outcomes: Math.max(outcomes, addresses.size),
+      outcomes: Math.max(ours.length, names.size),
+      since,
     }
+    const domains = { refused: new Set(rows.map(domainOf)).size, met: new Set(all).size }
+    return (domain === '' ? isWideIncident(seen, domains) : isIncident(seen)) ? seen : null
   }
+
+  const slow = ({ key, upstreamId }: Cause, accountId: string, now: number): Seen | null => {
+    const since = (Math.floor(now / HOUR) - 1) * HOUR
+    const before = since - SLOW_BEFORE_MS
+    const addresses = new Set(met(key, since).map(({ email }) => email)).size
+    const answered = (from: number, to: number): number =>
+      statistics
+        .where((row) => row.dimension === 'upstream' && row.value === upstreamId && row.mode === 'live')
+        .filter(({ span, at }) => span === 60 && at >= from && at < to)
+        .filter(({ workspaceId }) => workspaces.get(workspaceId)?.accountId === accountId)
+        .reduce((sum, { counts }) => sum + answeredIn(counts), 0)
+    const hard = hardCounts
+      .where((row) => row.cause === key && row.hour * HOUR >= before && row.hour * HOUR < since)
+      .reduce((sum, { n }) => sum + n, 0)
+    const found = { addresses, living: 0, outcomes: Math.max(answered(since, now), addresses), since }
+    return isSlowIncident(found, { addresses: hard, outcomes: answered(before, since) }) ? found : null
+  }
+
+  return (cause: Cause, accountId: string, now: number): Seen | null =>
+    sudden(cause, now) ?? (cause.domain === '' ? slow(cause, accountId, now) : null)
+}
+
+interface Seen extends Refusals {
+  readonly since: number
 }
 
 const onList = (list: string) => (row: SuppressionRow, email: string) =>
   row.list === list && row.email === email
 
 const createOpening = (state: State, addNotice: (notice: Notice) => unknown) => {
-  const { suppressions, pendingSuppressions, incidents, hardBounces } = state
+  const { suppressions, pendingSuppressions, incidents } = state
+  const met = createMet(state)
   const tell = createSuppressionEvents(addNotice)
   /** What is listed because of it waits from now on. */
   const suspend = (incidentId: string, list: string, email: string, now: number): void => {
@@ -91,14 +144,14 @@ const createOpening = (state: State, addNotice: (notice: Notice) => unknown) => 
     pendingSuppressions.add(row.id, { ...row, incidentId })
   }
 
-  const openAll = (dead: HardBounce, cause: string, upstreamId: string | null, seen: Refusals) => {
+  const openAll = (dead: HardBounce, cause: Cause, seen: Seen) => {
     const opened: IncidentRow[] = []
-    for (const { email, list } of hardBounces.where((one) => one.cause === cause)) {
-      let id = openOf(list, cause)
+    for (const { email, list } of met(cause.key, seen.since)) {
+      let id = openOf(list, cause.key)
       if (id === undefined) {
-        const made = openedIncident(dead, list, upstreamId, seen)
+        const made = openedIncident(dead, list, cause, seen)
         id = made.id
-        incidents.add(id, { ...made, cause })
+        incidents.add(id, { ...made, cause: cause.key })
         addNotice(incidentNotice(made))
         opened.push(made)
       }
@@ -119,36 +172,54 @@ const createAddHardBounce = (
   addNotice: (notice: Notice) => unknown,
   add: (row: SuppressionRow) => SuppressionRow,
 ): Plain<Incidents>['addHardBounce'] => {
-  const { suppressions, pendingSuppressions, hardBounces, events } = state
+  const { suppressions, pendingSuppressions, hardBounces, hardCounts, events } = state
   const count = createCounts(state)
   const { openAll, openOf } = createOpening(state, addNotice)
   const takenBy = (recipientId: string) =>
     events.where((row) => row.recipientId === recipientId && row.type === 'email.sent').at(-1)
 
-  return (dead): AddedHardBounce => {
-    const { row, recipientId, said } = dead
+  const countHard = (cause: string, now: number): void => {
+    const hour = Math.floor(now / HOUR)
+    const key = `${cause} ${hour}`
+    hardCounts.put(key, { cause, hour, n: (hardCounts.get(key)?.n ?? 0) + 1 })
+  }
+
+  const incidentOf = ({ row, recipientId }: HardBounce, causes: readonly Cause[], takenAt: number) => {
     const { accountId, list, email, createdAt: now } = row
+    for (const { key: cause, keptMs } of causes) {
+      hardBounces.drop((one) => one.cause === cause && one.at < now - keptMs)
+      const key = `${cause} ${email} ${list}`
+      if (!hardBounces.change(key, { at: now, takenAt }))
+        hardBounces.add(key, { key, cause, email, list, recipientId, at: now, takenAt, living: null })
+    }
+    const isOpen = causes.find(({ key }) => openOf(list, key) !== undefined)
+    if (isOpen !== undefined) return { cause: isOpen, seen: null }
+    for (const cause of causes) {
+      const seen = count(cause, accountId, now)
+      if (seen !== null) return { cause, seen }
+    }
+    return null
+  }
+
+  return (dead): AddedHardBounce => {
+    const { row, recipientId } = dead
+    const { list, email, createdAt: now } = row
     const [held] = suppressions.where((one) => onList(list)(one, email))
     if (held !== undefined && isSuppressing(held.expiresAt, now))
       return { row: held, as: 'listed', opened: [] }
     const [waiting] = pendingSuppressions.where((one) => onList(list)(one, email))
     if (waiting !== undefined) return { row: waiting, as: 'pending', opened: [] }
     const taken = dead.upstreamId === null ? takenBy(recipientId) : undefined
-    const upstreamId = dead.upstreamId ?? taken?.mta?.upstreamId ?? null
-    const domain = storedDomain(email)
-    const cause = causeOf(accountId, upstreamId, domain, said)
-    hardBounces.drop((one) => one.cause === cause && one.at < now - INCIDENT_WINDOW_MS)
-    const key = `${cause} ${email} ${list}`
-    const met = { at: now, takenAt: taken?.occurredAt ?? now }
-    if (!hardBounces.change(key, met))
-      hardBounces.add(key, { key, cause, email, list, recipientId, ...met, living: null })
-    let opened: readonly IncidentRow[] = []
-    if (openOf(list, cause) === undefined) {
-      const seen = count(cause, upstreamId, domain, now)
-      if (!isIncident(seen)) return { row: add(row), as: 'added', opened }
-      opened = openAll(dead, cause, upstreamId, seen)
+    const causes = causesOf(dead, dead.upstreamId ?? taken?.mta?.upstreamId ?? null)
+    const incident = incidentOf(dead, causes, taken?.occurredAt ?? now)
+    if (incident === null) {
+      const widest = causes.at(-1)
+      if (widest?.domain === '') countHard(widest.key, now)
+      return { row: add(row), as: 'added', opened: [] }
     }
-    pendingSuppressions.add(row.id, { ...row, incidentId: openOf(list, cause) as string })
+    const { cause, seen } = incident
+    const opened = seen === null ? [] : openAll(dead, cause, seen)
+    pendingSuppressions.add(row.id, { ...row, incidentId: openOf(list, cause.key) as string })
     return { row, as: 'pending', opened }
   }
 }
@@ -160,8 +231,9 @@ const createDecide = (
   return (id: string, decision: Decision, now: number): number => {
     const { cause, workspaceId } = incidents.get(id) ?? { cause: '', workspaceId: '' }
     incidents.change(id, { decidedAt: now, decision })
-    hardBounces.drop((row) => row.cause === cause && row.list === workspaceId)
     const rows = pendingSuppressions.where(({ incidentId }) => incidentId === id)
+    const waited = new Set(rows.map(({ email }) => email))
+    hardBounces.drop((row) => row.list === workspaceId && (row.cause === cause || waited.has(row.email)))
     for (const { incidentId, ...row } of rows) {
       pendingSuppressions.delete(row.id)
       if (decision === 'accepted') add({ ...row, createdAt: now })
@@ -173,7 +245,7 @@ const createDecide = (
 const createSweep =
   ({ incidents, hardBounces }: State, decide: ReturnType<typeof createDecide>) =>
   (now: number): number => {
-    hardBounces.drop(({ at }) => Math.abs(at - now) > INCIDENT_WINDOW_MS)
+    hardBounces.drop(({ at }) => Math.abs(at - now) > SLOW_WINDOW_MS)
     return incidents
       .where(({ decidedAt, createdAt }) => decidedAt === null && createdAt < now - INCIDENT_STANDS_MS)
       .reduce((changed, { id }) => changed + decide(id, 'dismissed', now) + 1, 0)

@@ -5,6 +5,8 @@
  *   while a step is made and after it, so a step only adds: a table, a column that may be left out, an index. What nobody of
  *   that release uses any more is dropped one release later, by a step whose `compatibleFrom` says that it cannot go on.
  */
+
+import { hardCountsStep } from '../../sql/schema/incidents.js'
 import { CLUSTER } from './cluster.js'
 import { MAIL } from './mail.js'
 import { SEARCH } from './search.js'
@@ -31,6 +33,7 @@ export type Step = (Tables | Index) & {
 
 export const STEPS: readonly Step[] = [
   { text: `${CLUSTER}${TENANTS}${MAIL}${SEARCH}${SUBJECTS}`, compatibleFrom: 1 },
+  { text: hardCountsStep('floor(extract(epoch FROM now()))'), compatibleFrom: 1 },
 ]
 
 /** The version that they make. */

@@ -15,6 +15,10 @@ export interface MailTables {
   readonly accountOfNotice: string
   /** The number of the server that an event `e` of a mail tells of. */
   readonly mtaOfEvent: string
+  /** All recipients, without when they are due. */
+  readonly record: string
+  /** The domain of a recipient `r`. */
+  readonly domainOf: string
   /** After the name of a table, where a planner must be told: this index, or none. */
   by(index: string | null): string
   /** How far several writers are that store mail side by side; null: mail comes in above all that is there. */

@@ -1,8 +1,9 @@
 /**
  * NAME      incidents - the tables of hard bounces that may be the fault of a server
  * DESCRIPTION
- *   `hard_bounces` has who was refused in the last ten minutes, by `cause`: account, upstream, domain
- *   and text. `pending` are suppressions that wait for a decision; what asks for suppressions does not see them.
+ *   `hard_bounces` has who was refused in the last minutes or hours, by `cause`: account and upstream, with domain and
+ *   text, with the domain, or alone. `hard_counts` has how many of an upstream were listed in each hour; its row
+ *   without a cause tells since when. `pending` are suppressions that wait for a decision; what asks for suppressions does not see them.
  *   `living` is null until it was asked.
  */
 /** Columns of who is suppressed. */
@@ -16,6 +17,17 @@ export const SUPPRESSION = `
   reason TEXT,
   expires_at INTEGER,
   created_at INTEGER NOT NULL,`
+
+/** `now` is a number of seconds in the words of the database. */
+export const hardCountsStep = (now: string): string => `
+CREATE TABLE hard_counts (
+  cause TEXT NOT NULL,
+  hour BIGINT NOT NULL,
+  n BIGINT NOT NULL,
+  PRIMARY KEY (cause, hour)
+);
+INSERT INTO hard_counts SELECT '', CAST(${now} AS BIGINT) / 3600, 0;
+`
 
 export const INCIDENTS_STEP = `
 CREATE TABLE hard_bounces (

@@ -5,6 +5,7 @@ import { kindOf } from '../log/codec.js'
 import type { MailTables } from '../mails/tables.js'
 import { first, run } from '../query.js'
 import { SUPPRESSIONS } from '../tenants/tables.js'
+import { answersOf } from './answers.js'
 import type { IncidentParts } from './hard-bounces.js'
 import type { SoftBounceParts } from './soft-bounces.js'
 
@@ -23,7 +24,8 @@ const BOUNCES = `SELECT count(*) AS bounces, min(r.updated_at) AS first FROM rec
       WHERE d.workspace = r.workspace AND d.address_lc = r.address_lc
         AND (d.status = 'delivered' OR d.status = 'sent' AND d.updated_at < ?)), 0)`
 
-type Parts = Pick<IncidentParts, 'takenBy' | 'noteLiving' | 'listed'> & Pick<SoftBounceParts, 'bouncesOf'>
+type Parts = Pick<IncidentParts, 'takenBy' | 'noteLiving' | 'answersOf' | 'listed'> &
+  Pick<SoftBounceParts, 'bouncesOf'>
 
 const takenBy = ({ mtaOfEvent }: MailTables): Parts['takenBy'] => {
   const text = `SELECT m.upstream_id AS upstream, e.occurred_at AS at FROM recipients r
@@ -37,6 +39,7 @@ const takenBy = ({ mtaOfEvent }: MailTables): Parts['takenBy'] => {
 
 export const bounced = (tables: MailTables): Parts => ({
   takenBy: takenBy(tables),
+  answersOf: answersOf(tables),
   noteLiving: (cause, after, before) => run(LIVING, after, before, cause),
   *listed(list, email) {
     const text = `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE workspace_id = ? AND email = ?`

@@ -4,10 +4,11 @@
  *   Only a decision ends one; then its window begins anew. It is carried out by pages: the first
  *   of them makes it, the sweep ends what a crash left.
  */
-import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../../lifecycle/incident.js'
+import { INCIDENT_STANDS_MS, SLOW_WINDOW_MS } from '../../../lifecycle/incident.js'
 import type { Decision } from '../../port/tenants/incident.js'
 import { type Asking, all, first, run } from '../query.js'
 import { PENDING } from '../tenants/tables.js'
+import { forgetHard } from './answers.js'
 import type { IncidentParts } from './hard-bounces.js'
 import { INCIDENTS } from './incident-tables.js'
 
@@ -19,6 +20,9 @@ interface DecisionStep {
   readonly again: boolean
 }
 
+/** Whom it met is counted no more, by no cause. */
+const FORGET = `DELETE FROM hard_bounces WHERE list = ?
+  AND (cause = ? OR email IN (SELECT email FROM pending_suppressions WHERE incident_id = ?))`
 const PENDING_OF = `SELECT ${PENDING.columns} FROM pending_suppressions WHERE incident_id = ? ORDER BY ord LIMIT ${PAGE}`
 
 export const incidentDecisions = ({ addSuppression }: Pick<IncidentParts, 'addSuppression'>) => ({
@@ -36,7 +40,7 @@ export const incidentDecisions = ({ addSuppression }: Pick<IncidentParts, 'addSu
     if (isFirst && decidedAt !== null) return 'decided'
     if (isFirst) {
       yield* run('UPDATE incidents SET decided_at = ?, decision = ? WHERE id = ?', now, decision, id)
-      yield* run('DELETE FROM hard_bounces WHERE cause = ? AND list = ?', found.cause, workspaceId)
+      yield* run(FORGET, workspaceId, found.cause, id)
     }
     const rows = (yield* all(PENDING_OF, id)).map(PENDING.decode)
     for (const { incidentId: _, ...row } of rows) {
@@ -55,9 +59,10 @@ const LEFT = `SELECT i.id, i.account_id, i.decision FROM pending_suppressions p 
 
 /** What nobody decided is dismissed; what was decided is carried out. The number of rows. */
 export function* sweepIncidents(now: number, decideStep: DecisionSteps['decideStep']): Asking<number> {
-  yield* run('DELETE FROM hard_bounces WHERE at < ?', now - INCIDENT_WINDOW_MS)
+  yield* run('DELETE FROM hard_bounces WHERE at < ?', now - SLOW_WINDOW_MS)
+  yield* forgetHard(now)
   // of a clock that was put back since
-  yield* run('DELETE FROM hard_bounces WHERE at > ?', now + INCIDENT_WINDOW_MS)
+  yield* run('DELETE FROM hard_bounces WHERE at > ?', now + SLOW_WINDOW_MS)
   const stale = yield* all(STALE, now - INCIDENT_STANDS_MS)
   const left = yield* all(LEFT)
   let changed = 0

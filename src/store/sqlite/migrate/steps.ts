@@ -13,7 +13,7 @@
  */
 
 import { HOOKS_STEP } from '../../sql/schema/hooks.js'
-import { INCIDENTS_STEP } from '../../sql/schema/incidents.js'
+import { hardCountsStep, INCIDENTS_STEP } from '../../sql/schema/incidents.js'
 import { JOBS_STEP } from '../../sql/schema/jobs.js'
 import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
 import type { Db } from '../connect.js'
@@ -321,4 +321,5 @@ export const STEPS: readonly Step[] = [
   SEARCH_PARTS_STEP,
   SUBMITTERS_STEP,
   RETURN_PATH_STEP,
+  hardCountsStep("strftime('%s', 'now')"),
 ]

@@ -10,6 +10,8 @@ export const MAIL: MailTables = {
   waiting: 'recipients',
   accountOfNotice: "v.more ->> '$.account'",
   mtaOfEvent: "json_extract(e.more, '$[1]')",
+  record: 'recipients',
+  domainOf: "substr(r.address_lc, instr(r.address_lc, '@') + 1)",
   by: (index) => (index === null ? ' NOT INDEXED' : ` INDEXED BY ${index}`),
   // one writer, and a snapshot has all that it committed
   frontiers: null,

@@ -20,7 +20,6 @@ import { scopeOf } from '../../sql/log/codec.js'
 import { outcomeEvent } from '../../sql/log/draft.js'
 import type { SoftBounced } from '../../sql/watch/soft-bounces.js'
 import type { PendingDsns } from '../dsn/pending.js'
-import type { OutcomeCounts } from '../watch/outcome-counts.js'
 import type { WriteContext } from './context.js'
 import type { AddEvent } from './events.js'
 import type { Fold } from './fold.js'
@@ -90,7 +89,6 @@ interface SettleParts {
   readonly addEvent: AddEvent
   readonly fold: Fold
   readonly dsns: PendingDsns
-  readonly counts: Pick<OutcomeCounts, 'note'>
   readonly softBounce: (outcome: Outcome, bounced: SoftBounced, now: number) => void
   readonly now: () => number
 }
@@ -145,7 +143,7 @@ const loadFacts = (sql: Statements, fold: Fold, outcome: Outcome, row: Found): S
 }
 
 const createApply = (context: WriteContext, sql: Statements, parts: SettleParts) => {
-  const { addEvent, fold, dsns, counts, softBounce } = parts
+  const { addEvent, fold, dsns, softBounce } = parts
   const keepReport = createKeepReport(context.db)
   const writeRecipient = createWriteRecipient(context, sql)
 
@@ -165,7 +163,6 @@ const createApply = (context: WriteContext, sql: Statements, parts: SettleParts)
     const place = addEvent(outcomeEvent({ ord, scope: scopeOf(workspace, test === 1) }, outcome, event, now))
     if (outcome.report !== undefined) keepReport(ord, outcome.report, now, event.applied)
     if (changes.applied) dsns.add(outcome, emailId, place)
-    if (changes.counted) counts.note(outcome, address)
     if (changes.bounced) softBounce(outcome, { emailId, workspace, address }, outcome.at)
   }
 }

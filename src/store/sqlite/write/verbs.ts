@@ -45,7 +45,6 @@ import { MAIL } from '../read/tables.js'
 import { createShrinkStep } from '../room/shrink.js'
 import { createSearchWrites, createUnindex, type Unindex } from '../search/write.js'
 import { createSweepStep } from '../sweep/sweep.js'
-import { createOutcomeCounts } from '../watch/outcome-counts.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
 import type { WriteContext } from './context.js'
@@ -106,7 +105,6 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const holdRecipients = createHoldRecipients(context, addEvent)
   const leases = createLeases(context, addEvent, alone)
   const schedule = createSchedule(context, addEvent)
-  const counts = createOutcomeCounts(context.db)
   const telling = createSuppressionEvents(noticing)
   const suppressing = suppressionWrites({ places: context.order, tell: telling, now: systemClock.now })
   const lists = answered(suppressing, ask)
@@ -114,13 +112,12 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const parts: IncidentParts = {
     ...people,
     places: context.order,
-    answersSince: (...args) => atOnce(() => counts.since(...args)),
     addSuppression: suppressing.addSuppression,
     addNotice: noticing,
   }
   const softBounce = softBounces({ ...people, ...parts })
   const settle = createSettle(context, {
-    ...{ addEvent, fold, dsns, counts, now: systemClock.now },
+    ...{ addEvent, fold, dsns, now: systemClock.now },
     softBounce: (...args) => ask(softBounce(...args)),
   })
   const unindex = createUnindex(context)
