@@ -11,8 +11,8 @@ import { tableOf } from './terminal.js'
 
 const rowsTable = tableOf<KnownIncident>([
   ['id', 'id'],
-  ['domain', 'domain'],
-  ['said', 'said'],
+  ['domain', ({ domain }) => (domain === '' ? 'several' : domain)],
+  ['said', ({ said }) => (said === '' ? 'several texts' : said)],
   ['refused', incidentText],
   ['pending', 'pending'],
   ['since', ({ createdAt }) => new Date(createdAt).toISOString()],

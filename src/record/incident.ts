@@ -19,7 +19,7 @@ export const incident = (row: KnownIncident) => ({
 /** Why it was opened, in words. */
 export const incidentText = (row: Pick<KnownIncident, 'addresses' | 'living' | 'outcomes'>): string =>
   row.living > 0
-    ? `${row.addresses} addresses of ${row.outcomes} within ten minutes, of which ${row.living} took mail before`
-    : `${row.addresses} addresses of ${row.outcomes} within ten minutes`
+    ? `${row.addresses} addresses of ${row.outcomes} at the same time, of which ${row.living} took mail before`
+    : `${row.addresses} addresses of ${row.outcomes} at the same time`
 
 export type Incident = ReturnType<typeof incident>

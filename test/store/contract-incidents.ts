@@ -1,6 +1,6 @@
 /** Addresses that bounce for good at the same time may be good; what is pending suppresses nobody, until somebody decides. */
 import type { Test } from 'tap'
-import { newId } from '../../src/base/id.js'
+import { newId, newRecipientId } from '../../src/base/id.js'
 import type { Outcome } from '../../src/lifecycle/facts.js'
 import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/lifecycle/incident.js'
 import { observed } from '../../src/lifecycle/observed.js'
@@ -299,7 +299,7 @@ const slowTests = async (t: Test, store: Store): Promise<void> => {
     await store.addStatistics(await store.statisticsPlace(), newId('up'), rows)
     for (const [i, at] of spans.entries())
       for (const email of across(hard, 1))
-        await store.addHardBounce(dead(one, `${i}.${email}`, newId('rcp'), {}, at))
+        await store.addHardBounce(dead(one, `${i}.${email}`, newRecipientId(), {}, at))
   }
 
   /** Four a minute of twenty. */
@@ -310,7 +310,7 @@ const slowTests = async (t: Test, store: Store): Promise<void> => {
       await mailed(one, names(4, `fine${n % 40}.test`), 'accepted', at)
       const [email = ''] = names(1, `d${n % 40}.test`, n)
       met.push(email)
-      await store.addHardBounce(dead(one, email, newId('rcp'), { said: `${n % 2}` }, at))
+      await store.addHardBounce(dead(one, email, newRecipientId(), { said: `${n % 2}` }, at))
     }
     return met
   }

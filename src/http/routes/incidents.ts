@@ -29,7 +29,7 @@ const reading = (deps: Deps): readonly Endpoint[] => [
     path: '/v1/incidents',
     summary: 'Hard bounces that came together, newest first',
     description:
-      'Where at least 20 addresses of a domain were refused in ten minutes by one upstream, in the same words, and were 30 % of what it had to say, or ten of them took mail before, their suppressions are pending until somebody decides, and are dismissed after seven days. The key of a workspace sees those of its own.',
+      'Where at least 20 addresses of a domain were refused in ten minutes by one upstream, in the same words or in others, and were 30 % of what it had to say, or ten of them took mail before, their suppressions are pending until somebody decides, and are dismissed after seven days. The same for all domains of an upstream together, where 30 % of those that it met refused somebody; and where 50 were refused in two hours, and that is 5 % more of its answers than in the seven days before. The key of a workspace sees those of its own.',
     query: shapes.incidentQuery,
     of: shapes.incident,
     rows({ principal, workspace, query }) {

@@ -16,8 +16,11 @@ export const incident = Joi.object({
   object: Joi.string().valid('incident').required(),
   workspace_id: id('ws'),
   upstream_id: nullable(Joi.string()).description('Who refused them, or took the mail that came back'),
-  domain: Joi.string().allow('').required().description('Of the recipients'),
-  said: Joi.string().allow('').required().description('What was said of all, without what names one mail'),
+  domain: Joi.string().allow('').required().description('Of the recipients; empty: several'),
+  said: Joi.string()
+    .allow('')
+    .required()
+    .description('What was said of all, without what names one mail; empty: several texts'),
   addresses: count().description('How many were refused when it began'),
   delivered_before: count().description('Of those, the ones that took mail in the 90 days before'),
   outcomes: count().description('How many recipients that server answered for in all'),

@@ -23,6 +23,8 @@ export const openIncidents = async (
   return 'data' in answer ? answer.data : []
 }
 
+const domainOf = ({ domain }: Incident): string => (domain === '' ? 'several domains' : domain)
+
 const before = ({ delivered_before: n }: Incident): string =>
   n === 0 ? '' : `, and ${n} of them took mail before`
 
@@ -36,11 +38,12 @@ export const IncidentNote = ({
   <Note tone="wait" icon="alarm">
     <p>
       <strong>
-        {incident.pending} addresses of <bdi>{incident.domain}</bdi> were refused together
+        {incident.pending} addresses of <bdi>{domainOf(incident)}</bdi> were refused together
       </strong>{' '}
       since <Time at={incident.created_at} />
-      {before(incident)}: <q dir="auto">{incident.said === '' ? 'no words' : incident.said}</q>. Perhaps their
-      server is broken, and they live. They are written to until somebody decides; after 7 days they stay.
+      {before(incident)}: {incident.said === '' ? 'in other words each' : <q dir="auto">{incident.said}</q>}.
+      Perhaps a server is broken, and they live. They are written to until somebody decides; after 7 days they
+      stay.
     </p>
     {children}
   </Note>
@@ -59,7 +62,7 @@ export const Incidents = ({ visit, incidents }: { visit: Visit; incidents: reado
               reason="none"
               about={{ incident: incident.id }}
             >
-              {incident.pending} addresses of {incident.domain} are written to no more.
+              {incident.pending} addresses of {domainOf(incident)} are written to no more.
             </Verb>
             <Verb
               action="dismiss"

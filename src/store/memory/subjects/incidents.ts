@@ -45,9 +45,52 @@ const createMet =
       return waits === undefined || incidents.get(waits.incidentId)?.cause === cause
     })
 
-const createCounts = (state: State) => {
-  const { hardBounces, hardCounts, recipients, mails, events, statistics, workspaces } = state
+interface Seen extends Refusals {
+  readonly since: number
+}
+
+const createSlow = (state: State) => {
+  const { hardCounts, statistics, workspaces } = state
   const met = createMet(state)
+  return ({ key, upstreamId }: Cause, accountId: string, now: number): Seen | null => {
+    const since = (Math.floor(now / HOUR) - 1) * HOUR
+    const before = since - SLOW_BEFORE_MS
+    const addresses = new Set(met(key, since).map(({ email }) => email)).size
+    const answered = (from: number, to: number): number =>
+      statistics
+        .where((row) => row.dimension === 'upstream' && row.value === upstreamId && row.mode === 'live')
+        .filter(({ span, at }) => span === 60 && at >= from && at < to)
+        .filter(({ workspaceId }) => workspaces.get(workspaceId)?.accountId === accountId)
+        .reduce((sum, { counts }) => sum + answeredIn(counts), 0)
+    const hard = hardCounts
+      .where((row) => row.cause === key && row.hour * HOUR >= before && row.hour * HOUR < since)
+      .reduce((sum, { n }) => sum + n, 0)
+    const found = { addresses, living: 0, outcomes: Math.max(answered(since, now), addresses), since }
+    return isSlowIncident(found, { addresses: hard, outcomes: answered(before, since) }) ? found : null
+  }
+}
+
+/** The domains of what was answered since then. */
+const createAnswers =
+  ({ events, recipients }: State) =>
+  (upstreamId: string, from: number): readonly string[] =>
+    events
+      .where(
+        (row) =>
+          row.mode === 'live' &&
+          row.mta?.upstreamId === upstreamId &&
+          row.occurredAt >= from &&
+          (row.type === 'email.sent' ||
+            row.type === 'email.bounced' ||
+            (row.type === 'email.deferred' && row.attempt === 1)),
+      )
+      .map(({ recipientId }) => storedDomain(recipients.get(recipientId ?? '')?.address ?? ''))
+
+const createCounts = (state: State) => {
+  const { hardBounces, recipients, mails } = state
+  const answers = createAnswers(state)
+  const met = createMet(state)
+  const slow = createSlow(state)
   const isLiving = ({ recipientId }: HardBounced, now: number): boolean => {
     const me = recipients.get(recipientId)
     const address = me?.address.toLowerCase()
@@ -61,20 +104,6 @@ const createCounts = (state: State) => {
           row.updatedAt > now - LIVING_WITHIN_MS,
       )
   }
-
-  /** The domains of what was answered since then. */
-  const answers = (upstreamId: string, from: number): readonly string[] =>
-    events
-      .where(
-        (row) =>
-          row.mode === 'live' &&
-          row.mta?.upstreamId === upstreamId &&
-          row.occurredAt >= from &&
-          (row.type === 'email.sent' ||
-            row.type === 'email.bounced' ||
-            (row.type === 'email.deferred' && row.attempt === 1)),
-      )
-      .map(({ recipientId }) => storedDomain(recipients.get(recipientId ?? '')?.address ?? ''))
 
   const sudden = ({ key, upstreamId, domain }: Cause, now: number): Seen | null => {
     const since = now - INCIDENT_WINDOW_MS
@@ -103,29 +132,8 @@ const createCounts = (state: State) => {
     return (domain === '' ? isWideIncident(seen, domains) : isIncident(seen)) ? seen : null
   }
 
-  const slow = ({ key, upstreamId }: Cause, accountId: string, now: number): Seen | null => {
-    const since = (Math.floor(now / HOUR) - 1) * HOUR
-    const before = since - SLOW_BEFORE_MS
-    const addresses = new Set(met(key, since).map(({ email }) => email)).size
-    const answered = (from: number, to: number): number =>
-      statistics
-        .where((row) => row.dimension === 'upstream' && row.value === upstreamId && row.mode === 'live')
-        .filter(({ span, at }) => span === 60 && at >= from && at < to)
-        .filter(({ workspaceId }) => workspaces.get(workspaceId)?.accountId === accountId)
-        .reduce((sum, { counts }) => sum + answeredIn(counts), 0)
-    const hard = hardCounts
-      .where((row) => row.cause === key && row.hour * HOUR >= before && row.hour * HOUR < since)
-      .reduce((sum, { n }) => sum + n, 0)
-    const found = { addresses, living: 0, outcomes: Math.max(answered(since, now), addresses), since }
-    return isSlowIncident(found, { addresses: hard, outcomes: answered(before, since) }) ? found : null
-  }
-
   return (cause: Cause, accountId: string, now: number): Seen | null =>
     sudden(cause, now) ?? (cause.domain === '' ? slow(cause, accountId, now) : null)
-}
-
-interface Seen extends Refusals {
-  readonly since: number
 }
 
 const onList = (list: string) => (row: SuppressionRow, email: string) =>
@@ -166,25 +174,11 @@ const createOpening = (state: State, addNotice: (notice: Notice) => unknown) => 
   return { openAll, openOf }
 }
 
-/** `add` lists an address. */
-const createAddHardBounce = (
-  state: State,
-  addNotice: (notice: Notice) => unknown,
-  add: (row: SuppressionRow) => SuppressionRow,
-): Plain<Incidents>['addHardBounce'] => {
-  const { suppressions, pendingSuppressions, hardBounces, hardCounts, events } = state
+/** Counts a bounce for all its causes, and tells the incident that it belongs to; `seen` null: one that is open. */
+const createIncidentOf = (state: State, openOf: (list: string, cause: string) => string | undefined) => {
+  const { hardBounces } = state
   const count = createCounts(state)
-  const { openAll, openOf } = createOpening(state, addNotice)
-  const takenBy = (recipientId: string) =>
-    events.where((row) => row.recipientId === recipientId && row.type === 'email.sent').at(-1)
-
-  const countHard = (cause: string, now: number): void => {
-    const hour = Math.floor(now / HOUR)
-    const key = `${cause} ${hour}`
-    hardCounts.put(key, { cause, hour, n: (hardCounts.get(key)?.n ?? 0) + 1 })
-  }
-
-  const incidentOf = ({ row, recipientId }: HardBounce, causes: readonly Cause[], takenAt: number) => {
+  return ({ row, recipientId }: HardBounce, causes: readonly Cause[], takenAt: number) => {
     const { accountId, list, email, createdAt: now } = row
     for (const { key: cause, keptMs } of causes) {
       hardBounces.drop((one) => one.cause === cause && one.at < now - keptMs)
@@ -199,6 +193,25 @@ const createAddHardBounce = (
       if (seen !== null) return { cause, seen }
     }
     return null
+  }
+}
+
+/** `add` lists an address. */
+const createAddHardBounce = (
+  state: State,
+  addNotice: (notice: Notice) => unknown,
+  add: (row: SuppressionRow) => SuppressionRow,
+): Plain<Incidents>['addHardBounce'] => {
+  const { suppressions, pendingSuppressions, hardCounts, events } = state
+  const { openAll, openOf } = createOpening(state, addNotice)
+  const incidentOf = createIncidentOf(state, openOf)
+  const takenBy = (recipientId: string) =>
+    events.where((row) => row.recipientId === recipientId && row.type === 'email.sent').at(-1)
+
+  const countHard = (cause: string, now: number): void => {
+    const hour = Math.floor(now / HOUR)
+    const key = `${cause} ${hour}`
+    hardCounts.put(key, { cause, hour, n: (hardCounts.get(key)?.n ?? 0) + 1 })
   }
 
   return (dead): AddedHardBounce => {

@@ -158,14 +158,10 @@ class Recent<T> {
   }
 }
 
-/** Tells what was seen of a cause where that is an incident, else null. */
-const createJudge = ({ noteLiving, answersOf }: IncidentParts) => {
+const createAnswered = ({ answersOf }: Pick<IncidentParts, 'answersOf'>) => {
   const answers = new Recent<ReadonlyMap<string, number>>()
-  const away = new Recent<{ left: number }>()
-  const slowly = new Recent<true>()
-
   /** Since the mail of those was taken. What was counted a moment ago may rule an incident out, and never make one. */
-  function* answered({ upstreamId, domain }: Cause, taken: number, now: number, isSure: boolean) {
+  return function* ({ upstreamId, domain }: Cause, taken: number, now: number, isSure: boolean) {
     if (upstreamId === null) return { outcomes: 0, domains: 0 }
     const late = Math.max(0, Math.ceil((now - INCIDENT_WINDOW_MS - taken) / INCIDENT_WINDOW_MS))
     const key = `${upstreamId} ${late}`
@@ -177,6 +173,33 @@ const createJudge = ({ noteLiving, answersOf }: IncidentParts) => {
     const all = [...found.values()].reduce((sum, n) => sum + n, 0)
     return { outcomes: domain === '' ? all : (found.get(domain) ?? 0), domains: found.size }
   }
+}
+
+function* isWide(cause: Cause, seen: Seen, met: number): Asking<boolean> {
+  const mayBe = isWideIncident(seen, { refused: Number.POSITIVE_INFINITY, met })
+  return mayBe && isWideIncident(seen, { refused: yield* domainsMet(cause.key, seen.since), met })
+}
+
+const createSlow = () => {
+  const slowly = new Recent<true>()
+  return function* ({ key, upstreamId }: Cause, accountId: string, now: number): Asking<Seen | null> {
+    if (upstreamId === null || slowly.get(key, now)) return null
+    const since = slowFrom(now)
+    const { addresses, living } = yield* windowOf(key, since)
+    if (addresses < MOST_SLOW) return null
+    const { outcomes, before } = yield* usualOf(accountId, upstreamId, key, now)
+    const found = { addresses, living, outcomes: Math.max(outcomes, addresses), since }
+    if (isSlowIncident(found, before)) return found
+    slowly.set(key, true, now)
+    return null
+  }
+}
+
+/** Tells what was seen of a cause where that is an incident, else null. */
+const createJudge = ({ noteLiving, answersOf }: IncidentParts) => {
+  const answered = createAnswered({ answersOf })
+  const away = new Recent<{ left: number }>()
+  const slow = createSlow()
 
   function* sudden(cause: Cause, now: number): Asking<Seen | null> {
     const since = now - INCIDENT_WINDOW_MS
@@ -196,23 +219,6 @@ const createJudge = ({ noteLiving, answersOf }: IncidentParts) => {
         if (!isOne) break
       }
     away.set(cause.key, { left: bouncesAway(found) }, now)
-    return null
-  }
-
-  function* isWide(cause: Cause, seen: Seen, met: number): Asking<boolean> {
-    const mayBe = isWideIncident(seen, { refused: Number.POSITIVE_INFINITY, met })
-    return mayBe && isWideIncident(seen, { refused: yield* domainsMet(cause.key, seen.since), met })
-  }
-
-  function* slow({ key, upstreamId }: Cause, accountId: string, now: number): Asking<Seen | null> {
-    if (upstreamId === null || slowly.get(key, now)) return null
-    const since = slowFrom(now)
-    const { addresses, living } = yield* windowOf(key, since)
-    if (addresses < MOST_SLOW) return null
-    const { outcomes, before } = yield* usualOf(accountId, upstreamId, key, now)
-    const found = { addresses, living, outcomes: Math.max(outcomes, addresses), since }
-    if (isSlowIncident(found, before)) return found
-    slowly.set(key, true, now)
     return null
   }
 
