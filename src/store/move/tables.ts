@@ -54,7 +54,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   alarm_counts: 'workspace, span',
   alarm_mark: 'mark',
   hard_bounces: 'cause, email, list',
-  hard_counts: 'cause, hour',
+  hard_counts: 'hour, cause',
   incidents: 'id',
   pending_suppressions: 'id',
   order_state: 'last',

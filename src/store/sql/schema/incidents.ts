@@ -24,8 +24,9 @@ CREATE TABLE hard_counts (
   cause TEXT NOT NULL,
   hour BIGINT NOT NULL,
   n BIGINT NOT NULL,
-  PRIMARY KEY (cause, hour)
+  PRIMARY KEY (hour, cause)
 );
+CREATE INDEX hard_bounces_email ON hard_bounces (list, email);
 INSERT INTO hard_counts SELECT '', CAST(${now} AS BIGINT) / 3600, 0;
 `
 

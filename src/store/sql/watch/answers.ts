@@ -35,7 +35,7 @@ export const answersOf = ({ mtaOfEvent, record, domainOf }: MailTables) => {
 }
 
 const COUNT = `INSERT INTO hard_counts (cause, hour, n) VALUES (?, ?, 1)
-  ON CONFLICT (cause, hour) DO UPDATE SET n = hard_counts.n + 1`
+  ON CONFLICT (hour, cause) DO UPDATE SET n = hard_counts.n + 1`
 
 /** One more that was listed. */
 export const countHard = (cause: string, now: number): Asking<number> =>
@@ -46,7 +46,7 @@ export const forgetHard = (now: number): Asking<number> =>
   run("DELETE FROM hard_counts WHERE hour < ? AND cause <> ''", Math.floor((now - SLOW_BEFORE_MS) / HOUR) - 2)
 
 const HARD = `SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM hard_counts WHERE cause = ? AND hour >= ? AND hour < ?`
-const COUNTED_SINCE = "SELECT hour FROM hard_counts WHERE cause = ''"
+const COUNTED_SINCE = 'SELECT min(hour) AS hour FROM hard_counts'
 // a seek for each hour
 const ANSWERS = `WITH RECURSIVE hours (at) AS (SELECT CAST(? AS BIGINT) UNION ALL SELECT at + 60 FROM hours WHERE at < ?)
   SELECT s.at, s.counts FROM hours h JOIN statistics s ON s.span = 60 AND s.at = h.at

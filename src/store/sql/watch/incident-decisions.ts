@@ -22,7 +22,7 @@ interface DecisionStep {
 
 /** Whom it met is counted no more, by no cause. */
 const FORGET = `DELETE FROM hard_bounces WHERE list = ?
-  AND (cause = ? OR email IN (SELECT email FROM pending_suppressions WHERE incident_id = ?))`
+  AND email IN (SELECT email FROM pending_suppressions WHERE incident_id = ?)`
 const PENDING_OF = `SELECT ${PENDING.columns} FROM pending_suppressions WHERE incident_id = ? ORDER BY ord LIMIT ${PAGE}`
 
 export const incidentDecisions = ({ addSuppression }: Pick<IncidentParts, 'addSuppression'>) => ({
@@ -40,7 +40,8 @@ export const incidentDecisions = ({ addSuppression }: Pick<IncidentParts, 'addSu
     if (isFirst && decidedAt !== null) return 'decided'
     if (isFirst) {
       yield* run('UPDATE incidents SET decided_at = ?, decision = ? WHERE id = ?', now, decision, id)
-      yield* run(FORGET, workspaceId, found.cause, id)
+      yield* run('DELETE FROM hard_bounces WHERE cause = ? AND list = ?', found.cause, workspaceId)
+      yield* run(FORGET, workspaceId, id)
     }
     const rows = (yield* all(PENDING_OF, id)).map(PENDING.decode)
     for (const { incidentId: _, ...row } of rows) {
