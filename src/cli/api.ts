@@ -12,7 +12,7 @@ import { Fault, type FieldError } from '../base/fault.js'
 import { isLoopback } from '../base/network.js'
 import type { Config } from '../config/config.js'
 import { Refusal, usage } from './exit.js'
-import { asListening } from './listening.js'
+import { asListening, reachable } from './listening.js'
 
 export interface ApiCall {
   readonly method: string
@@ -36,9 +36,7 @@ export const apiBase = (config: Config, given: string | undefined): string => {
   const { host, port, tls } = asListening(config).http
   if (port === 0)
     throw usage('http.port is 0, any free one: name the real one with --url http://127.0.0.1:PORT')
-  const name =
-    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
-  return `${tls ? 'https' : 'http'}://${name}:${port}`
+  return `${tls ? 'https' : 'http'}://${reachable(host)}:${port}`
 }
 
 interface Problem {

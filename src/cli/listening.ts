@@ -4,11 +4,13 @@
  *   Ports come from the configuration, from systemd, or from the system (0). The
  *   daemon notes the real ones in its data folder as long as it runs, so that
  *   doctor, send and sendmail on the same folder find it. Whoever may not look in
- *   there, as cron jobs of other users, goes by the configuration.
+ *   there, as cron jobs of other users, goes by the configuration. What is asked of
+ *   the management listener goes to the noted place alone, and only while a daemon
+ *   holds the folder: whoever else has that port is not for us to talk to.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config/config.js'
+import type { Config, ListenAddress } from '../config/config.js'
 import type { Ports } from '../daemon/daemon.js'
 
 const fileIn = ({ data_dir }: Pick<Config, 'data_dir'>): string => join(data_dir, 'listening.json')
@@ -79,5 +81,21 @@ export const asListening = (config: Config): Config => {
     }
   } catch {
     return config
+  }
+}
+
+/** An address as it stands in a URL, of a listener that may listen on all of them. */
+export const reachable = (host: string): string =>
+  host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
+
+/** Where the daemon that runs on this folder answers its operator; null: none runs, or it has not said so yet. */
+export const managementOf = async (config: Config): Promise<ListenAddress | null> => {
+  const { adminOf, placeOf } = await import('../store/open.js')
+  if (!(await adminOf(placeOf(config.data_dir))).isLocked()) return null
+  try {
+    const { hosts, ports } = readNote(config)
+    return { host: hosts.management, port: ports.management }
+  } catch {
+    return null
   }
 }

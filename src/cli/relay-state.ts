@@ -7,6 +7,7 @@
 import type { throttle } from '../record/queue.js'
 import type { RelayView } from '../tenant/queue/waiting.js'
 import type { CliContext } from './context.js'
+import { managementOf, reachable } from './listening.js'
 
 /** What the daemon knows of an upstream now. */
 export interface Live {
@@ -34,12 +35,12 @@ const asked = async (
   path: string,
   given?: string,
 ): Promise<unknown> => {
-  const { host, port } = config.management
-  const at =
-    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
   try {
+    const at = await managementOf(config)
+    const base = given ?? (at && `http://${reachable(at.host)}:${at.port}`)
+    if (base === null) return null
     const signal = AbortSignal.timeout(LIVE_MS)
-    return await (await fetch(new URL(path, given ?? `http://${at}:${port}`), { method, signal })).json()
+    return await (await fetch(new URL(path, base), { method, signal })).json()
   } catch {
     return null
   }
