@@ -12,8 +12,7 @@ import { type Imported, type ImportLine, importCredentials } from '../tenant/cre
 import { command } from './command.js'
 import { asOneOrder, withContext } from './context.js'
 import { credentialTable, WORKSPACE } from './credential-words.js'
-import type { Terminal } from './terminal.js'
-import { spanText } from './time.js'
+import { tellProgress, withInterrupt } from './terminal.js'
 
 /** `name,secret` or `name:secret` per line; a header line of CSV is skipped. */
 const readLines = (text: string): readonly ImportLine[] =>
@@ -23,31 +22,6 @@ const readLines = (text: string): readonly ImportLine[] =>
       ({ username, password }) =>
         !/^(user(name)?|name|login)$/i.test(username) || !/^(pass(word)?|secret)$/i.test(password),
     )
-
-/** For a person who waits; secrets that people chose take their time. */
-const tellProgress = (terminal: Terminal, all: number): ((done: number) => void) => {
-  const began = Date.now()
-  return (done) => {
-    const spent = Math.max(1, Date.now() - began)
-    const left = Math.ceil((spent * (all - done)) / done / 1000) * 1000
-    terminal.progress(
-      `${done} of ${all}, ${Math.round((done * 1000) / spent)} a second, ${spanText(left)} remaining`,
-    )
-  }
-}
-
-/** Ends the work at a ^C; the second one ends the process. */
-const withInterrupt = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
-  const ended = new AbortController()
-  const end = (): void => ended.abort()
-  const signals = ['SIGINT', 'SIGTERM'] as const
-  for (const signal of signals) process.once(signal, end)
-  try {
-    return await work(ended.signal)
-  } finally {
-    for (const signal of signals) process.removeListener(signal, end)
-  }
-}
 
 const summary = ({ rows, there, wrong }: Imported, read: number): string =>
   [

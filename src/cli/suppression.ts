@@ -5,7 +5,6 @@
  */
 
 import { Fault } from '../base/fault.js'
-import { parseRecipient } from '../mail/address.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
 import { suppressionRecord } from '../record/tenants/suppression.js'
@@ -20,10 +19,8 @@ import {
   findSuppression,
   listOfAccount,
   listOfWorkspace,
-  type Place,
-  refOf,
   removeSuppression,
-  suppress,
+  suppressionOf,
 } from '../tenant/suppression.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type OptionArgs, type Subject, WHY } from './command.js'
@@ -31,7 +28,7 @@ import { asOneOrder, type CliContext, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { incidentCommands } from './incident.js'
 import { collect } from './rows.js'
-import { tableOf } from './terminal.js'
+import { tableOf, tellProgress, withInterrupt } from './terminal.js'
 import { readInstant } from './time.js'
 
 const PLACE = {
@@ -161,26 +158,28 @@ const remove = command({
     }),
 })
 
-/** True when the line made a row, or would make one; false when its address is listed. */
-const takeLine = async (
-  { deps, store }: CliContext,
-  place: Place,
-  { email, reason, expires }: ListLine,
-  dry: ReadonlySet<string> | null,
-): Promise<boolean> => {
-  const expiresAt = instantOf(expires, 'expires_at')
-  if (dry === null) return (await suppress(deps, place, { email, reason, expiresAt, origin: 'import' })).added
-  if (parseRecipient(email) === null) throw badInput('must be an address')
-  const held = await store.suppression(place.id, refOf(email))
-  const counts = held !== null && (held.expiresAt === null || held.expiresAt > Date.now())
-  return !counts && !dry.has(refOf(email))
-}
-
 /** What is wrong with a line; anything else is thrown on. */
 const complaintOf = (error: unknown): string => {
   if (error instanceof Fault) return error.options.errors?.[0]?.message ?? error.message
   if (error instanceof Refusal) return error.message
   throw error
+}
+
+/** So many lines are one commit. */
+const CHUNK = 1000
+
+/** How many of these are not on their list; `seen` are those that an earlier line would put there. */
+const wouldAdd = async (
+  { store }: CliContext,
+  rows: readonly SuppressionRow[],
+  seen: Set<string>,
+): Promise<number> => {
+  const before = seen.size
+  for (const { list, email } of rows) {
+    const held = await store.suppression(list, email)
+    if (held === null || (held.expiresAt !== null && held.expiresAt <= Date.now())) seen.add(email)
+  }
+  return seen.size - before
 }
 
 const importAll = command({
@@ -196,24 +195,47 @@ const importAll = command({
       const context = asOneOrder(here)
       const place = await placeOf(context, args)
       const skipped: { line: number; email: string; message: string }[] = []
-      const seen = new Set<string>()
-      let listed = 0
-      for (const line of lines) {
+      const rowOf = ({ at, email, reason, expires }: ListLine): readonly SuppressionRow[] => {
         try {
-          if (await takeLine(context, place, line, args.dryRun ? seen : null)) seen.add(refOf(line.email))
-          else listed++
+          const wish = {
+            email,
+            reason,
+            expiresAt: instantOf(expires, 'expires_at'),
+            origin: 'import',
+          } as const
+          return [suppressionOf(place, wish, Date.now())]
         } catch (error) {
           const message = complaintOf(error)
-          skipped.push({ line: line.at, email: line.email, message })
-          terminal.say(`line ${line.at}: ${line.email}: ${message}`)
+          skipped.push({ line: at, email, message })
+          terminal.say(`line ${at}: ${email}: ${message}`)
+          return []
         }
       }
-      const read = lines.length
-      const added = read - listed - skipped.length
+      const progress = tellProgress(terminal, lines.length)
+      const seen = new Set<string>()
+      let [read, added] = [0, 0]
+      await withInterrupt(async (signal) => {
+        while (read < lines.length && !signal.aborted) {
+          const some = lines.slice(read, read + CHUNK)
+          const rows = some.flatMap(rowOf)
+          added += args.dryRun
+            ? await wouldAdd(context, rows, seen)
+            : (await context.store.importSuppressions(rows)).changed
+          read += some.length
+          progress(read)
+        }
+      })
+      const listed = read - added - skipped.length
       const words = `${added} of ${read} ${args.dryRun ? 'would be added' : 'added'}`
       terminal.data({ read, added, listed, skipped }, () =>
         listed > 0 ? `${words}, ${listed} listed already` : words,
       )
+      if (read < lines.length) {
+        terminal.say(
+          `interrupted after ${read} of ${lines.length} lines: give the same file again for the rest`,
+        )
+        return 75
+      }
       return skipped.length > 0 ? 65 : 0
     })
   },

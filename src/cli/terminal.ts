@@ -13,6 +13,7 @@ import pc from 'picocolors'
 import { escapeLines, escapeWild, maskText } from '../base/observe/escape.js'
 import { usage } from './exit.js'
 import { readStream, STDIN } from './input.js'
+import { spanText } from './time.js'
 
 export type Paint = ReturnType<typeof pc.createColors>
 
@@ -215,5 +216,30 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
       const text = stdin.isTTY === true ? await readHidden(streams, prompt) : String(await readStream(stdin))
       return text.replace(/\r?\n.*$/s, '')
     },
+  }
+}
+
+/** For a person who waits: how far it is, how fast, and how long it will still take. */
+export const tellProgress = (terminal: Terminal, all: number): ((done: number) => void) => {
+  const began = Date.now()
+  return (done) => {
+    const spent = Math.max(1, Date.now() - began)
+    const left = Math.ceil((spent * (all - done)) / done / 1000) * 1000
+    terminal.progress(
+      `${done} of ${all}, ${Math.round((done * 1000) / spent)} a second, ${spanText(left)} remaining`,
+    )
+  }
+}
+
+/** Ends the work at a ^C; the second one ends the process. */
+export const withInterrupt = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const ended = new AbortController()
+  const end = (): void => ended.abort()
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) process.once(signal, end)
+  try {
+    return await work(ended.signal)
+  } finally {
+    for (const signal of signals) process.removeListener(signal, end)
   }
 }

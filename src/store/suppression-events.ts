@@ -45,6 +45,9 @@ export interface SuppressionEvents<Told = unknown> {
   removed(row: SuppressionRow, why: Removal, now: number): Told
 }
 
+export const addedNotice = (row: SuppressionRow, now: number): Notice =>
+  noticeOf('suppression.added', row, now, { expires_at: timeOrNull(row.expiresAt) })
+
 export const removedNotice = (row: SuppressionRow, why: Removal, now: number): Notice =>
   noticeOf('suppression.removed', row, now, { cause: why })
 
@@ -52,7 +55,6 @@ export const removedNotice = (row: SuppressionRow, why: Removal, now: number): N
 export const createSuppressionEvents = <Told>(
   addNotice: (notice: Notice) => Told,
 ): SuppressionEvents<Told> => ({
-  added: (row, now) =>
-    addNotice(noticeOf('suppression.added', row, now, { expires_at: timeOrNull(row.expiresAt) })),
+  added: (row, now) => addNotice(addedNotice(row, now)),
   removed: (row, why, now) => addNotice(removedNotice(row, why, now)),
 })

@@ -50,29 +50,38 @@ export interface SuppressDeps extends Pick<TenantDeps, 'clock'> {
   readonly store: Pick<TenantDeps['store'], 'addSuppression'>
 }
 
-/** The row of this address, and whether it was made now. */
-export const suppress = async (
-  { store, clock }: SuppressDeps,
-  workspace: Place,
+/** Throws validation.failed where it is about no address. */
+export const suppressionOf = (
+  { accountId, id: list }: Place,
   wish: NewSuppression,
+  now: number,
   field = 'body.email',
-): Promise<{ readonly row: SuppressionRow; readonly added: boolean }> => {
+): SuppressionRow => {
   const mailbox = parseRecipient(wish.email)
   if (mailbox === null) throw invalid([{ field, kind: 'format', message: 'must be an address' }])
-  const now = clock.now()
-  const id = newId('sup', now)
-  const row = await store.addSuppression({
-    id,
-    accountId: workspace.accountId,
-    list: workspace.id,
+  return {
+    id: newId('sup', now),
+    accountId,
+    list,
     email: normalizeAddress(mailbox.address),
     origin: wish.origin ?? 'manual',
     sourceId: wish.sourceId ?? null,
     reason: wish.reason ?? null,
     expiresAt: wish.expiresAt ?? null,
     createdAt: now,
-  })
-  return { row, added: row.id === id }
+  }
+}
+
+/** The row of this address, and whether it was made now. */
+export const suppress = async (
+  { store, clock }: SuppressDeps,
+  workspace: Place,
+  wish: NewSuppression,
+  field?: string,
+): Promise<{ readonly row: SuppressionRow; readonly added: boolean }> => {
+  const wanted = suppressionOf(workspace, wish, clock.now(), field)
+  const row = await store.addSuppression(wanted)
+  return { row, added: row.id === wanted.id }
 }
 
 /** An address that is listed keeps its row, which is the answer. */

@@ -120,6 +120,12 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
     })
     for (const email of ['a@b.c', 'd@b.c', 'e@b.c']) await view.addSuppression(row(email))
     t.match(await entries(store, at), [{ action: 'suppression.imported', detail: { changed: 3 } }])
+    await view.importSuppressions([row('f@b.c'), row('a@b.c'), row('g@b.c')])
+    t.match(await entries(store, at), [{ action: 'suppression.imported', detail: { changed: 5 } }])
+    const lists = store.by(ANA, newId('aud'))
+    for (const emails of [['h@b.c', 'i@b.c'], ['a@b.c'], ['j@b.c']])
+      await lists.importSuppressions(emails.map(row))
+    t.match((await entries(store, at))[0], { action: 'suppression.imported', detail: { changed: 3 } })
     const order = store.by(BO, newId('aud'))
     const login = (username: string) => credentialFor(at, { id: newId('cred'), username, imported: true })
     const [one, two] = [login('one'), login('two')]

@@ -48,6 +48,16 @@ const listed = (at: TestAccount, email: string, over: Partial<SuppressionRow> = 
 })
 
 const suppressionTests = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
+  await t.test('each of an import', async (t) => {
+    const at = await newAccount(store)
+    await store.addSuppression(listed(at, 'there@x.test'))
+    const emails = ['a@x.test', 'there@x.test', 'b@x.test']
+    await store.importSuppressions(emails.map((email) => listed(at, email, { origin: 'import' })))
+    t.match(
+      (await told(store, at)).map(({ type, data, workspaceId }) => [type, data?.email, workspaceId]),
+      ['there@x.test', 'a@x.test', 'b@x.test'].map((email) => ['suppression.added', email, at.workspace.id]),
+    )
+  })
   await t.test('added and removed, once each', async (t) => {
     const at = await newAccount(store)
     const row = await store.addSuppression(listed(at, 'ana@x.test'))

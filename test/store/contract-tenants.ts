@@ -278,6 +278,30 @@ const suppressionTests = async (t: Test, store: Store): Promise<void> => {
     t.equal((await store.suppressions(ws, null, page({ countUpTo: 5 }))).total, 2)
     const again = row({ email: 'brief@y.z', createdAt: T0 + 20 })
     t.same(await store.addSuppression(again), again, 'an expired one is replaced')
+    await t.test('an import', async (t) => {
+      const list = suppressionList(ws, 'test')
+      const ended = row({ list, email: 'ended@y.z', expiresAt: T0 + 5 })
+      await store.addSuppression(ended)
+      const many = Array.from({ length: 230 }, (_, i) =>
+        row({ list, email: `i${i}@y.z`, origin: 'import', createdAt: T0 + 9 }),
+      )
+      const back = row({ list, email: 'ended@y.z', createdAt: T0 + 9 })
+      t.same(await store.importSuppressions([...many.slice(0, 150), back]), { changed: 151 })
+      t.same(await store.suppression(list, 'ended@y.z'), back, 'an expired one is replaced')
+      t.same(await store.importSuppressions(many), { changed: 80 }, 'what is there stays')
+      t.same(await store.suppression(list, 'i7@y.z'), many[7])
+      const twice = row({ list, email: 'twice@y.z' })
+      t.same(await store.importSuppressions([twice, row({ list, email: 'twice@y.z' })]), { changed: 1 })
+      t.same(await store.suppression(list, 'twice@y.z'), twice, 'the first counts')
+      t.same(await store.importSuppressions([]), { changed: 0 })
+      t.equal((await store.suppressions(list, null, page({ countUpTo: 999 }))).total, 232)
+      t.same(
+        (await store.suppressions(list, 'import', page({ limit: 3 }))).rows.map(({ email }) => email),
+        ['i229@y.z', 'i228@y.z', 'i227@y.z'],
+        'in the order in which they were given',
+      )
+      for (const { email } of [...many, back, twice]) await store.removeSuppression(list, email)
+    })
     const listed = (list: string, email: string) => store.addSuppression(row({ list, email }))
     await listed(suppressionList(ws, 'test'), 'tested@y.z')
     await listed(at.accountId, 'everywhere@y.z')

@@ -227,20 +227,22 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
   const found = (list: string, ref: string) =>
     suppressions.where((row) => row.list === list && (row.id === ref || row.email === ref))[0] ?? null
   const forgive = createForgive(state)
+  const addSuppression: TenantVerbs['addSuppression'] = (row) => {
+    const held = found(row.list, row.email)
+    if (held !== null && isSuppressing(held.expiresAt, row.createdAt)) return held
+    if (held !== null) {
+      suppressions.delete(held.id)
+      tell.removed(held, 'expired', row.createdAt)
+    }
+    forgive(row.list, row.email)
+    suppressions.add(row.id, row)
+    tell.added(row, row.createdAt)
+    return row
+  }
   return {
     suppression: found,
-    addSuppression(row) {
-      const held = found(row.list, row.email)
-      if (held !== null && isSuppressing(held.expiresAt, row.createdAt)) return held
-      if (held !== null) {
-        suppressions.delete(held.id)
-        tell.removed(held, 'expired', row.createdAt)
-      }
-      forgive(row.list, row.email)
-      suppressions.add(row.id, row)
-      tell.added(row, row.createdAt)
-      return row
-    },
+    addSuppression,
+    importSuppressions: (rows) => ({ changed: rows.filter((row) => addSuppression(row) === row).length }),
     removeSuppression(list, ref) {
       const held = found(list, ref)
       if (held === null) return forgive(list, ref)

@@ -89,6 +89,7 @@ export const VERBS = {
   rotateToken: 'write',
   allPools: 'read',
   addSuppression: 'write',
+  importSuppressions: 'write',
   suppression: 'read',
   suppressions: 'read',
   removeSuppression: 'write',

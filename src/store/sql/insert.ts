@@ -20,3 +20,13 @@ export const insertNew = <T>(table: Table<T>, places: Places) =>
   function* (row: T): Asking<boolean> {
     return (yield* run(`${table.insert} ON CONFLICT DO NOTHING`, ...table.encode(row), places.next())) > 0
   }
+
+/** As many rows go into one statement. */
+export const MANY = 100
+
+/** Values for a statement about MANY, of fewer: the last one is repeated. */
+export const many = <T>(values: readonly T[]): readonly T[] =>
+  Array.from({ length: MANY }, (_, i) => values[Math.min(i, values.length - 1)] as T)
+
+/** The marks of one row as often. */
+export const manyMarks = (row: string): string => Array.from({ length: MANY }, () => row).join(', ')

@@ -282,6 +282,8 @@ export interface Pools {
 
 export interface Suppressions {
   addSuppression(row: SuppressionRow): Promise<SuppressionRow>
+  /** Rows of one list, all in one transaction; `changed` of them were not on it. */
+  importSuppressions(rows: readonly SuppressionRow[]): Promise<{ readonly changed: number }>
   suppression(list: string, ref: string): Promise<SuppressionRow | null>
   suppressions(
     list: string,

@@ -16,7 +16,7 @@ import { poolWrites } from '../../sql/tenants/pools.js'
 import { suppressionWrites } from '../../sql/tenants/suppressions.js'
 import { type TenantParts, tenantWrites } from '../../sql/tenants/writes.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
-import { createAddNotice } from './notices.js'
+import { createAddNotice, createNoteAll } from './notices.js'
 
 const numbersOf = (table: 'workspaces' | 'pools'): string =>
   `UPDATE ${table} t SET n = f.n FROM (
@@ -66,7 +66,10 @@ export const tenantVerbs = (places: Places) => {
     ownPool: numbering(ownPool),
     createPool: numbering(createPool),
     ...domainWrites(places, addNotice),
-    ...suppressionWrites({ places, tell: createSuppressionEvents(addNotice), now: systemClock.now }),
+    ...suppressionWrites({
+      ...{ places, now: systemClock.now, noteAll: createNoteAll(places) },
+      tell: createSuppressionEvents(addNotice),
+    }),
   }
 }
 

@@ -62,12 +62,12 @@ const ofSuppression = (row: SuppressionRow, action: string): Entry => ({
 })
 
 /** Addresses of a file are one order, and counted. */
-const ofImport = (row: SuppressionRow): Entry => ({
+const ofImport = (row: SuppressionRow, changed = 1): Entry => ({
   accountId: row.accountId,
   action: 'suppression.imported',
   object: { type: 'suppression', id: null },
   workspaceId: workspaceOf(row),
-  detail: { changed: 1 },
+  detail: { changed },
 })
 
 export const MAIL_RULES: Rules = {
@@ -75,6 +75,10 @@ export const MAIL_RULES: Rules = {
     if (result.id !== row.id) return null
     return row.origin === 'import' ? ofImport(row) : ofSuppression(row, 'created')
   },
+  importSuppressions:
+    (_look, [first]) =>
+    ({ changed }) =>
+      first === undefined || changed === 0 ? null : ofImport(first, changed),
   removeSuppression: () => (row) => (row === null ? null : ofSuppression(row, 'removed')),
   decideStep(look, accountId, id, decision) {
     const incident = look('incidents', id)

@@ -4,16 +4,18 @@
  *   A suppression is one row per list and address; adding it again gives
  *   back the row that is there, except that an expired one is replaced. What is
  *   added or removed is an event in the same commit; what changes nothing is none. To add or to
- *   remove an address that is pending decides about it. A rate
+ *   remove an address that is pending decides about it. Imports ask a statement for many rows: of fewer
+ *   the last one is given again, which changes nothing and keeps the text the same. A rate
  *   window is a sum per bucket and minute; a daemon that grants from memory
  *   adds here what it granted, a process without a daemon counts here directly.
  */
 import { countSends } from '../../../lifecycle/rate.js'
 import { isSuppressing } from '../../../lifecycle/suppress.js'
+import type { Notice } from '../../port/log.js'
 import type { Rates, SuppressionRow, Suppressions } from '../../port/tenants/tenants.js'
-import type { SuppressionEvents } from '../../suppression-events.js'
-import { insertInto, type Places } from '../insert.js'
-import { type AskedWrites, type Asking, first, run } from '../query.js'
+import { addedNotice, type SuppressionEvents } from '../../suppression-events.js'
+import { insertInto, MANY, many, manyMarks, type Places } from '../insert.js'
+import { type AskedWrites, type Asking, all, first, run } from '../query.js'
 import { allOf, oneOf } from '../rows.js'
 import { PENDING, SUPPRESSIONS } from './tables.js'
 
@@ -21,6 +23,8 @@ interface SuppressionParts {
   readonly places: Places
   /** Writes in the commit that runs. */
   readonly tell: SuppressionEvents<Asking<unknown>>
+  /** Many notices at once, likewise. */
+  noteAll(notices: readonly Notice[]): Asking<unknown>
   now(): number
 }
 
@@ -39,9 +43,43 @@ function* forgive(list: string, ref: string): Asking<SuppressionRow | null> {
   return rest
 }
 
-export const suppressionWrites = ({ places, tell, now }: SuppressionParts): AskedWrites<Suppressions> => {
+const LISTED = `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE workspace_id = ? AND email IN (${manyMarks('?')})`
+const FORGIVE = `DELETE FROM pending_suppressions WHERE workspace_id = ? AND email IN (${manyMarks('?')})`
+const ADD_MANY = `${SUPPRESSIONS.insert.replace(/\(\?.*$/, manyMarks)} ON CONFLICT DO NOTHING RETURNING email`
+
+/** At most MANY rows of one list; how many were added. */
+function* importSome(
+  { places, tell, noteAll }: SuppressionParts,
+  rows: readonly SuppressionRow[],
+): Asking<number> {
+  const fresh = new Map<string, SuppressionRow>()
+  for (const row of rows) if (!fresh.has(row.email)) fresh.set(row.email, row)
+  const [{ list, createdAt: now }] = rows as readonly [SuppressionRow]
+  for (const held of (yield* all(LISTED, list, ...many([...fresh.keys()]))).map(SUPPRESSIONS.decode)) {
+    if (isSuppressing(held.expiresAt, now)) fresh.delete(held.email)
+    else {
+      yield* remove(held.id)
+      yield* tell.removed(held, 'expired', now)
+    }
+  }
+  if (fresh.size === 0) return 0
+  yield* run(FORGIVE, list, ...many([...fresh.keys()]))
+  const values = [...fresh.values()].map((row) => [...SUPPRESSIONS.encode(row), places.next()])
+  const added = yield* all(ADD_MANY, ...many(values).flat())
+  yield* noteAll(added.flatMap(({ email }) => addedNotice(fresh.get(String(email)) as SuppressionRow, now)))
+  return added.length
+}
+
+export const suppressionWrites = (parts: SuppressionParts): AskedWrites<Suppressions> => {
+  const { places, tell, now } = parts
   const add = insertInto(SUPPRESSIONS, places)
   return {
+    *importSuppressions(rows) {
+      let changed = 0
+      for (let at = 0; at < rows.length; at += MANY)
+        changed += yield* importSome(parts, rows.slice(at, at + MANY))
+      return { changed }
+    },
     *addSuppression(row) {
       const held = yield* found(row.list, row.email, row.email)
       if (held !== null && isSuppressing(held.expiresAt, row.createdAt)) return held

@@ -106,7 +106,10 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const leases = createLeases(context, addEvent, alone)
   const schedule = createSchedule(context, addEvent)
   const telling = createSuppressionEvents(noticing)
-  const suppressing = suppressionWrites({ places: context.order, tell: telling, now: systemClock.now })
+  const suppressing = suppressionWrites({
+    ...{ places: context.order, tell: telling, now: systemClock.now },
+    noteAll: (notices) => atOnce(() => notices.forEach(addNotice)),
+  })
   const lists = answered(suppressing, ask)
   const people = bounced(MAIL)
   const parts: IncidentParts = {
