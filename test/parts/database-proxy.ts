@@ -55,8 +55,11 @@ export class DatabaseProxy {
   readonly #sockets = new Set<Socket>()
   readonly #server = createServer((client) => this.#carry(client))
 
-  /** To this port of the loopback. */
-  constructor(public to: number) {}
+  /** To this port of the loopback; it is so far away (ms there and back). */
+  constructor(
+    public to: number,
+    readonly roundTrip = 0,
+  ) {}
 
   async start(): Promise<this> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
@@ -117,6 +120,11 @@ export class DatabaseProxy {
     this.#server.close()
   }
 
+  #later(work: () => void): void {
+    if (this.roundTrip === 0) work()
+    else setTimeout(work, this.roundTrip / 2)
+  }
+
   #keep(socket: Socket): void {
     this.#sockets.add(socket)
     socket.on('error', () => {})
@@ -140,10 +148,10 @@ export class DatabaseProxy {
       else if (armed !== null && (isWriter || armed.whose === 'any') && armed.left-- === 0) {
         this.#armed = null
         armed.breaks(pair, chunk)
-      } else server.write(chunk)
+      } else this.#later(() => server.write(chunk))
     })
     server.on('data', (chunk) => {
-      client.write(chunk)
+      this.#later(() => client.write(chunk))
       answered += chunk.length
       if (this.#stall === null || answered < this.#stall.octets) return
       server.pause()

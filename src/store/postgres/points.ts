@@ -9,6 +9,7 @@
 import type { Asking, Query } from '../sql/query.js'
 import type { Connection } from './connect/connection.js'
 import { askTogether } from './connect/join.js'
+import { createOne } from './connect/one.js'
 import { answerRead, persistently } from './run.js'
 import { gather } from './write/gather.js'
 
@@ -28,27 +29,11 @@ export interface Points {
 }
 
 export const createPoints = (open: () => Promise<Connection>): Points => {
-  let connection: Connection | null = null
-  let before: Promise<unknown> = Promise.resolve()
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const done = before.then(work)
-    before = done.catch(() => {})
-    return done
-  }
-
-  const ready = async (): Promise<Connection> => {
-    if (connection?.isLost === true) {
-      await connection.close()
-      connection = null
-    }
-    connection ??= await open()
-    return connection
-  }
-
+  const { inTurn, ready, close } = createOne(open)
   const run = async (queries: readonly Query[]) => askTogether((await ready()).query, queries)
   const query = gather({ run, inTurn, weigh: () => 1, most: MOST })
   return {
     read: (verb) => persistently(() => answerRead({ query }, verb())),
-    close: () => inTurn(async () => connection?.close()),
+    close,
   }
 }

@@ -29,6 +29,7 @@ import { createReaders, type Readers } from './readers.js'
 import { persistently } from './run.js'
 import { createLeased, type Leased } from './settle/leased.js'
 import { createBeat, startHeartbeat } from './write/heartbeat.js'
+import { createLight, type Light } from './write/light.js'
 import { listening, startNotifying } from './write/notify.js'
 import { logPutBack } from './write/put-back.js'
 import { touchAll } from './write/touch.js'
@@ -56,6 +57,7 @@ export interface Session {
   readonly owner: string
   readonly readers: Readers
   readonly points: Points
+  readonly light: Light
   readonly writer: Writer
   readonly calls: Calls
   readonly touches: Touches
@@ -153,6 +155,7 @@ export const begin = async (
   await beginBeating(writer, heartbeat)
   const readers = createReaders(open('reader'))
   const points = createPoints(open('points'))
+  const light = createLight(open('light'))
   const stopHeartbeat = startHeartbeat(beat, failed)
   const told = (error: unknown): never => {
     failed(error)
@@ -163,10 +166,10 @@ export const begin = async (
   const hasOthers = (): boolean => view().daemons > 1
   const stopTelling = isTeller ? startNotifying({ owner, hints, hasOthers, send: readers.read }) : flush
   return {
-    ...{ owner, readers, points, writer, touches, leased, view },
+    ...{ owner, readers, points, light, writer, touches, leased, view },
     ...{ calls: createCalls(writer, told), connect: open('check') },
     holdsWork: createWork({ ...writer, ...points }),
     queue: queueVerbs(writer, readers, leased, told),
-    close: inTurn(stopHeartbeat, flush, stopTelling, writer.leave, readers.close, points.close),
+    close: inTurn(stopHeartbeat, flush, stopTelling, writer.leave, readers.close, points.close, light.close),
   }
 }

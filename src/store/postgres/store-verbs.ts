@@ -17,6 +17,7 @@ import { QUEUE_VERBS, type QueueVerbs } from './queue.js'
 import type { Session } from './session.js'
 import { stepsOf, sweepOf } from './steps.js'
 import { type AnyVerb, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
+import { LIGHT_VERBS, type LightVerbs } from './write/light.js'
 
 const readsOf = (current: () => Session) => {
   const read =
@@ -41,14 +42,16 @@ const writesOf = (calls: () => Calls) => {
   return { ...(writes as unknown as AnsweredLater<WriteVerbs>), ...stepsOf(calls) }
 }
 
-const queueOf = (current: () => Session): QueueVerbs =>
+type Called = (...args: readonly unknown[]) => Promise<unknown>
+
+/** What a session answers by itself. */
+const called = <Verbs>(names: readonly (keyof Verbs)[], verbs: () => Verbs): Verbs =>
   Object.fromEntries(
-    QUEUE_VERBS.map((name) => [
+    names.map((name) => [
       name,
-      async (...args: readonly unknown[]) =>
-        (current().queue[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
+      async (...args: readonly unknown[]) => (verbs()[name] as unknown as Called)(...args),
     ]),
-  ) as unknown as QueueVerbs
+  ) as unknown as Verbs
 
 const othersOf = (current: () => Session, hints: Hints) => ({
   system: 'postgresql',
@@ -88,7 +91,8 @@ export const storeOf = (current: () => Session, hints: Hints, own: Own): Store =
     ...readsOf(current),
     ...writesOf(calls),
     sweep: sweepOf(calls),
-    ...queueOf(current),
+    ...called<QueueVerbs>(QUEUE_VERBS, () => current().queue),
+    ...called<LightVerbs>(LIGHT_VERBS, () => current().light),
     ...othersOf(current, hints),
     ...own,
   }

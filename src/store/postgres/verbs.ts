@@ -51,7 +51,6 @@ import { orderVerbs } from './orders.js'
 import { WORDS } from './search/words.js'
 import { searchWrites } from './search/write.js'
 import { sweepWrites } from './sweep/sweep.js'
-import { lightVerbs } from './write/light.js'
 import { createAddNotice } from './write/notices.js'
 import { settling } from './write/settle.js'
 import { tenantVerbs } from './write/tenants.js'
@@ -88,7 +87,6 @@ export const READS = {
   ...dsnReads,
   ...emailReads(MAIL),
   ...logReads(MAIL, logEnds),
-  ...lightVerbs,
   ...tenantReads,
   ...identityReads,
   ...jobReads,

@@ -11,6 +11,7 @@ import { moveStore } from '../../../src/store/open.js'
 import type { Store } from '../../../src/store/port/store.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { openSqliteStore } from '../../../src/store/sqlite/open.js'
+import { DatabaseProxy } from '../../parts/database-proxy.js'
 import { noPostgres, type Postgres, postgres } from '../../parts/postgres.js'
 import { mailFor, newAccount, ofLease, type TestAccount, toOne } from '../../store/fixture.js'
 import { atLeast, atMost } from '../goals.js'
@@ -227,6 +228,48 @@ const moving = async (server: Postgres, rows: number): Promise<void> => {
   rmSync(dataDir, { recursive: true, force: true })
 }
 
+const ROUND_TRIPS = [0, 1, 5, 20]
+
+/** What 50 callers get, each a count, a key and a mail: how long one takes, and what counting and claiming add to it. */
+const far = async (server: Postgres, count: number): Promise<void> => {
+  for (const roundTrip of ROUND_TRIPS) {
+    const proxy = await new DatabaseProxy(server.port, roundTrip).start()
+    const urls = server.database().replace(`:${server.port}/`, `:${proxy.port}/`)
+    const { store, at, close } = await opened(openPostgresStore({ urls }), () => {})
+    const keyed = (work: (n: number) => Promise<unknown>): Promise<number> => {
+      let n = 0
+      return inEach(count, () => work(n++))
+    }
+    const workspaceId = at.workspace.id
+    const claimOf = (run: string, n: number, now: number) => ({
+      ...{ workspaceId, mode: 'live' as const, key: `${run}${n}`, token: `${run}${n}`, fingerprint: 'f' },
+      ...{ now, lockedUntil: now + 60_000 },
+    })
+    const works: Readonly<Record<string, (run: string) => (n: number) => Promise<unknown>>> = {
+      accept: () => () => store.accept({ mails: [mailOf(at)], idempotency: null, now: Date.now() }),
+      'counted, with a key': (run) => async (n) => {
+        const now = Date.now()
+        await store.consume('key_1', 1, 1, 1e9)
+        const claim = claimOf(run, n, now)
+        await store.claimKey(claim)
+        const idempotency = { ...claim, status: 202, body: '{}' }
+        await store.accept({ mails: [mailOf(at)], idempotency, now })
+      },
+    }
+    const took: number[] = []
+    for (const [name, work] of Object.entries(works)) {
+      await keyed(work(`w${name}`))
+      const figure = await measured(server, () => keyed(work(name)))
+      took.push((CALLERS * 1000) / figure.rate)
+      say(`${roundTrip} ms to the database: ${name}`, figure)
+    }
+    const [alone = 0, whole = 0] = took
+    console.log(`    one mail ${alone.toFixed(0)} ms, counted and with a key ${whole.toFixed(0)} ms`)
+    await close()
+    proxy.stop()
+  }
+}
+
 export const postgresBench = async (
   runs: number,
   count: number,
@@ -248,6 +291,7 @@ export const postgresBench = async (
   }
   compare('accept', await figures(server, runs, count, atOnce(accepting)), true)
   compare('settle', await figures(server, runs, count, leased), false)
+  await far(server, count)
   await moving(server, rows)
   const life: Work = async (store, at, n) => {
     await accepting(store, at, n)

@@ -34,6 +34,8 @@ export type Step = (Tables | Index) & {
 export const STEPS: readonly Step[] = [
   { text: `${CLUSTER}${TENANTS}${MAIL}${SEARCH}${SUBJECTS}`, compatibleFrom: 1 },
   { text: hardCountsStep('floor(extract(epoch FROM now()))'), compatibleFrom: 1 },
+  // what a statement of several calls has added to a window
+  { text: 'ALTER TABLE rate_windows ADD COLUMN got bigint NOT NULL DEFAULT 0', compatibleFrom: 1 },
 ]
 
 /** The version that they make. */
