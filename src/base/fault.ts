@@ -78,6 +78,10 @@ export class OutageError extends Error {
   override readonly name = 'OutageError'
 }
 
+/** Of an outage, with what was behind it. */
+export const causesOf = ({ message, cause }: Error): string =>
+  cause instanceof Error ? `${message}: ${causesOf(cause)}` : message
+
 const DISK =
   /^(?:SQLITE_(?:IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN|PROTOCOL|FULL|BUSY)|E(?:IO|ROFS|NOSPC|DQUOT|MFILE|NFILE)$)/
 

@@ -8,7 +8,7 @@
  */
 
 import type { FaultCode } from '../base/fault/table.js'
-import { Fault } from '../base/fault.js'
+import { causesOf, Fault } from '../base/fault.js'
 import { DataFolderError } from '../base/folder.js'
 import { ListenError } from '../base/listen.js'
 import { LooseModeError } from '../base/secret.js'
@@ -62,10 +62,6 @@ const exitOfFault = (fault: Fault): ExitCode => {
   return http >= 500 ? 70 : 65
 }
 
-/** Of an outage, with what was behind it. */
-const causesOf = ({ message, cause }: Error): string =>
-  cause instanceof Error ? `${message}: ${causesOf(cause)}` : message
-
 const wordsOfFault = (fault: Fault): string => {
   const fields = fault.options.errors ?? []
   if (fields.length > 0)
@@ -83,6 +79,8 @@ const UNREACHABLE = /^(ECONN|EHOST|ENET|ENOTFOUND|ETIMEDOUT|EAI_|EPIPE|UND_ERR|H
 /** System errors and SQLite's, by the code that both carry. */
 const exitOfCode = (code: string): ExitCode | null => {
   if (code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_READONLY' || code === 'SQLITE_PERM') return 77
+  // of another thread, where it was a Fault
+  if (code === 'service.unavailable') return 75
   if (UNREACHABLE.test(code)) return 69
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED') || code === 'EAGAIN') return 75
   if (code === 'EEXIST' || code === 'SQLITE_CANTOPEN' || code === 'EROFS') return 73
@@ -100,6 +98,7 @@ const NAMED: Readonly<Record<string, ExitCode>> = {
   StoreBusyError: 75,
   TakenOverError: 75,
   DatabaseAwayError: 75,
+  ConnectionLostError: 75,
   DatabaseRefusedError: 78,
   MoveRefusedError: 65,
   NewerDatabaseError: 78,

@@ -123,7 +123,9 @@ const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
     // a terminal that hangs up ends what has nothing to reload
     process.on('SIGHUP', options.reload === null ? () => void stop(null) : renew)
     void store.broken.then((error) => stop(failure(error)))
-    void relay.failed.then((error) => stop(new Error(`the relay thread died: ${error.message}`)))
+    void relay.failed.then((error) =>
+      stop(new Error(`the relay thread died: ${error.message}`, { cause: error })),
+    )
   })
   return { store, deps, ended, ports }
 }

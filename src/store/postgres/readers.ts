@@ -9,7 +9,6 @@
 import { systemClock } from '../../base/clock.js'
 import type { Asking } from '../sql/query.js'
 import type { Connection } from './connect/connection.js'
-import { resting } from './connect/resting.js'
 import { answerRead, patience, persistently } from './run.js'
 
 export interface Readers {
@@ -35,10 +34,9 @@ const withFreshPlans = async (reader: Reader, tick: () => number): Promise<Conne
 }
 
 export const createReaders = (
-  openAnew: () => Promise<Connection>,
+  open: () => Promise<Connection>,
   tick: () => number = systemClock.tick,
 ): Readers => {
-  const open = resting(openAnew)
   const idle: Reader[] = []
   const waiting: (() => void)[] = []
   let busy = 0

@@ -8,25 +8,25 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
-import { OutageError } from '../../base/fault.js'
 import type { Log } from '../../base/log.js'
 import type { About, Cluster, ClusterView, WriterRole } from '../port/cluster/cluster.js'
 import { TakenOverError } from '../port/upkeep.js'
 import { first } from '../sql/query.js'
 import { createTouches, type Touches } from '../sql/tenants/touches.js'
-import { bringUpToDate, refuseUnfit, storesNothing } from './begin/begin.js'
+import { beginning, bringUpToDate, refuseUnfit, storesNothing } from './begin/begin.js'
 import { type Calls, createCalls } from './calls.js'
 import { sessionName } from './cluster/takeover.js'
 import { followDatabase } from './cluster/time.js'
 import { createView, NOW } from './cluster/view.js'
 import { createWork } from './cluster/work.js'
 import type { Connection } from './connect/connection.js'
+import { resting } from './connect/resting.js'
 import { type Pooling, serversOf } from './connect/servers.js'
 import type { Hints } from './hints.js'
 import { createPoints, type Points } from './points.js'
 import { type QueueVerbs, queueVerbs } from './queue.js'
 import { createReaders, type Readers } from './readers.js'
-import { persistently } from './run.js'
+import { persistently, unavailable } from './run.js'
 import { createLeased, type Leased } from './settle/leased.js'
 import { createBeat, startHeartbeat } from './write/heartbeat.js'
 import { createLight, type Light } from './write/light.js'
@@ -127,7 +127,10 @@ const inTurn =
   }
 
 /** `failed` hears of all that failed, heartbeats too. */
-export const begin = async (
+export const begin = (...given: Parameters<typeof beginSession>): Promise<Session> =>
+  beginning(() => beginSession(...given))
+
+const beginSession = async (
   { urls, pooler, version, owner: given, role, about, log, listens = true, observe }: SessionOptions,
   hints: Hints,
   isFirst: boolean,
@@ -137,7 +140,8 @@ export const begin = async (
   const { connect, connectAgain } = await import('./connect/connection.js')
   const servers = serversOf(urls, pooler)
   const owner = given ?? randomUUID()
-  const open = (part: string) => (): Promise<Connection> => connectAgain(servers, sessionName(owner, part))
+  const reach = resting((name) => connectAgain(servers, name), log)
+  const open = (part: string) => (): Promise<Connection> => reach(sessionName(owner, part))
   const openFirst = (deadline?: number): Promise<Connection> =>
     connect(servers, sessionName(owner, 'migrate'), deadline)
   if (isFirst) await bringUpToDate(openFirst, { postern: version, daemon: given, log })
@@ -159,7 +163,7 @@ export const begin = async (
   const stopHeartbeat = startHeartbeat(beat, failed)
   const told = (error: unknown): never => {
     failed(error)
-    throw error instanceof TakenOverError ? new OutageError(error.message) : error
+    throw error instanceof TakenOverError ? unavailable(error) : error
   }
   const { touches, flush } = touching(readers)
   const leased = createLeased()

@@ -34,13 +34,17 @@ t.test('URLs', async (t) => {
     t.throws(() => serversOf(wrong), { message: /^(?!.*secret).*URL 1 of the database is none/ })
 })
 
-const refusal = async (urls: string): Promise<string> =>
-  openPostgresStore({ urls })
-    .open()
-    .then(
-      () => 'opened',
-      (error: Error) => `${error.name}: ${error.message}`,
-    )
+const refusal = async (urls: string): Promise<string> => {
+  const store = openPostgresStore({ urls })
+  try {
+    await store.open()
+    await store.close()
+    return 'opened'
+  } catch (error) {
+    const { name, message } = error as Error
+    return `${name}: ${message}`
+  }
+}
 
 t.test('a database that would lose mail is refused, with the remedy', { skip: noPostgres() }, async (t) => {
   const cluster = await new Postgres().start({ fsync: 'off', synchronous_commit: 'off' })
@@ -68,6 +72,13 @@ t.test('a database that would lose mail is refused, with the remedy', { skip: no
     await refusal(as('poor', cluster.url('shut'))),
     /DatabaseRefusedError: .*GRANT ALL ON DATABASE shut/,
   )
+  const owner = openPostgresStore({ urls: fresh })
+  await owner.open()
+  await owner.close()
+  const said = await refusal(as('poor', fresh))
+  t.match(said, /DatabaseRefusedError: .*permission denied for table \w+: as the owner of the tables, GRANT /)
+  cluster.sql(fresh.split('/').at(-1) ?? '', /GRANT .*$/.exec(said)?.[0] ?? '')
+  t.equal(await refusal(as('poor', fresh)), 'opened', 'as it was told')
   await cluster.stop('fast')
 })
 

@@ -6,14 +6,14 @@
  *   migration see it.
  */
 import { systemClock } from '../../../base/clock.js'
-import { Fault } from '../../../base/fault.js'
+import { causesOf, Fault } from '../../../base/fault.js'
 import type { Log } from '../../../base/log.js'
 import { type Asking, first as firstRow, run } from '../../sql/query.js'
 import { unconfirmed } from '../cluster/server-state.js'
 import { endPredecessor } from '../cluster/takeover.js'
 import { NOW } from '../cluster/view.js'
 import type { Connection } from '../connect/connection.js'
-import { DatabaseAwayError } from '../connect/failure.js'
+import { DatabaseAwayError, failureOf } from '../connect/failure.js'
 import { refusePooler } from '../connect/pooler.js'
 import { refuseHalfMoved } from '../move/arrival.js'
 import { answer, persistently } from '../run.js'
@@ -24,14 +24,25 @@ import { addDefaults } from '../write/tenants.js'
 /** An index on all that is kept takes its time. */
 const LONG_MS = 24 * 3600_000
 
-/** What can be done nothing about here, in one line. */
+/** What can be done nothing about here, in one line: an outage is one wherever it met us, and no fault of ours. */
 const awayError = (error: unknown): unknown => {
-  if (!(error instanceof Fault)) return error
-  const { message = '' } = (error.cause ?? {}) as Partial<Error>
-  return new DatabaseAwayError(
-    `the database cannot be reached: ${message}; look whether it runs, then try again`,
-  )
+  const isFault = error instanceof Fault && error.cause instanceof Error
+  const cause = (isFault ? error.cause : error) as Error
+  const failure = failureOf(cause)
+  if (failure === 'away')
+    return new DatabaseAwayError(
+      `the database cannot be reached: ${causesOf(cause)}; look whether it runs, then try again`,
+    )
+  if (failure === 'again' || failure === 'full')
+    return new DatabaseAwayError(`the database cannot take it now: ${causesOf(cause)}; try again`)
+  return error
 }
+
+/** Whatever begins with a database. */
+export const beginning = async <T>(work: () => Promise<T>): Promise<T> =>
+  work().catch((error: unknown) => {
+    throw awayError(error)
+  })
 
 /** Of one that answers and stores nothing, why, where that can be seen. */
 export const storesNothing = async (error: unknown, open: () => Promise<Connection>): Promise<unknown> => {
@@ -79,9 +90,7 @@ export const bringUpToDate = async (
   open: (deadline?: number) => Promise<Connection>,
   { postern, daemon, isAsked = false, log }: Beginning,
 ): Promise<Migrated> => {
-  const first = await persistently(() => open()).catch((error: unknown) => {
-    throw awayError(error)
-  })
+  const first = await persistently(() => open())
   const began = systemClock.tick()
   try {
     await refusePooler(first, () => open())
@@ -104,5 +113,5 @@ export const migrateServer = async (urls: string, postern: string): Promise<Migr
   const { serversOf } = await import('../connect/servers.js')
   const servers = serversOf(urls)
   const open = (deadline?: number) => connect(servers, 'postern/migrate', deadline)
-  return bringUpToDate(open, { postern, daemon: null, isAsked: true })
+  return beginning(() => bringUpToDate(open, { postern, daemon: null, isAsked: true }))
 }

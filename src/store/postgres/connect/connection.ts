@@ -103,6 +103,16 @@ const refusalOf = (error: unknown, { host, port, user, database }: Server): unkn
   return code === undefined ? new ConnectionLostError(`${to} does not answer`, { cause: error }) : error
 }
 
+/** What a role without rights may not do; its remedy is for a role that is not to own the tables. */
+const lackOf = (error: unknown, { host, port, user }: Server): DatabaseRefusedError => {
+  const { message } = error as Error
+  const refused = new DatabaseRefusedError(
+    `${host}:${port}: ${message}: as the owner of the tables, GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "${user}"`,
+    { cause: error },
+  )
+  return Object.assign(refused, { code: '42501' })
+}
+
 /**
  * The wait for a synchronous standby was broken off: the commit is in here and perhaps nowhere else, and its answer says
  * success. Known by the function in the server, since the words are in its language.
@@ -183,7 +193,7 @@ const connectTo = async (server: Server, name: string, deadline: number): Promis
       // of what is away the end follows, and is perhaps not yet here
       if (isOutdated(error) || failureOf(error) === 'away') lose(error as Error)
       if (why() !== null) throw new ConnectionLostError('the connection was lost', { cause: error })
-      throw error
+      throw (error as { readonly code?: unknown }).code === '42501' ? lackOf(error, server) : error
     }
   }
   return {

@@ -2,12 +2,13 @@
  * NAME      settings - whether the database keeps what it acknowledges
  * DESCRIPTION
  *   Asked on every new connection. With any of these a mail that was acknowledged could be lost, or not be stored
- *   as it came.
+ *   as it came. `synchronous_commit` stays in the session as it was found: whoever turns it off later has it for sessions
+ *   that begin then, and these are refused.
  */
 import type { Found, Query } from '../../sql/query.js'
 
 const ASK = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
-  current_setting('synchronous_commit') AS synchronous_commit, current_setting('server_encoding') AS encoding,
+  set_config('synchronous_commit', current_setting('synchronous_commit'), false) AS synchronous_commit, current_setting('server_encoding') AS encoding,
   current_setting('server_version_num') AS version, current_setting('default_transaction_read_only') AS read_only,
   CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END AS standby`
 

@@ -46,9 +46,11 @@ const LOCKED = /^(?:55P03|40P01)$/
 
 /** What the role may not do, and a restart does not change; what others hold for too long. */
 const refusalOf = (error: unknown): unknown => {
-  const { code, message } = error as { readonly code?: string; readonly message: string }
+  const { code, cause } = error as { readonly code?: string; readonly cause?: unknown }
   if (code === '42501')
-    return new DatabaseRefusedError(`${message}: make the role of store.url_file the owner of the database`)
+    return new DatabaseRefusedError(
+      `${(cause as Error).message}: make the role of store.url_file the owner of the database`,
+    )
   if (LOCKED.test(code ?? ''))
     return new StoreBusyError(
       'the schema of the database was not changed: others held locks for too long; end long transactions there, then try again',

@@ -13,7 +13,6 @@ import { StoreBusyError, TakenOverError } from '../../port/upkeep.js'
 import { type Asking, first, type Query, run } from '../../sql/query.js'
 import { endSessions, nameSession } from '../cluster/takeover.js'
 import type { Connection } from '../connect/connection.js'
-import { resting } from '../connect/resting.js'
 import { answer, unavailable } from '../run.js'
 import { WRITERS } from '../schema/cluster.js'
 import { SCHEMA } from '../schema/steps.js'
@@ -148,8 +147,7 @@ const goOn = async (fresh: Connection, state: State, owner: string, member: Memb
   await answer(fresh, notePutBack(state.found))
 }
 
-export const hold = async (owner: string, member: Member, openAnew: () => Promise<Connection>) => {
-  const open = resting(openAnew)
+export const hold = async (owner: string, member: Member, open: () => Promise<Connection>) => {
   const { onPutBack, tell } = createListeners()
   const prepare = preparing(owner, member)
   let connection = await open()
