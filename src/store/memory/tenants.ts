@@ -62,13 +62,13 @@ export const addUnless = <Row extends Owned>(
 export const notePauses = (state: State, now: number): void => {
   for (const pool of state.pools.where(({ kind }) => kind === 'relay')) {
     const leader = state.pools.get(known(state, pool).follows ?? pool.id)
-    const standing = state.pauses.where(({ poolId, to }) => poolId === pool.id && to === null)[0]
+    const put = state.pauses.where(({ poolId, to }) => poolId === pool.id && to === null)[0]
     if (isPaused(leader?.upstreams ?? [])) {
-      if (standing === undefined) {
+      if (put === undefined) {
         const id = `${pool.id} ${state.pauses.all().length}`
         state.pauses.add(id, { id, poolId: pool.id, from: now, to: null })
       }
-    } else if (standing !== undefined) state.pauses.change(standing.id, { to: Math.max(now, standing.from) })
+    } else if (put !== undefined) state.pauses.change(put.id, { to: Math.max(now, put.from) })
   }
 }
 
@@ -227,7 +227,8 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
   const found = (list: string, ref: string) =>
     suppressions.where((row) => row.list === list && (row.id === ref || row.email === ref))[0] ?? null
   const forgive = createForgive(state)
-  const addSuppression: TenantVerbs['addSuppression'] = (row) => {
+  /** The row that stands already; null when this one does from now on. */
+  const put = (row: SuppressionRow): SuppressionRow | null => {
     const held = found(row.list, row.email)
     if (held !== null && isSuppressing(held.expiresAt, row.createdAt)) return held
     if (held !== null) {
@@ -237,12 +238,12 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
     forgive(row.list, row.email)
     suppressions.add(row.id, row)
     tell.added(row, row.createdAt)
-    return row
+    return null
   }
   return {
     suppression: found,
-    addSuppression,
-    importSuppressions: (rows) => ({ changed: rows.filter((row) => addSuppression(row) === row).length }),
+    addSuppression: (row) => put(row) ?? row,
+    importSuppressions: (rows) => ({ changed: rows.filter((row) => put(row) === null).length }),
     removeSuppression(list, ref) {
       const held = found(list, ref)
       if (held === null) return forgive(list, ref)

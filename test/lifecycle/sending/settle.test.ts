@@ -50,7 +50,7 @@ t.test('our own attempt', async (t) => {
       ...{ status: 'sent', attempts: 3, dueAt: null, boot: null, leaseGen: 7, attempting: null },
       ...{ held: null, deadline: null, lastResponse: '421 4.2.1 later', reason: 'ok' },
     },
-    ...{ writtenAt: AT, from: 'queued', to: 'sent', emailStatus: 'sent', applied: true, counted: true },
+    ...{ writtenAt: AT, from: 'queued', to: 'sent', emailStatus: 'sent', applied: true },
     ...{ bounced: false, event: { kind: 'sent', change: true, applied: true, dedupe: null, detail: null } },
   })
   t.match(run({ reply: { ...reply, enhanced: null, text: '' } }).recipient, { lastResponse: '421' })
@@ -78,7 +78,7 @@ t.test('our own attempt, when a report was there before', async (t) => {
       lastResponse: '421 4.2.1 later',
     },
     event: { kind: 'sent', applied: false, change: false, detail: { unapplied: 'already_delivered' } },
-    ...{ applied: false, counted: false, to: 'delivered', writtenAt: AT },
+    ...{ applied: false, to: 'delivered', writtenAt: AT },
   })
   t.match(run('delivered', { seen: 'postponed' }).recipient, { held: null, dueAt: null }, 'nothing is held')
   t.match(run('delivered', { seen: 'postponed', retryAt: LATER }).recipient, { dueAt: null })
@@ -93,7 +93,7 @@ t.test('our own attempt, when a report was there before', async (t) => {
 })
 
 t.test('a repeat and a stale attempt', async (t) => {
-  const nothing = { recipient: null, event: null, applied: false, counted: false, bounced: false }
+  const nothing = { recipient: null, event: null, applied: false, bounced: false }
   t.match(settle(factsOf({ ...AT_REST, status: 'sent' }), ours({}), NOW), { ...nothing, to: 'sent' })
   t.match(settle(factsOf(LEASED, { known: true }), outcome({ dedupe: 'k' }), NOW), nothing)
   const stale = outcome({ leaseGen: 6 })
@@ -117,7 +117,7 @@ t.test('reports', async (t) => {
     settle(factsOf(from, facts), outcome({ source: 'dsn', ...over }), NOW)
   t.match(run({ ...AT_REST, status: 'sent' }, { seen: 'dsn-failed', reason: 'gone', reply }), {
     recipient: { status: 'bounced', reason: 'gone', attempts: 2, lastResponse: '421 4.2.1 later' },
-    ...{ writtenAt: NOW, bounced: true, counted: true, event: { change: true } },
+    ...{ writtenAt: NOW, bounced: true, event: { change: true } },
   })
   t.match(run(LEASED, { seen: 'purged' }).recipient, { boot: null, leaseGen: 8, dueAt: null }, 'revoked')
   t.match(
@@ -162,14 +162,13 @@ t.test('reports', async (t) => {
   })
   t.match(run(QUEUED, { seen: 'dsn-failed' }, { mode: 'test' }), {
     applied: true,
-    counted: false,
     bounced: false,
   })
 })
 
 t.test('remarks', async (t) => {
   const run = (over: Partial<Outcome>) => settle(factsOf(QUEUED), outcome(over), NOW)
-  const remark = { recipient: null, applied: false, counted: false, to: 'queued' }
+  const remark = { recipient: null, applied: false, to: 'queued' }
   t.match(run({ seen: 'complained' }), {
     ...remark,
     event: { kind: 'complained', change: true, applied: true },
