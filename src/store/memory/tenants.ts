@@ -62,13 +62,13 @@ export const addUnless = <Row extends Owned>(
 export const notePauses = (state: State, now: number): void => {
   for (const pool of state.pools.where(({ kind }) => kind === 'relay')) {
     const leader = state.pools.get(known(state, pool).follows ?? pool.id)
-    const put = state.pauses.where(({ poolId, to }) => poolId === pool.id && to === null)[0]
+    const standing = state.pauses.where(({ poolId, to }) => poolId === pool.id && to === null)[0]
     if (isPaused(leader?.upstreams ?? [])) {
-      if (put === undefined) {
+      if (standing === undefined) {
         const id = `${pool.id} ${state.pauses.all().length}`
         state.pauses.add(id, { id, poolId: pool.id, from: now, to: null })
       }
-    } else if (put !== undefined) state.pauses.change(put.id, { to: Math.max(now, put.from) })
+    } else if (standing !== undefined) state.pauses.change(standing.id, { to: Math.max(now, standing.from) })
   }
 }
 
