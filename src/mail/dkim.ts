@@ -8,9 +8,11 @@
  *   signed when present, as RFC 8058 asks.
  * NOTES
  *   Sign last, just before the octets leave: what is signed must not change.
- *   The algorithm follows from the key.
+ *   The algorithm follows from the key. The signature itself, 1 ms with RSA-2048, is
+ *   made in libuv's pool, so that the caller's thread does not wait for it.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
+import { promisify } from 'node:util'
 import { asBuffer, type Field, scanHeader, trimBlanks } from './header.js'
 
 export interface DkimKey {
@@ -21,6 +23,8 @@ export interface DkimKey {
   /** PEM (PKCS #8 or #1), or the key itself: parsing PEM for each mail is wasteful. */
   readonly privateKey: KeyObject | string
 }
+
+const signed = promisify<string | null, Buffer, KeyObject, Buffer>(sign)
 
 class DkimKeyError extends Error {
   override readonly name = 'DkimKeyError'
@@ -121,8 +125,8 @@ const wrapped = (text: string, separator: string): string => {
   return out.slice(0, -separator.length)
 }
 
-/** The DKIM-Signature field, with its CRLF, to be put on top of the message. */
-export const signMessage = (message: Uint8Array, key: DkimKey, now: number = Date.now()): string => {
+/** The DKIM-Signature field, with its CRLF, to be put on top of the message. `now` in ms. */
+export const signMessage = async (message: Uint8Array, key: DkimKey, now: number): Promise<string> => {
   const raw = asBuffer(message)
   const privateKey = typeof key.privateKey === 'string' ? loadDkimKey(key.privateKey) : key.privateKey
   const rsa = privateKey.asymmetricKeyType === 'rsa'
@@ -142,9 +146,9 @@ export const signMessage = (message: Uint8Array, key: DkimKey, now: number = Dat
   )
   const input = Buffer.from([...lines, relaxedField('dkim-signature', unsigned)].join('\r\n'), 'latin1')
   const signature = rsa
-    ? sign('sha256', input, privateKey)
+    ? await signed('sha256', input, privateKey)
     : // RFC 8463, section 3: Ed25519 signs the hash
-      sign(null, createHash('sha256').update(input).digest(), privateKey)
+      await signed(null, createHash('sha256').update(input).digest(), privateKey)
   const text = signature.toString('base64').match(/.{1,70}/g) ?? []
   return `DKIM-Signature:${unsigned}${text.join('\r\n  ')}\r\n`
 }

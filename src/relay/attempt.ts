@@ -38,8 +38,13 @@ export interface Surroundings {
   readonly envid: (claimed: Claimed) => string
   /** Our signed reference as a header line, with its CRLF. */
   readonly ref?: (claimed: Claimed, pool: Pool) => string
-  /** Puts the signatures of its sending domain on top. */
-  readonly sign?: (claimed: Claimed, pool: Pool, raw: Uint8Array) => Uint8Array
+  /** Puts the signatures of its sending domain on top; at once where there are none. */
+  readonly sign?: (
+    claimed: Claimed,
+    pool: Pool,
+    raw: Uint8Array,
+    form: 'plain' | 'downgraded',
+  ) => Uint8Array | Promise<Uint8Array>
   readonly receivedToken: string
   readonly stopping: () => boolean
   /** Rejects when the relay stops: waiting for a connection then makes no sense. */
@@ -111,7 +116,9 @@ export class Attempt {
     }
     // where the address itself is plain, no hop behind the upstream shall need SMTPUTF8 for mere text
     const ascii = claimed.needsSmtpUtf8 && isAscii(claimed.address) ? downgradeHeader(raw) : null
-    raw = this.#around.sign?.(claimed, this.#pool, ascii ?? raw) ?? ascii ?? raw
+    raw = ascii ?? raw
+    const signed = this.#around.sign?.(claimed, this.#pool, raw, ascii === null ? 'plain' : 'downgraded')
+    if (signed !== undefined) raw = signed instanceof Uint8Array ? signed : await signed
     const head = this.#reference()
     const seen = scan(raw)
     const size = head.length + raw.length

@@ -137,7 +137,8 @@ const flow = new Flow({
       const purpose = pool.row.returnPath === 'fixed' ? 'ref' : 'complaint'
       return `${REF_HEADER}: ${makeRef(keys, purpose, subject(claimed))}\r\n`
     },
-    sign: (claimed, pool, raw) => signing.sign(claimed, pool.row.accountId, raw, clock.now()),
+    sign: (claimed, pool, raw, form) =>
+      signing.sign(claimed, pool.row.accountId, { raw, form, now: clock.now() }),
     receivedToken: `by ${settings.hostname} with `,
     crash: (point: CrashPoint) => {
       if (settings.crashAt === point) process.kill(process.pid, 'SIGKILL')
