@@ -3,7 +3,7 @@
  * are processors, those that wait most before the rest.
  *   node dist/test/run/main.js [--jobs N] [WORD…]     all files, or those with a WORD in their path
  * With TEST_STORE=postgres in the environment their stores are on a PostgreSQL (parts/store.ts).
- * What failed runs once more when the others are done, alone. What passes then is
+ * What failed is named at once, and runs once more when the others are done, alone. What passes then is
  * told as FLAKY; it does not fail the run, since a starved machine can be the cause.
  */
 import { readdirSync } from 'node:fs'
@@ -56,16 +56,14 @@ const run = async (report: Report): Promise<boolean> => {
   const failures: Outcome[] = []
   report.begin(wanted.length)
   const ended = (one: Outcome): void => {
-    if (!one.ok) return void failures.push(one)
-    done.push(one)
-    report.ended(one)
+    const all = one.ok ? done : failures
+    all.push(one)
+    if (one.ok) report.ended(one)
+    else report.failed(one)
   }
   const jobs = Math.max(1, Number(values.jobs))
   await runAll(wanted.filter(isHouse), 1, ended)
-  // a wall that fell makes the rest pointless
-  if (failures.length === 0) {
-    await runAll([...rest.filter(waits), ...rest.filter((name) => !waits(name))], jobs, ended)
-  }
+  await runAll([...rest.filter(waits), ...rest.filter((name) => !waits(name))], jobs, ended)
   for (const first of failures) {
     const again = await runFile(first.name, fileOf(first.name), ['--enable-source-maps'])
     done.push(again)

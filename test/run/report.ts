@@ -8,6 +8,8 @@ import type { Outcome } from './file.js'
 export interface Report {
   begin(files: number): void
   ended(outcome: Outcome): void
+  /** It failed, and will run once more. */
+  failed(first: Outcome): void
   /** It failed, then passed alone. */
   flaky(first: Outcome, again: Outcome): void
   end(outcomes: readonly Outcome[], ms: number): void
@@ -36,6 +38,9 @@ const summary = (outcomes: readonly Outcome[], ms: number): string[] => [
   `${outcomes.length} files in ${seconds(ms)}, ${outcomes.filter(({ ok }) => !ok).length} failed`,
 ]
 
+const failedText = ({ name, ms }: Outcome): string =>
+  `failed at first: ${name} after ${seconds(ms)}; it runs once more, alone, when the others are done`
+
 const flakyText = (first: Outcome): string =>
   `FLAKY ${first.name}: it failed, and passed alone. Its failure was:\n${failureOf(first)}`
 
@@ -51,6 +56,7 @@ export const tapReport = (say: (text: string) => void): Report => {
   return {
     begin: (files) => say(`TAP version 14\n1..${files}\n`),
     ended: told,
+    failed: (first) => say(`# ${failedText(first)}\n`),
     flaky(first, again) {
       say(`${indent(flakyText(first), '# ')}\n`)
       told(again)
@@ -76,6 +82,7 @@ export const terminalReport = (say: (text: string) => void): Report => {
       all = files
     },
     ended: told,
+    failed: (first) => say(`${failedText(first)}\n`),
     flaky(first, again) {
       say(`${flakyText(first)}\n`)
       told(again)
