@@ -70,6 +70,10 @@ interface Said {
   readonly ofAddress: string
 }
 
+const SILENT: Said = { all: '', ofAddress: '' }
+/** What the code alone tells. */
+const BY_CODE = [...CODED, ...WEAK]
+
 const saidIn = (text: string): Said => {
   const all = readyText(text)
   return { all, ofAddress: without(without(all, COMPOUND), OF_OTHERS) }
@@ -92,7 +96,7 @@ const holds = (rule: Rule, codes: Refusal, said: Said): boolean => {
 
 /** What a reply says that is for now only. */
 const isForNow = ({ code, enhanced }: Codes): boolean =>
-  enhanced?.startsWith('4.') === true || (enhanced === null && code !== null && code >= 400 && code < 500)
+  enhanced?.startsWith('4.') === true || (code !== null && code >= 400 && code < 500)
 
 /** What a reply of class 4 is instead. */
 const forNow = (category: Category): Category =>
@@ -101,18 +105,8 @@ const forNow = (category: Category): Category =>
 /** Codes that can be of a dead address, with or without words (RFC 3463, 3.2). */
 const OF_DEAD = /^5\.(?:1\.(?:0|1|2|3|6|10)|2\.[01]|3\.0|4\.[014]|5\.0)$/
 
-/** A false hard silences a living address: what also speaks of us, of policy or of trouble for now is soft. */
-const doubted = (category: Category, codes: Refusal, texts: readonly Said[]): Category => {
-  if (CATEGORIES[category].severity !== 'hard') return category
-  if (isForNow(codes)) return forNow(category)
-  const says = (pattern: RegExp): boolean => texts.some(({ all }) => pattern.test(all))
-  if (says(FOR_NOW)) return 'system'
-  if (says(OUR_SIDE)) return 'sender_rejected'
-  if (category === 'unknown_domain' && codes.enhanced?.startsWith('5.7.') === true) return 'sender_rejected'
-  // a list that does not take mail from us (RFC 3463, 3.8)
-  if (codes.enhanced === '5.7.2') return 'recipient_rejected'
-  return category !== 'moved' && says(BY_POLICY) ? 'policy' : category
-}
+/** Codes that name another cause: sender, quota, size, system, loop, content, authentication. No words beside one make an address dead. */
+const OF_ELSE = /^5\.(?:1\.[78]|2\.[2-4]|3\.[2-5]|4\.(?:3|[5-7]|14)|6\.\d+|7\.(?!(?:0|1|17)$)\d+)$/
 
 /** The first text that a rule holds for, and those before it, which may doubt it. */
 const decide = (
@@ -125,6 +119,20 @@ const decide = (
     if (rule !== undefined) return { category: rule.category, heard: texts.slice(0, at + 1) }
   }
   return undefined
+}
+
+/** A false hard silences a living address: what also speaks of us, of policy or of trouble for now is soft. */
+const doubted = (category: Category, codes: Refusal, texts: readonly Said[]): Category => {
+  if (CATEGORIES[category].severity !== 'hard') return category
+  if (isForNow(codes)) return forNow(category)
+  const says = (pattern: RegExp): boolean => texts.some(({ all }) => pattern.test(all))
+  if (says(FOR_NOW)) return 'system'
+  if (says(OUR_SIDE)) return 'sender_rejected'
+  if (category === 'unknown_domain' && codes.enhanced?.startsWith('5.7.') === true) return 'sender_rejected'
+  // a list that does not take mail from us (RFC 3463, 3.8)
+  if (codes.enhanced === '5.7.2') return 'recipient_rejected'
+  if (OF_ELSE.test(codes.enhanced ?? '')) return decide(BY_CODE, codes, [SILENT])?.category ?? 'policy'
+  return category !== 'moved' && says(BY_POLICY) ? 'policy' : category
 }
 
 /**
@@ -142,7 +150,7 @@ export const judge = (
     0,
     said.findIndex(({ all }) => all.trim() !== ''),
   )
-  const surest = said[at] ?? { all: '', ofAddress: '' }
+  const surest = said[at] ?? SILENT
   const itsCode = texts.length > 1 ? codesIn(texts[at] ?? '').enhanced : null
   const mayBeDead = itsCode === null || isVague(itsCode) || OF_DEAD.test(itsCode)
   const heard = mayBeDead ? said : said.map((one, i) => (i > at ? { ...one, ofAddress: '' } : one))

@@ -35,6 +35,8 @@ export const BLOCKED = anyOf(
   /access (?:denied|blocked)[^.]{0,40}\b(?:ip|host|client)|too many spam/,
   /not accepting (?:mail|messages|connections) from|configured to reject mail from|refused to talk/,
   /your e-?mail (?:was|has been) (?:blocked|rejected) (?:by|because|for|due)|\bblocked - |your access to (?:submit|this mail)/,
+  // the name of an IP address, abroad
+  /\b(?:dns|ptr)\b[^.]{0,60}\d{1,3}(?:\.\d{1,3}){3}|\d{1,3}(?:\.\d{1,3}){3}[^.]{0,60}\b(?:dns|ptr)\b|逆引|反向解析|反查|обратн\S+ (?:запис|зон|dns)|reverzní|rückwärtsauflösung|(?:dns|nombre|nome|nom|résolution) (?:inverse|inverso|reverso)|odwrotn\S+ (?:dns|rekord|nazw)|omvänd/,
   /will not accept delivery of this message|\bip=\d|dns (?:mx|ptr|a)\b.{0,20}resource record/,
 )
 
@@ -129,7 +131,7 @@ export const GONE_DOMAIN = anyOf(
   /no (?:valid )?(?:mx|a) (?:record|host)s?[^.]{0,40}(?:found|for)|mx record[^.]{0,20}not found/,
   /no mx found|cannot find (?:your|the|a)? ?(?:host|domain|gateway)|could not find a gateway/,
   /domain is not (?:found|known|registered|hosted)|bad destination (?:host|system|mail)|hôte inconnu/,
-  /(?<!\b(?:ihre|votre|su|sua|vostro|uw|ваш) )(?:\bdom(?:ain|äne|aine|inio|ínio|ein|ena|én)\b[^.]{0,20}(?:existiert nicht|n['’]existe pas|no existe|non esiste|não existe|bestaat niet|nie istnieje|neexistuje|finns inte|fin[dn]es ikke)|\bдомен\s[^.]{0,20}не (?:существует|найден)|(?<!您的)域名不存在)/,
+  /(?<!\b(?:ihre|votre|su|sua|vostro|uw|ваш) )(?:\bdom(?:ain|äne|aine|inio|ínio|ein|ena|én|éna|änen)\b(?: \S{1,80})?[^.]{0,20}(?:existiert nicht|n['’]existe pas|no existe|non esiste|não existe|bestaat niet|nie istnieje|neexistuje|finns inte|fin[dn]es ikke)|\bdomain nem létezik|tartomány nem létezik|домен\s(?:\S{1,80})?[^.]{0,20}не (?:существует|найден)|(?<!您的)域名(?:\s?\S{1,80}\s?)?不存在|ドメイン(?:\s?\S{1,80}\s?は?)?(?:が|は)?存在しません)/,
   /name server: [^.]{0,60}host not found|address resolution .{0,60}failed/,
 )
 
@@ -143,15 +145,19 @@ export const ABOUT_US =
 
 /** Trouble of the moment, whatever the code says: address verification that could not verify, a directory that is down. */
 export const FOR_NOW = anyOf(
-  /temporar(?:y|ily)|vorübergehend|temporairement|temporalmente|tijdelijk|tillfällig|tymczasow|временно|一時的|暂时|일시적/,
+  /temporar(?:y|ily)|vorübergehend|wartung|wegen eines fehlers|bitte wiederholen|derzeit|temporairement|momentan|pour le moment|temporalmente|por ahora|en este momento|no momento|temporaneamente|al momento|tijdelijk|op dit moment|tillfällig|för närvarande|tymczasow|chwilowo|dočasn|momentáln|átmenetileg|jelenleg|временно|в данный момент|一時的|暂时|暫時|일시적/,
   /try again|(?:try|retry|send|resend|come back)\b[^.]{0,30}\blater\b|(?:address|user|alias|recipient) lookup fail|servfail|callout/,
+  /(?:can(?:not|'t| not)|could(?: not|n't)|unable to|failed to|not able to) verify/,
   /unverified address|undeliverable address: (?:connect|host (?:or|not)\b|.{0,120}\bsaid: 4\d\d)|verification in progress/,
   /(?:connection|operation|ldap|dns|query) tim(?:ed ?out|eout)|database (?:error|unavailable)|directory (?:server |service )?(?:is )?(?:temporarily )?unavailable/,
   /timed? ?out|timeout|unreachable|did not (?:respond|answer)|not responding|(?:currently|momentarily|presently) (?:un\w+|not \w+|offline|busy|closed|full)|at this time|right now/,
 )
 /** Said of our account or our message, not of the recipient. */
 export const OUR_SIDE = anyOf(
+  /\b(?:anmeld|authentifi|autentifi|identif[ií]quese|inicie sesi|autentic|autentiqu|zalogow|uwierzyteln|přihl[aá]s|jelentkez|logga in|inloggad|meld u\b|inlogg)|авториз|аутентиф|войдите|ログイン|認証|登录|登錄|验证身份|驗證身分/,
   /\b(?:tls|starttls|authentication) (?:is )?required|\bmail from user|\bcredentials?\b|disabled for sending|\bsending ip\b|from header|recipient header/,
+  /\bdom\S{3,6} \S{1,80} de s[uo]\b|お客様のドメイン|\b(?:uw|de (?:envío|envio)) account\b|cuenta de envío|conta de envio|compte d.envoi/,
+  /not (?:been )?authenticated|\bpasswords?\b|\b(?:at|of|in|by) the (?:sending|sender'?s?|originating) (?:domain|host|server|side|site)/,
   /(?:missing|invalid|bad|no|duplicate|without|unknown|illegal) (?:a )?(?:valid )?message-id|message-id[^.]{0,30}(?:missing|invalid|bad|not|reject)/,
   /attachments?\b[^.]{0,40}(?:not (?:allow|accept|permit)|reject|block|prohibit|forbid|refus|denied)|(?:prohibited|forbidden|illegal|dangerous|blocked|unsafe) attachment/,
 )
@@ -179,8 +185,8 @@ export const OF_OTHERS: readonly RegExp[] = [
   /no such file(?: or directory)?|(?:发件|寄件|送信)[^,，。;]{0,30}/g,
   // an error that nobody knows, abroad
   /unbekannte[rsn]? (?:fehler|problem|grund|ausnahme)|(?:erreur|error|errore|erro) (?:inconnue?|desconocid[oa]|sconosciut[oa]|desconhecid[oa])|onbekende fout|nieznany błąd|неизвестн\S+ ошибк\S+|未知(?:的)?[错錯][误誤]|不明なエラー|알 수 없는 오류|okänt fel|ukjent feil|ukendt fejl|tuntematon virhe|ismeretlen hiba|neznámá chyba|bilinmeyen hata|\bunknown (?:error|problem|reason|failure|exception)\b/g,
-  /(?:adresse?|direcci[oó]n|indirizzo|endereço|адрес)\S* (?:e-?mail )?(?:ip|de retour|de retorno|di ritorno|host)(?![a-z])[^.;]{0,30}/g,
-  /(?:ip|client|host|server|antwort|rück(?:sende)?)-?adresse?[^.;]{0,30}|(?:ip|服务器|伺服器|客户端)\s?(?:地址|アドレス)[^。;]{0,15}/g,
+  /(?:adresse?|direcci[oó]n|indirizzo|endereço|адрес)\S* (?:e-?mail )?(?:ip|\d{1,3}(?:\.\d{1,3}){3}|de retour|de retorno|di ritorno|host)(?![a-z])[^.;]{0,30}/g,
+  /(?:ip|client|host|server|antwort|rück(?:sende)?)-?adress?e?[^.;]{0,30}|(?:ip|服务器|伺服器|客户端)\s?(?:地址|アドレス)[^。;]{0,15}/g,
   /\b(?:connection|session|socket|channel|stream|link|servers?|host|backend|peer|daemon|gateway|mta|service|process)(?:\s+(?:has|have|had|was|is|were|been|got|unexpectedly|abruptly|prematurely|by|peer|are|itself)){0,4}\s+(?:closed?s?|closing|dropped|terminated|disabled|removed|moved|changed|aborted|reset|cancell?ed|disconnected|shut ?down|discontinued|unavailable|no longer \w+)\b(?: (?:the |its |this |our )?(?:connection|session))?/g,
   /\b(?:closed|dropped|terminated|aborted|reset|lost|refused|broken|cancell?ed) (?:the |its |this |our )?(?:smtp |tcp |network )?(?:connection|session|socket|channel|conversation|link|transmission)\b/g,
   /\b(?:delivery|message|mail|e-?mail|transfer|attempt|transaction|copy)\b(?! (?:address|account|box|user|alias))[^.:;,]{0,40}\b(?:cancell?ed|aborted|terminated|closed|deleted|removed|discontinued|moved|changed)\b/g,
@@ -192,10 +198,25 @@ export const OF_OTHERS: readonly RegExp[] = [
   /\b(?:recipients?|user|customer|subscriber|account|owner) (?:has|have) (?:disabled|closed|removed|deleted|cancell?ed|discontinued|changed|moved|blocked|terminated) (?!to\b|from\b|away\b|on\b|by\b|at\b)\w/g,
 ]
 
+const ABSENT =
+  /(?:nie istnieje|n['’]existe pas|inconnue?s?(?![a-z])|inexist[ae]nte?s?(?![a-z])|no existe|desconocid[oa]|desconhecid[oa]|sconosciut[oa]|non esiste|unbekannte?[rns]?(?![a-z])|existiert nicht|не (?:существует|найден)|(?<!可能)不存在|存在しません|見つかりません)/
+    .source
+const MAILBOX =
+  /(?:adres|address|e-?mail|direcci[oó]n|indirizzo|endereço|us(?:er|uario|u[áa]rio)|utilisateur|utilizador|utente|benutzer|empfänger|destinat|recipient|compte|account|kont[oa]|cuenta|conta(?![a-z])|buz[oó]n|casilla|casella|caixa|bo[iî]te|postfach|mailbox|gebruiker|ontvanger|odbiorc|użytkownik|skrzynk|příjemc|uživatel|schránk|címzett|felhasználó|postafiók|mottagar|användar|brevlåd|пользовател|адрес|получател|ящик|аккаунт|用户|用戶|收件|邮箱|郵箱|信箱|地址|宛先|アドレス|ユーザ|受信者|メールボックス|帐号|账号|帳號)/
+    .source
+/** What a mailbox has, or what stands in a message: not found, it says nothing of the mailbox. */
+const THING =
+  /(?:server\p{L}*|serveur|servidor|сервер\p{L}*|サーバー?|服务器|伺服器|certifi[ck]\p{L}*|zertifikat\p{L}*|certyfikat\p{L}*|сертификат\p{L}*|証明書|证书|憑證|tanúsítvány\p{L}*|\p{L}{0,20}schlüssel|\bkeys?\b|clé|clave|chiave|chave|sleutel|klucz\p{L}*|klíč\p{L}*|kulcs\p{L}*|nyckel\p{L}*|ключ\p{L}*|鍵|密钥|\p{L}{0,20}datenbank|base de (?:datos|données|dados)|header\p{L}*|kopfzeile|en-tête|cabecera|cabeçalho|intestazione|in de kop|标头|ヘッダー?|regeln|règles?|politique|pol[ií]tica|zasad\p{L}*|策略|ポリシー|lizenz|licen[cz]\p{L}*|anhang|pièce jointe|adjunto|allegato|anexo|bijlage|collegamento|verbindung|conexión|connexion|数量)/u
+    .source
+
 /** Two nouns of which the second is meant: `recipient policy`, `user agent`, `mailbox server`. */
 export const COMPOUND: readonly RegExp[] = [
   /undisclosed[- ]recipients?\b|\b(?:user|customer|recipient|account|address)-(?!unknown\b|not\b|does\b)(?:defined|supplied|provided|specific|based|level|related|facing)\b/g,
   /\b(?:recipient|address|user|mail ?box|account|alias|customer|destination)(?:'s|s)?[- ](?:mail |e-?mail |smtp )?(?:servers?|hosts?|database|store|backend|service|gateway|system|mta|mx|network|polic(?:y|ies)|agents?|filter(?:ing)?s?|verification|validation|restrictions?|passwords?|credentials?|authentication|certificates?|session|rules?|settings?|preferences?|scripts?|headers?|lists?|limits?|rates?|quota|directory|lookup|callout|key|token|signature|book|plan|type|class|path|home|inbounds?|outbounds?|counts?|numbers?)\b/g,
+  new RegExp(
+    `${THING}(?:[ :]+|の|的)(?:\\p{L}{1,12}[ ']){0,2}${MAILBOX}\\p{L}*|${MAILBOX}\\p{L}{0,6}(?:[ :'-]+|の|的)?(?:\\p{L}{1,14}[: ]+){0,2}${THING}`,
+    'gu',
+  ),
   /\bno valid recipients?(?:, bye| ?$)/g,
   /\b(?:user ?name|user|account|login)s? ?(?:or|and|\/|&) ?passwords?\b/g,
   /\b(?:to|cc|bcc|from|reply-to|date|subject|received):? (?:header|field|line)s?\b[^.]{0,60}/g,
@@ -239,7 +260,7 @@ export const RELAY = anyOf(
 export const MOVED = anyOf(
   /\b(?:user|mail ?box|account|recipient|person|address(?:ee)?|customer|subscriber)s? (?:(?:has|have|was|is) )?(?:been )?(?:permanently )?moved\b/,
   /\b(?:e-?mail )?address (?:(?:has|was|is) )?(?:been )?(?:permanently )?(?:changed|replaced)\b/,
-  /no longer (?:at|with|works? (?:at|for|here|in)|employed|uses? this)\b/,
+  /no longer (?:at|with|works? (?:at|for|here|in)|employed|uses? this)\b|nicht mehr (?:im|in unserem|für unser) unternehmen|quitté la société|ya no trabaja|non lavora più|não trabalha mais|werkt niet meer|nie pracuje już|już nie pracuje/,
   /\bhas moved to an?(?:other| new) (?:e-?mail )?address\b/,
   /left (?:the|our) (?:company|organi[sz]ation)|new (?:e-?mail )?address is\b|changed (?:his|her|their|its) (?:e-?mail )?address\b/,
 )
@@ -266,13 +287,6 @@ export const ON_ITS_WAY = anyOf(
   /resolver\.adr\.(?:badprimary|ambiguous)/,
 )
 
-const ABSENT =
-  /(?:nie istnieje|n['’]existe pas|inconnue?s?(?![a-z])|inexist[ae]nte?s?(?![a-z])|no existe|desconocid[oa]|desconhecid[oa]|sconosciut[oa]|non esiste|unbekannte?[rns]?(?![a-z])|existiert nicht|не (?:существует|найден)|(?<!可能)不存在|存在しません|見つかりません)/
-    .source
-const MAILBOX =
-  /(?:adres|address|e-?mail|direcci[oó]n|indirizzo|endereço|us(?:er|uario|u[áa]rio)|utilisateur|utilizador|utente|benutzer|empfänger|destinat|recipient|compte|account|kont[oa]|cuenta|conta(?![a-z])|buz[oó]n|casilla|casella|caixa|bo[iî]te|postfach|mailbox|gebruiker|ontvanger|odbiorc|użytkownik|skrzynk|пользовател|адрес|получател|ящик|аккаунт|用户|用戶|收件|邮箱|郵箱|信箱|地址|宛先|アドレス|ユーザ|受信者|メールボックス|帐号|账号|帳號)/
-    .source
-
 /** For good. */
 export const DISABLED = anyOf(
   /\b(?:account|mail ?box|user|recipient|address|alias|user ?id)\b[^.]{0,40}\b(?:disabled|discontinued|closed|terminated|deleted|removed|cancell?ed|no longer (?:valid|exists?|available|in use|active|on (?:the |this |our )?server|accept\w*|receiv\w*))\b/,
@@ -280,6 +294,7 @@ export const DISABLED = anyOf(
   /google:disableduser/,
   // what a French provider says of a mailbox that is given up
   /\[suspend\] mailbox currently suspended/,
+  /\bmail ?box (?:\w+ ){0,3}(?:was|is|has been) (?:shut down|given up|abandoned)\b/,
 )
 
 /** Closed for a reason that passes, or no mailbox at all. */
@@ -288,7 +303,7 @@ export const NOT_FOR_GOOD =
 
 /** Likewise abroad, of the mailbox; of the message, our account or a gate for others it is said, too. */
 export const DISABLED_ABROAD = new RegExp(
-  `(?:${MAILBOX}|postvak|hesa[pb]|schránk|brevlåd|postkass|fiók)[^.。;:,]{0,50}(?<![\\p{L}])(?:gelöscht|aufgelöst|geschlossen|stillgelegt|supprimée?|fermée?|clôturée?|résiliée?|eliminad[oa]|cerrad[oa]|borrad[oa]|cancelad[oa]|cancellat[oa]|eliminat[oa]|chius[oa]|exclu[íi]d[oa]|encerrad[oa]|removid[oa]|apagad[oa]|verwijderd|opgeheven|beëindigd|usunięt\\p{L}+|skasowan\\p{L}+|zlikwidowan\\p{L}+|zamknięt\\p{L}+|удал[её]н\\p{L}*|закрыт\\p{L}*|видалено|borttag\\p{L}+|raderat|avslutats?|slettet|nedlagt|lukket|poistettu|suljettu|törölt\\p{L}*|törölték|megszűnt|megszüntet\\p{L}+|silin(?:di|miş\\p{L}*)|kapatıl\\p{L}+|zrušen\\p{L}*|smazán\\p{L}*)(?!\\p{L})|(?:用户|用戶|账号|帐号|帳號|邮箱|郵箱|信箱|地址)[^。;,，]{0,8}(?:已|被)?(?:删除|刪除|注销|註銷|关闭|關閉|取消)|(?:アカウント|アドレス|メールボックス|ユーザー?)[^。;]{0,12}(?:削除され|廃止|解約|退会)|(?:계정|사서함|사용자|주소|메일함)[^.;]{0,10}(?:삭제|해지|탈퇴|폐쇄)|(?:삭제|해지|탈퇴)(?:한|된) (?:사용자|계정|회원)`,
+  `(?:${MAILBOX}|postvak|hesa[pb]|schránk|účet|brevlåd|postkass|fiók|уч[её]тная запись)[^.。;:,]{0,50}(?<![\\p{L}])(?:gelöscht|aufgelöst|geschlossen|stillgelegt|supprimée?|fermée?|clôturée?|résiliée?|eliminad[oa]|cerrad[oa]|borrad[oa]|cancelad[oa]|cancellat[oa]|eliminat[oa]|chius[oa]|exclu[íi]d[oa]|encerrad[oa]|removid[oa]|apagad[oa]|verwijderd|opgeheven|beëindigd|usunięt\\p{L}+|skasowan\\p{L}+|zlikwidowan\\p{L}+|zamknięt\\p{L}+|удал[её]н\\p{L}*|закрыт\\p{L}*|видалено|borttag\\p{L}+|raderat|avslutats?|slettet|nedlagt|lukket|poistettu|suljettu|törölt\\p{L}*|törölték|megszűnt|megszüntet\\p{L}+|silin(?:di|miş\\p{L}*)|kapatıl\\p{L}+|zrušen\\p{L}*|smazán\\p{L}*|tagits bort|uppsagt|avslutad|gekündigt|clos|dad[oa] de baja|non è più attiv[oa]|cessat[oa]|plus en service)(?!\\p{L})|(?:用户|用戶|账号|帐号|帳號|邮箱|郵箱|信箱|地址)[^。;,，]{0,8}(?:已|被)?(?:删除|刪除|注销|註銷|关闭|關閉|取消)|(?:アカウント|アドレス|メールボックス|ユーザー?)[^。;]{0,12}(?:削除され|廃止|解約|退会)|(?:退会|解約|廃止)済みの?(?:アカウント|アドレス|メールボックス|ユーザー?)|(?:계정|사서함|사용자|주소|메일함)[^.;]{0,10}(?:삭제|해지|탈퇴|폐쇄)|(?:삭제|해지|탈퇴)(?:한|된) (?:사용자|계정|회원)`,
   'u',
 )
 export const NOT_OF_MAILBOX = anyOf(
@@ -313,8 +328,22 @@ export const BARE_REJECTION = /recipient (?:address )?rejected\.? ?(?:$|\(|:? ?$
 
 /** "Unknown" and "does not exist" abroad are said of errors, files and hosts, too: a mailbox stands beside, or nothing else. */
 const UNKNOWN_ABROAD = new RegExp(
-  `${MAILBOX}[^.。;]{0,60}${ABSENT}|${ABSENT}[^.。;:]{0,20}${MAILBOX}|(?:^|<\\s*>)[^a-zа-яà-ÿ\\u3040-\\u9fff]{0,12}${ABSENT}\\s*(?:$|[.(,!。])`,
+  `${MAILBOX}[^.。;]{0,60}${ABSENT}|${ABSENT}[^.。;:]{0,20}${MAILBOX}|(?:^|<\\s*>)[^a-zа-яà-ÿ\\u3040-\\u9fff~]{0,12}${ABSENT}\\s*(?:$|[.(,!。])`,
 )
+
+/** No mailbox and nobody of that name, abroad. */
+const NOBODY_ABROAD = anyOf(
+  /\b(?:kein(?:e|en)?|aucune?|pas de|ning[uú]na?|nenhuma?|n[aã]o h[aá]|nessun[ao]?|geen|brak|nie ma(?: tu)?|nincs(?: itt)?|ingen|inget) (?:\S+ ){0,2}(?:benutzer|konto|postfach|empfänger|utilisateur|compte|bo[iî]te|buz[oó]n|casilla|usuario|cuenta|caixa(?: postal)?|usuário|utilizador|conta|casella|utente|gebruiker|mailbox|postvak|skrzynk\S*|użytkownik\S*|konta|postafiók|felhasználó|brevlåda|användare|konto|account)\b[^.]{0,20}(?:diese[mnrs] namen|ce nom|(?:ese|este|esse|questo|deze|die|dit|dat|det|detta) (?:nombre|nome|naam|namn|navn)|tej nazwie|takiej nazwie|néven|vorhanden)/,
+  /\b(?:niemand|personne|nadie|nessuno|ninguém|ingen|inget|nikogo|nikt|nikdo|senki)\b[^.]{0,25}(?:dieses namens|diesem namen|ce nom|ese nombre|este nome|esse nome|questo nome|(?:die|deze) naam|det namn(?:et)?|tym imieni\S+|takim imieni\S+|tej nazwie|takov\S+|tohoto jména|ilyen)/,
+  /\bnincs (?:ilyen|olyan|ezen a|ezzel a)\b[^.]{0,10}(?:nev|név)\S*[^.]{0,20}(?:felhasznál|fiók|postafiók|címzett)|ilyen nev\S+ (?:felhasználó|postafiók|fiók|címzett) nincs|schránka (?:tohoto|toho|s tímto) (?:jména|jménem)[^.]{0,10} (?:není|neexistuje)/,
+  /(?:нет|не найдено) никого с таким|(?:ящика|пользователя|адреса|получателя) с таким (?:именем|адресом)[^.]{0,20}(?:нет|не существует)|(?:неизвестный|несуществующий) (?:пользователь|получатель|адресат|ящик)/,
+  /その名前の[^。]{0,10}(?:おりません|いません|ありません|存在しません)|該当する(?:メールボックス|ユーザー?|アドレス|宛先|アカウント)[^。]{0,5}(?:ありません|いません)|(?:アドレス|メールボックス|アカウント)[^。]{0,10}現在(?:使|ご利用|利用)(?:われて|され)?[^。]{0,5}(?:おりません|いません)/,
+  /没有(?:这个|此|该|叫)[^。,，]{0,10}(?:邮箱|用户|帐号|账号|地址|收件人)|(?:未知|不存在的?)(?:的)?(?:用户|用戶|收件人|收件者|邮箱|郵箱|地址)(?![^。]{0,10}(?:过多|太多|過多))|未找到[^。]{0,8}(?:邮箱|用户|收件人|帐号|账号)/,
+)
+
+/** A recipient's address that is not valid, abroad; an address alone may be of the header. */
+const INVALID_ABROAD =
+  /(?:empfänger|destinat[aá]\S*|ontvanger|geadresseerde|odbiorc|adresat|příjemc|címzett|mottagar|получател|宛先|收件人|收件者)[^.。;:]{0,30}(?:ungültig|invalide|invalido|inv[aá]lid[ao]|no es válid[ao]|não é válid[ao]|non valid[ao]|non è valid[ao]|ongeldig|nieprawidłow|niepoprawn|neplatn|érvénytelen|ogiltig|invalid|невер|недействительн|无效|無效|無効)|(?:ungültige[rsn]?|ongeldige?|nieprawidłow[ya]|niepoprawn[ya]|neplatn[áý]|érvénytelen|ogiltig|неверный|недействительный|無効な|无效的?|無效的?)[^.。;:]{0,15}(?:empfänger|ontvanger|odbiorc|adresat|příjemc|címzett|mottagar|получател|宛先|收件人|收件者)/
 
 export const UNKNOWN = anyOf(
   /\b(?:user|account|mail ?box|rcpt|recipient|receiver|(?<!\b(?:ip|from|sender|sending|return|reply) )addresse?e?s?|alias|customer|subscriber|person|local[- ]?part|member|userid)(?:'s)?(?: ?name)?(?: address)?[^.]{0,50}(?:unknown|not found|(?:does ?n[o'’]t|did ?n[o'’]t|does not seem to|did not|do not|not|n'?t)(?: currently| seem to)? exist|no(?:t|n)[- ]?exist|(?:is|was|are|be) ?(?:not|n'?t) (?:valid|known|recogni[sz]ed|listed|registered|available here|local|correct|found|in (?:the|our)|a (?:valid|known|local)|configured to receive|here|defined|unique)|not (?:known|recogni[sz]ed|listed|registered|a valid|valid|found|unique|reachable by)|(?:is |was )?(?:invalid|wrong|incorrect|unrouteable|unroutable|undeliverable|non-?existent)(?! (?:format|state|index|header|cache|certificate|password|size|syntax in))|no longer exist|no such|couldn'?t be found|could ?n[o'’]t be (?:found|resolved)|cannot be (?:found|resolved)|doesn'?t have (?:an? )?|has no (?:mail|account)|may not exist)/,
@@ -333,11 +362,11 @@ export const UNKNOWN = anyOf(
   /address_not_found|could not be found at|nosuchuser|google:nosuchuser/,
   /not (?:listed|present|found) in (?:the |our )?(?:\w+ )?(?:ldap|directory|domino|address book|public)|not listed in|\bno \S+ in (?:name )?directory|validrcptto|no local mailbox|this user doesn/,
   /does ?n[o'’]t have an account|not a recogni[sz]ed (?:e-?mail )?(?:account|address)|no such mail ?drop/,
-  /there is no (?:one|such|user|mail ?box)|we have no record|destinataire inconnu/,
+  /there is no (?:one|such|user|mail ?box)|nobody here (?:is called|by|of|with) (?:that|this)|\bnot one of our (?:customers|users|subscribers|members)|we have no record|destinataire inconnu/,
   /adresse (?:de destination |d )?(?:e-?mail )?(?:inconnue|invalide|incorrecte)|utilisateur inconnu/,
-  /unbekannt(?:er)? (?:empf|benutz)|empfänger unbekannt|kein (?:benutzer|postfach)/,
-  /usuario (?:desconocido|inexistente|no)|destinatario (?:desconocido|inexistente|sconosciuto)/,
-  /utente (?:sconosciuto|non)|mailbox not|addressee unknown/,
+  /unbekannt(?:er)? (?:empf|benutz)|empfänger unbekannt|kein (?:benutzer|postfach)|adresse (?:\S+ )?gibt es (?:hier )?nicht|onbekende (?:gebruiker|ontvanger|geadresseerde|mailbox)|不明な(?:ユーザー?|宛先|アドレス|受信者)/,
+  /usuario (?:desconocido|inexistente|no (?:existe|encontrado|registrado|v[aá]lido|es v[aá]lido|hallado))|destinatario (?:desconocido|inexistente|sconosciuto)/,
+  /utente (?:sconosciuto|inesistente|non (?:esiste|trovato|presente|registrato|valido))|mailbox not (?:found|known|valid|here|local|listed|recogni)|addressee unknown/,
   /addresses? failed: unknown/,
   /rcpt .{0,60}failed\b.{0,20}unknown|invalid mailbox|not configured to receive/,
   /account unavailable|\bunavailable (?:mail )?user\b|undeliverable address|not our customer|(?:user|mailbox|rcpt) [^.]{0,60}do(?:es|s)n'?t exist/,
@@ -345,20 +374,22 @@ export const UNKNOWN = anyOf(
   /\bgeen (?:mailbox|postvak|postbus|gebruiker|account|ontvanger|adres)\b[^.]{0,20}\b(?:met (?:die|deze)|bekend|gevonden|onder)|(?:bestaat|is er) geen (?:mailbox|postvak|gebruiker|account|ontvanger|adres)/,
   /nincs (?:ilyen|ezen a néven|olyan) [^.]{0,20}(?:felhasználó|postafiók|postaláda|cím|címzett|fiók)|ismeretlen (?:felhasználó|címzett|postafiók|cím\b)/,
   UNKNOWN_ABROAD,
+  NOBODY_ABROAD,
+  INVALID_ABROAD,
   // what Exchange and others say to the reader, where no code stands beside it
-  /(?:empfänger|adresse|benutzer|konto|postfach)[^.]{0,90}nicht [^.]{0,40}(?:gefunden|vorhanden|bekannt|aufgelistet|registriert)/,
+  /(?:empfänger|adresse|benutzer|konto|postfach|mailbox)[^.]{0,90}nicht [^.]{0,40}(?:gefunden|vorhanden|bekannt|aufgelistet|registriert)/,
   /(?:adresse|utilisateur|destinataire|compte|bo[iî]te)[^.]{0,60}(?:introuvable|n.est pas (?:répertorié|connu|valide)|n.a pas été trouvé)/,
   /no se (?:ha encontrado|encontró)[^.]{0,20}(?:direcci[oó]n|usuario|destinatario|cuenta|buz[oó]n)/,
-  /(?:direcci[oó]n|usuario|destinatario|cuenta|buz[oó]n)[^.]{0,40}no se (?:ha encontrado|encontró)/,
+  /(?:direcci[oó]n|usuario|destinatario|cuenta|buz[oó]n)[^.]{0,40}no (?:se )?(?:ha )?(?:(?:sido )?encontrad[oa]|encontró)/,
   /(?:indirizzo|utente|destinatario|casella|account)[^.]{0,40}(?:non (?:è stat[oa] )?trovat|inesistente)/,
   /(?:endereço|usu[áa]rio|utilizador|destinat[áa]rio|conta|caixa)[^.]{0,40}não (?:foi )?(?:encontrad|existe|localizad)/,
-  /(?:mailadres|gebruiker|ontvanger|geadresseerde|postvak|mailbox)[^.]{0,60}(?:niet gevonden|onbekend|bestaat niet)/,
-  /(?:adress|användar|mottagar|konto|låda)\S*[^.]{0,40}(?:hittades inte|finns inte)|okänd (?:mottagare|användare|adress)/,
+  /(?:adres|gebruiker|ontvanger|geadresseerde|postvak|postbus|mailbox|account)[^.]{0,60}(?:niet gevonden|onbekend|bestaat niet)/,
+  /(?:adress|användar|mottagar|konto|låda)\S*[^.]{0,40}(?:hittades inte|kunde inte hittas|finns inte|existerar inte)|okänd (?:mottagare|användare|adress)/,
   /(?:adress|bruger|bruker|modtager|mottaker|konto)\S*[^.]{0,40}(?:ikke fu[nd]net|ikke fundet|fin[dn]es ikke|eksisterer ikke)/,
   /(?:ukendt|ukjent) (?:modtager|mottaker|bruger|bruker)|nieznany (?:użytkownik|odbiorca|adresat)/,
   /nie (?:znaleziono|istnieje|ma takie\S+)[^.]{0,20} (?:adres|użytkownik|skrzynk|kont|odbiorc)/,
   /(?:adres|użytkownik|skrzynka|konto|odbiorca)[^.]{0,60}nie (?:istnieje|został\S* znalezion|znaleziono)/,
-  /(?:adresa|uživatel|schránka|příjemce|účet)[^.]{0,40}(?:nebyl\S* nalezen|neexistuje)|neznámý (?:uživatel|příjemce)/,
+  /(?:adresa|uživatel|schránka|příjemce|účet)[^.]{0,40}(?:nebyl\S* nalezen|nenalezen|neexistuje)|neznámý (?:uživatel|příjemce)/,
   /(?:osoite|käyttäj|vastaanottaj)\S*[^.]{0,30}(?:ei löyty|ei ole olemassa)|tuntematon (?:vastaanottaja|käyttäjä)/,
   /(?:cím|felhasználó|címzett|postafiók)\S*[^.]{0,30}(?:nem található|nem létezik)/,
   /(?:adres|kullanıcı|alıcı|hesa[pb])\S*[^.]{0,30}(?:bulunamadı|mevcut değil|\byok\b)/,
