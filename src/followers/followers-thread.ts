@@ -6,6 +6,7 @@
  *   connection of its own and writes through the store's writer, like everybody.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { nameThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import { type Service, startAll, stopAll } from '../base/service.js'
 import { reachStore } from '../store/open.js'
@@ -14,6 +15,7 @@ import { followersOf } from './stages.js'
 
 const start = workerData as FollowerStart
 const port = parentPort as MessagePort
+nameThread('postern-follow')
 const tell = (message: FromFollowers): void => port.postMessage(message)
 
 let lines: LogLine[] = []

@@ -8,6 +8,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { steadyClock, systemClock } from '../base/clock.js'
 import { diallerBy } from '../base/dial/settings.js'
+import { nameThread } from '../base/host/thread.js'
 import { seal, unseal } from '../base/secret.js'
 import { createTrouble } from '../base/time/trouble.js'
 import { liveKeys } from '../keys/return-path.js'
@@ -32,6 +33,7 @@ import { Watchdog } from './watch/watchdog.js'
 
 const { settings, queue: shared } = workerData as WorkerStart
 const port = parentPort as MessagePort
+nameThread('postern-relay')
 /** A reload may change some of them: they are asked each time. */
 const live: { rules: readonly Rule[]; quiet: boolean } & RelaySettings = { ...settings }
 const SWEEP_MS = 250

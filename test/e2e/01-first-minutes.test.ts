@@ -1,6 +1,6 @@
 /** The first five minutes: `postern dev` in an empty folder, then the lines that it says to paste. */
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -77,6 +77,16 @@ t.test('it says where everything is, and keeps its secrets off a pipe', async (t
   t.equal(statSync(join(dir, 'data', 'pepper')).mode & 0o777, 0o600)
   t.equal(statSync(join(dir, 'data', 'postern.db')).mode & 0o777, 0o600)
 })
+
+t.test(
+  'its threads have names',
+  { skip: existsSync('/proc/thread-self') ? false : 'no /proc here' },
+  async (t) => {
+    const tasks = `/proc/${child.pid}/task`
+    const names = readdirSync(tasks).map((task) => readFileSync(join(tasks, task, 'comm'), 'utf8').trim())
+    for (const name of ['postern-writer', 'postern-relay', 'postern-follow']) t.ok(names.includes(name), name)
+  },
+)
 
 t.test('the curl line sends a mail that is delivered', async (t) => {
   const command = (await line(/^\s*(Try:)?\s*curl /)).replace(/^\s*Try:\s*/, '')

@@ -9,6 +9,7 @@
  */
 import { dirname } from 'node:path'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { nameThread } from '../../../base/host/thread.js'
 import { createBeat } from '../../load-counts.js'
 import { NewerDatabaseError } from '../../port/upkeep.js'
 import { type Db, openWriter } from '../connect.js'
@@ -128,6 +129,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
 
 if (parentPort !== null) {
   const parent = parentPort
+  nameThread('postern-writer')
   const notify = (notice: Notice): void => parent.postMessage(notice)
   try {
     run(parent, workerData as WriterSettings)
