@@ -18,7 +18,7 @@ else {
   const urls = cluster.database()
   const bouncePort = await freePort()
   // its reports outlive the time without a database
-  const upstream = await new Postfix().start({ bouncePort, settings: { bounce_queue_lifetime: '10m' } })
+  const upstream = await new Postfix().start({ bouncePort, lifetime: '10m' })
 
   const onPostgres = (port: number, like?: Postern): Postern => {
     const postern = new Postern({

@@ -24,5 +24,9 @@ t.test('one worker of each kind', { skip: noPostgres() }, async (t) => {
   )
   t.equal(await c.holdsWork('jobs'), true, 'nor who was taken over')
   t.equal(await a.holdsWork('jobs'), false)
-  await t.rejects(a.createUser({} as never), /epoch|daemon/, 'what it writes is fenced')
+  await t.rejects(
+    a.createUser({} as never),
+    { code: 'service.unavailable', cause: { name: 'TakenOverError' } },
+    'what it writes is fenced',
+  )
 })

@@ -12,6 +12,7 @@ import { MAIL } from './mail.js'
 import { SEARCH } from './search.js'
 import { SUBJECTS } from './subjects.js'
 import { TENANTS } from './tenants.js'
+import { tables } from './words.js'
 
 interface Tables {
   /** Short: others wait for its locks. */
@@ -33,7 +34,7 @@ export type Step = (Tables | Index) & {
 
 export const STEPS: readonly Step[] = [
   { text: `${CLUSTER}${TENANTS}${MAIL}${SEARCH}${SUBJECTS}`, compatibleFrom: 1 },
-  { text: hardCountsStep('floor(extract(epoch FROM now()))'), compatibleFrom: 1 },
+  { text: tables(hardCountsStep('floor(extract(epoch FROM now()))')), compatibleFrom: 1 },
   // what a statement of several calls has added to a window
   { text: 'ALTER TABLE rate_windows ADD COLUMN got bigint NOT NULL DEFAULT 0', compatibleFrom: 1 },
 ]
