@@ -1,11 +1,15 @@
 /**
  * NAME      version - which Postern this is
+ * DESCRIPTION
+ *   The version of the package, the schemas that it makes, and the commit where the one who built it has said so. A
+ *   checkout has no commit: nothing is asked of git while it runs.
  */
 import { readFileSync } from 'node:fs'
 import { command } from './command.js'
 
 /** Put in by the bundler; in a checkout there is none. */
 declare const POSTERN_VERSION: string | undefined
+declare const POSTERN_COMMIT: string | undefined
 
 /** The version of the package: what the bundle was made of, or what its package.json says. */
 export const versionText = (): string => {
@@ -14,15 +18,28 @@ export const versionText = (): string => {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
+const commit = (): string | null =>
+  typeof POSTERN_COMMIT === 'string' && POSTERN_COMMIT !== '' ? POSTERN_COMMIT : null
+
 export const versionCommand = command({
   usage: 'version',
-  summary: 'Which Postern this is',
+  summary: 'Which Postern this is, and which schemas it makes',
   run: async (_args, terminal) => {
+    const { schemas } = await import('../store/open.js')
     const record = {
       version: versionText(),
+      schema: await schemas(),
+      commit: commit(),
       node: process.version,
       platform: `${process.platform} ${process.arch}`,
     }
-    terminal.data(record, () => `postern ${record.version} (node ${record.node}, ${record.platform})`)
+    const { version, schema, node, platform } = record
+    const about = [
+      `schema ${schema.sqlite} of SQLite and ${schema.postgres} of PostgreSQL`,
+      ...(record.commit === null ? [] : [`commit ${record.commit}`]),
+      `node ${node}`,
+      platform,
+    ]
+    terminal.data(record, () => `postern ${version} (${about.join(', ')})`)
   },
 })

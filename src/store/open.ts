@@ -70,6 +70,15 @@ export const openStore = (options: StoreOptions): Store => {
 /** Where the database of a data folder is, when it is there. */
 export const placeOf = (dataDir: string): string => databaseFile(dataDir)
 
+/** The schema that this Postern makes, by engine. */
+export const schemas = async (): Promise<{ readonly sqlite: number; readonly postgres: number }> => {
+  const [{ STEPS }, { SCHEMA }] = await Promise.all([
+    import('./sqlite/migrate/steps.js'),
+    import('./postgres/schema/steps.js'),
+  ])
+  return { sqlite: STEPS.length, postgres: SCHEMA }
+}
+
 /** By which another thread reaches a store: hand it over with its port, and call `reachStore` there. */
 export type SharedStore =
   | ({ readonly driver: 'sqlite' } & Pick<SharedPostgres, 'port'>)

@@ -4,7 +4,8 @@
 //                                               with both SQLite drivers, as drivers.sh has put them into DRIVERS
 //   node systemd/bundle/bundle.mjs OUT --sea    what the single executable is made of: postern.cjs, threads, assets
 // Run in the top folder after `npm ci && npm run build`. licences.txt names all packages that went in.
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
@@ -81,7 +82,21 @@ const common = {
   plugins: [pieces],
   nodePaths: [join(top, 'node_modules')],
 }
-const define = { POSTERN_VERSION: JSON.stringify(version), __dirname: '""' }
+const git = (...args) => execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+/** What this is built from, marked when files were changed since; empty outside of a repository. */
+const commitOf = () => {
+  try {
+    if (git('rev-parse', '--show-toplevel') !== realpathSync(top)) return ''
+    return `${git('rev-parse', '--short=12', 'HEAD')}${git('status', '--porcelain', '--untracked-files=no') && '+changes'}`
+  } catch {
+    return ''
+  }
+}
+const define = {
+  POSTERN_VERSION: JSON.stringify(version),
+  POSTERN_COMMIT: JSON.stringify(commitOf()),
+  __dirname: '""',
+}
 const modules = (from) => ({
   ...common,
   define,

@@ -5,6 +5,7 @@ import t from 'tap'
 import { CATALOG } from '../../src/cli/catalog.js'
 import { parse } from '../../src/cli/parse.js'
 import { openTerminal } from '../../src/cli/terminal.js'
+import { schemas } from '../../src/store/open.js'
 import { cleanEnv } from '../parts/postern.js'
 import { command, postern } from './desk.js'
 
@@ -70,6 +71,7 @@ t.test('version', async (t) => {
   const { stdout } = await postern(['version', '--json'])
   const record = JSON.parse(stdout)
   t.match(record, { version: /^\d+\.\d+\.\d+/, node: process.version })
+  t.match(record, { schema: await schemas(), commit: null }, 'a checkout asks git nothing')
   t.equal((await postern(['--version'])).stdout.trim(), record.version)
 })
 

@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { debianRoot, noDeb } from '../parts/debian-root.js'
 import { eventually } from '../parts/eventually.js'
 import { isOldNode, otherNode } from '../parts/other-node.js'
 import { cleanEnv, ROOT } from '../parts/postern.js'
@@ -94,33 +95,11 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
   await eventually('a signal to npx ends the daemon', () => !existsSync(note))
 })
 
-const lacking = ['/usr/bin/dpkg-deb', '/usr/bin/strip', '/usr/bin/systemd-sysusers'].filter(
-  (file) => !existsSync(file),
-)
-const noDeb =
-  lacking.length > 0
-    ? `${lacking.join(' and ')} not installed`
-    : process.getuid?.() === 0
-      ? false
-      : 'dpkg --root needs root'
-
 t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {
   const built = await must(join(ROOT, 'systemd', 'build-deb.sh'), [dir])
   const deb = /'([^']+\.deb)'/.exec(built.stdout)?.[1] ?? ''
   t.ok(existsSync(deb), built.stdout)
-  const root = join(dir, 'root')
-  for (const folder of ['var/lib/dpkg/info', 'var/lib/dpkg/updates', 'etc']) {
-    mkdirSync(join(root, folder), { recursive: true })
-  }
-  for (const file of ['status', 'available']) writeFileSync(join(root, 'var/lib/dpkg', file), '')
-  const dpkg = (...args: readonly string[]) =>
-    must('dpkg', [
-      `--root=${root}`,
-      '--force-script-chrootless',
-      '--force-depends',
-      '--force-confold',
-      ...args,
-    ])
+  const { root, dpkg } = debianRoot(dir)
 
   await dpkg('-i', deb)
   const user = /^postern:.*:(\d+):(\d+):.*:\/usr\/sbin\/nologin$/m.exec(

@@ -44,7 +44,10 @@ const fed = (program: string, args: readonly string[], input: string, env = {}):
   })
 
 t.test('it says what it is', async (t) => {
-  t.match((await must(postern, ['version'], alone)).stdout, /^postern \d+\.\d+\.\d+ \(node v/)
+  const says = (await must(postern, ['version'], alone)).stdout
+  t.match(says, /^postern \d+\.\d+\.\d+ \(schema \d+ of SQLite and \d+ of PostgreSQL, .*node v/)
+  const { code, stdout: head } = await run('git', ['rev-parse', '--short=12', 'HEAD'])
+  if (code === 0) t.match(says, `commit ${head.trim()}`)
   t.match((await must(postern, ['--help'], alone)).stdout, /^ {2}postern serve/m)
   t.match(await run(postern, ['serv'], alone), { code: 64, stderr: /did you mean serve\?/ })
   t.strictSame(readdirSync(alone), ['postern'])

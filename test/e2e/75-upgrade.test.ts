@@ -133,7 +133,9 @@ const refusal = async (fleet: Fleet, bin: string): Promise<string> => {
 
 t.test('from a release to the next', { skip: noPostgres() }, async (t) => {
   t.setTimeout(280_000)
-  const [newer, newest] = [buildWith(t, '98.0.0', EXPAND), buildWith(t, '99.0.0', CONTRACT)]
+  const build = (version: string, postgres: readonly Step[]): string =>
+    join(buildWith(t, version, { postgres }), 'bin', 'postern')
+  const [newer, newest] = [build('98.0.0', EXPAND), build('99.0.0', CONTRACT)]
   const fleet = await Fleet.start(t)
   const versions = async (): Promise<string[]> => {
     const { daemons } = await (fleet.daemons[0] as Postern).json('cluster', 'show')

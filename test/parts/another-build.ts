@@ -6,8 +6,13 @@ import type { Test } from 'tap'
 import type { Step } from '../../src/store/postgres/schema/steps.js'
 import { ROOT } from './postern.js'
 
-/** Its `bin/postern`. */
-export const buildWith = (t: Test, version: string, more: readonly Step[]): string => {
+interface More {
+  readonly postgres?: readonly Step[]
+  readonly sqlite?: readonly string[]
+}
+
+/** The folder that it is in. */
+export const buildWith = (t: Test, version: string, { postgres = [], sqlite = [] }: More): string => {
   const dir = mkdtempSync(join(tmpdir(), 'postern-build-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
   const filter = (from: string): boolean => !from.endsWith('.map')
@@ -16,18 +21,23 @@ export const buildWith = (t: Test, version: string, more: readonly Step[]): stri
     recursive: true,
     filter: (from) => from !== join(ROOT, 'bin', 'native'),
   })
-  for (const name of ['node_modules', 'bin/native', 'config', 'data'])
+  for (const name of ['node_modules', 'bin/native', 'config', 'data', 'systemd', 'README.md', 'LICENSE'])
     symlinkSync(join(ROOT, name), join(dir, name))
   const about = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   writeFileSync(join(dir, 'package.json'), JSON.stringify({ ...about, version }))
-  const steps = join(dir, 'dist', 'src', 'store', 'postgres', 'schema', 'steps.js')
-  renameSync(steps, steps.replace('steps.js', 'steps-before.js'))
-  writeFileSync(
-    steps,
-    `import { STEPS as BEFORE } from './steps-before.js'
-export const STEPS = [...BEFORE, ...${JSON.stringify(more)}]
+  const addTo = (engine: string, steps: readonly unknown[]): void => {
+    const file = join(dir, 'dist', 'src', 'store', engine, 'steps.js')
+    renameSync(file, file.replace('steps.js', 'steps-before.js'))
+    writeFileSync(
+      file,
+      `import { STEPS as BEFORE } from './steps-before.js'
+export * from './steps-before.js'
+export const STEPS = [...BEFORE, ...${JSON.stringify(steps)}]
 export const SCHEMA = STEPS.length
 `,
-  )
-  return join(dir, 'bin', 'postern')
+    )
+  }
+  addTo('postgres/schema', postgres)
+  addTo('sqlite/migrate', sqlite)
+  return dir
 }

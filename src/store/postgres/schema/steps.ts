@@ -4,6 +4,7 @@
  *   Position i holds the step to version i + 1. Those of a release are never edited. Daemons of the release before serve
  *   while a step is made and after it, so a step only adds: a table, a column that may be left out, an index. What nobody of
  *   that release uses any more is dropped one release later, by a step whose `compatibleFrom` says that it cannot go on.
+ *   Each step comes with a new version of the package: test/house/releases.test.ts says which brought which.
  */
 
 import { hardCountsStep } from '../../sql/schema/incidents.js'

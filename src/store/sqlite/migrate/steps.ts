@@ -2,7 +2,8 @@
  * NAME      steps - the tables, as numbered steps that only go forward
  * DESCRIPTION
  *   Step n brings a database from user_version n-1 to n; a step that has been
- *   released is never edited. Ids are text and rise with time, so every insert
+ *   released is never edited, and a new one comes with a new version of the package
+ *   (test/house/releases.test.ts says which brought which). Ids are text and rise with time, so every insert
  *   lands at the right edge of its tree: random keys cost four times as much at
  *   ten million rows. Names that repeat in every row (workspace, pool) are small integers.
  *   Bodies are apart, in a rowid table, which holds large values best.

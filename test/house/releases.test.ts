@@ -1,0 +1,60 @@
+/**
+ * The version moves with each change of the schema, so that apt takes what is newer for newer, and a database that is too
+ * new for a Postern names one that exists. Each row is a release and the schemas that it makes; it is never edited. Who
+ * adds a step gives package.json and package-lock.json the next version, and adds the row of it here.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { schemas } from '../../src/store/open.js'
+
+interface Release {
+  readonly version: string
+  readonly sqlite: number
+  readonly postgres: number
+}
+
+const FIRST: Release = { version: '0.9.0', sqlite: 40, postgres: 3 }
+const RELEASES: readonly Release[] = [FIRST]
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
+const isBelow = (one: string, other: string): boolean => {
+  const [ours, theirs] = [one, other].map((version) => version.split('.').map(Number)) as [number[], number[]]
+  const i = ours.findIndex((n, at) => n !== theirs[at])
+  return i !== -1 && (ours[i] as number) < (theirs[i] as number)
+}
+
+t.test('each step of a schema came with a version of its own', async (t) => {
+  RELEASES.slice(1).forEach((release, i) => {
+    const before = RELEASES[i] as Release
+    const steps = [release.sqlite - before.sqlite, release.postgres - before.postgres]
+    t.ok(isBelow(before.version, release.version), `${release.version} comes after ${before.version}`)
+    t.ok(
+      steps.every((n) => n === 0 || n === 1) && steps.includes(1),
+      `${release.version} brought one step of an engine, or of both`,
+    )
+  })
+  const newest = RELEASES.at(-1) ?? FIRST
+  const { sqlite, postgres } = newest
+  t.same(
+    { sqlite, postgres },
+    await schemas(),
+    'a new step: move the version, and add its row to RELEASES here',
+  )
+})
+
+t.test('the package has that version, or a later one', async (t) => {
+  const { version } = read('package.json')
+  t.notOk(isBelow(version, (RELEASES.at(-1) ?? FIRST).version), `package.json says ${version}`)
+  const lock = read('package-lock.json')
+  t.same([lock.version, lock.packages[''].version], [version, version], 'package-lock.json says the same')
+})
+
+t.test('the README shows that version', async (t) => {
+  const { version } = read('package.json')
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+  const shown = [...readme.matchAll(/\bpostern[ _-](\d+\.\d+\.\d+)/gi)].map((match) => match[1])
+  t.ok(shown.length > 0)
+  t.same(new Set(shown), new Set([version]))
+})
