@@ -8,6 +8,7 @@
 import { providerFileProblems } from '../config/identity.js'
 import { type Inspected, inspectConfig, isWithin, originOf } from '../config/load.js'
 import { ConfigError, type ConfigProblem, inLineOrder } from '../config/problem.js'
+import { readManagementToken } from '../config/read/secret.js'
 import {
   configReference,
   origins,
@@ -48,7 +49,11 @@ const problemsOf = async (file: string | undefined): Promise<readonly ConfigProb
     })
   }
   const { config, problems } = inspected
-  const found = [...safetyProblems(config), ...(await mistakesOf(() => rulesIn(config.bounce.rules_file)))]
+  const found = [
+    ...safetyProblems(config),
+    ...(await mistakesOf(() => rulesIn(config.bounce.rules_file))),
+    ...(await mistakesOf(() => readManagementToken(config.management.token_file))),
+  ]
   if (!isWithin('identity', problems)) found.push(...providerFileProblems(config.identity))
   const { cert_file, key_file, certificates } = config.tls
   if ((cert_file !== null && key_file !== null) || certificates.length > 0)

@@ -41,8 +41,15 @@ export interface Config {
     readonly max_body: number
     readonly request_timeout: number
     readonly tls: boolean
+    /** True: TLS ends in a proxy of trusted_proxies, and nobody else may connect. */
+    readonly behind_proxy: boolean
   }
-  readonly management: ListenAddress
+  readonly management: ListenAddress & {
+    /** Whoever shows the token in it may ask for everything; null: nobody does. */
+    readonly token_file: string | null
+    /** Who may ask for health without a token, and for metrics where there is none. */
+    readonly allow_networks: readonly string[]
+  }
   readonly submission: readonly SubmissionListener[]
   readonly bounce: ListenAddress &
     Proxied & {

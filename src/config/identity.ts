@@ -7,11 +7,11 @@
  *   `readSecret` and `readCa` open the files that a provider names; what is
  *   wrong with them is a mistake in the settings like any other.
  */
-import { readFileSync, statSync } from 'node:fs'
 import Joi from 'joi'
 import { isLoopback } from '../base/network.js'
 import { ConfigError } from './problem.js'
 import { DAY, duration, file, group, HOUR, MINUTE } from './read/form.js'
+import { readText, refuse, secretIn } from './read/secret.js'
 
 export type Role = 'owner' | 'member' | 'viewer'
 export const ROLES: readonly Role[] = ['owner', 'member', 'viewer']
@@ -186,27 +186,11 @@ export const identity = group(
   'People, and how they sign in',
 )
 
-const refuse = (key: string, value: string, expected: string, remedy: string): ConfigError =>
-  new ConfigError([{ where: null, key, value, expected, remedy }])
-
-const readText = (key: string, name: string): string => {
-  try {
-    return readFileSync(name, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw refuse(key, name, `cannot be read: ${code}`, 'name a file that this user may read')
-  }
-}
-
 /** Our secret at the provider at this place of the list; null: a public client. Throws ConfigError. */
 export const readSecret = ({ client_secret_file: name }: Provider, at: number): string | null => {
   if (name === null) return null
   const key = `identity.oidc.${at}.client_secret_file`
-  const text = readText(key, name).trim()
-  if ((statSync(name).mode & 0o007) !== 0)
-    throw refuse(key, name, 'the secret can be read by everybody', `run: chmod o= ${name}`)
-  if (text === '') throw refuse(key, name, 'is empty', 'put the secret of the client there')
-  return text
+  return secretIn(key, name, 'put the secret of the client there')
 }
 
 /** The certificates that are believed for it; null: those of the system. Throws ConfigError. */

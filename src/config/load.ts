@@ -190,7 +190,7 @@ const UNIT_CREDENTIALS = '/run/credentials/postern.service'
 
 /** Fills in what depends on other settings, and makes paths absolute. */
 const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS): Config => {
-  const { http, bounce, store, tls, identity } = config
+  const { http, management, bounce, store, tls, identity } = config
   const path = (name: string | null): string | null => {
     if (name?.startsWith(CREDENTIALS)) return join(credentials, name.slice(CREDENTIALS.length))
     return name === null ? null : resolve(folder, name)
@@ -200,6 +200,7 @@ const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS
     base_url: config.base_url ?? ownUrl(http),
     data_dir: resolve(folder, config.data_dir),
     pepper_file: path(config.pepper_file),
+    management: { ...management, token_file: path(management.token_file) },
     bounce: {
       ...bounce,
       domain: bounce.domain ?? config.hostname,

@@ -7,6 +7,7 @@
  *   the message names the way out.
  */
 import { isIP } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { isLoopback, isPrivateRange, parseRange } from '../base/network.js'
 import type { Config, SubmissionListener } from './config.js'
 import type { ConfigProblem } from './problem.js'
@@ -16,6 +17,13 @@ const isPrivate = (host: string): boolean => {
   const range = isIP(host) === 0 ? null : parseRange(host)
   return isLoopback(host) || (range !== null && isPrivateRange(range))
 }
+
+const ownAddresses = (): readonly string[] =>
+  Object.values(networkInterfaces()).flatMap((some) => some?.map(({ address }) => address) ?? [])
+
+/** All addresses of a machine are private where each of them is, as those of a container are. */
+const isPrivateHere = (host: string, own: readonly string[]): boolean =>
+  /^(0\.0\.0\.0|::)$/.test(host) ? own.every(isPrivate) : isPrivate(host)
 
 const problem = (key: string, value: string, expected: string, remedy: string): ConfigProblem => ({
   where: null,
@@ -84,19 +92,54 @@ export const safetyDoubts = ({ base_url, identity }: Config): readonly ConfigPro
   return found
 }
 
-/** Why `serve` would refuse to start with this configuration; empty is good. */
-export const safetyProblems = (config: Config): readonly ConfigProblem[] => {
-  const { http, management, submission, bounce, tls } = config
-  const found: ConfigProblem[] = []
-  if (!isLoopback(http.host) && !http.tls) {
+/** Keys travel in every request: TLS ends here, or in a proxy that is named. */
+const checkHttp = ({ http, base_url }: Config, own: readonly string[]): readonly ConfigProblem[] => {
+  const { host, tls, behind_proxy, trusted_proxies } = http
+  if (isLoopback(host) || tls) return []
+  if (!behind_proxy) {
     const expected = 'HTTP beyond loopback needs TLS: API keys travel in every request'
-    const remedy = 'set http.tls: true, or keep 127.0.0.1 behind a proxy with TLS'
-    found.push(problem('http.host', http.host, expected, remedy))
+    const remedy =
+      'set http.tls: true, keep 127.0.0.1 behind a proxy with TLS, or set http.behind_proxy: true where that proxy is another machine'
+    return [problem('http.host', host, expected, remedy)]
   }
-  if (!isLoopback(management.host)) {
-    const expected = 'the management listener has no authentication and stays on loopback'
-    found.push(problem('management.host', management.host, expected, 'set management.host: 127.0.0.1'))
+  const found: ConfigProblem[] = []
+  if (!isPrivateHere(host, own)) {
+    const expected = 'plain HTTP behind a proxy is for private addresses only'
+    found.push(problem('http.host', host, expected, 'name the private address that the proxy connects to'))
   }
+  if (trusted_proxies.length === 0) {
+    const expected = 'http.behind_proxy needs the addresses of the proxies, since nobody else may connect'
+    found.push(problem('http.trusted_proxies', '[]', expected, 'set http.trusted_proxies: [10.0.0.0/24]'))
+  }
+  if (!base_url.startsWith('https:')) {
+    const expected = 'behind a proxy where TLS ends, clients come by https'
+    found.push(problem('base_url', base_url, expected, 'set base_url: https://mail.example.com'))
+  }
+  return found
+}
+
+const checkManagement = ({ management }: Config, own: readonly string[]): readonly ConfigProblem[] => {
+  const { host, token_file, allow_networks } = management
+  if (isLoopback(host)) return []
+  const found: ConfigProblem[] = []
+  if (!isPrivateHere(host, own)) {
+    const expected = 'the management listener has no TLS: beyond loopback it is for private addresses only'
+    found.push(
+      problem('management.host', host, expected, 'set management.host: 127.0.0.1, or a private address'),
+    )
+  }
+  if (token_file === null && allow_networks.length === 0) {
+    const expected = 'beyond loopback the management listener must know who may ask'
+    const remedy = 'set management.token_file or management.allow_networks, or management.host: 127.0.0.1'
+    found.push(problem('management.host', host, expected, remedy))
+  }
+  return found
+}
+
+/** Why `serve` would refuse to start with this configuration; empty is good. */
+export const safetyProblems = (config: Config, own = ownAddresses()): readonly ConfigProblem[] => {
+  const { http, submission, bounce, tls } = config
+  const found: ConfigProblem[] = [...checkHttp(config, own), ...checkManagement(config, own)]
   submission.forEach((listener, i) => {
     found.push(...checkListener(listener, `submission.${i}`))
   })

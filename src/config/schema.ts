@@ -14,7 +14,7 @@ import { hostname } from 'node:os'
 import Joi from 'joi'
 import { defaultBudget } from '../base/host/budget.js'
 import { parseRange } from '../base/network.js'
-import type { Config, ListenAddress, SubmissionListener } from './config.js'
+import type { Config, SubmissionListener } from './config.js'
 import { identity } from './identity.js'
 import { choice, DAY, duration, file, group, HOUR, MINUTE, readUrl, size } from './read/form.js'
 
@@ -56,9 +56,6 @@ const port = (value: number) =>
     .max(65535)
     .default(value)
     .description('Port to listen on; 0 takes any free one')
-
-const listenAddress = (defaultPort: number) =>
-  Joi.object<ListenAddress, true>({ host: host('127.0.0.1'), port: port(defaultPort) })
 
 const proxied = {
   proxy_protocol: Joi.boolean()
@@ -143,12 +140,29 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .description('Largest request body'),
       request_timeout: duration(1000, HOUR).default(MINUTE).description('Time to receive a whole request'),
       tls: Joi.boolean().default(false).description('Serve HTTPS with the certificate of tls'),
+      behind_proxy: Joi.boolean()
+        .default(false)
+        .description(
+          'TLS ends in a proxy on another machine, as an ingress: allows plain HTTP on private addresses; only trusted_proxies and this machine may connect',
+        ),
     }),
     'The HTTP API and dashboard',
   ),
   management: group(
-    listenAddress(8081),
-    '/healthz, /readyz and /metrics, without authentication; loopback only',
+    Joi.object<Config['management'], true>({
+      host: host('127.0.0.1'),
+      port: port(8081),
+      token_file: file().description(
+        'File with a token of at least 16 characters: "Authorization: Bearer" with it opens everything from elsewhere; read at each such request',
+      ) as never,
+      allow_networks: Joi.array()
+        .items(Joi.string().custom(readRange))
+        .default([])
+        .description(
+          'Address ranges that may ask /livez, /healthz and /readyz without a token, and /metrics too where there is no token_file',
+        ) as never,
+    }),
+    '/livez, /healthz, /readyz and /metrics; beyond loopback it needs a private address, and token_file or allow_networks',
   ),
   submission: Joi.array()
     .items(listener)

@@ -6,7 +6,7 @@
  *   connection, those under way are finished.
  */
 
-import { type AddressInfo, isIP } from 'node:net'
+import { type AddressInfo, isIP, type Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
@@ -15,7 +15,7 @@ import { diallerOf } from '../base/dial/settings.js'
 import { Budget } from '../base/host/budget.js'
 import { contextsOf, type FindContext, type NamedPair } from '../base/host/server-names.js'
 import { type Listen, plainListen } from '../base/listen.js'
-import { plainAddress, rangesOf } from '../base/network.js'
+import { isLoopback, plainAddress, rangesOf } from '../base/network.js'
 import type { Spans } from '../base/observe/trace.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
@@ -123,6 +123,16 @@ const addressOf = (trusted: readonly string[]) => {
   }
 }
 
+/** Where TLS ends in a proxy, whoever comes by another way would show a key in clear. */
+const keepOthersOut = (trusted: readonly string[]) => {
+  const isTrusted = rangesOf(trusted)
+  return (socket: Socket): void => {
+    const peer = plainAddress(socket.remoteAddress ?? '')
+    const isHere = isLoopback(peer) || peer === plainAddress(socket.localAddress ?? '')
+    if (!isHere && !isTrusted(peer)) socket.destroy()
+  }
+}
+
 /** The whole contract, in the order of the document. */
 export const endpoints = (deps: Deps, baseUrl: () => string): readonly Endpoint[] =>
   withDocument(
@@ -227,6 +237,8 @@ const listeningServer = async (
     spans: options.spans ?? null,
     site: options.site ?? null,
   }
+  if (config.http.behind_proxy)
+    listener.server.prependListener('connection', keepOthersOut(config.http.trusted_proxies))
   const fresh = await createServer(parts, endpoints(deps, baseUrl))
   await fresh.initialize()
   try {

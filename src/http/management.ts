@@ -1,22 +1,30 @@
 /**
  * NAME      management - health and metrics, on a listener of its own
  * DESCRIPTION
- *   For supervisors and scrapers on this machine: no authentication, so it belongs on loopback.
- *     /healthz    the process answers
- *     /readyz     whether it should be sent work: 503 when not, with a word for each check and a sentence for each that
- *                 fails; red before anything else stops, and of a shared database that is away after ten seconds
- *     /upstreams  how each upstream is doing (`postern upstream list` shows it)
- *     POST /wake  has those that failed tried again now (`postern queue retry`)
- *     /status     what the daemon goes by: `postern doctor` compares it with the disk; of settings it shows marks, no values
- *     /metrics    the state of the queue and the process in Prometheus text format
+ *   For supervisors and scrapers. This machine may ask for everything, as whoever shows the token of
+ *   management.token_file may, from anywhere. Others are those of management.allow_networks, and get what is marked *,
+ *   and what is marked + where there is no token.
+ *   * /livez, /healthz  the process answers
+ *   * /readyz           whether it should be sent work: 503 when not, with a word for each check; here and with the token
+ *                       also a sentence for each that fails. Red before anything else stops, and of a shared database that
+ *                       is away after ten seconds
+ *   + /metrics          the state of the queue and the process in Prometheus text format: names of pools, workspaces,
+ *                       upstreams, no address
+ *     /upstreams        how each upstream is doing (`postern upstream list` shows it)
+ *     POST /wake        has those that failed tried again now (`postern queue retry`)
+ *     /status           what the daemon goes by: `postern doctor` compares it with the disk; of settings it shows marks, no
+ *                       values
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '../base/clock.js'
 import { scrub } from '../base/crash.js'
 import { type Listen, plainListen } from '../base/listen.js'
+import { isLoopback, plainAddress, rangesOf } from '../base/network.js'
+import { sameBytes } from '../base/secret.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
+import { readManagementToken } from '../config/read/secret.js'
 import type { Operations } from '../store/port/operations.js'
 import type { Queue } from '../store/port/queue.js'
 import type { Upkeep } from '../store/port/upkeep.js'
@@ -67,6 +75,38 @@ const json = (status: number, body: object): Reply => ({
   body: JSON.stringify(body),
 })
 
+/** What the one who asks may see. */
+type Rights = 'all' | 'health' | 'health and metrics' | 'none'
+
+/** The file is read when a token is shown, so a new one counts at once. */
+const showsToken = (file: string, { authorization = '' }: IncomingMessage['headers']): boolean => {
+  const [, shown] = /^Bearer +(\S+)$/i.exec(authorization) ?? []
+  if (shown === undefined) return false
+  try {
+    return sameBytes(Buffer.from(shown), Buffer.from(readManagementToken(file) ?? ''))
+  } catch {
+    return false
+  }
+}
+
+const rightsIn = ({ token_file, allow_networks }: Config['management']) => {
+  const isAllowed = rangesOf(allow_networks)
+  return ({ socket, headers }: IncomingMessage): Rights => {
+    const peer = plainAddress(socket.remoteAddress ?? '')
+    if (isLoopback(peer) || peer === plainAddress(socket.localAddress ?? '')) return 'all'
+    if (token_file !== null && showsToken(token_file, headers)) return 'all'
+    if (!isAllowed(peer)) return 'none'
+    return token_file === null ? 'health and metrics' : 'health'
+  }
+}
+
+const HEALTH = new Set(['/livez', '/healthz', '/readyz'])
+
+const mayAsk = (rights: Rights, path: string): boolean =>
+  rights === 'all' ||
+  (rights !== 'none' && HEALTH.has(path)) ||
+  (rights === 'health and metrics' && path === '/metrics')
+
 /** A part that does not answer is no better than one that says no. */
 const PATIENCE_MS = 2_000
 
@@ -98,6 +138,7 @@ const patient = (awayMs: number, check: Check) => {
 const ready = async (
   db: Check,
   { draining, checks }: Pick<ManagementOptions, 'draining' | 'checks'>,
+  isTold: boolean,
 ): Promise<Reply> => {
   const all: Record<string, Check> = {
     db,
@@ -111,7 +152,7 @@ const ready = async (
   const failing = answers.filter(([, answer]) => answer !== 'ok' && answer !== 'away')
   if (failing.length === 0) return json(200, { status: 'ok', checks: words })
   const reasons = failing.map(([name, answer]) => `${name} is ${answer}`)
-  return json(503, { status: 'fail', checks: words, reasons })
+  return json(503, { status: 'fail', checks: words, ...(isTold && { reasons }) })
 }
 
 const measure = async ({ store, metrics }: ManagementOptions, late: Lag): Promise<Reply> => {
@@ -140,15 +181,18 @@ const answer = async (
   db: Check,
   late: Lag,
   req: IncomingMessage,
+  rights: Rights,
 ): Promise<Reply> => {
-  const path = req.url?.split('?')[0]
+  const path = req.url?.split('?')[0] ?? ''
+  if (!mayAsk(rights, path))
+    return json(options.config.management.token_file === null ? 403 : 401, { status: 'fail' })
   if (req.method === 'POST' && path === '/wake') {
     options.wake?.()
     return json(200, { status: 'ok' })
   }
   if (req.method !== 'GET' && req.method !== 'HEAD') return json(405, { status: 'fail' })
-  if (path === '/healthz') return json(200, { status: 'ok' })
-  if (path === '/readyz') return ready(db, options)
+  if (path === '/livez' || path === '/healthz') return json(200, { status: 'ok' })
+  if (path === '/readyz') return ready(db, options, rights === 'all')
   if (path === '/upstreams') return json(200, options.upstreams?.() ?? { data: [] })
   if (path === '/status') return json(200, options.status?.() ?? {})
   if (path === '/metrics') return measure(options, late)
@@ -158,12 +202,13 @@ const answer = async (
 export const createManagement = (options: ManagementOptions): Management => {
   let server: Server | null = null
   const late = new Lag()
+  const rightsOf = rightsIn(options.config.management)
   const db = patient(options.awayMs ?? 0, async () => {
     await options.store.nextDue()
     return 'ok'
   })
   const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const { status, type, body } = await answer(options, db, late, req).catch(() =>
+    const { status, type, body } = await answer(options, db, late, req, rightsOf(req)).catch(() =>
       json(500, { status: 'fail' }),
     )
     res.writeHead(status, {
@@ -171,6 +216,7 @@ export const createManagement = (options: ManagementOptions): Management => {
       'content-length': Buffer.byteLength(body),
       'cache-control': 'no-store',
       ...(status === 405 && { allow: 'GET, HEAD' }),
+      ...(status === 401 && { 'www-authenticate': 'Bearer' }),
     })
     res.end(req.method === 'HEAD' ? undefined : body)
   }
@@ -183,6 +229,7 @@ export const createManagement = (options: ManagementOptions): Management => {
     },
     async start() {
       if (server !== null) return
+      readManagementToken(options.config.management.token_file)
       const fresh = createServer((req, res) => void respond(req, res))
       await (options.listen ?? plainListen)(fresh, 'management', options.config.management)
       late.start()

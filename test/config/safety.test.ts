@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import t from 'tap'
 import { readConfig } from '../../src/config/load.js'
+import { readManagementToken } from '../../src/config/read/secret.js'
 import { safetyDoubts, safetyProblems } from '../../src/config/safety.js'
 import { loadCertificate } from '../../src/keys/certificate.js'
 
@@ -34,6 +35,54 @@ t.test('what serve refuses', async (t) => {
   ])
   const [open] = safetyProblems(readConfig(null, { POSTERN_MANAGEMENT__HOST: '::' }))
   t.match(open?.expected, /loopback/)
+})
+
+t.test('listeners beyond loopback, each by a choice of its own', async (t) => {
+  const pod = ['127.0.0.1', '10.244.1.7', 'fe80::1']
+  const server = [...pod, '198.51.100.7']
+  const found = (own: readonly string[], text: string) =>
+    safetyProblems(readConfig({ name: 'p.yaml', text: `${NAMES}${text}` }), own)
+  const keys = (own: readonly string[], text: string) => found(own, text).map(({ key }) => key)
+
+  const proxied = (host: string, more = 'trusted_proxies: [10.244.0.0/16]') =>
+    `http: { host: "${host}", behind_proxy: true, ${more} }`
+  t.strictSame(keys(server, proxied('10.244.1.7')), [])
+  t.strictSame(keys(pod, proxied('0.0.0.0')), [], 'all addresses of a container are private')
+  t.strictSame(keys(pod, proxied('::')), [])
+  t.strictSame(keys(server, proxied('0.0.0.0')), ['http.host'], 'those of a server are not')
+  t.strictSame(keys(pod, proxied('198.51.100.7')), ['http.host'], 'a public address needs TLS here')
+  t.strictSame(keys(pod, proxied('mail.example.com')), ['http.host'], 'a name may be any address')
+  t.strictSame(keys(pod, proxied('10.244.1.7', 'tls: false')), ['http.trusted_proxies'])
+  t.strictSame(keys(server, proxied('198.51.100.7', 'tls: true')), [], 'with TLS it is no matter')
+  const plain = `hostname: mail.example.com\nbase_url: http://mail.example.com\n${proxied('10.244.1.7')}`
+  t.match(safetyProblems(readConfig({ name: 'p.yaml', text: plain }), pod), [{ key: 'base_url' }])
+  t.match(found(pod, 'http: { host: 10.244.1.7 }'), [
+    { key: 'http.host', remedy: /http\.behind_proxy: true/ },
+  ])
+
+  const management = (host: string, more: string) => `management: { host: "${host}", ${more} }`
+  t.strictSame(keys(pod, management('10.244.1.7', 'token_file: t')), [])
+  t.strictSame(keys(pod, management('0.0.0.0', 'allow_networks: [10.244.0.1]')), [])
+  t.strictSame(keys(server, management('0.0.0.0', 'allow_networks: [10.244.0.1]')), ['management.host'])
+  t.strictSame(keys(pod, management('198.51.100.7', 'token_file: t')), ['management.host'])
+  t.match(found(pod, management('10.244.1.7', 'port: 8081')), [
+    { key: 'management.host', remedy: /management\.token_file or management\.allow_networks/ },
+  ])
+})
+
+t.test('the token of the management listener', async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'postern-token-'))
+  t.teardown(() => rmSync(dir, { recursive: true }))
+  const file = join(dir, 'token')
+  const refused = (words: RegExp) =>
+    t.throws(() => readManagementToken(file), { name: 'ConfigError', message: words })
+  refused(/management\.token_file: cannot be read: ENOENT/)
+  writeFileSync(file, 'short\n', { mode: 0o640 })
+  refused(/no token of at least 16 characters.*openssl rand/)
+  writeFileSync(file, `${'x'.repeat(32)}\n`)
+  t.equal(readManagementToken(file), 'x'.repeat(32))
+  chmodSync(file, 0o644)
+  refused(/read by everybody.*chmod o=/)
 })
 
 t.test('what is hardly meant', async (t) => {

@@ -135,7 +135,7 @@ t.test('management', async (t) => {
   let woken = 0
   let smtp: () => string | Promise<string> = () => 'ok'
   const management = createManagement({
-    config: { management: { host: '127.0.0.1', port: 0 } },
+    config: { management: { host: '127.0.0.1', port: 0, token_file: null, allow_networks: [] } },
     store: { ...kit.store, nextDue: async () => (dbFails ? Promise.reject(new Error('no')) : null) },
     draining: () => draining,
     checks: { smtp: () => smtp() },
@@ -145,6 +145,7 @@ t.test('management', async (t) => {
   t.teardown(() => management.stop())
   const url = `http://127.0.0.1:${management.address.port}`
   t.strictSame((await ask(`${url}/healthz`)).json, { status: 'ok' })
+  t.strictSame((await ask(`${url}/livez`)).json, { status: 'ok' })
   t.strictSame((await ask(`${url}/readyz`)).json, { status: 'ok', checks: { db: 'ok', smtp: 'ok' } })
   await kit.ask('/v1/emails', { body: MAIL })
   const metrics = await ask(`${url}/metrics`)

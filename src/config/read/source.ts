@@ -72,7 +72,14 @@ const readValue = (text: string): unknown => (/^\s*[[{]/.test(text) ? parse(text
 /** Files that the service manager hands in, see systemd.exec(5): `$CREDENTIALS_DIRECTORY/tls.key`. */
 export const CREDENTIALS = '$CREDENTIALS_DIRECTORY/'
 
-const PATHS = ['data_dir', 'pepper_file', 'tls.cert_file', 'tls.key_file', 'bounce.rules_file']
+const PATHS = [
+  'data_dir',
+  'pepper_file',
+  'tls.cert_file',
+  'tls.key_file',
+  'bounce.rules_file',
+  'management.token_file',
+]
 const PATHS_IN_LISTS =
   /^(?:identity\.oidc\.\d+\.(?:client_secret|ca)|tls\.certificates\.\d+\.(?:cert|key))_file$/
 
