@@ -185,6 +185,18 @@ t.test("a data folder that is none, or everybody's", { skip: needsFile }, async 
   t.match((await look()).of('data folder'), { detail: /shared by all/, remedy: /^set data_dir/ })
 })
 
+t.test('a certificate that a reload would not renew', async (t) => {
+  const held = '/run/credentials/postern.service'
+  const { look } = await examine(
+    t,
+    `${QUIET}\ntls: { cert_file: ${held}/tls.crt, key_file: $CREDENTIALS_DIRECTORY/tls.key }`,
+  )
+  const { rows } = await look()
+  const warned = rows.find(({ check, result }) => check === 'certificate' && result === 'warn')
+  t.match(warned?.detail, `${held}/tls.crt, ${held}/tls.key: a credential is not read again by a reload`)
+  t.match(warned?.remedy, /certbot-deploy-hook/)
+})
+
 t.test('7 the certificate that a library publishes', async (t) => {
   const require = createRequire(import.meta.url)
   const published = require(join(dirname(require.resolve('smtp-server')), 'tls-options.js')) as {

@@ -4,6 +4,7 @@
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Config } from '../../config/config.js'
 import { ConfigError } from '../../config/problem.js'
 import { type Certificate, readCertificate } from '../../keys/certificate.js'
 import { spanText } from '../time.js'
@@ -46,6 +47,17 @@ const judge = (
   return found.length > 0 ? found : [ok('certificate', `for ${hostname}, until ${until}`)]
 }
 
+/** systemd reads a credential when the unit starts: after a renewal a reload finds the old key. */
+const checkCredential = ({ tls }: Config): readonly Finding[] => {
+  const files = [tls, ...tls.certificates].flatMap(({ cert_file, key_file }) => [cert_file, key_file])
+  const held = files.filter((file) => file?.startsWith('/run/credentials/'))
+  if (held.length === 0) return []
+  const detail = `${held.join(', ')}: a credential is not read again by a reload, so a renewed certificate waits for a restart`
+  return [
+    warn('certificate', detail, 'have a deploy hook install the files: systemd/examples/certbot-deploy-hook'),
+  ]
+}
+
 export const checkCertificate: Check = async ({ config, now }) => {
   const configured = config.tls.cert_file !== null
   if (!configured && !existsSync(join(config.data_dir, 'self-signed.crt'))) {
@@ -60,6 +72,7 @@ export const checkCertificate: Check = async ({ config, now }) => {
   try {
     const certificate = await readCertificate(config)
     return [
+      ...checkCredential(config),
       ...judge(certificate, config.hostname, now),
       ...certificate.others.flatMap(({ names: [name = ''], cert }) =>
         judge({ cert, selfSigned: false }, name, now).map((found) => ({
@@ -70,7 +83,7 @@ export const checkCertificate: Check = async ({ config, now }) => {
     ]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.problems.map(({ key, value, expected, remedy }) =>
+    const found = error.problems.map(({ key, value, expected, remedy }) =>
       // a pair of our own that was torn apart is made anew; one that others read waits for its mode
       fail(
         'certificate',
@@ -79,5 +92,6 @@ export const checkCertificate: Check = async ({ config, now }) => {
         78,
       ),
     )
+    return [...checkCredential(config), ...found]
   }
 }
