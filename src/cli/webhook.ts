@@ -8,7 +8,7 @@
 import { parseDuration } from '../config/units.js'
 import { readTag } from '../mail/query/tag.js'
 import { removed } from '../record/removed.js'
-import { webhook as webhookRecord } from '../record/webhook.js'
+import { shownWebhook, webhook as webhookRecord } from '../record/webhook.js'
 import type { KnownEndpoint } from '../store/port/hooks.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import {
@@ -181,7 +181,7 @@ const showOne = async (hooks: Parameters<typeof countAfter>[0], row: KnownEndpoi
   const behind = counted === 'gone' ? null : { events: counted.matched, capped: counted.isCapped }
   const text =
     behind === null ? 'more than the log has' : `${behind.events}${behind.capped ? ' or more' : ''}`
-  terminal.data({ ...webhookRecord(row), behind }, (paint) => fields(paint, shownFields(row, text)))
+  terminal.data(shownWebhook(row, behind), (paint) => fields(paint, shownFields(row, text)))
 }
 
 const show = command({

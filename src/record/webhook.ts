@@ -42,6 +42,19 @@ export const webhook = (row: KnownEndpoint) => ({
   updated_at: toRfc3339(row.updatedAt),
 })
 
+export interface Behind {
+  readonly events: number
+  /** Counting ended early: there are more. */
+  readonly capped: boolean
+}
+
+/** One alone, with the events of the log that it has not come to; null: its place is older than the log. What is off waits whole. */
+export const shownWebhook = (row: KnownEndpoint, behind: Behind | null) => ({
+  ...webhook(row),
+  waiting: row.waiting + (row.status === 'disabled' ? (behind?.events ?? 0) : 0),
+  behind,
+})
+
 const statusOf = ({ state, attempts }: ListedPost) => {
   if (state === 'waiting') return attempts === 0 ? ('pending' as const) : ('attempting' as const)
   return state === 'succeeded' ? ('success' as const) : state

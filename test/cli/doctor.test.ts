@@ -412,7 +412,7 @@ t.test('endpoints of webhooks that take nothing', async (t) => {
   const known = (await store.allEndpoints()).find(({ id }) => id === ids[0])
   if (known === undefined || account === undefined) throw new Error('it was not stored')
   const failing = { ...known.state, health: 'failing' as const, failingSince: now - 7_200_000 }
-  await store.keepPlaces([{ endpointId: ids[0], state: failing, brief: [] }])
+  await store.keepPlaces([{ endpointId: ids[0], state: failing, was: null, brief: [] }])
   await store.disableEndpoint(account.id, ids[1], 'gone', now)
   await store.close()
   const { rows } = await look()

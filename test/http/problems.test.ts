@@ -336,7 +336,8 @@ const isProblem = (
   t.equal(problem.status, http)
   t.equal(reply.headers['content-type'], 'application/problem+json')
   t.equal(reply.headers['cache-control'], 'no-store')
-  const more = row.more ?? (IN_WORDS.has(row.code) ? ['detail'] : [])
+  const isSaid = IN_WORDS.has(row.code) || http === 401 || http === 404
+  const more = row.more ?? (isSaid ? ['detail'] : [])
   t.strictSame(Object.keys(problem).sort(), [...MEMBERS, ...more].sort())
   t.equal(problem.type, `https://mail.test/errors/${row.code}`)
   t.match(problem.request_id, /^req_[0-9a-z]{26}$/)

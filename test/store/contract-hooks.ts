@@ -102,8 +102,13 @@ const added = async (
   return row
 }
 
-const keep = (store: Store, endpointId: string, posts: readonly BriefPost[], over = {}): Promise<void> =>
-  store.keepPlaces([{ endpointId, state: { ...START, ...over }, brief: posts }])
+const keep = (
+  store: Store,
+  endpointId: string,
+  posts: readonly BriefPost[],
+  over = {},
+  was: string | null = null,
+): Promise<void> => store.keepPlaces([{ endpointId, state: { ...START, ...over }, was, brief: posts }])
 
 const idsOf = (posts: readonly ListedPost[]): string[] => posts.map(({ eventId }) => eventId)
 
@@ -190,6 +195,24 @@ const endpointTests = async (t: Test, store: Store): Promise<void> => {
     t.match(await state(), { generation: 3, mark: 'm5', failures: 0, health: 'healthy', told: 0 })
     t.ok(await store.enableEndpoint(at.accountId, id, 'm7', T0 + 4), 'an enabled one stays where it is')
     t.match(await state(), { generation: 3, mark: 'm5' })
+  })
+
+  await t.test('how far an older generation came is kept, unless somebody moved the place', async (t) => {
+    const at = await newAccount(store)
+    const { id } = await added(store, at)
+    const state = async () => (await store.endpoint(at.accountId, id))?.state
+    await store.disableEndpoint(at.accountId, id, 'requested', T0 + 1)
+    await keep(store, id, [], { mark: 'm2', failures: 9 }, 'm1')
+    t.match(await state(), { generation: 2, mark: 'm2', failures: 0 }, 'the place alone')
+    await keep(store, id, [], { mark: 'm3' }, 'm1')
+    t.match(await state(), { mark: 'm2' }, 'from a place that it is not at')
+    await store.enableEndpoint(at.accountId, id, null, T0 + 2)
+    await keep(store, id, [], { mark: 'm4' }, 'm2')
+    t.match(await state(), { generation: 3, mark: 'm4' })
+    await store.disableEndpoint(at.accountId, id, 'requested', T0 + 3)
+    await store.enableEndpoint(at.accountId, id, 'm9', T0 + 4)
+    await keep(store, id, [], { generation: 3, mark: 'm5' }, 'm4')
+    t.match(await state(), { generation: 5, mark: 'm9' }, 'not behind an order to begin later')
   })
 
   await t.test('enabled from a later event, what waits is skipped', async (t) => {

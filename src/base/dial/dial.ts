@@ -12,9 +12,12 @@
  *   address, so those are judged before. One refused address refuses the name.
  *   A connection is kept for one idle second. With a proxy the proxy resolves
  *   names, and has to judge what they lead to; literals are judged here even so.
+ *   A `100 Continue` that nobody asked for is passed over (RFC 9110, section 15.2).
+ * BUGS
+ *   Through a proxy it is not: undici takes it there for a broken answer.
  */
 import { lookup as systemLookup } from 'node:dns'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction, type Socket } from 'node:net'
 import type { buildConnector, Dispatcher } from 'undici'
 import { causeOf, DialError } from './cause.js'
 import { createJudge, type DialRules, type Judge } from './forbidden.js'
@@ -109,12 +112,53 @@ const answering =
     else done(null, first?.address ?? '', first?.family)
   }
 
+const CONTINUE = /^HTTP\/1\.[01] 100[ \r\n][\s\S]*?\r?\n\r?\n/
+const BEGINS = ['HTTP/1.1 100', 'HTTP/1.0 100']
+const MOST_CONTINUE = 16_384
+
+/** May still become a whole `100 Continue`, when more of it has come. */
+const mayBeContinue = (text: string): boolean =>
+  text.length < MOST_CONTINUE && BEGINS.some((begin) => begin.startsWith(text.slice(0, begin.length)))
+
+/** undici breaks off a connection on which 100 comes: what undici reads of it begins with the answer behind it. */
+const withoutContinue = (socket: Socket): Socket => {
+  const push = socket.push.bind(socket)
+  const send = socket.write.bind(socket) as (...args: unknown[]) => boolean
+  /** What came since a request was written and may be a 100; null: the answer has begun. */
+  let held: Buffer | null = null
+  socket.write = (...args: unknown[]): boolean => {
+    held ??= Buffer.alloc(0)
+    return send(...args)
+  }
+  socket.push = (chunk: Buffer | null): boolean => {
+    if (held === null) return push(chunk)
+    if (chunk === null) {
+      if (held.length > 0) push(held)
+      held = null
+      return push(null)
+    }
+    held = Buffer.concat([held, chunk])
+    for (;;) {
+      const [interim] = CONTINUE.exec(held.toString('latin1')) ?? []
+      if (interim === undefined) break
+      held = held.subarray(interim.length)
+    }
+    if (mayBeContinue(held.toString('latin1'))) return true
+    const answer = held
+    held = null
+    return push(answer)
+  }
+  return socket
+}
+
 const connectWith =
   (build: typeof buildConnector, resolve: Resolve, tls: object) =>
   (options: buildConnector.Options, done: buildConnector.Callback): void => {
     const at = { port: options.port, protocol: options.protocol }
+    const built: buildConnector.Callback = (...[error, socket]) =>
+      error === null ? done(null, withoutContinue(socket)) : done(error, null)
     resolve(options.hostname, portOf(at), options.protocol === 'https:').then(
-      (addresses) => build({ ...tls, lookup: answering(addresses) } as object)(options, done),
+      (addresses) => build({ ...tls, lookup: answering(addresses) } as object)(options, built),
       (error: Error) => done(error, null),
     )
   }

@@ -4,7 +4,7 @@
  *   RFC 9457 problem details. Whatever went wrong, in hapi, below it or in one of
  *   our stages, first becomes a Fault and then these members, nothing else: type,
  *   title, status, code, request_id, instance; a detail where there is more to say
- *   than the title does, a 422 errors (and errors_omitted beyond a hundred), a
+ *   than the title does (of 401 and 404 always), a 422 errors (and errors_omitted beyond a hundred), a
  *   resource.conflict its reason, an event.expired its oldest mark. `type` is made of the configured base URL and never of the Host header; `instance` is the path without its query. What the
  *   error itself said is for the log: a 500 tells nothing but the request id.
  */
@@ -58,12 +58,13 @@ export const typeUrl = (baseUrl: string, code: FaultCode): string => `${baseUrl}
 /** A fault as the body of its answer (RFC 9457). */
 export const toProblem = (fault: Fault, baseUrl: string, requestId: string, instance: string): Problem => {
   const { row, code, options } = fault
+  const detail = options.detail ?? (row.http === 401 || row.http === 404 ? row.description : undefined)
   return {
     type: typeUrl(baseUrl, code),
     title: row.title,
     status: row.http,
     code,
-    ...(options.detail !== undefined && { detail: options.detail }),
+    ...(detail !== undefined && { detail }),
     request_id: requestId,
     instance,
     ...(options.reason !== undefined && { reason: options.reason }),

@@ -7,7 +7,8 @@
  *   it; so do replays and tests. Marks are those of the log (port/log.ts).
  * NOTES
  *   A place has a generation. Who enables or disables an endpoint raises it, and
- *   what the engine then still says of the older one changes nothing.
+ *   what the engine then still says of the older one changes nothing but how far it
+ *   came: what was taken is not posted again by an order.
  */
 
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'
@@ -161,6 +162,8 @@ export type ListedPost = Omit<PostRow, 'id'> & { readonly id: string | null }
 export interface KeptPlace {
   readonly endpointId: string
   readonly state: EndpointState
+  /** The mark that was kept before this one; null: not known. */
+  readonly was: string | null
   /** Since it was last kept. */
   readonly brief: readonly BriefPost[]
 }
@@ -248,7 +251,10 @@ export interface Posts {
   /** Adds posts and moves the replay to its next place, in one; null: it is done. */
   advanceReplay(id: string, place: string | null, posts: readonly PostRow[]): Promise<void>
 
-  /** Once a second; what is of an older generation keeps its brief posts and nothing else. */
+  /**
+   * Once a second. Of an older generation its brief posts are kept, and its mark, where the place still is what it `was`:
+   * whoever enabled it from a later event has moved it.
+   */
   keepPlaces(kept: readonly KeptPlace[]): Promise<void>
   /** Posts that wait, those due first; with `now` only those that are due. */
   waitingPosts(endpointId: string, now: number | null, limit: number): Promise<readonly PostRow[]>

@@ -32,6 +32,8 @@ const IDLE_KEEP_MS = 60_000
 /** What is given up is gathered for so long before it is told. */
 const [GATHER_MS, OLD_MS, HOUR] = [30_000, 60_000, 3600_000]
 
+const NO_MORE = 'the endpoint is no more what it was'
+
 interface Queued {
   readonly row: LogRow
   readonly taken: Taken
@@ -164,12 +166,14 @@ export class Poster {
     this.#brief = []
     this.#isDirty = false
     this.#keptAt = clock.tick()
+    const { mark: was } = this.#state
     this.#state = { ...this.#state, mark: this.#place.mark }
-    return { endpointId: this.#endpoint.id, state: this.#state, brief }
+    return { endpointId: this.#endpoint.id, state: this.#state, was, brief }
   }
 
-  unkeep({ brief }: KeptPlace): void {
+  unkeep({ brief, was }: KeptPlace): void {
     this.#brief.unshift(...brief)
+    this.#state = { ...this.#state, mark: was }
     this.#isDirty = true
   }
 
@@ -239,7 +243,7 @@ export class Poster {
     const running = this.#renew()
       .then(() => run(isProbe))
       .catch((error: Error) => {
-        if (this.#abort.signal.aborted) return
+        if (this.#abort.signal.aborted || error.message === NO_MORE) return
         this.#deps.log.error({ webhook: this.#endpoint.id, error: error.message }, 'post failed')
         this.#pausedUntil = Math.max(this.#pausedUntil, this.#deps.clock.tick() + AGAIN_MS)
         if (queued?.taken.isAnswered === false) this.#queue.unshift(queued)
@@ -252,14 +256,16 @@ export class Poster {
     this.#running.add(running)
   }
 
-  /** A new secret or URL holds from the next post on; one that was disabled or removed gets none. */
+  /**
+   * A new secret or URL holds from the next post on; one that was disabled or removed gets none, and what is under way to
+   * it ends by itself.
+   */
   async #renew(): Promise<void> {
     const { accountId, id } = this.#endpoint
     const known = await this.#deps.store.endpoint(accountId, id)
     if (known?.state.generation === this.#state.generation) return this.update(known, this.waiting)
     this.#pausedUntil = Number.POSITIVE_INFINITY
-    this.#abort.abort()
-    throw new Error('the endpoint is no more what it was')
+    throw new Error(NO_MORE)
   }
 
   async #send(row: LogRow): Promise<Posted> {

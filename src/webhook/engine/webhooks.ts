@@ -25,6 +25,8 @@ const LOAD_MS = 500
 const KEEP_MS = 1000
 const REPLAY_MS = 200
 const GRACE_MS = 2000
+/** Longer than any post takes. */
+const LAST_POSTS_MS = 20_000
 
 export interface WebhookParts extends Omit<Deps, 'clock' | 'random'> {
   readonly clock: Clock
@@ -45,7 +47,8 @@ const every = (ms: number, run: () => Promise<void>): (() => Promise<void>) => {
 class Engine {
   readonly #deps: Deps
   readonly #posters = new Map<string, Poster>()
-  readonly #leaving = new Set<Promise<void>>()
+  /** What is under way to endpoints that were disabled or enabled ends first, and its place is kept. */
+  readonly #leaving = new Map<string, { readonly poster: Poster; readonly left: Promise<void> }>()
   readonly #reading
   readonly #replays
   #steppedBy = 0
@@ -72,8 +75,10 @@ class Engine {
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#loop
-    await Promise.all([...this.#posters.values()].map((poster) => poster.stop(GRACE_MS)))
-    await Promise.all(this.#leaving)
+    const leaving = [...this.#leaving.values()]
+    const ending = [...this.#posters.values(), ...leaving.map(({ poster }) => poster)]
+    await Promise.all(ending.map((poster) => poster.stop(GRACE_MS)))
+    await Promise.all(leaving.map(({ left }) => left))
     await this.#keep()
     this.#posters.clear()
   }
@@ -105,16 +110,21 @@ class Engine {
   /** Endpoints as they are stored now. */
   async #load(): Promise<void> {
     const { store } = this.#deps
-    const known = (await store.allEndpoints()).filter(({ status }) => status === 'enabled')
-    const ids = new Set(known.map(({ id }) => id))
-    for (const [id, poster] of this.#posters) if (!ids.has(id)) this.#drop(id, poster)
+    // what is read while one leaves may be older than what it leaves
+    const leaving = new Set(this.#leaving.keys())
+    const all = await store.allEndpoints()
+    const known = all.filter(({ status }) => status === 'enabled')
+    const [ids, there] = [known, all].map((rows) => new Set(rows.map(({ id }) => id))) as [
+      Set<string>,
+      Set<string>,
+    ]
+    for (const [id, poster] of this.#posters)
+      if (!ids.has(id)) this.#drop(id, poster, there.has(id) ? LAST_POSTS_MS : 0)
     for (const one of known) {
       const poster = this.#posters.get(one.id)
       if (poster?.state.generation === one.state.generation) poster.update(one)
-      else {
-        if (poster !== undefined) this.#drop(one.id, poster)
-        this.#posters.set(one.id, await this.#begin(one))
-      }
+      else if (poster !== undefined) this.#drop(one.id, poster, LAST_POSTS_MS)
+      else if (!leaving.has(one.id)) this.#posters.set(one.id, await this.#begin(one))
     }
     this.#isReplaying = known.length > 0 && (await store.replays()).length > 0
   }
@@ -132,15 +142,15 @@ class Engine {
     return new Poster(this.#deps, known, mark, stored)
   }
 
-  #drop(id: string, poster: Poster): void {
+  #drop(id: string, poster: Poster, graceMs: number): void {
     this.#posters.delete(id)
-    const leaving = this.#leave(poster).finally(() => this.#leaving.delete(leaving))
-    this.#leaving.add(leaving)
+    const left = this.#leave(poster, graceMs).finally(() => this.#leaving.delete(id))
+    this.#leaving.set(id, { poster, left })
   }
 
-  /** What it was posted is still listed; its place is another's by now. */
-  async #leave(poster: Poster): Promise<void> {
-    await poster.stop(0)
+  /** What it was posted is listed, and how far it came is kept, for whoever begins there. */
+  async #leave(poster: Poster, graceMs: number): Promise<void> {
+    await poster.stop(graceMs)
     const kept = poster.keep()
     if (kept === null) return
     await this.#deps.store.keepPlaces([kept]).catch((error: Error) => {

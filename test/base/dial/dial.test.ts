@@ -3,6 +3,7 @@
 import { Resolver } from 'node:dns'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { DialError } from '../../../src/base/dial/cause.js'
@@ -64,6 +65,61 @@ t.test('calls what it may, by TLS that it verifies', async (t) => {
   const old = await receiver(t, { host: '127.0.0.2', tls: await ca.issue('hook.test', -1) })
   t.match((await failure(get(dial, `https://hook.test:${old.port}/`))).message, /certificate has expired/)
   t.equal(end.received.length, 1)
+})
+
+/** Answers each request with these octets, in pieces that arrive one by one; says how many connections it got. */
+const rawEnd = async (t: Test, pieces: () => readonly string[]) => {
+  const end = { port: 0, connections: 0 }
+  const server = createServer((socket) => {
+    end.connections++
+    socket.on('error', () => {})
+    socket.setNoDelay(true)
+    socket.on('data', async () => {
+      for (const piece of pieces()) {
+        socket.write(piece)
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  end.port = (server.address() as AddressInfo).port
+  return end
+}
+
+t.test('a 100 Continue that nobody asked for is passed over, however it arrives', async (t) => {
+  const interim = 'HTTP/1.1 100 Continue\r\nX-Hint: a\r\n\r\n'
+  const final = 'HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\nok'
+  const ways: readonly (readonly string[])[] = [
+    [interim + final],
+    [interim, final],
+    [...interim, final],
+    [interim + interim.slice(0, 5), interim.slice(5), final.slice(0, 3), final.slice(3)],
+    ['HTTP/1.1 100\r\n\r\n', final],
+    [final],
+  ]
+  let way: readonly string[] = []
+  const end = await rawEnd(t, () => way)
+  const dial = dialler(t, { allow: ['127.0.0.0/8'] })
+  for (way of ways) {
+    const { status, body } = await get(dial, `http://127.0.0.1:${end.port}/`)
+    t.same([status, String(body)], [202, 'ok'], JSON.stringify(way))
+  }
+  t.equal(end.connections, 1, 'the connection is kept')
+  way = [`HTTP/1.1 200 OK\r\nContent-Length: ${interim.length}\r\n\r\n`, interim]
+  t.equal(String((await get(dial, `http://127.0.0.1:${end.port}/`)).body), interim, 'a body is what it is')
+})
+
+t.test('over TLS, too', async (t) => {
+  dns.a.set('hook.test', () => '127.0.0.2')
+  const behave = (response: ServerResponse) => {
+    response.writeContinue()
+    response.end('ok')
+  }
+  const end = await receiver(t, { host: '127.0.0.2', tls: await ca.issue('hook.test'), behave })
+  const dial = dialler(t, { allow: ['127.0.0.2/32'] })
+  t.match(await get(dial, `https://hook.test:${end.port}/`), { status: 200 })
 })
 
 t.test('a verdict on TLS does not hang on the environment', async (t) => {

@@ -1,7 +1,10 @@
 /** The engine over a real store, posting to a real receiver that does what receivers do. */
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import type { EndpointRow } from '../../../src/store/port/hooks.js'
+import { NOT_POSTED } from '../../../src/webhook/post.js'
 import { eventually } from '../../parts/eventually.js'
 import { addWorkspace, mailFor } from '../../store/fixture.js'
 import {
@@ -18,6 +21,7 @@ import {
 
 const DOWN = { kind: 'status', status: 500 } as const
 const UP = { kind: 'status', status: 200 } as const
+const TAKEN = { ...NOT_POSTED, ok: true, status: 200, cause: null }
 
 t.test('every event is posted once, signed, and listed in brief', async (t) => {
   const b = await bench(t)
@@ -200,6 +204,64 @@ t.test('410 ends it at once; enabled again it goes on', async (t) => {
   await gotAll(b, '/a', ids)
   await eventually('the first again', () => b.receiver.idsOf('/a').length === 6)
   t.equal((await b.logged('webhook.enabled')).length, 1)
+})
+
+t.test('switched off and on again, nothing that was taken is posted again', async (t) => {
+  const b = await bench(t)
+  const id = await b.add('/a')
+  await b.add('/fine')
+  const stop = await b.start()
+  const turn = async (isOn: boolean): Promise<unknown> =>
+    isOn
+      ? b.store.enableEndpoint(b.at.accountId, id, null, b.clock.now())
+      : b.store.disableEndpoint(b.at.accountId, id, 'requested', b.clock.now())
+  const all: string[] = []
+  for (const pauseMs of [0, 20, 300, 700]) {
+    const ids = await b.events(5)
+    await gotAll(b, '/a', ids)
+    await turn(false)
+    const missed = await b.events(3)
+    await gotAll(b, '/fine', missed)
+    await sleep(pauseMs)
+    await turn(true)
+    all.push(...ids, ...missed)
+    await gotAll(b, '/a', all)
+  }
+  all.push(...(await b.events(1)))
+  await gotAll(b, '/a', all)
+  await stop()
+  t.same(b.receiver.idsOf('/a').sort(), [...all].sort(), 'each once')
+})
+
+t.test('what is under way when it is switched off ends, and is not posted again', async (t) => {
+  const b = await bench(t)
+  const id = await b.add('/a', { maxInFlight: 3 })
+  await b.add('/fine')
+  const posted: string[] = []
+  let answer = (): void => {}
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  await b.start({
+    async post({ url }, { id: event, signal }) {
+      if (!url.endsWith('/a')) return TAKEN
+      posted.push(event)
+      await Promise.race([answered, once(signal as AbortSignal, 'abort')])
+      if (signal?.aborted) throw new Error('broken off')
+      return TAKEN
+    },
+  })
+  const ids = await b.events(5)
+  await eventually('three are under way', () => posted.length === 3)
+  await b.store.disableEndpoint(b.at.accountId, id, 'requested', b.clock.now())
+  await sleep(1200)
+  await b.store.enableEndpoint(b.at.accountId, id, null, b.clock.now())
+  await sleep(700)
+  answer()
+  await eventually('the others follow', () => posted.length >= 5)
+  const last = await b.events(1)
+  await eventually('and what is new', () => posted.includes(last[0] ?? ''))
+  t.same([...posted].sort(), [...ids, ...last].sort(), 'each once')
 })
 
 t.test('enabled from now, it is told nothing of what was', async (t) => {

@@ -1,16 +1,11 @@
 /**
  * NAME      record - endpoints of webhooks as /v1 tells of them, and in words
  */
-import type { Webhook } from '../../../record/webhook.js'
+import type { Behind, Webhook } from '../../../record/webhook.js'
 import { figure } from '../../parts/figure.js'
 import { isolate } from '../../parts/isolate.js'
 import { State } from '../../parts/status.js'
 import { spanWords, Time } from '../../parts/time.js'
-
-interface Behind {
-  readonly events: number
-  readonly capped: boolean
-}
 
 export interface ShownWebhook extends Webhook {
   /** null: its place is older than the log. */
@@ -82,7 +77,7 @@ const events = (n: number, capped = false): string =>
 /** What follows from how it does. */
 export const HealthDetail = ({ row }: { readonly row: ShownWebhook }) => {
   const { health, behind, waiting } = row
-  const late = behind === null ? null : behind.events + waiting
+  const late = behind === null ? null : health.state === 'disabled' ? waiting : behind.events + waiting
   const wait = late === null ? 'More than the log still has' : events(late, behind?.capped)
   if (health.state === 'disabled') {
     return (

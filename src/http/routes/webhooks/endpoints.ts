@@ -7,7 +7,7 @@
  */
 import { type FieldError, invalid } from '../../../base/fault.js'
 import { parseDuration } from '../../../config/units.js'
-import { webhook as record } from '../../../record/webhook.js'
+import { webhook as record, shownWebhook } from '../../../record/webhook.js'
 import type { KnownEndpoint } from '../../../store/port/hooks.js'
 import { type Principal, visibleMode } from '../../../tenant/principal.js'
 import {
@@ -50,7 +50,7 @@ const made = ({ row, secret }: Made) => ({ ...record(row), signing_secret: secre
 const shown = async (deps: Deps, row: KnownEndpoint) => {
   const counted = await countAfter(deps, row, row.state.mark)
   const behind = counted === 'gone' ? null : { events: counted.matched, capped: counted.isCapped }
-  return { ...record(row), behind }
+  return shownWebhook(row, behind)
 }
 
 /** Milliseconds; null when it is no time. */

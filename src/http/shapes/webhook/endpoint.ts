@@ -147,7 +147,9 @@ const record = {
     last_succeeded_at: nullable(Joi.string()),
     next_try_at: nullable(Joi.string()),
   }).required(),
-  waiting: Joi.number().integer().required().description('Posts that wait for their first or next try'),
+  waiting: Joi.number().integer().required().description(
+    'Posts that wait for their first or next try; of one that is disabled and asked for alone, also the events that happened since (`behind`)',
+  ),
   created_at: time(),
   updated_at: time(),
 }

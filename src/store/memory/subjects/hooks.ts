@@ -203,9 +203,11 @@ const createPosts = (state: State) => {
       else replays.change(id, { place, made: (replays.get(id)?.made ?? 0) + rows.length })
     },
     keepPlaces(kept) {
-      for (const { endpointId, state: place, brief } of kept) {
+      for (const { endpointId, state: place, was, brief } of kept) {
         if (endpoints.get(endpointId) === null) continue
-        if (places.get(endpointId)?.generation === place.generation) places.put(endpointId, place)
+        const stored = places.get(endpointId)
+        if (stored?.generation === place.generation) places.put(endpointId, place)
+        else if (was !== null && stored?.mark === was) places.change(endpointId, { mark: place.mark })
         for (const result of ['succeeded', 'failed'])
           for (const post of brief.filter((one) => one.state === result))
             keepBrief(endpointId, listedOf(endpointId, post))

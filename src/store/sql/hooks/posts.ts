@@ -67,8 +67,17 @@ export const postWrites = (places: Places): AskedWrites<Posts> => {
     *keepPlaces(kept) {
       for (const one of kept) {
         if (!(yield* isKept(one.endpointId))) continue
-        const { endpointId, state } = one
-        yield* change(PLACES, state, 'endpoint_id = ? AND generation = ?', endpointId, state.generation)
+        const { endpointId, state, was } = one
+        const { generation, mark } = state
+        const isCurrent = yield* change(
+          PLACES,
+          state,
+          'endpoint_id = ? AND generation = ?',
+          endpointId,
+          generation,
+        )
+        if (isCurrent === 0 && was !== null)
+          yield* change(PLACES, { mark }, 'endpoint_id = ? AND mark = ?', endpointId, was)
         yield* keepBrief(one, false, places)
         yield* keepBrief(one, true, places)
       }
