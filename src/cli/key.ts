@@ -23,6 +23,7 @@ const keyTable = tableOf<KeyRow>([
   ['prefix', keyPrefix],
   ['scope', 'scope'],
   ['workspace', 'workspaceId'],
+  ['may', ({ permission }) => (permission === 'sending_access' ? 'send' : 'all')],
   ['last used', ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : ago(lastUsedAt))],
   ['from', 'lastUsedFrom'],
   ['expires', ({ expiresAt }) => (expiresAt === null ? 'never' : new Date(expiresAt).toISOString())],
@@ -46,6 +47,7 @@ const create = command({
     platform: { type: 'boolean', describe: 'A key for every workspace of the account' },
     mode: { choices: ['live', 'test'], default: 'live', describe: 'Mail of test keys goes to the sandbox' },
     name: { type: 'string', default: 'cli', describe: 'What it is for' },
+    'send-only': { type: 'boolean', describe: 'It sends mail, and reads and changes nothing' },
     'rate-limit': { type: 'number', describe: 'Sends per minute, instead of the configured limit' },
     expires: { type: 'string', describe: 'When it ends: 90d, or 2027-01-31T00:00:00Z' },
   },
@@ -65,6 +67,7 @@ const create = command({
         workspace: args.workspace ?? null,
         expiresAt,
         rateLimitPerMinute: args.rateLimit ?? null,
+        permission: args.sendOnly === true ? 'sending_access' : 'full_access',
       })
       terminal.data(createdKeyRecord(row, secret), () => secret)
       terminal.say(`${row.id}: a ${row.mode} key, shown this once; keep it where only its user can read it`)

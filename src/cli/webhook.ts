@@ -21,7 +21,7 @@ import {
   updateEndpoint,
 } from '../webhook/endpoint/endpoints.js'
 import { countAfter } from '../webhook/endpoint/replay.js'
-import type { EndpointWish } from '../webhook/endpoint/wish.js'
+import { type EndpointWish, ignoredOf } from '../webhook/endpoint/wish.js'
 import { command, type OptionArgs, type Subject } from './command.js'
 import { badInput, usage } from './exit.js'
 import { collect } from './rows.js'
@@ -140,10 +140,11 @@ const create = command({
         mode: args.mode === 'test' ? ('test' as const) : ('live' as const),
       }
       const wish = await wishOf(args, terminal)
-      made(
-        await createEndpoint(hooks, owner, { url: args.url, events: namesIn(args.events ?? ['*']), ...wish }),
-        terminal,
-      )
+      const events = namesIn(args.events ?? ['*'])
+      made(await createEndpoint(hooks, owner, { url: args.url, events, ...wish }), terminal)
+      const ignored = ignoredOf(events)
+      if (ignored.length > 0)
+        terminal.say(`nothing is told of ${ignored.join(', ')}: there is no such event here`)
       if (args.mode === 'live')
         terminal.say('it is told of live mail; one for mail of test keys: --mode test')
     }),

@@ -16,7 +16,7 @@ import { giveBack } from '../base/host/growing.js'
 import type { Span } from '../base/observe/trace.js'
 import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import { type Principal, requirePlatform, requireSession, type ViewersSee } from '../tenant/principal.js'
-import { requireRight } from '../tenant/rights.js'
+import { requireMoreThanSending, requireRight } from '../tenant/rights.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { WindowState } from '../tenant/window.js'
 import { type Endpoint, headerValue, headerValues } from './endpoint.js'
@@ -67,6 +67,7 @@ const checkAccess = (
 ): void => {
   if (access === 'session') requireSession(principal)
   if (access === 'platform') requirePlatform(principal)
+  requireMoreThanSending(principal, id)
   const said = { params: request.params as Record<string, string>, query: request.url.searchParams }
   requireRight(principal, id, { viewersSee, isOwn: isOwn?.(principal, said) })
   if (live && principal.via === 'key' && principal.mode === 'test') {

@@ -65,6 +65,12 @@ const ALIASES: Readonly<Record<string, EventType>> = { 'email.delivery_delayed':
 export const readEventType = (text: string): EventType | null =>
   isEventType(text) ? text : (ALIASES[text] ?? null)
 
+/** Types of a well-known API that there are none of here: nothing is told of them, and naming them is no mistake. */
+const OF_OTHERS =
+  /^(?:email\.(?:opened|clicked|received|failed|suppressed)|domain\.(?:created|updated|deleted)|(?:contact|topic|inbox)\.[a-z_.]{1,60})$/
+
+export const isOfOthers = (name: string): boolean => OF_OTHERS.test(name)
+
 /** For an answer to who names a type that there is not. */
 export const nearestEventType = (text: string): EventType => {
   const [nearest] = EVENT_TYPES.map((type) => ({ type, edits: editDistance(text, type) })).sort(

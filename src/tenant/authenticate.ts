@@ -41,6 +41,7 @@ const ofKey = (row: KeyRow, perMinute: number): Principal => ({
   role: null,
   person: null,
   actor: { kind: 'key', id: row.id, name: row.name },
+  ...(row.permission === 'sending_access' && { sendsOnly: true as const }),
 })
 
 /** What a session of nobody does is done by the session. */

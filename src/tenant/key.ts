@@ -11,7 +11,7 @@ import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
-import type { KeyRow, KeyScope } from '../store/port/tenants/tenants.js'
+import type { KeyPermission, KeyRow, KeyScope } from '../store/port/tenants/tenants.js'
 import type { TenantDeps } from './principal.js'
 
 const LOOKUP = 12
@@ -26,6 +26,7 @@ interface NewKey {
   readonly workspace?: string | null | undefined
   readonly expiresAt?: number | null | undefined
   readonly rateLimitPerMinute?: number | null | undefined
+  readonly permission?: KeyPermission | undefined
 }
 
 /** True when the text has the shape of a key, real or not. */
@@ -84,6 +85,7 @@ export const createKey = async (
     lastUsedFrom: null,
     expiresAt: wish.expiresAt ?? null,
     rateLimitPerMinute: wish.rateLimitPerMinute ?? null,
+    permission: wish.permission ?? 'full_access',
   }
   await deps.store.createKey(row)
   return { row, secret }

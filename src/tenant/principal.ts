@@ -28,6 +28,8 @@ export interface Principal {
   /** Mode of what it sends. A session reads both (see `visibleMode`). */
   readonly mode: Mode
   readonly limitPerMinute: number
+  /** Of a key that may send mail, and nothing else. */
+  readonly sendsOnly?: true
   /** Of a session; null for keys and credentials, which have their scope. */
   readonly role: Role | null
   /** Whose session it is; null also for one of nobody in particular. */

@@ -37,6 +37,7 @@ const RIGHTS = {
   listEmailEvents: 'viewer',
   getEventReport: 'bodies',
   getEmailSource: 'bodies',
+  listEmailAttachments: 'bodies',
   resendEmail: 'member',
   rescheduleEmail: 'member',
   cancelEmail: 'member',
@@ -87,6 +88,8 @@ const RIGHTS = {
   listDomains: 'viewer',
   getDomain: 'viewer',
   checkDomain: 'member',
+  verifyDomain: 'member',
+  updateDomain: 'member',
   rotateDomain: 'member',
   deleteDomain: 'member',
 
@@ -157,6 +160,17 @@ export const mayDo = (
   if (least === 'bodies') return seesBodies(principal, viewersSee)
   if (least === 'subjects') return seesSubjects(principal, viewersSee)
   return principal.role === null || reaches(principal.role, least)
+}
+
+/** All that a key may do whose permission is `sending_access`. */
+const OF_SENDERS: readonly Operation[] = ['sendEmail', 'sendBatch']
+
+/** Throws auth.scope_forbidden where a key that sends only wants something else. */
+export const requireMoreThanSending = ({ sendsOnly }: Principal, operation: Operation): void => {
+  if (sendsOnly !== true || OF_SENDERS.includes(operation)) return
+  throw new Fault('auth.scope_forbidden', {
+    detail: 'this key has the permission sending_access: it sends mail, and does nothing else',
+  })
 }
 
 /** Throws auth.role_forbidden unless it may. */

@@ -24,6 +24,7 @@ const OWNS_NOTHING: Readonly<Record<string, string>> = {
   sendBatch: 'mails are their own records',
   resendEmail: 'the new mail is its own record, and names the first',
   testEgressPool: 'a trial changes nothing',
+  updateDomain: 'it changes nothing',
   updateSession: 'what people keep for themselves is nobody’s business',
 }
 
@@ -110,6 +111,7 @@ const CALLS: Readonly<Record<string, () => Wish | Promise<Wish>>> = {
   deleteEgressPool: async () => [`/v1/egress-pools/${await make('/v1/egress-pools', pool())}`, why],
   createDomain: () => ['/v1/domains', domain()],
   checkDomain: async () => [`/v1/domains/${await make('/v1/domains', domain())}/check`, {}],
+  verifyDomain: async () => [`/v1/domains/${await make('/v1/domains', domain())}/verify`, {}],
   rotateDomain: async () => [`/v1/domains/${await make('/v1/domains', domain())}/rotate`, {}],
   deleteDomain: async () => [`/v1/domains/${await make('/v1/domains', domain())}`],
   retryQueue: () => ['/v1/queue/retry', order],

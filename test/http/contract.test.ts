@@ -55,8 +55,8 @@ t.test('an event has its members', async (t) => {
 t.test('a key is shown with its secret where the contract has it', async (t) => {
   const { json } = await kit.ask('/v1/api-keys', { key: kit.session, body: { name: 'ci' } })
   t.strictSame(Object.keys(json), [
-    ...['id', 'object', 'name', 'mode', 'scope', 'workspace_id', 'prefix', 'secret'],
-    ...['created_at', 'last_used_at', 'last_used_from', 'expires_at', 'rate_limit_per_minute'],
+    ...['id', 'object', 'name', 'mode', 'scope', 'workspace_id', 'prefix', 'secret', 'token'],
+    ...['created_at', 'last_used_at', 'last_used_from', 'expires_at', 'rate_limit_per_minute', 'permission'],
   ])
 })
 

@@ -27,6 +27,75 @@ t.test('emails', async (t) => {
   t.equal(listed.data?.has_more, false)
 })
 
+/** All ids of a list, page by page as its users loop, until `has_more` says that this was the last. */
+const loop = async (
+  page: (at: { limit: number; after?: string }) => Promise<{
+    readonly data: { readonly has_more: boolean; readonly data: readonly { readonly id: string }[] } | null
+    readonly error: unknown
+  }>,
+): Promise<string[]> => {
+  const ids: string[] = []
+  for (let n = 0; n < 50; n++) {
+    const after = ids.at(-1)
+    const { data, error } = await page({ limit: 2, ...(after !== undefined && { after }) })
+    if (data === null) throw new Error(JSON.stringify(error))
+    ids.push(...data.data.map(({ id }) => id))
+    if (!data.has_more) return ids
+  }
+  throw new Error('the list has no end')
+}
+
+t.test('every list is paged by ids', async (t) => {
+  const person = new Resend(kit.session, { baseUrl: `${kit.url}/v1` })
+  const isWhole = async (name: string, list: Parameters<typeof loop>[0], least: number) => {
+    const ids = await loop(list)
+    t.equal(new Set(ids).size, ids.length, `${name}: none twice`)
+    t.ok(ids.length >= least, `${name}: ${ids.length}`)
+    const [first, second] = ids
+    const back = await list({ limit: 2, before: second } as never)
+    t.same(
+      back.data?.data.map(({ id }) => id),
+      [first],
+      `${name}: before`,
+    )
+    const wrong = await list({ limit: 2, after: 'nobody' })
+    t.match(wrong.error, { code: 'validation.request_invalid', errors: [{ field: 'query.after' }] }, name)
+  }
+  for (let i = 0; i < 5; i++) {
+    await client.emails.send(MAIL)
+    await person.domains.create({ name: `d${i}.acme.test` })
+    await kit.tenants.createKey(kit.accountId, { name: `k${i}` })
+    await client.suppressions.add({ email: `gone${i}@example.com` })
+    await client.webhooks.create({ endpoint: `https://hook${i}.example.com/`, events: ['email.sent'] })
+  }
+  await isWhole('emails', (at) => client.emails.list(at as never), 5)
+  await isWhole('domains', (at) => person.domains.list(at as never), 5)
+  await isWhole('keys', (at) => person.apiKeys.list(at as never), 5)
+  await isWhole('suppressions', (at) => client.suppressions.list(at as never), 5)
+  await isWhole('webhooks', (at) => client.webhooks.list(at as never), 5)
+  const { data } = await client.emails.send({
+    ...MAIL,
+    attachments: [1, 2, 3, 4, 5].map((n) => ({ filename: `${n}.txt`, content: Buffer.from(`${n}`) })),
+  })
+  const emailId = data?.id ?? ''
+  await isWhole('attachments', (at) => client.emails.attachments.list({ emailId, ...at } as never), 5)
+})
+
+t.test('attachments', async (t) => {
+  const sent = await client.emails.send({
+    ...MAIL,
+    attachments: [{ filename: 'a.txt', content: Buffer.from('hello'), contentType: 'text/plain' }],
+  })
+  const listed = await client.emails.attachments.list({ emailId: sent.data?.id ?? '' })
+  t.equal(listed.error, null)
+  t.match(listed.data, {
+    object: 'list',
+    has_more: false,
+    data: [{ id: '1', filename: 'a.txt', content_type: 'text/plain', size: 5 }],
+  })
+  t.match((await client.emails.attachments.list({ emailId: 'em_x' })).error, { code: 'email.not_found' })
+})
+
 t.test('idempotency', async (t) => {
   const once = () => client.emails.send(MAIL, { idempotencyKey: 'k' })
   const [first, second] = [await once(), await once()]
@@ -81,7 +150,8 @@ t.test('suppressions', async (t) => {
   const added = await client.suppressions.add({ email: 'gone@example.com' })
   t.equal(added.error, null)
   t.equal((await client.suppressions.get('gone@example.com')).data?.id, added.data?.id)
-  t.equal((await client.suppressions.list({ origin: 'manual', limit: 10 })).data?.data.length, 1)
+  const manual = await client.suppressions.list({ origin: 'manual', limit: 10 })
+  t.equal(manual.data?.data[0]?.id, added.data?.id)
   t.equal((await client.suppressions.remove(added.data?.id ?? '')).data?.deleted, true)
   t.equal((await client.suppressions.batch.add({ emails: ['a@b.test', 'c@d.test'] })).data?.data.length, 2)
   t.equal((await client.suppressions.batch.remove({ emails: ['a@b.test'] })).data?.data.length, 1)
@@ -92,6 +162,111 @@ t.test('keys, with a session as the key', async (t) => {
   const { row } = await kit.tenants.createKey(kit.accountId, { name: 'gone soon' })
   t.ok((await person.apiKeys.list()).data?.data.some(({ id }) => id === row.id))
   t.equal((await person.apiKeys.remove(row.id)).error, null)
+})
+
+t.test('a key that may only send', async (t) => {
+  const person = new Resend(kit.session, { baseUrl: `${kit.url}/v1` })
+  const full = await person.apiKeys.create({ name: 'all', permission: 'full_access' })
+  t.match(full, { error: null, data: { permission: 'full_access', token: /^svc_live_/ } })
+  const made = await person.apiKeys.create({ name: 'sends', permission: 'sending_access' })
+  t.match(made, { error: null, data: { permission: 'sending_access' } })
+  const headers = { 'X-Workspace-Id': kit.workspaceId }
+  const sender = new Resend(made.data?.token ?? '', { baseUrl: `${kit.url}/v1` })
+  const sent = await sender.emails.send(MAIL, { headers })
+  t.equal(sent.error, null)
+  t.equal((await sender.batch.send([MAIL], { headers })).error, null)
+  const denied = { code: 'auth.scope_forbidden', status: 403, detail: /sending_access/ }
+  t.match((await sender.emails.get(sent.data?.id ?? '')).error, denied)
+  t.match((await sender.emails.list()).error, denied)
+  t.match((await sender.emails.cancel(sent.data?.id ?? '')).error, denied)
+  t.match((await sender.suppressions.list()).error, denied)
+  t.match((await sender.webhooks.list()).error, denied)
+  t.match((await sender.domains.list()).error, denied)
+  t.match((await sender.apiKeys.list()).error, { code: 'auth.session_required' })
+  const wrong = await person.apiKeys.create({ name: 'x', permission: 'all' as never })
+  t.match(wrong.error, { errors: [{ field: 'body.permission', kind: 'unsupported' }] })
+})
+
+t.test('domains', async (t) => {
+  const person = new Resend(kit.session, { baseUrl: `${kit.url}/v1` })
+  const made = await person.domains.create({
+    name: 'shop.acme.test',
+    openTracking: false,
+    tls: 'opportunistic',
+  })
+  t.equal(made.error, null)
+  const id = made.data?.id ?? ''
+  t.match(await person.domains.get(id), { error: null, data: { id, name: 'shop.acme.test' } })
+  t.match(await person.domains.verify(id), { error: null, data: { id, object: 'domain' } })
+  const same = { openTracking: false, clickTracking: false, tls: 'opportunistic' } as const
+  t.match(await person.domains.update({ id, ...same }), { error: null, data: { id, object: 'domain' } })
+  const other = await person.domains.update({ id, openTracking: true, tls: 'enforced' })
+  t.same(
+    (other.error as unknown as { errors: { field: string }[] }).errors.map(({ field }) => field).sort(),
+    ['body.open_tracking', 'body.tls'],
+  )
+  t.match(await person.domains.remove(id), { error: null, data: { deleted: true } })
+})
+
+t.test('webhooks, with the types that others have', async (t) => {
+  const theirs = [
+    ...['email.opened', 'email.clicked', 'email.received', 'email.failed', 'email.suppressed'],
+    ...[
+      'contact.created',
+      'contact.topics.updated',
+      'domain.created',
+      'topic.deleted',
+      'inbox.email.received',
+    ],
+  ]
+  const endpoint = 'https://hook.example.com/'
+  const events = ['email.delivered', 'email.delivery_delayed', ...theirs] as never
+  const made = await client.webhooks.create({ endpoint, events })
+  t.equal(made.error, null)
+  const id = made.data?.id ?? ''
+  t.match(made.data, { signing_secret: /^whsec_/, ignored: theirs })
+  t.same((await client.webhooks.get(id)).data?.events, ['email.delivered', 'email.delivery_delayed'])
+  t.notOk('ignored' in ((await client.webhooks.get(id)).data ?? {}))
+  const changed = await client.webhooks.update(id, { events: ['email.bounced', 'email.opened'] as never })
+  t.match(changed, { error: null, data: { events: ['email.bounced'], ignored: ['email.opened'] } })
+  t.match((await client.webhooks.create({ endpoint, events: theirs as never })).error, {
+    errors: [{ field: 'body.events', kind: 'unsupported' }],
+  })
+  t.match(
+    (await client.webhooks.create({ endpoint, events: ['email.lost', 'email.opened'] as never })).error,
+    {
+      errors: [{ field: 'body.events[0]', kind: 'unsupported', message: /did you mean/ }],
+    },
+  )
+  t.match(await client.webhooks.rotateSigningSecret(id), { error: null, data: { signing_secret: /^whsec_/ } })
+  t.equal((await client.webhooks.events.list({ webhookId: id })).error, null)
+  t.match(await client.webhooks.remove(id), { error: null, data: { deleted: true } })
+})
+
+t.test('what there is none of here is a clear problem', async (t) => {
+  const calls: readonly (() => Promise<{ readonly error: unknown }>)[] = [
+    () => client.contacts.list(),
+    () => client.contacts.create({ email: 'a@b.test' }),
+    () => client.segments.list(),
+    () => client.topics.list(),
+    () => client.broadcasts.list(),
+    () => client.templates.list(),
+    () => client.automations.list(),
+    () => client.contactProperties.list(),
+    () => client.emails.receiving.list(),
+    () => client.logs.list(),
+    () => client.usage.get(),
+    () => client.inboxes.list(),
+    () => client.oauthGrants.list(),
+    () => client.emails.attachments.get({ emailId: 'em_x', id: '1' }),
+    () => client.domains.claims.get('shop.example'),
+  ]
+  for (const call of calls)
+    t.match(
+      (await call()).error,
+      { status: 404, code: /^(?:route|email)\.not_found$/, detail: /./ },
+      String(call),
+    )
 })
 
 t.test('a platform key with its header, and errors as errors', async (t) => {

@@ -31,7 +31,14 @@ const entries = async (store: Store, at: TestAccount, over: Partial<AuditFilter>
 const keyOf = (at: TestAccount) => ({
   ...({ id: newId('key'), accountId: at.accountId, name: 'ci', mode: 'live', scope: 'workspace' } as const),
   ...{ workspaceId: at.workspace.id, lookup: newId('key').slice(-12), hash: Buffer.alloc(32, 9) },
-  ...{ createdAt: T0, lastUsedAt: null, lastUsedFrom: null, expiresAt: null, rateLimitPerMinute: null },
+  ...{
+    createdAt: T0,
+    lastUsedAt: null,
+    lastUsedFrom: null,
+    expiresAt: null,
+    rateLimitPerMinute: null,
+    permission: 'full_access' as const,
+  },
 })
 
 export const auditContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {

@@ -40,6 +40,7 @@ export const keyFor = (at: TestAccount, over: Partial<KeyRow> = {}): KeyRow => (
   lastUsedFrom: null,
   expiresAt: null,
   rateLimitPerMinute: 5,
+  permission: 'full_access',
   ...over,
 })
 

@@ -55,7 +55,8 @@ const faultsOf = (endpoint: Endpoint): readonly FaultCode[] => {
   }
   add(endpoint.access !== 'public', ...WITH_CREDENTIAL)
   add(endpoint.access === 'session', 'auth.session_required')
-  add(endpoint.access === 'platform' || endpoint.live, 'auth.scope_forbidden')
+  // of a key that only sends, if of no other
+  add(endpoint.access !== 'public', 'auth.scope_forbidden')
   // of a session, whose person may be a viewer
   add(rightOf(endpoint) !== '', 'auth.role_forbidden')
   add(endpoint.method !== 'GET', ...WITH_BODY)

@@ -226,6 +226,8 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
   listDomains: { answer: list(domain) },
   getDomain: { answer: domain },
   checkDomain: { request: {}, answer: checked },
+  verifyDomain: { request: {}, answer: checked },
+  updateDomain: { request: { open_tracking: false, tls: 'opportunistic' }, answer: domain },
   rotateDomain: { request: { now: false }, answer: domain },
   deleteDomain: { answer: removed(domain) },
   getStatistics: { answer: statistics },

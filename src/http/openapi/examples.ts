@@ -184,6 +184,7 @@ const key = {
   last_used_from: null,
   expires_at: null,
   rate_limit_per_minute: null,
+  permission: 'full_access',
 }
 
 const credential = {
@@ -281,6 +282,19 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   sendEmail: { request, answer: accepted },
   getEmail: { answer: delivered },
   listEmails: { answer: list(listed) },
+  listEmailAttachments: {
+    answer: {
+      object: 'list',
+      data: [
+        {
+          id: '1',
+          object: 'attachment',
+          ...{ filename: 'receipt.pdf', content_type: 'application/pdf', size: 18_230, content_id: null },
+        },
+      ],
+      has_more: false,
+    },
+  },
   sendBatch: {
     request: [request, { ...request, to: 'bo@example.com' }],
     answer: { object: 'batch', data: [{ id: EMAIL }, { id: OTHER }] },
@@ -313,7 +327,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   deleteWorkspace: { answer: removed(workspace) },
   createApiKey: {
     request: { name: key.name, mode: 'live', scope: 'workspace', workspace_id: WORKSPACE },
-    answer: { ...key, secret: 'svc_live_7Qm2xK9aB3dE…' },
+    answer: { ...key, secret: 'svc_live_7Qm2xK9aB3dE…', token: 'svc_live_7Qm2xK9aB3dE…' },
   },
   listApiKeys: { answer: list(key) },
   revokeApiKey: { request: { reason: 'its owner has left' }, answer: removed(key) },

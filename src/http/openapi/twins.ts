@@ -12,6 +12,7 @@ export const TWINS: Readonly<Record<string, string>> = {
   cancelEmail: 'email cancel',
   listEmailEvents: 'email events',
   getEmailSource: 'email source',
+  listEmailAttachments: 'email show',
   getEventReport: 'bounce show',
   resendEmail: 'email resend',
   bulkEmails: 'email bulk',
@@ -53,6 +54,7 @@ export const TWINS: Readonly<Record<string, string>> = {
   listDomains: 'domain list',
   getDomain: 'domain show',
   checkDomain: 'domain check',
+  verifyDomain: 'domain check',
   rotateDomain: 'domain rotate',
   deleteDomain: 'domain remove',
   getQueue: 'queue top',
@@ -90,6 +92,7 @@ export const TWINS: Readonly<Record<string, string>> = {
 }
 
 export const WITHOUT_TWIN: Readonly<Record<string, string>> = {
+  updateDomain: 'it changes nothing',
   sendBatch: 'a shell has loops, and one command sends one mail',
   removeSuppressions: 'a shell has loops, and what destroys names what it destroys',
   getWebhookEvent: 'webhook events --json has all but the payload, and events show it',

@@ -24,6 +24,7 @@ const wishOf = (body: Partial<shapes.KeyBody>, now: number, errors: FieldError[]
     workspace: body.workspace_id,
     expiresAt: readTime('body.expires_at', body.expires_at, errors),
     rateLimitPerMinute: body.rate_limit_per_minute,
+    permission: body.permission,
   }
   errors.push(...checkNewKey(body.name === undefined ? wish : { ...wish, name: body.name }, now))
   return wish

@@ -28,6 +28,7 @@ import { alsoWrong } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { contentOf, readLarge } from '../large.js'
+import type { TypeOf } from '../shapes/common.js'
 import * as shapes from '../shapes/email.js'
 import { readTime } from '../wire/time.js'
 
@@ -137,6 +138,49 @@ const get = (deps: Deps): Endpoint =>
       status: 200,
       body: await fullEmail(deps, call, await findEmail(deps, call), call.query.content !== 'false'),
     }),
+  })
+
+/** They are few, so they are paged here; as the client of another API asks for them. */
+const attachments = (deps: Deps): Endpoint =>
+  endpoint<TypeOf<typeof shapes.attachmentQuery>, unknown>({
+    id: 'listEmailAttachments',
+    method: 'GET',
+    path: '/v1/emails/{id}/attachments',
+    summary: 'What is attached to an email',
+    description:
+      'As the record of the email has it, in the order of the mail; what is in them stands in its `source`.',
+    access: 'any',
+    workspace: 'optional',
+    query: shapes.attachmentQuery,
+    answers: { 200: shapes.attachmentList },
+    faults: ['email.not_found'],
+    async handle(call) {
+      const full = await fullEmail(deps, call, await findEmail(deps, call))
+      const all = (full.attachments ?? []).map((one, i) => ({
+        id: String(i + 1),
+        object: 'attachment',
+        ...one,
+      }))
+      const { limit = '20', after, before } = call.query
+      const index = (id: string): number => all.findIndex((one) => one.id === id)
+      const [from, to] = [
+        after === undefined ? 0 : index(after) + 1,
+        before === undefined ? all.length : index(before),
+      ]
+      const wrong = after !== undefined && from === 0 ? 'after' : to < 0 ? 'before' : null
+      if (wrong !== null)
+        throw invalid([
+          {
+            field: `query.${wrong}`,
+            kind: 'format',
+            message: 'must be the id of an attachment of this email',
+          },
+        ])
+      const wanted = all.slice(from, Math.max(from, to))
+      const isBack = before !== undefined && after === undefined
+      const data = isBack ? wanted.slice(-Number(limit)) : wanted.slice(0, Number(limit))
+      return { status: 200, body: { object: 'list', data, has_more: wanted.length > data.length } }
+    },
   })
 
 const tagOf = (text: string | undefined): Tag | null => {
@@ -273,4 +317,9 @@ const list = (deps: Deps): Endpoint =>
     },
   })
 
-export const emails = (deps: Deps): readonly Endpoint[] => [send(deps), get(deps), list(deps)]
+export const emails = (deps: Deps): readonly Endpoint[] => [
+  send(deps),
+  get(deps),
+  attachments(deps),
+  list(deps),
+]

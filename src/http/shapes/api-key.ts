@@ -4,6 +4,7 @@
  *   The secret stands in one answer only, that of its creation.
  */
 import Joi from 'joi'
+import { KEY_PERMISSIONS } from '../../store/port/tenants/tenants.js'
 import {
   body,
   id,
@@ -25,6 +26,9 @@ export const keyBody = body({
   workspace_id: orNull(Joi.string().max(100)),
   expires_at: orNull(timestamp()),
   rate_limit_per_minute: orNull(Joi.number().integer().min(1).max(1_000_000)),
+  permission: orNull(oneOf(...KEY_PERMISSIONS)).description(
+    '`sending_access`: it sends mail (POST /v1/emails and /v1/emails/batch, SMTP), and reads and changes nothing. Default `full_access`',
+  ),
 })
 export type KeyBody = TypeOf<typeof keyBody>
 
@@ -49,9 +53,14 @@ const fields = {
   last_used_from: nullable(Joi.string()).description('The address of that use'),
   expires_at: nullable(Joi.string()),
   rate_limit_per_minute: nullable(Joi.number().integer()),
+  permission: need(oneOf(...KEY_PERMISSIONS)).description('`sending_access`: it only sends'),
 }
 
 export const apiKey = Joi.object(fields).meta({ name: 'ApiKey' })
-export const createdKey = Joi.object({ ...fields, secret: Joi.string().required() }).meta({
+export const createdKey = Joi.object({
+  ...fields,
+  secret: Joi.string().required().description('The key itself: shown now, and never again'),
+  token: Joi.string().required().description('The same as `secret`, under the name that Resend has for it'),
+}).meta({
   name: 'CreatedApiKey',
 })

@@ -17,6 +17,7 @@ import {
   object,
   oneOf,
   orNull,
+  pageQuery,
   schedule,
   type TypeOf,
   text,
@@ -231,6 +232,36 @@ const attachments = Joi.array().items(
     content_id: nullable(Joi.string()),
   }),
 )
+
+export const attachmentQuery = object({
+  limit: pageQuery.limit,
+  after: Joi.string()
+    .max(64)
+    .description('The id of an attachment of this mail: those behind it')
+    .example('1'),
+  before: Joi.string()
+    .max(64)
+    .description('The id of an attachment of this mail: those before it')
+    .example('3'),
+})
+
+export const attachmentList = Joi.object({
+  object: Joi.string().valid('list').required().description('Always `list`'),
+  data: Joi.array()
+    .items(
+      Joi.object({
+        id: Joi.string().required().description('Its place in the mail, from 1 on'),
+        object: Joi.string().valid('attachment').required().description('Always `attachment`'),
+        filename: nullable(Joi.string().allow('')).description('As it is named in the mail'),
+        content_type: Joi.string().required().description('Its media type'),
+        size: Joi.number().integer().min(0).required().description('Octets, decoded'),
+        content_id: nullable(Joi.string()).description('By which HTML refers to it, as `cid:…`'),
+      }),
+    )
+    .required()
+    .description('In the order of the mail'),
+  has_more: Joi.boolean().required().description('There are more on that side'),
+}).meta({ name: 'AttachmentList' })
 
 const accepted = {
   ...summary,

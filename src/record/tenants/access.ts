@@ -23,14 +23,16 @@ const keyTimes = (row: KeyRow) => ({
   last_used_from: row.lastUsedFrom,
   expires_at: timeOrNull(row.expiresAt),
   rate_limit_per_minute: row.rateLimitPerMinute,
+  permission: row.permission,
 })
 
 export const keyRecord = (row: KeyRow) => ({ ...keyHead(row), ...keyTimes(row) })
 
-/** The secret is known at creation only. */
+/** The secret is known at creation only; `token` is what Resend's client calls it. */
 export const createdKeyRecord = (row: KeyRow, secret: string) => ({
   ...keyHead(row),
   secret,
+  token: secret,
   ...keyTimes(row),
 })
 

@@ -9,7 +9,7 @@
  */
 import { readTarget } from '../../base/dial/dial.js'
 import type { FieldError } from '../../base/fault.js'
-import { CHANGE_TYPES, isNote, nearestEventType } from '../../mail/event-type.js'
+import { CHANGE_TYPES, isNote, isOfOthers, nearestEventType } from '../../mail/event-type.js'
 import type { EndpointRow, Subscription } from '../../store/port/hooks.js'
 import { normalDomain } from '../../tenant/domain/domain.js'
 
@@ -50,9 +50,15 @@ export const subscriptionsOf = (names: readonly string[]): readonly Subscription
   ...new Set(names.filter(isKnown)),
 ]
 
+/** Those asked for that a well-known API has, and this one not. */
+export const ignoredOf = (names: readonly string[]): readonly string[] => [
+  ...new Set(names.filter(isOfOthers)),
+]
+
 type Wrong = Pick<FieldError, 'kind' | 'message'>
 
 const wrongWithType = (name: string, isOfAccount: boolean): Wrong | null => {
+  if (isOfOthers(name)) return null
   if (isNote(name)) return { kind: 'unsupported', message: `"${name}" is told by GET /v1/events only` }
   if (!isKnown(name)) {
     const message = `"${name.slice(0, 80)}" is no type of event; did you mean "${nearestEventType(name)}"?`
@@ -61,6 +67,21 @@ const wrongWithType = (name: string, isOfAccount: boolean): Wrong | null => {
   return name.startsWith('upstream.') && !isOfAccount
     ? { kind: 'forbidden', message: `"${name}" is told to endpoints of the whole account only` }
     : null
+}
+
+const wrongWithTypes = (names: EndpointWish['events'], isOfAccount: boolean): readonly FieldError[] => {
+  if (names.length > 0 && names.every((name) => typeof name === 'string' && isOfOthers(name)))
+    return [
+      {
+        field: 'body.events',
+        kind: 'unsupported',
+        message: 'names only types of event that there are none of here',
+      },
+    ]
+  return names.flatMap((name, i) => {
+    const wrong = typeof name === 'string' ? wrongWithType(name, isOfAccount) : null
+    return wrong === null ? [] : [{ field: `body.events[${i}]`, ...wrong }]
+  })
 }
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
@@ -113,10 +134,7 @@ export const wrongWithEndpoint = async (
   refusal: Refusal,
 ): Promise<readonly FieldError[]> => [
   ...(wish.url === undefined ? [] : await wrongWithUrl(wish.url, refusal)),
-  ...(wish.events ?? []).flatMap((name, i) => {
-    const wrong = typeof name === 'string' ? wrongWithType(name, isOfAccount) : null
-    return wrong === null ? [] : [{ field: `body.events[${i}]`, ...wrong }]
-  }),
+  ...wrongWithTypes(wish.events ?? [], isOfAccount),
   ...(wish.domains ?? []).flatMap((name, i): FieldError[] =>
     typeof name !== 'string' || normalDomain(name) !== null
       ? []

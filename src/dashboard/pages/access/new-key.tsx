@@ -21,6 +21,11 @@ const ENDS: readonly (readonly [days: string, text: string])[] = [
   ['365', 'In a year'],
 ]
 
+const MAY: readonly (readonly [permission: string, text: string])[] = [
+  ['full_access', 'Send, read and change'],
+  ['sending_access', 'Only send'],
+]
+
 /** As the field says that means all of them. */
 const ALL = '*'
 
@@ -34,6 +39,7 @@ const bodyOf = (form: Form, now: number) => {
     ...(workspace === ALL ? { scope: 'platform' } : { scope: 'workspace', workspace_id: workspace }),
     expires_at: isOffered ? new Date(now + Number(days) * DAY_MS).toISOString() : days,
     rate_limit_per_minute: form.number('rate_limit_per_minute'),
+    permission: form.text('permission'),
   }
 }
 
@@ -90,6 +96,7 @@ export const newKeyPage: Page = {
           <ActionForm action="create">
             <Field name="name" label="Name" required maxLength={200} hint="The program that uses it." />
             <Whose {...{ visit, workspaces }} more={[[ALL, 'Every workspace (platform)']]} />
+            <Choice name="permission" label="It may" options={MAY} />
             <Choice name="expires_at" label="Ends" options={ENDS} />
             <Field
               name="rate_limit_per_minute"

@@ -94,13 +94,14 @@ const reading = (deps: Deps): readonly Endpoint[] => [
   }),
 ]
 
-const changing = (deps: Deps): readonly Endpoint[] => [
+/** One operation at two paths: the second is what Resend's client calls it. */
+const checking = (deps: Deps, id: 'checkDomain' | 'verifyDomain', verb: 'check' | 'verify'): Endpoint =>
   endpoint({
     ...OPERATORS,
-    id: 'checkDomain',
+    id,
     method: 'POST',
-    path: '/v1/domains/{ref}/check',
-    summary: 'Look in DNS for the records of a domain',
+    path: `/v1/domains/{ref}/${verb}`,
+    summary: `Look in DNS for the records of a domain${verb === 'check' ? '' : ', under another name'}`,
     description:
       'Each record is answered with what was seen of it. The domain is verified when all active keys are published; keys that wait begin to sign when all of them are. A name server that fails or is silent is `unknown`, and takes nothing back.',
     body: shapes.nothing,
@@ -111,6 +112,23 @@ const changing = (deps: Deps): readonly Endpoint[] => [
       const done = await checkDomain(depsOf(deps), row, deps.lookup ?? txtLookup(null))
       return { status: 200, body: record.domain(done.row, done.records) }
     },
+  })
+
+const changing = (deps: Deps): readonly Endpoint[] => [
+  checking(deps, 'checkDomain', 'check'),
+  checking(deps, 'verifyDomain', 'verify'),
+  endpoint({
+    ...OPERATORS,
+    id: 'updateDomain',
+    method: 'PATCH',
+    path: '/v1/domains/{ref}',
+    summary: 'Say of a domain what is so already',
+    description:
+      "For Resend's client: tracking that is off, TLS that is opportunistic, a domain that sends and does not receive are taken, and change nothing; the record is the answer. What asks for something else is refused. Keys are changed by /rotate.",
+    body: shapes.domainChange,
+    answers: { 200: shapes.domain },
+    faults: ['domain.not_found'],
+    handle: async (call) => ({ status: 200, body: record.domain(await find(deps, call)) }),
   }),
   endpoint({
     ...OPERATORS,

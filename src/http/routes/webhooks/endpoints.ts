@@ -21,7 +21,7 @@ import {
   wrongWithChange,
 } from '../../../webhook/endpoint/endpoints.js'
 import { countAfter } from '../../../webhook/endpoint/replay.js'
-import { type EndpointWish, wrongWithEndpoint } from '../../../webhook/endpoint/wish.js'
+import { type EndpointWish, ignoredOf, wrongWithEndpoint } from '../../../webhook/endpoint/wish.js'
 import { type Deps, listing, removing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
 import { notAsRead } from '../../shapes/read-back.js'
@@ -45,6 +45,14 @@ const wishOf = (body: shapes.EndpointChange): Partial<EndpointWish> =>
   }) as Partial<EndpointWish>
 
 const made = ({ row, secret }: Made) => ({ ...record(row), signing_secret: secret })
+
+/** Beside the record: what was asked for and is never told. */
+const ignored = ({
+  events,
+}: Pick<shapes.EndpointChange, 'events'>): { readonly ignored?: readonly string[] } => {
+  const names = ignoredOf(events ?? [])
+  return names.length === 0 ? {} : { ignored: names }
+}
 
 /** With what waits in the log, which enabling would begin with. */
 const shown = async (deps: Deps, row: KnownEndpoint) => {
@@ -98,7 +106,11 @@ const create = (deps: Deps): Endpoint =>
       }
       const wish = { ...wishOf(body), url: body.endpoint, events: body.events }
       const done = await createEndpoint(hookDeps(deps), owner, wish)
-      return { status: 201, body: made(done), headers: { location: `/v1/webhooks/${done.row.id}` } }
+      return {
+        status: 201,
+        body: { ...made(done), ...ignored(body) },
+        headers: { location: `/v1/webhooks/${done.row.id}` },
+      }
     },
   })
 
@@ -166,7 +178,7 @@ const changing = (deps: Deps): readonly Endpoint[] => [
       if (wrong.length > 0) throw invalid(wrong)
       const wish = { ...wishOf(body), ...given({ status: body.status, from: body.from }) }
       const row = await updateEndpoint(hookDeps(deps), scopeOf(call), old.id, wish)
-      return { status: 200, body: await shown(deps, row) }
+      return { status: 200, body: { ...(await shown(deps, row)), ...ignored(body) } }
     },
   }),
   endpoint({

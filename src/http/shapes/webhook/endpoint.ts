@@ -81,6 +81,7 @@ const PASSED_OVER = [
   'health',
   'waiting',
   'behind',
+  'ignored',
   'updated_at',
 ] as const
 
@@ -147,12 +148,21 @@ const record = {
     last_succeeded_at: nullable(Joi.string()),
     next_try_at: nullable(Joi.string()),
   }).required(),
-  waiting: Joi.number().integer().required().description(
-    'Posts that wait for their first or next try; of one that is disabled and asked for alone, also the events that happened since (`behind`)',
-  ),
+  waiting: Joi.number()
+    .integer()
+    .required()
+    .description(
+      'Posts that wait for their first or next try; of one that is disabled and asked for alone, also the events that happened since (`behind`)',
+    ),
   created_at: time(),
   updated_at: time(),
 }
+
+const ignored = Joi.array()
+  .items(Joi.string())
+  .description(
+    'Types that were asked for and that a well-known API has, but this one not, such as `email.opened`: nothing is told of them. Absent where there were none',
+  )
 
 const behind = Joi.object({
   events: Joi.number().integer().required(),
@@ -160,11 +170,14 @@ const behind = Joi.object({
 }).description('Events of the log that it has not come to yet; null: its place is older than the log')
 
 export const webhook = Joi.object(record).meta({ name: 'Webhook' })
-export const shownWebhook = Joi.object({ ...record, behind: nullable(behind) }).meta({ name: 'ShownWebhook' })
+export const shownWebhook = Joi.object({ ...record, behind: nullable(behind), ignored }).meta({
+  name: 'ShownWebhook',
+})
 export const madeWebhook = Joi.object({
   ...record,
   signing_secret: Joi.string()
     .pattern(/^whsec_/)
     .required()
     .description('Shown now, and never again'),
+  ignored,
 }).meta({ name: 'MadeWebhook' })

@@ -61,6 +61,10 @@ export type WorkspaceChange = Partial<
 
 export type KeyScope = 'platform' | 'workspace'
 
+/** `sending_access`: it sends mail, and neither reads nor changes anything. */
+export const KEY_PERMISSIONS = ['full_access', 'sending_access'] as const
+export type KeyPermission = (typeof KEY_PERMISSIONS)[number]
+
 export interface KeyRow {
   readonly id: string
   readonly accountId: string
@@ -77,6 +81,7 @@ export interface KeyRow {
   readonly lastUsedFrom: string | null
   readonly expiresAt: number | null
   readonly rateLimitPerMinute: number | null
+  readonly permission: KeyPermission
 }
 
 export interface CredentialRow {

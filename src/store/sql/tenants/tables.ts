@@ -55,6 +55,7 @@ export const KEYS = table<KeyRow>('keys', {
   lastUsedFrom: 'plain',
   expiresAt: 'plain',
   rateLimitPerMinute: 'plain',
+  permission: 'plain',
 })
 
 export const CREDENTIALS = table<CredentialRow>('credentials', {

@@ -273,6 +273,10 @@ ALTER TABLE keys ADD COLUMN last_used_from TEXT;
 ALTER TABLE credentials ADD COLUMN last_used_from TEXT;
 `
 
+const KEY_PERMISSION_STEP = `
+ALTER TABLE keys ADD COLUMN permission TEXT NOT NULL DEFAULT 'full_access';
+`
+
 /** SQL text, or what does more than SQL can. */
 type Step = string | ((db: Db, now: number) => void)
 
@@ -323,4 +327,5 @@ export const STEPS: readonly Step[] = [
   SUBMITTERS_STEP,
   RETURN_PATH_STEP,
   hardCountsStep("strftime('%s', 'now')"),
+  KEY_PERMISSION_STEP,
 ]
