@@ -4,21 +4,26 @@
  *   A job is stored here, and the daemon carries it out: while none runs, it waits.
  */
 import { Fault } from '../base/fault.js'
-import { jobPreview, job as jobRecord } from '../record/job.js'
+import { jobPreview, job as jobRecord, matchedWords } from '../record/job.js'
 import { JOB_ACTIONS, type JobRow } from '../store/port/jobs.js'
 import { type BulkWish, beginJob, countMatched } from '../submission/bulk/begin.js'
 import { wrongReason } from '../tenant/queue/orders.js'
 import { command, type Subject } from './command.js'
-import { type CliContext, withContext } from './context.js'
+import { type CliContext, cliActor, withContext } from './context.js'
 import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
 import { tableOf } from './terminal.js'
+import { spanText } from './time.js'
 
 const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, job_…' } } as const
 
-const progress = (row: JobRow): string =>
-  `${row.id} ${row.action} ${row.state}: ${row.done} done, ${row.skipped} skipped, ${row.failed} failed of ${row.matched}${row.isCapped ? ' or more' : ''}`
+const progress = (row: JobRow): string => {
+  const { matched, per_second, seconds_left } = jobRecord(row)
+  const pace = row.state === 'running' && per_second !== null ? `, ${per_second} a second` : ''
+  const left = seconds_left === null ? '' : `, about ${spanText(seconds_left * 1000)} left`
+  return `${row.id} ${row.action} ${row.state}: ${row.done} done, ${row.skipped} skipped, ${row.failed} failed of ${matchedWords(matched)}${pace}${left}`
+}
 
 export const bulk = command({
   usage: 'bulk <action>',
@@ -54,13 +59,12 @@ export const bulk = command({
         reason: args.reason,
         filter: { ...filter, query, subjects: true },
         q: args.q ?? null,
-        by: 'postern email bulk',
+        by: cliActor(),
       }
       const counted = await countMatched({ store, clock: deps.clock }, wish)
-      const { matched, isCapped } = counted
-      const many = `${matched}${isCapped ? ' or more' : ''} mails`
-      if (args.dryRun)
-        return terminal.data(jobPreview(wish.action, counted), () => `would ${wish.action} ${many}`)
+      const preview = jobPreview(wish.action, counted)
+      const many = `${matchedWords(preview.matched)} mails`
+      if (args.dryRun) return terminal.data(preview, () => `would ${wish.action} ${many}`)
       await terminal.confirm(`${wish.action} ${many}`, args.yes)
       const job = await beginJob({ store, clock: deps.clock }, wish)
       terminal.data(jobRecord(job), () => `${job.id} begins; see postern job show ${job.id}`)

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { Fault } from '../../src/base/fault.js'
 import { silentLog } from '../../src/base/log.js'
-import { createJobRunner, type RunnerParts, stepOf } from '../../src/submission/bulk/runner.js'
+import { Count, createJobRunner, Pace, type RunnerParts, stepOf } from '../../src/submission/bulk/runner.js'
 import { requestFingerprint } from '../../src/submission/idempotency.js'
 import { eventually } from '../parts/eventually.js'
 import { outcome } from '../store/fixture.js'
@@ -71,7 +71,7 @@ t.test('scheduled mail is taken back, and nothing that comes later', async (t) =
   const order = { action: 'cancel', q: 'campaign', reason: 'wrong price' }
   t.match(await bulk({ ...order, dry_run: true }), {
     status: 200,
-    json: { object: 'job_preview', matched: 31, matched_capped: false },
+    json: { object: 'job_preview', matched: 31 },
   })
   const made = await bulk(order)
   t.equal(made.status, 202)
@@ -189,4 +189,63 @@ t.test('refusals', async (t) => {
   t.equal((await bulk({ action: 'release', q: 'a', reason: 'x' }, kit.key)).status, 403)
   const { secret: test } = await kit.tenants.createKey(kit.accountId, { name: 't', mode: 'test' })
   t.equal((await bulk({ action: 'retry', q: 'a', reason: 'x' }, test)).status, 403)
+})
+
+t.test('a job tells how fast it is, how long it takes, and who made it', async (t) => {
+  const at = new Date(kit.clock.now() + 3_600_000).toISOString()
+  for (let i = 0; i < 60; i++) await send({ subject: `Quick ${i}`, scheduled_at: at })
+  await index()
+  const { json } = await bulk({ action: 'cancel', q: 'quick', reason: 'x' }, kit.key)
+  const { row } = (await kit.tenants.createKey(kit.accountId, { name: 'not it' })) as { row: { id: string } }
+  t.match(json, { matched: 60, per_second: null, seconds_left: null, created_by: /^key_/ })
+  t.type(json.created_by_name, 'string')
+  t.not(json.created_by, row.id)
+  const job = (await kit.store.runningJobs()).find(({ id }) => id === json.id)
+  t.ok(job)
+  if (job === undefined) return
+  kit.clock.advance(5_000)
+  t.ok(await stepOf(parts, job))
+  const { done, per_second, seconds_left } = await jobOf(job.id)
+  t.equal(done, 25)
+  t.ok(per_second > 0 && per_second <= 5, `${per_second}`)
+  t.equal(seconds_left, Math.ceil(35 / per_second))
+  await carryOut()
+  t.match(await jobOf(job.id), { state: 'done', done: 60, matched: 60, seconds_left: null })
+})
+
+t.test('a number that was not counted to its end is "at least", until it is known', async (t) => {
+  const at = new Date(kit.clock.now() + 3_600_000).toISOString()
+  for (let i = 0; i < 60; i++) await send({ subject: `Many ${i}`, scheduled_at: at })
+  await index()
+  const { json } = await bulk({ action: 'cancel', q: 'many', reason: 'x' })
+  const [job] = (await kit.store.runningJobs()).filter(({ id }) => id === json.id)
+  t.ok(job)
+  if (job === undefined) return
+  const capped = { ...job, id: `${job.id.slice(0, -1)}0`, matched: 10, isCapped: true }
+  await kit.store.cancelJob(kit.accountId, job.id, kit.clock.now())
+  await kit.store.addJob(capped)
+  t.match(await jobOf(capped.id), { matched: { at_least: 10 }, seconds_left: null })
+  t.ok(await stepOf(parts, capped))
+  t.match(await jobOf(capped.id), { matched: { at_least: 25 }, done: 25 }, 'never less than it has met')
+  const [later] = (await kit.store.runningJobs()).filter(({ id }) => id === capped.id)
+  t.ok(later)
+  if (later === undefined) return
+  t.ok(await stepOf(parts, later, { count: new Count(later) }))
+  t.match(await jobOf(capped.id), { matched: 60, done: 50, seconds_left: Number })
+  await carryOut()
+  t.match(await jobOf(capped.id), { state: 'done', matched: 60, done: 60 })
+})
+
+t.test('a step has more mails while it is short, and less when it is long', (t) => {
+  const pace = new Pace()
+  t.equal(pace.size, 25)
+  pace.took(5, 10)
+  t.equal(pace.size, 25, 'a step that was not full says nothing')
+  for (let i = 0; i < 10; i++) pace.took(5, pace.size)
+  t.equal(pace.size, 400)
+  pace.took(50, 400)
+  t.equal(pace.size, 400)
+  pace.took(200, 400)
+  t.equal(pace.size, 200)
+  t.end()
 })

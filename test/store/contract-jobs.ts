@@ -21,7 +21,7 @@ export const jobOf = (at: TestAccount, over: Partial<JobRow> = {}): JobRow => ({
     },
   },
   ...{ q: null, matched: 3, isCapped: false, state: 'running', place: 'a' },
-  ...{ done: 0, skipped: 0, failed: 0, lastError: null, createdBy: 'tests' },
+  ...{ done: 0, skipped: 0, failed: 0, lastError: null, createdBy: 'tests', createdByName: null },
   ...{ createdAt: T0, updatedAt: T0, finishedAt: null },
   ...over,
 })

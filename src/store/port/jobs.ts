@@ -45,8 +45,10 @@ export interface JobRow {
   readonly failed: number
   /** Why the last one could not. */
   readonly lastError: string | null
-  /** Who made it, in words. */
+  /** Who made it: the id of a key, a person or a session; `cli`. */
   readonly createdBy: string
+  /** What that is called; null where it has no name. */
+  readonly createdByName: string | null
   readonly createdAt: number
   readonly updatedAt: number
   readonly finishedAt: number | null
@@ -59,6 +61,8 @@ export interface JobStep {
   readonly skipped: number
   readonly failed: number
   readonly lastError: string | null
+  /** How many match in all, where that has become known. */
+  readonly matched?: number | undefined
   /** True when nothing is left. */
   readonly isLast: boolean
   readonly now: number

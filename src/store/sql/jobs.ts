@@ -25,6 +25,7 @@ const JOBS = table<JobRow>('jobs', {
   failed: 'plain',
   lastError: 'plain',
   createdBy: 'plain',
+  createdByName: 'plain',
   createdAt: 'plain',
   updatedAt: 'plain',
   finishedAt: 'plain',

@@ -12,8 +12,8 @@ export interface BulkWish {
   readonly reason: string
   readonly filter: JobFilter
   readonly q: string | null
-  /** Who asks, in words. */
-  readonly by: string
+  /** Who asks: an id, and what it is called. */
+  readonly by: { readonly id: string; readonly name: string | null }
 }
 
 interface Matched {
@@ -24,8 +24,8 @@ interface Matched {
   readonly place: string
 }
 
-const MOST = 10_000
-const PAGE = 100
+const MOST = 100_000
+const PAGE = 1000
 /** Of counting. */
 const MOST_MS = 3_000
 
@@ -64,7 +64,8 @@ export const beginJob = async (deps: BulkDeps, wish: BulkWish): Promise<JobRow> 
     id: newId('job', now),
     workspaceId: filter.workspaceId,
     ...{ state: 'running', done: 0, skipped: 0, failed: 0, lastError: null },
-    createdBy: by,
+    createdBy: by.id,
+    createdByName: by.name,
     createdAt: now,
     updatedAt: now,
     finishedAt: null,

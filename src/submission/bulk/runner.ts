@@ -2,7 +2,8 @@
  * NAME      runner - carries out jobs, some mails at a time
  * DESCRIPTION
  *   A step is stored after its mails were done; one that fails as a whole is tried
- *   again in a while, and the other jobs go on. All that run get a step in turn. Between two mails others come first.
+ *   again in a while, and the other jobs go on. All that run get a step in turn. Between two steps others come first.
+ *   How many mails a step has follows how long their commit takes.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../base/log.js'
@@ -10,6 +11,7 @@ import { repeated, type Service } from '../../base/service.js'
 import { overIn } from '../../base/time/trouble.js'
 import type { JobRow, JobStep, Jobs } from '../../store/port/jobs.js'
 import type { EmailSearch } from '../../store/port/ledger.js'
+import { metOf } from '../../store/rules/jobs.js'
 import { type ActDeps, actOn, type Did } from './act.js'
 
 export interface RunnerParts extends ActDeps {
@@ -17,31 +19,83 @@ export interface RunnerParts extends ActDeps {
   readonly log: Pick<Log, 'error' | 'info'>
 }
 
-const STEP = 25
 const LOOK_MS = 1_000
 const REST_MS = 5_000
+
+/** Mails of a step are done side by side, so the store has them in one commit: as many as it takes so long for. */
+const [LEAST, MOST] = [25, 400]
+const [SHORT_MS, LONG_MS] = [20, 80]
+
+/** How many mails the next step takes. A commit has its own price, so few of them are no faster one by one. */
+export class Pace {
+  size = LEAST
+
+  took(ms: number, mails: number): void {
+    if (mails < this.size) return
+    if (ms < SHORT_MS) this.size = Math.min(MOST, this.size * 2)
+    else if (ms > LONG_MS) this.size = Math.max(LEAST, this.size >> 1)
+  }
+}
+
+/** Mails that one look counts. */
+const COUNTED = 1_000
+
+/** How many mails match in all, where counting ended when the job was made: counted on ahead of its work. */
+export class Count {
+  #place: string
+  #found: number
+  total: number | undefined
+
+  constructor(job: JobRow) {
+    this.#place = job.place
+    this.#found = metOf(job)
+  }
+
+  async goOn({ store }: Pick<RunnerParts, 'store'>, { filter, accountId }: JobRow): Promise<void> {
+    if (this.total !== undefined) return
+    const page = { limit: COUNTED, direction: 'older', anchor: this.#place, countUpTo: 0 } as const
+    const found = await store.searchEmails({ ...filter, accountId }, page)
+    this.#place = found.older
+    this.#found += found.rows.length
+    if (!found.hasOlder) this.total = this.#found
+  }
+}
+
+interface Stepping {
+  readonly isStopping?: () => boolean
+  readonly pace?: Pace
+  /** Of a job that does not know how many there are. */
+  readonly count?: Count | undefined
+}
 
 /** Does the next mails of a job; false when it ended, or somebody else went on with it. */
 export const stepOf = async (
   parts: RunnerParts,
   job: JobRow,
-  isStopping: () => boolean = () => false,
+  { isStopping = () => false, pace = new Pace(), count }: Stepping = {},
 ): Promise<boolean> => {
   const { store, clock } = parts
-  const page = { limit: STEP, direction: 'older', anchor: job.place, countUpTo: 0 } as const
+  const page = { limit: pace.size, direction: 'older', anchor: job.place, countUpTo: 0 } as const
   const found = await store.searchEmails({ ...job.filter, accountId: job.accountId }, page)
+  await count?.goOn(parts, job)
+  // what this step has done is done again, and counted then
+  if (isStopping()) return false
+  const began = performance.now()
+  const acts = await Promise.allSettled(found.rows.map((mail) => actOn(parts, job, mail)))
+  pace.took(performance.now() - began, acts.length)
   const counts: Record<Did, number> = { done: 0, skipped: 0, failed: 0 }
   let lastError: string | null = null
-  for (const mail of found.rows) {
-    // what this step has done is done again, and counted then
-    if (isStopping()) return false
-    const { did, error } = await actOn(parts, job, mail)
+  for (const [i, act] of acts.entries()) {
+    if (act.status === 'rejected') throw act.reason
+    const { did, error } = act.value
     counts[did]++
-    lastError = error === null ? lastError : `${mail.id}: ${error}`
-    await setImmediate()
+    lastError = error === null ? lastError : `${found.rows[i]?.id}: ${error}`
   }
   const isLast = !found.hasOlder
-  const step: JobStep = { ...counts, place: found.older, lastError, isLast, now: clock.now() }
+  const step: JobStep = {
+    ...counts,
+    ...{ place: found.older, lastError, isLast, matched: count?.total, now: clock.now() },
+  }
   return (await store.advanceJob(job.id, job.place, step)) && !isLast
 }
 
@@ -50,9 +104,18 @@ export const createJobRunner = (parts: RunnerParts): Service => {
     parts.log.error({ event: 'job_failed', error: message }, 'a job waits')
   /** Jobs that could not go on, and until when they rest; the others go on. */
   const resting = new Map<string, number>()
+  const pace = new Pace()
+  const counts = new Map<string, Count>()
+  const countOf = (job: JobRow): Count | undefined => {
+    if (job.isCapped && !counts.has(job.id)) counts.set(job.id, new Count(job))
+    return counts.get(job.id)
+  }
   const step = async (job: JobRow, isStopping: () => boolean): Promise<boolean> => {
     try {
-      return await stepOf(parts, job, isStopping)
+      const goesOn = await stepOf(parts, job, { isStopping, pace, count: countOf(job) })
+      if (!goesOn) counts.delete(job.id)
+      await setImmediate()
+      return goesOn
     } catch (error) {
       if (!isStopping()) told(error as Error)
       resting.set(job.id, parts.clock.tick() + REST_MS)

@@ -5,6 +5,7 @@
  *   does it. A reason stands with what is changed.
  */
 
+import { type JobMatched, matchedWords } from '../../../record/job.js'
 import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Email } from '../../mail/record.js'
@@ -100,16 +101,15 @@ const toTicked = async (visit: Visit, form: Form): Promise<Done> => {
 }
 
 interface Preview {
-  readonly matched: number
-  readonly matched_capped: boolean
+  readonly matched: JobMatched
 }
 
 /** The count first. */
 const confirm = async (visit: Visit, form: Form): Promise<Done> => {
-  const { matched, matched_capped } = await visit.ask<Preview>('POST', '/v1/emails/bulk', {
+  const { matched } = await visit.ask<Preview>('POST', '/v1/emails/bulk', {
     body: orderOf(visit, form, { dry_run: true }),
   })
-  const count = `${figure(matched)}${matched_capped ? ' or more' : ''}`
+  const count = matchedWords(matched, figure)
   const what = wordsOf(form.raw('action'))
   const body = (
     <>

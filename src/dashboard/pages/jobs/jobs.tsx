@@ -2,7 +2,7 @@
  * NAME      jobs - what is done to many mails at once, and how far it is
  */
 
-import type { Job } from '../../../record/job.js'
+import { type Job, matchedWords } from '../../../record/job.js'
 import type { Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
 import { Verb } from '../../parts/form.js'
@@ -10,13 +10,15 @@ import { LiveState, Refreshed } from '../../parts/live.js'
 import { Empty, Facts, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type List, Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import { spanWords, Time } from '../../parts/time.js'
 
 const met = ({ done, skipped, failed }: Job): number => done + skipped + failed
 
 const sentence = (job: Job): string => {
-  const of = `${figure(met(job))} of ${figure(job.matched)}${job.matched_capped ? ' or more' : ''}`
-  if (job.state === 'running') return `Under way: ${of} mails.`
+  const of = `${figure(met(job))} of ${matchedWords(job.matched, figure)}`
+  const left = job.seconds_left === null ? '' : `, about ${spanWords(job.seconds_left * 1000)} left`
+  const pace = job.per_second === null ? '' : ` ${figure(Math.round(job.per_second))} a second${left}.`
+  if (job.state === 'running') return `Under way: ${of} mails.${pace}`
   const failed = job.failed === 0 ? '' : ` ${job.failed} could not be changed.`
   return `${job.state === 'done' ? 'Done' : 'Ended before its end'}: ${figure(job.done)} mails changed.${failed}`
 }
@@ -38,19 +40,25 @@ export const jobPage: Page = {
                 ...(visit.may('cancelJob') && {
                   actions: (
                     <Verb action="cancel" label="End it" harm reason="none">
-                      <p>What it has done stays done, and up to 25 more mails may be met.</p>
+                      <p>
+                        What it has done stays done, and the mails of the step that is under way may be met.
+                      </p>
                     </Verb>
                   ),
                 }),
               })}
             />
-            <progress value={met(job)} max={Math.max(1, job.matched)} aria-label="Mails met" />
+            {typeof job.matched === 'number' ? (
+              <progress value={met(job)} max={Math.max(1, job.matched)} aria-label="Mails met" />
+            ) : (
+              <progress aria-label="Mails met" />
+            )}
             <Facts
               facts={[
                 ['What', job.action],
                 ['Reason', <bdi>{job.reason}</bdi>],
                 job.q === null ? null : ['Search', <code>{job.q}</code>],
-                ['By', <bdi>{job.created_by}</bdi>],
+                ['By', <bdi>{job.created_by_name ?? job.created_by}</bdi>],
                 ['Began', <Time at={job.created_at} exact />],
                 job.finished_at === null ? null : ['Ended', <Time at={job.finished_at} exact />],
                 ['Changed', job.done],

@@ -48,7 +48,7 @@ const wrongBulk = (call: Asking, body: Partial<shapes.BulkBody>): readonly Field
   return body.reason === undefined ? errors : [...errors, ...wrongReason(body.reason)]
 }
 
-const by = ({ principal }: Call): string => principal.actor.name ?? principal.actor.id
+const by = ({ principal: { actor } }: Call): BulkWish['by'] => ({ id: actor.id, name: actor.name })
 
 const begin = (deps: Deps): Endpoint =>
   endpoint<unknown, shapes.BulkBody>({
@@ -58,7 +58,7 @@ const begin = (deps: Deps): Endpoint =>
     path: '/v1/emails/bulk',
     summary: 'Do something to all mails that a search finds',
     description:
-      'Takes the `q` and the filters of the list of mails, in its body. Mail that comes later is not met, whenever the job comes to its end. With `dry_run` it only counts, up to 10,000 and a few seconds. Each mail is met once, also over a restart; what cannot be done to one is counted, and the others go on. Releasing is for live platform keys and sessions; the key of a workspace reaches its own mail.',
+      'Takes the `q` and the filters of the list of mails, in its body. Mail that comes later is not met, whenever the job comes to its end. With `dry_run` it only counts, up to 100,000 and for three seconds. Each mail is met once, also over a restart; what cannot be done to one is counted, and the others go on. Releasing is for live platform keys and sessions; the key of a workspace reaches its own mail.',
     locates: true,
     body: shapes.bulkBody,
     answers: { 200: shapes.preview, 202: shapes.job },
@@ -116,7 +116,8 @@ export const jobs = (deps: Deps): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/jobs/{id}',
     summary: 'How far a job is',
-    description: 'The counts go on while it runs, every 25 mails.',
+    description:
+      'The counts go on while it runs, after each step of 25 to 400 mails. Where `matched` is `at_least`, it counts on beside its work.',
     answers: { 200: shapes.job },
     faults: ['job.not_found'],
     handle: async (call) => ({ status: 200, body: seen(deps, call)(await findJob(deps, call)) }),
@@ -128,7 +129,7 @@ export const jobs = (deps: Deps): readonly Endpoint[] => [
     path: '/v1/jobs/{id}/cancel',
     summary: 'End a job that runs',
     description:
-      'What it has done stays done, and up to 25 more mails may be met. One that has ended answers as it is.',
+      'What it has done stays done, and the mails of the step that is under way (25 to 400) may be met. One that has ended answers as it is.',
     answers: { 200: shapes.job },
     faults: ['job.not_found'],
     async handle(call) {

@@ -21,8 +21,15 @@ export type BulkBody = TypeOf<typeof bulkBody>
 const count = () => Joi.number().integer().min(0).required()
 const matched = {
   action: need(oneOf(...JOB_ACTIONS)),
-  matched: count().description('Mails that matched when it was made'),
-  matched_capped: Joi.boolean().required().description('true: or more'),
+  matched: Joi.alternatives()
+    .try(
+      Joi.number().integer().min(0),
+      Joi.object({
+        at_least: count().description('As many as were counted in three seconds; there are more'),
+      }),
+    )
+    .required()
+    .description('Mails that matched when it was made'),
 }
 
 export const preview = Joi.object({
@@ -42,8 +49,19 @@ export const job = Joi.object({
   done: count().description('Mails that were changed'),
   skipped: count().description('Mails that needed no change'),
   failed: count().description('Mails that could not be changed'),
+  per_second: nullable(Joi.number().min(0)).description(
+    'Mails met a second since it was made; null before the first',
+  ),
+  seconds_left: nullable(Joi.number().integer().min(0)).description(
+    'At this speed; null where it has ended, or where it is not known how many there are',
+  ),
   last_error: nullable(Joi.string()).description('A mail that could not be changed, and why'),
-  created_by: Joi.string().required(),
+  created_by: Joi.string()
+    .required()
+    .description(
+      'The id of the key, person or session that made it; `cli:` and the number of a user: the command line',
+    ),
+  created_by_name: nullable(Joi.string()).description('What that is called'),
   created_at: time(),
   updated_at: time(),
   finished_at: nullable(Joi.string()),

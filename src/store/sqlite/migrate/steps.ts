@@ -277,6 +277,10 @@ const KEY_PERMISSION_STEP = `
 ALTER TABLE keys ADD COLUMN permission TEXT NOT NULL DEFAULT 'full_access';
 `
 
+const JOB_MAKER_STEP = `
+ALTER TABLE jobs ADD COLUMN created_by_name TEXT;
+`
+
 /** SQL text, or what does more than SQL can. */
 type Step = string | ((db: Db, now: number) => void)
 
@@ -328,4 +332,5 @@ export const STEPS: readonly Step[] = [
   RETURN_PATH_STEP,
   hardCountsStep("strftime('%s', 'now')"),
   KEY_PERMISSION_STEP,
+  JOB_MAKER_STEP,
 ]
