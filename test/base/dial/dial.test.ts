@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { DialError } from '../../../src/base/dial/cause.js'
 import { createDialler, type Dialler, type DialOptions, type Lookup } from '../../../src/base/dial/dial.js'
@@ -75,8 +76,8 @@ const rawEnd = async (t: Test, pieces: () => readonly string[]) => {
     socket.on('data', async (chunk) => {
       if (!String(chunk).endsWith('hello')) return
       for (const piece of pieces()) {
-        socket.write(piece)
-        await new Promise((resolve) => setTimeout(resolve, 20))
+        await new Promise((written) => socket.write(piece, written))
+        await turn()
       }
     })
   })
