@@ -15,7 +15,7 @@ interface Release {
 }
 
 const FIRST: Release = { version: '0.9.0', sqlite: 40, postgres: 3 }
-const RELEASES: readonly Release[] = [FIRST]
+const RELEASES: readonly Release[] = [FIRST, { version: '0.10.0', sqlite: 41, postgres: 4 }]
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))

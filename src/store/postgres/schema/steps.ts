@@ -38,8 +38,11 @@ export const STEPS: readonly Step[] = [
   { text: tables(hardCountsStep('floor(extract(epoch FROM now()))')), compatibleFrom: 1 },
   // what a statement of several calls has added to a window
   { text: 'ALTER TABLE rate_windows ADD COLUMN got bigint NOT NULL DEFAULT 0', compatibleFrom: 1 },
-  { text: "ALTER TABLE keys ADD COLUMN permission text NOT NULL DEFAULT 'full_access'", compatibleFrom: 1 },
-  { text: 'ALTER TABLE jobs ADD COLUMN created_by_name text', compatibleFrom: 1 },
+  {
+    text: `ALTER TABLE keys ADD COLUMN permission text NOT NULL DEFAULT 'full_access';
+      ALTER TABLE jobs ADD COLUMN created_by_name text`,
+    compatibleFrom: 1,
+  },
 ]
 
 /** The version that they make. */

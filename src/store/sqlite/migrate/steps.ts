@@ -273,11 +273,8 @@ ALTER TABLE keys ADD COLUMN last_used_from TEXT;
 ALTER TABLE credentials ADD COLUMN last_used_from TEXT;
 `
 
-const KEY_PERMISSION_STEP = `
+const KEYS_AND_JOBS_STEP = `
 ALTER TABLE keys ADD COLUMN permission TEXT NOT NULL DEFAULT 'full_access';
-`
-
-const JOB_MAKER_STEP = `
 ALTER TABLE jobs ADD COLUMN created_by_name TEXT;
 `
 
@@ -331,6 +328,5 @@ export const STEPS: readonly Step[] = [
   SUBMITTERS_STEP,
   RETURN_PATH_STEP,
   hardCountsStep("strftime('%s', 'now')"),
-  KEY_PERMISSION_STEP,
-  JOB_MAKER_STEP,
+  KEYS_AND_JOBS_STEP,
 ]
