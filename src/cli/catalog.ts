@@ -25,6 +25,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./doctor.js')).doctorCommand,
   },
   {
+    name: 'status',
+    summary: 'Whether mail flows, and if not, what stands in its way',
+    load: async () => (await import('./status.js')).statusCommand,
+  },
+  {
     name: 'workspace',
     summary: 'Sending tenants: list, show, create, update, suspend, resume, delete',
     load: async () => (await import('./workspace.js')).workspaceSubject,

@@ -5,7 +5,7 @@
  *   mail down. Without a daemon there is no answer, and the store alone must tell.
  */
 import type { throttle } from '../record/queue.js'
-import type { RelayView } from '../tenant/queue/waiting.js'
+import type { RelayView } from '../tenant/queue/pool-health.js'
 import type { CliContext } from './context.js'
 import { managementOf, reachable } from './listening.js'
 
@@ -57,12 +57,19 @@ export const wakeRelay = async (context: Pick<CliContext, 'config'>): Promise<vo
   await asked(context, 'POST', '/wake')
 }
 
+const instant = (text: string | null): number | null => (text === null ? null : Date.parse(text))
+
 /** As the judges of why mail waits want it. */
 export const relayView = async (context: Pick<CliContext, 'config'>): Promise<RelayView | null> => {
   const state = await relayState(context)
   return (
     state && {
-      upstreams: new Map(state.data.map((one) => [one.id, { ...one, lastError: one.last_error }])),
+      upstreams: new Map(
+        state.data.map((one) => [
+          one.id,
+          { ...one, lastSuccessAt: instant(one.last_success_at), lastError: one.last_error },
+        ]),
+      ),
       throttled: state.throttled.map(({ egress_pool_id: poolId, domain, until }) => ({
         poolId,
         domain,

@@ -151,6 +151,18 @@ const KeyHelp = () => (
   </dialog>
 )
 
+/** On every page, while mail does not flow: the way to where it says why. */
+const Flow = ({ visit, summary }: Pick<LayoutProps, 'visit' | 'summary'>) => {
+  const { tone = 'ok', short = null, title = '' } = summary?.[visit.scope.mode] ?? {}
+  if (tone === 'ok') return null
+  return (
+    <a class="flow" href={visit.link('/queue')} title={title}>
+      <Icon name={tone === 'bad' ? 'alarm' : 'held'} tone={tone} />
+      <span>{short ?? (tone === 'bad' ? 'a pool is down' : 'held')}</span>
+    </a>
+  )
+}
+
 interface LayoutProps extends DocumentProps {
   readonly visit: Visit
   readonly workspaces: PageOfWorkspaces | null
@@ -186,6 +198,7 @@ export const Layout = ({ title, assets, visit, workspaces, version, summary, chi
           />
           <kbd aria-hidden="true">/</kbd>
         </form>
+        <Flow {...{ visit, summary }} />
         <Person visit={visit} />
       </header>
       <Rail {...{ visit, version, summary }} />

@@ -60,24 +60,26 @@ const OPENS: Readonly<Record<string, Operation>> = {
   '/settings/audit': 'listAudit',
 }
 
-/** What is said beside a link, where there is something to say: the first that is not zero. */
-const FIGURES: Readonly<Record<string, readonly (readonly [member: keyof Summary, words: string])[]>> = {
-  '/queue': [
-    ['waiting', 'waiting'],
-    ['held', 'held'],
-  ],
-  '/pools': [['pools_down', 'down']],
-  '/webhooks': [['webhooks_failing', 'failing']],
+/** What is said beside a link, where there is something to say. */
+const figureOf = (path: string, visit: Visit, summary: Summary): string | null => {
+  const { short, down } = summary[visit.scope.mode]
+  const some = (n: number, words: string) => (n === 0 ? null : `${figure(n)} ${words}`)
+  if (path === '/queue') return short
+  if (path === '/pools') return some(down, 'down')
+  return path === '/webhooks' ? some(summary.webhooks_failing, 'failing') : null
 }
 
-const Figure = ({ path, summary }: { readonly path: string; readonly summary: Summary | null }) => {
-  const [member, words] = FIGURES[path]?.find(([one]) => (summary?.[one] ?? 0) > 0) ?? []
-  if (member === undefined) return null
-  return (
-    <span class={path === '/queue' ? 'n' : 'n warn'}>
-      {figure(summary?.[member] ?? 0)} {words}
-    </span>
-  )
+interface FigureProps {
+  readonly path: string
+  readonly visit: Visit
+  readonly summary: Summary | null
+}
+
+const Figure = ({ path, visit, summary }: FigureProps) => {
+  const words = summary === null ? null : figureOf(path, visit, summary)
+  if (words === null) return null
+  const isQuiet = path === '/queue' && summary?.[visit.scope.mode].tone === 'ok'
+  return <span class={isQuiet ? 'n' : 'n warn'}>{words}</span>
 }
 
 const isUnder = (path: string, link: string): boolean =>
@@ -143,7 +145,7 @@ export const Rail = ({ visit, version, summary }: RailProps) => (
                   href={visit.link(path)}
                   aria-current={isUnder(visit.url.pathname, path) ? 'page' : undefined}
                 >
-                  {text} <Figure {...{ path, summary }} />
+                  {text} <Figure {...{ path, visit, summary }} />
                 </a>
               </li>
             ))}

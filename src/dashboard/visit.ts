@@ -5,6 +5,7 @@
  *   keep workspace and mode, so that every view can be sent to somebody else as a link.
  */
 import type { Role } from '../config/identity.js'
+import type { QueueStateRecord } from '../record/queue-state.js'
 import { leastFor, type Operation, reaches } from '../tenant/rights.js'
 import {
   type Ask,
@@ -45,10 +46,9 @@ export interface WorkspaceName {
 
 /** The answer of GET /v1/summary. */
 export interface Summary {
-  readonly waiting: number
-  readonly held: number
-  readonly pools_down: number
   readonly webhooks_failing: number
+  readonly live: QueueStateRecord
+  readonly test: QueueStateRecord
 }
 
 export interface PageOfWorkspaces {
@@ -254,6 +254,11 @@ export class Visit {
   summary(): Promise<Summary | null> {
     this.#summary ??= this.ask<Summary>('GET', '/v1/summary').catch(() => null)
     return this.#summary
+  }
+
+  /** The state of the queue, of the mail that is looked at. */
+  async queueState(): Promise<QueueStateRecord | null> {
+    return (await this.summary())?.[this.scope.mode] ?? null
   }
 
   /** A path of ours with workspace and mode, and this query; null or '' leaves a name out, also `workspace` and `mode`. */

@@ -24,13 +24,16 @@ import type { Identity } from '../store/port/tenants/identity.js'
 import type { Incidents } from '../store/port/tenants/incident.js'
 import type { Tenants } from '../store/port/tenants/tenants.js'
 import type { Lifecycle, Upkeep } from '../store/port/upkeep.js'
+import type { Watch } from '../store/port/watch/watch.js'
 import type { Submission } from '../submission/submission.js'
 import type { TxtLookup } from '../tenant/domain/check.js'
 import { seesSubjects } from '../tenant/principal.js'
+import type { QueueStates } from '../tenant/queue/state.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { HookDeps } from '../webhook/endpoint/deps.js'
 import type { CursorCodec, Filters } from './cursor.js'
 import { type Answer, type Call, type Endpoint, endpoint } from './endpoint.js'
+import type { Kept } from './kept.js'
 import { type Envelope, type ListRequest, listPage, type PageQuery } from './list.js'
 import { listOf, pageOnly, removedOf } from './shapes/common.js'
 import type { Feed } from './stream/feed.js'
@@ -55,6 +58,7 @@ type HttpStore = Acted<
     Jobs &
     HookDeps['store'] &
     Cluster &
+    Pick<Watch, 'outages'> &
     Pick<Lifecycle, 'system'>
 >
 
@@ -74,6 +78,8 @@ export interface Deps {
   readonly slots: Slots
   /** Reads what would keep this thread busy for too long. */
   readonly reader: BodyReader
+  /** The state of the queue of an account or a workspace, by whose it is. */
+  readonly states: Kept<QueueStates>
   /** When it runs in this process: what it last saw of the upstreams, and a nudge when pools change or are to be tried again. */
   readonly relay?: Pick<Relay, 'upstreams' | 'reload' | 'view' | 'wake'> | undefined
   /** Where the SMTP door really listens, in the order of the configuration; by default as that says. */
@@ -199,6 +205,12 @@ export const acted = (make: (deps: Deps) => readonly Endpoint[], deps: Deps): re
       ? row
       : {
           ...row,
-          handle: (call) => (make(depsOf(deps, call))[i] as Endpoint).handle(call),
+          async handle(call) {
+            try {
+              return await (make(depsOf(deps, call))[i] as Endpoint).handle(call)
+            } finally {
+              deps.states.forget()
+            }
+          },
         },
   )

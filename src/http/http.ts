@@ -24,6 +24,7 @@ import { MarkCodec } from '../record/mark.js'
 import { CursorCodec } from './cursor.js'
 import { acted, type Deps } from './deps.js'
 import type { Endpoint } from './endpoint.js'
+import { Kept } from './kept.js'
 import { demandJson } from './large.js'
 import { apiKeys } from './routes/api-keys.js'
 import { batch } from './routes/batch.js'
@@ -64,7 +65,8 @@ interface TlsFiles {
   readonly others?: readonly NamedPair[]
 }
 
-interface HttpOptions extends Omit<Deps, 'cursors' | 'marks' | 'feed' | 'slots' | 'reader' | 'dialler'> {
+interface HttpOptions
+  extends Omit<Deps, 'cursors' | 'marks' | 'feed' | 'slots' | 'states' | 'reader' | 'dialler'> {
   /** By default made from the configuration. */
   readonly dialler?: Dialler | undefined
   readonly pepper: Uint8Array
@@ -183,6 +185,7 @@ const depsOf = (options: HttpOptions): Deps => {
     cursors: new CursorCodec(pepper),
     feed: new Feed({ store, marks, log }),
     slots: new Slots(config.events),
+    states: new Kept(options.clock),
     dialler: options.dialler ?? diallerOf(config),
   }
 }

@@ -17,7 +17,7 @@ import type { Config } from '../config/config.js'
 import type { Rule } from '../mail/report/category.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { SharedStore } from '../store/open.js'
-import type { RelayView } from '../tenant/queue/waiting.js'
+import type { RelayView } from '../tenant/queue/pool-health.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
 import {

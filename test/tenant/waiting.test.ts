@@ -4,7 +4,8 @@ import { WAITING_REASONS } from '../../src/record/waiting.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { UpstreamRow } from '../../src/store/port/tenants/tenants.js'
 import { holdQueue, orderQueue } from '../../src/tenant/queue/orders.js'
-import { type RelayView, waitingOf } from '../../src/tenant/queue/waiting.js'
+import type { RelayView } from '../../src/tenant/queue/pool-health.js'
+import { waitingOf } from '../../src/tenant/queue/waiting.js'
 import { accepted, claimOne, HOUR, ofLease, type TestAccount, toOne } from '../store/fixture.js'
 import { openHouse } from './house.js'
 
@@ -12,7 +13,7 @@ type Living = Parameters<RelayView['upstreams']['get']>[0] extends string
   ? NonNullable<ReturnType<RelayView['upstreams']['get']>>
   : never
 
-const HEALTHY: Living = { breaker: 'closed', full: null, lastError: null }
+const HEALTHY: Living = { breaker: 'closed', full: null, lastSuccessAt: null, lastError: null }
 
 const viewOf = (
   upstreams: readonly UpstreamRow[],
@@ -105,7 +106,8 @@ t.test('held: by an order, before it was looked at, and because it may have left
   const parked = await ask(first.id)
   t.match(parked.first, {
     reason: 'held',
-    plain: 'it is held in pool shop',
+    plain: 'workspace shop is held',
+    short: 'it is held',
     more: 'wrong price',
     remedy: `postern queue release --workspace ${at.workspace.id} --reason WHY`,
   })

@@ -12,6 +12,8 @@ export const SHELL = `
 .find { position: relative; flex: 1 1 12rem; max-width: 34rem; margin-inline-start: auto; }
 .find input { width: 100%; padding-inline: var(--s3) 2.25rem; }
 .find kbd { position: absolute; top: 50%; right: var(--s2); translate: 0 -50%; }
+.flow { display: flex; flex: none; align-items: center; gap: var(--s1); color: var(--ink-2); text-decoration: none; white-space: nowrap; }
+.flow:hover { color: var(--ink); }
 .rail[popover] { position: sticky; inset: auto; top: var(--bar); display: flex; flex-direction: column; align-self: start; width: auto; height: calc(100dvh - var(--bar)); max-height: none; margin: 0; padding: var(--s4) var(--s2); overflow-y: auto; border: 0; border-inline-end: 1px solid var(--line); background: var(--wash); color: inherit; }
 .rail h2 { padding: var(--s4) var(--s2) var(--s1); color: var(--ink-3); font: 500 var(--small) var(--sans); }
 .rail a { display: flex; justify-content: space-between; gap: var(--s2); padding: var(--s1) var(--s2); border-radius: var(--r2); color: var(--ink-2); text-decoration: none; overflow-wrap: anywhere; }
@@ -54,7 +56,7 @@ main { min-width: 0; max-width: 110rem; padding: var(--s5) var(--s6) var(--s7); 
 @media (width < 40rem) {
   :root { --bar: 6rem; }
   .bar { flex-wrap: wrap; gap: var(--s2); padding: var(--s2) var(--s3); }
-  .brand span, .find kbd { display: none; }
+  .brand span, .flow span, .find kbd { display: none; }
   .find { order: 9; flex-basis: 100%; max-width: none; }
   .bar .switch:not(.who) { flex: 1 1 0; min-width: 0; }
   main { padding: var(--s4) var(--s4) var(--s7); }

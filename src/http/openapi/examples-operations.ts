@@ -198,6 +198,32 @@ const depth = {
   waiting_for: null,
 }
 
+const state = {
+  tone: 'bad',
+  title: 'No upstream of pool main answers: 41 recipients wait.',
+  says: 'Upstream mta1.shop.example:587 has failed for 12 minutes (connect: ECONNREFUSED). The oldest has waited for 14 minutes.',
+  short: '41 wait',
+  down: 1,
+  waiting: 41,
+  scheduled: 0,
+  held: 0,
+  oldest_at: MADE,
+  pools: [
+    {
+      ...{ egress_pool_id: POOL, state: 'down', since: LATER, waiting: 41, scheduled: 0, held: 0 },
+      oldest_at: MADE,
+      says: 'No upstream of pool main answers: 41 recipients wait. Upstream mta1.shop.example:587 has failed for 12 minutes (connect: ECONNREFUSED).',
+      failing: [{ upstream: 'mta1.shop.example:587', since: LATER, error: 'connect: ECONNREFUSED' }],
+    },
+  ],
+  holds: [],
+}
+
+const flowing = {
+  ...{ tone: 'ok', title: 'Nothing waits.', says: 'Mail leaves as it comes in.', short: null },
+  ...{ down: 0, waiting: 0, scheduled: 0, held: 0, oldest_at: null, pools: [], holds: [] },
+}
+
 const throttled = {
   egress_pool_id: POOL,
   domain: 'gmx.example',
@@ -233,7 +259,9 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
   rotateDomain: { request: { now: false }, answer: domain },
   deleteDomain: { answer: removed(domain) },
   getStatistics: { answer: statistics },
-  getQueue: { answer: { object: 'queue', data: [depth], throttled: [throttled] } },
+  getQueue: {
+    answer: { object: 'queue', state: { live: state, test: flowing }, data: [depth], throttled: [throttled] },
+  },
   getQueueAges: { answer: { object: 'queue_ages', by: 'domain', complete: true, scheduled: 0, data: [age] } },
   listQueueEntries: { answer: list(entry) },
   retryQueue: { request: named, answer: ordered('retry') },
@@ -266,7 +294,12 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
   placeHold: { request: { ...named, reason: hold.reason }, answer: { ...hold, matched, changed: 41 } },
   listHolds: { answer: list(hold) },
   liftHold: { request: { reason: 'the price is right' }, answer: { ...removed(hold), changed: 41 } },
-  getSummary: { answer: { object: 'summary', waiting: 41, held: 0, pools_down: 1, webhooks_failing: 0 } },
+  getSummary: {
+    answer: {
+      ...{ object: 'summary', waiting: 41, held: 0, pools_down: 1, webhooks_failing: 0 },
+      ...{ live: state, test: flowing },
+    },
+  },
   getCluster: {
     answer: {
       object: 'cluster',

@@ -245,7 +245,9 @@ const health = {
   id: POOL,
   object: 'egress_pool_health',
   status: 'ok',
-  queue: { due: 3, leased: 2, waiting: 1, oldest_due_at: LATER },
+  since: null,
+  says: '6 recipients wait in pool main.',
+  queue: { due: 3, leased: 2, waiting: 1, held: 0, oldest_due_at: LATER },
   members: [
     {
       ...member,

@@ -5,8 +5,9 @@
  *   goes. Its health joins what the queue holds for it with what relay/ last saw.
  */
 
-import { toRfc3339 } from '../../base/clock.js'
+import { timeOrNull, toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
+import { poolSentence } from '../../record/queue-state.js'
 import { poolRecord } from '../../record/tenants/pool.js'
 import { trialRecord, tryUpstream } from '../../relay/watch/trial.js'
 import { leaderOf } from '../../store/following.js'
@@ -20,6 +21,7 @@ import { whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/pool.js'
 import { notAsRead } from '../shapes/read-back.js'
 import { camel } from '../wire/camel.js'
+import { statesOf } from './operate/summary.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
 
@@ -63,26 +65,34 @@ const wrongWithChange = (sent: shapes.PoolChange, old: KnownPool): readonly Fiel
   ...wrongWithPool(wishOf(sent)),
 ]
 
-const health = async ({ store, relay }: Deps, pool: KnownPool) => {
-  const depths = (await store.depth()).filter((depth) => depth.poolId === pool.id)
-  const sum = (count: 'due' | 'leased' | 'waiting') => depths.reduce((all, depth) => all + depth[count], 0)
-  const oldest = Math.min(...depths.map((depth) => depth.oldestDueAt ?? Number.POSITIVE_INFINITY))
+const health = async (deps: Deps, pool: KnownPool) => {
+  const { store, relay, clock } = deps
+  const { accountId } = pool
+  const { depths, live, test } = await statesOf(deps, { accountId, workspaceId: null, isOperator: true })
+  const rows = depths.filter((depth) => depth.poolId === pool.id)
+  const sum = (count: 'due' | 'leased' | 'waiting' | 'held') =>
+    rows.reduce((all, depth) => all + depth[count], 0)
+  const oldest = Math.min(...rows.map((depth) => depth.oldestDueAt ?? Number.POSITIVE_INFINITY))
   const seen = new Map((relay?.upstreams() ?? []).map((one) => [one.upstreamId, one]))
   const leader = await leaderOf(store, pool)
   const members = (leader ?? pool).upstreams.map(({ id, host, port, tls, state }) => {
     return { id, host, port, tls, state, ...liveUpstream(seen.get(id)) }
   })
+  const facts = [...live.facts.pools, ...test.facts.pools].find(({ id }) => id === pool.id) ?? null
+  const state = facts?.state ?? 'ok'
   const usable = members.filter(({ breaker, state }) => breaker !== 'open' && state === 'active').length
-  const none = usable === 0 && pool.kind === 'relay'
-  const status = none ? 'down' : usable === members.length ? 'ok' : 'degraded'
+  const all = usable === members.length && state === 'ok'
   return {
     id: pool.id,
     object: 'egress_pool_health',
-    status,
+    status: state === 'ok' || state === 'weak' ? (all ? 'ok' : 'degraded') : 'down',
+    since: timeOrNull(facts?.since ?? null),
+    says: facts === null ? '' : poolSentence(facts, clock.now()),
     queue: {
       due: sum('due'),
       leased: sum('leased'),
       waiting: sum('waiting'),
+      held: sum('held'),
       oldest_due_at: Number.isFinite(oldest) ? toRfc3339(oldest) : null,
     },
     members,

@@ -148,10 +148,13 @@ export const poolHealth = Joi.object({
   id: id('pool'),
   object: Joi.string().valid('egress_pool_health').required(),
   status: Joi.string().valid('ok', 'degraded', 'down').required(),
+  since: nullable(Joi.string()).description('Since when no upstream of it has taken mail, where it is down'),
+  says: Joi.string().required().description('How it does and what waits in it, in some sentences'),
   queue: Joi.object({
     due: count(),
     leased: count(),
     waiting: count(),
+    held: count(),
     oldest_due_at: nullable(Joi.string()),
   }).required(),
   members: Joi.array()

@@ -43,12 +43,14 @@ const ageOf = (key: string, rows: readonly Recipient[], now: number): QueueAge =
     (edge) => rows.filter(({ queuedAt }) => queuedAt > now - edge).length,
   )
   const said = rows.filter(({ lastResponse }) => lastResponse !== null)
+  const refused = rows.flatMap(({ reason, updatedAt }) => (reason === 'connection' ? [updatedAt] : []))
   const soonest = said.sort((a, b) => (a.dueAt ?? 9e12) - (b.dueAt ?? 9e12))[0]
   return {
     ...{ key, recipients: rows.length, ages: younger.map((n, i) => n - (younger[i - 1] ?? 0)) },
     oldestAt: Math.min(...rows.map(({ queuedAt }) => queuedAt)),
     nextDueAt: due.length === 0 ? null : Math.min(...due),
     lastResponse: soonest?.lastResponse ?? null,
+    refusedAt: refused.length === 0 ? null : Math.max(...refused),
   }
 }
 
@@ -202,9 +204,13 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
     },
     queueAges(filter, by, most, now) {
       const seen = inScope({ ...filter, poolId: null, domain: null, emailId: null }).filter(
-        (one) => keyOf(one)[0] < 2 && (filter.liveOnly !== true || pools.get(one.poolId)?.kind !== 'sandbox'),
+        (one) =>
+          keyOf(one)[0] < 2 &&
+          ((filter.liveOnly !== true && filter.testOnly !== true) ||
+            (pools.get(one.poolId)?.kind === 'sandbox') === (filter.testOnly === true)),
       )
       const waiting = seen.filter((one) => one.status !== 'scheduled')
+      const scheduled = seen.filter((one) => one.status === 'scheduled')
       const nameOf = (one: Recipient): string =>
         by === 'domain' ? domainOf(one.address.toLowerCase()) : by === 'pool' ? one.poolId : one.workspaceId
       const rows = [...new Set(waiting.map(nameOf))].map((key) =>
@@ -216,7 +222,13 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
       )
       return {
         rows: rows.sort((a, b) => b.recipients - a.recipients || a.oldestAt - b.oldestAt),
-        scheduled: seen.length - waiting.length,
+        scheduled: scheduled.length,
+        scheduledOf: Object.fromEntries(
+          [...new Set(scheduled.map(nameOf))].map((key) => [
+            key,
+            scheduled.filter((one) => nameOf(one) === key).length,
+          ]),
+        ),
         complete: seen.length <= most,
       }
     },
@@ -225,10 +237,13 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
         recipients.where((one) => one.emailId === id && stateOf(queued(one)) !== null).map(entry),
       ),
     heldDepth: (of) =>
-      pairs(recipients.where((one) => one.held !== null && isOf(one, of))).map(([pair, rows]) => ({
-        ...pair,
-        held: rows.length,
-      })),
+      pairs(recipients.where((one) => one.held !== null && isOf(one, of))).flatMap(([pair, rows]) =>
+        [...new Set(rows.flatMap(({ held }) => held ?? []))].sort().map((heldBy) => ({
+          ...pair,
+          heldBy,
+          held: rows.filter(({ held }) => held === heldBy).length,
+        })),
+      ),
   }
 
   const isOf = (one: Recipient, of?: Parameters<Operations['heldDepth']>[0]): boolean =>

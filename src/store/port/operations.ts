@@ -98,6 +98,8 @@ export interface QueueAge {
   readonly nextDueAt: number | null
   /** What was said to one of them. */
   readonly lastResponse: string | null
+  /** When a connection last failed for one of them, and nothing was said since. */
+  readonly refusedAt: number | null
 }
 
 export interface QueueAges {
@@ -105,6 +107,8 @@ export interface QueueAges {
   readonly rows: readonly QueueAge[]
   /** Waits for a time of its own, and is in no row. */
   readonly scheduled: number
+  /** The same, by key. */
+  readonly scheduledOf: Readonly<Record<string, number>>
   /** False where more waits than was looked at. */
   readonly complete: boolean
 }
@@ -115,6 +119,8 @@ export type QueueOwner = Pick<QueueScope, 'accountId' | 'workspaceId'>
 export interface HeldDepth {
   readonly poolId: string
   readonly workspaceId: string
+  /** The hold that keeps them, or whatever else stands in `held` of an entry. */
+  readonly heldBy: string
   readonly held: number
 }
 
@@ -139,7 +145,7 @@ export interface Operations {
   queueEntries(filter: QueueFilter, page: Page): Promise<Rows<QueueEntry>>
   /** Of what waits or is under way, how old it is; looks at about so many recipients and no more. */
   queueAges(
-    of: QueueOwner & Pick<QueueFilter, 'liveOnly'>,
+    of: QueueOwner & Pick<QueueFilter, 'liveOnly'> & { readonly testOnly?: boolean },
     by: QueueGroup,
     most: number,
     now: number,

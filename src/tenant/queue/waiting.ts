@@ -12,36 +12,19 @@ import type { Clock } from '../../base/clock.js'
 import { AMBIGUOUS } from '../../lifecycle/recipient.js'
 import { isAway } from '../../lifecycle/waiting/holds.js'
 import { storedDomain } from '../../mail/address.js'
+import { type PoolHealth, scopeOfHold, stoppedWords } from '../../record/queue-state.js'
 import { type MailWaiting, WAITING_REASONS, type Waiting, type WaitingReason } from '../../record/waiting.js'
 import { leaderOf } from '../../store/following.js'
 import type { HoldRow, Operations, QueueEntry } from '../../store/port/operations.js'
 import { isRoutedTo } from '../../store/port/tenants/routes.js'
 import type { KnownPool, Tenants, WorkspaceRow } from '../../store/port/tenants/tenants.js'
-
-/** What only the relay knows. */
-export interface RelayView {
-  /** By upstream id. */
-  readonly upstreams: ReadonlyMap<
-    string,
-    {
-      readonly breaker: string | null
-      /** Which of its limits is used up now. */
-      readonly full: 'rate' | 'connections' | null
-      readonly lastError: { readonly stage: string; readonly message: string } | null
-    }
-  >
-  /** Recipient domains that have a slower pace in a pool now; `until` is the end of a pause. */
-  readonly throttled: readonly {
-    readonly poolId: string
-    readonly domain: string
-    readonly until: number
-  }[]
-  /** True when all mail goes to the sandbox, whatever its pool. */
-  readonly captures: boolean
-}
+import type { Watch } from '../../store/port/watch/watch.js'
+import { poolHealth, type RelayView } from './pool-health.js'
 
 interface WaitingDeps {
-  readonly store: Pick<Tenants, 'pool' | 'workspace'> & Pick<Operations, 'holds' | 'entriesOf'>
+  readonly store: Pick<Tenants, 'pool' | 'workspace'> &
+    Pick<Operations, 'holds' | 'entriesOf'> &
+    Pick<Watch, 'outages'>
   readonly clock: Pick<Clock, 'now'>
   /** Null when nobody told lately. */
   readonly view: RelayView | null
@@ -58,11 +41,14 @@ interface Facts {
   readonly leader: KnownPool
   readonly holds: readonly HoldRow[]
   readonly view: RelayView | null
+  readonly health: PoolHealth
 }
 
 interface Told extends Pick<Waiting, 'more' | 'remedy'> {
   /** `pool` is how the reader calls it. */
   readonly plain: (pool: string) => string
+  /** For the owner of the workspace, where a name would not be enough to hide. */
+  readonly short?: string
   readonly until?: number | null
 }
 type Judge = (entry: Waiter, facts: Facts) => Told | null
@@ -92,38 +78,58 @@ const suspended: Judge = (_entry, { workspace }) =>
         remedy: `postern workspace resume ${workspace.slug}`,
       }
 
-const held: Judge = (entry, { holds }) => {
+/** Why it is held, by its hold or by what happened to it. */
+const held: Judge = (entry, { holds, workspace }) => {
   const hold = holds.find(({ id }) => id === entry.held) ?? holds.find((one) => covers(one, entry))
   if (entry.held === null && hold === undefined) return null
-  const plain = (pool: string) => `it is held in ${pool}`
   const alone = `postern queue release --email ${entry.emailId} --reason WHY`
+  const short = 'it is held'
   if (entry.held === AMBIGUOUS) {
     const more = 'it may have been sent already: a connection broke before the answer'
-    return { plain, more, remedy: alone }
+    return { plain: () => short, short, more, remedy: alone }
   }
   if (isAway(entry.held))
-    return { plain, more: 'it left with an export', remedy: `postern queue take-back ${entry.held}` }
-  if (hold === undefined) return { plain, more: null, remedy: alone }
-  return { plain, more: hold.reason, remedy: `postern queue release ${flagsOf(hold)} --reason WHY` }
-}
-
-const noUpstream: Judge = (_entry, { pool, leader, view }) => {
-  if (pool.kind === 'sandbox' || leader.kind === 'sandbox' || view?.captures) return null
-  if (leader.upstreams.length > 0) return null
+    return {
+      plain: () => short,
+      short,
+      more: 'it left with an export',
+      remedy: `postern queue take-back ${entry.held}`,
+    }
+  if (hold === undefined) return { plain: () => short, short, more: null, remedy: alone }
+  const names = (pool: string) => ({ workspace: () => workspace.slug, pool: () => pool })
   return {
-    plain: (its) => `${its} has no upstream`,
-    more: leader.id === pool.id ? null : `nor has ${leader.name}, the pool of the default workspace`,
-    remedy: `postern pool update ${leader.name} --upstream URL`,
+    plain: (pool) => scopeOfHold(hold, names(pool)).words,
+    short: hold.owner === 'workspace' ? scopeOfHold(hold, names('its pool')).words : short,
+    more: hold.reason,
+    remedy: `postern queue release ${flagsOf(hold)} --reason WHY`,
   }
 }
 
-const paused: Judge = (_entry, { leader, view }) => {
-  if (leader.kind === 'sandbox' || view?.captures) return null
-  if (leader.upstreams.some(({ state }) => state === 'active')) return null
+const noUpstream: Judge = (_entry, { pool, leader, health }) =>
+  health.state === 'no_upstream'
+    ? {
+        plain: (its) => stoppedWords('no_upstream', its),
+        more: leader.id === pool.id ? null : `nor has ${leader.name}, the pool of the default workspace`,
+        remedy: `postern pool update ${leader.name} --upstream URL`,
+      }
+    : null
+
+const paused: Judge = (_entry, { leader, health }) =>
+  health.state === 'paused'
+    ? {
+        plain: (pool) => stoppedWords('paused', pool),
+        more: null,
+        remedy: `postern upstream resume ${leader.name}`,
+      }
+    : null
+
+const upstreamsDown: Judge = (_entry, { leader, health }) => {
+  if (health.state !== 'down') return null
+  const words = health.failing.map(({ name, error }) => (error === null ? name : `${name}: ${error}`))
   return {
-    plain: (pool) => `the upstreams of ${pool} are paused`,
-    more: null,
-    remedy: `postern upstream resume ${leader.name}`,
+    plain: (pool) => stoppedWords('down', pool),
+    more: words.join('; '),
+    remedy: `postern upstream test ${leader.name}`,
   }
 }
 
@@ -133,19 +139,6 @@ const livingOf = ({ leader, view }: Facts) =>
     const live = state === 'active' ? view?.upstreams.get(id) : undefined
     return live === undefined ? [] : [{ ...live, name: `${host}:${port}` }]
   })
-
-const upstreamsDown: Judge = (_entry, facts) => {
-  const living = livingOf(facts)
-  if (living.length === 0 || living.some(({ breaker }) => breaker !== 'open')) return null
-  const words = living.map(({ name, lastError }) =>
-    lastError === null ? name : `${name}: ${lastError.stage}: ${lastError.message}`,
-  )
-  return {
-    plain: (pool) => `no upstream of ${pool} answers`,
-    more: words.join('; '),
-    remedy: `postern upstream test ${facts.leader.name}`,
-  }
-}
 
 const throttled: Judge = (entry, { view, now }) => {
   const domain = storedDomain(entry.address)
@@ -216,8 +209,9 @@ const judge = (
     const told = JUDGES[reason](entry, facts)
     if (told === null) continue
     const name = `pool ${facts.pool.name}`
-    const short = told.plain(isRoutedTo(facts.workspace, facts.pool.id) ? name : 'another pool')
-    return { until: null, ...told, reason, plain: told.plain(name), short }
+    const mayKnow = isRoutedTo(facts.workspace, facts.pool.id)
+    const { short = told.plain(mayKnow ? name : 'another pool'), more, remedy, until = null } = told
+    return { reason, plain: told.plain(name), short, more, remedy, until }
   }
   return null
 }
@@ -225,13 +219,16 @@ const judge = (
 /** Judges rows of the queue of one account; what many rows share is read once. */
 export const createWaiting = async ({ store, clock, view }: WaitingDeps, accountId: string) => {
   const holds = await store.holds(accountId)
+  const outages = new Map((await store.outages()).map(({ upstreamId, since }) => [upstreamId, since]))
   const now = clock.now()
   const scenes = new Map<string, Promise<Facts | null>>()
   const factsOf = async ({ workspaceId, poolId }: Waiter): Promise<Facts | null> => {
     const workspace = await store.workspace(accountId, workspaceId)
     const pool = await store.pool(accountId, poolId)
     if (workspace === null || pool === null) return null
-    return { now, workspace, pool, leader: (await leaderOf(store, pool)) ?? pool, holds, view }
+    const leader = (await leaderOf(store, pool)) ?? pool
+    const health = poolHealth(pool, leader, { view, outages, refusedAt: null })
+    return { now, workspace, pool, leader, holds, view, health }
   }
   const why = async (entry: Waiter, reasons?: readonly WaitingReason[]): Promise<Waiting | null> => {
     const key = `${entry.workspaceId} ${entry.poolId}`

@@ -37,10 +37,18 @@ t.test('what waits, where, why, and an order that tells first what it meets', as
   t.match(title(html), /2 recipients/)
   const overview = await browser.visit('/')
   t.match(title(overview.html), /^No upstream of pool \S+ answers: 2 recipients wait\.$/)
-  t.match(overview.html, /To the pool /)
-  t.match(overview.html, /Queue <span class="n">2 waiting<\/span>/, 'beside the link to the queue')
+  t.match(overview.html, />To the pool</)
+  t.match(overview.html, /Queue <span class="n warn">2 wait<\/span>/, 'beside the link to the queue')
   t.match(overview.html, /Pools <span class="n warn">1 down<\/span>/)
   t.match((await browser.visit('/queue?by=domain')).html, /slow\.example/)
+  t.match(
+    title((await browser.visit('/?mode=test')).html),
+    /^Nothing|^No test mail/,
+    'live mail is no test mail',
+  )
+  const told = await postern.cli('status')
+  t.equal(told.code, 69, 'a script sees it, too')
+  t.match(told.stdout, /^No upstream of pool \S+ answers: 2 recipients wait\.\n/)
   const entries = await browser.visit('/queue/entries?domain=slow.example')
   t.match(entries.html, /ana@slow\.example/)
   t.notMatch(entries.html, /bo@other\.example/)
@@ -52,7 +60,11 @@ t.test('what waits, where, why, and an order that tells first what it meets', as
   t.match(refused.html, /must say why/)
   const held = await browser.send(looked, 'order', { reason: 'they asked us to <stop>' })
   t.match(held.html, /Held: 1 recipient, and what comes later/)
-  t.match(held.html, /Queue <span class="n">1 waiting<\/span>/, 'what is held is not counted as waiting')
+  t.match(
+    held.html,
+    /Queue <span class="n warn">1 waits, 1 held<\/span>/,
+    'what is held is not counted as waiting',
+  )
   t.match(held.html, /they asked us to &lt;stop>/)
 
   const [, id = ''] = /hold=(hold_[0-9a-z]+)/.exec(held.html) ?? []
@@ -72,4 +84,27 @@ t.test('a scope that is none is said beside nothing else', async (t) => {
   const wrong = await browser.visit('/queue/order?verb=retry&domain=no%20domain')
   t.equal(wrong.status, 422)
   t.equal((await browser.visit('/queue/order?egress_pool_id=nowhere')).status, 404)
+})
+
+t.test('a pool that is dead is dead after a restart, and so is its held mail', async (t) => {
+  await send(['ana@slow.example'])
+  const stops = /^No upstream of pool \S+ answers: 1 recipient waits\.$/
+  await eventually('it is down', async () => stops.test(title((await browser.visit('/queue')).html)))
+  await postern.stop()
+  await postern.start()
+  const again = await signedIn(postern)
+  const { html } = await again.visit('/')
+  t.match(title(html), stops)
+  t.match(html, /Pools <span class="n warn">1 down<\/span>/)
+  const pools = await again.visit('/pools')
+  t.equal(title(pools.html), 'One pool sends nothing.')
+  const looked = await again.visit('/queue/order?verb=hold')
+  await again.send(looked, 'order', { reason: 'until it is mended' })
+  const held = await again.visit('/queue')
+  t.equal(title(held.html), 'Everything is held: 1 recipient.')
+  t.match(held.html, /No upstream of pool \S+ answers: 1 recipient is held\./)
+  t.equal(title((await again.visit('/')).html), 'Everything is held: 1 recipient.')
+  t.match((await postern.cli('status')).stdout, /^Everything is held: 1 recipient\.\n/)
+  const { state } = (await postern.api('GET', '/v1/queue', key)).body
+  t.match(state, { live: { waiting: 0, held: 1 } }, 'a key of a workspace counts the same')
 })

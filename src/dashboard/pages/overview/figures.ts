@@ -2,17 +2,13 @@
  * NAME      figures - what the overview asks, and the sentence that it makes of it
  */
 import type { Incident } from '../../../record/incident.js'
-import type { Age } from '../../../record/queue.js'
+import { type QueueStateRecord, recipients } from '../../../record/queue-state.js'
 import type { Webhook } from '../../../record/webhook.js'
 import type { StatisticsRecord } from '../../../statistics/record.js'
 import { AskError, type Problem, type Query } from '../../ask.js'
 import type { List } from '../../parts/table.js'
-import { spanWords } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import type { Pool } from '../pools/state.js'
-import { mendable } from '../queue/blocks.js'
-import type { Queue } from '../queue/state.js'
-import { sentence as asSentence, firstWords, recipients } from '../queue/words.js'
+import type { Pool } from '../pools/upstream.js'
 import { openIncidents } from '../suppressions/incidents.js'
 import type { WorkspaceRow } from '../workspaces/record.js'
 
@@ -36,13 +32,12 @@ export interface Facts {
   readonly statistics: StatisticsRecord
   /** By recipient domain; null where it was refused. */
   readonly domains: StatisticsRecord | null
-  readonly ages: readonly Age[]
   readonly pools: readonly Pool[]
   readonly webhooks: readonly Webhook[]
   readonly workspaces: readonly WorkspaceRow[]
   readonly incidents: readonly Incident[]
-  /** What stands in the way of live mail. */
-  readonly queue: Queue
+  /** Null where it cannot be said. */
+  readonly state: QueueStateRecord | null
 }
 
 const dataOf = <T>(answer: List<T> | { readonly data: readonly T[] } | Problem): readonly T[] =>
@@ -61,40 +56,24 @@ export const statisticsQuery = (visit: Visit): Query => {
 }
 
 export const askScene = async (visit: Visit): Promise<Facts> => {
-  const { mode } = visit.scope
   const query = statisticsQuery(visit)
   const few = { query: { limit: 100 } }
-  const [statistics, domains, ages, pools, webhooks, workspaces, queue, incidents] = await Promise.all([
+  const [statistics, domains, pools, webhooks, workspaces, state, incidents] = await Promise.all([
     visit.ask<StatisticsRecord>('GET', '/v1/statistics', { query }),
     visit.part<StatisticsRecord>('/v1/statistics', {
       query: { ...query, interval: 'day', group_by: 'recipient_domain', limit: 50 },
     }),
-    visit.part<{ readonly data: readonly Age[] }>('/v1/queue/ages', { query: { by: 'pool' } }),
     visit.part<List<Pool>>('/v1/egress-pools', few),
     visit.part<List<Webhook>>('/v1/webhooks', few),
     visit.workspaces<WorkspaceRow>().catch(noneIfRefused),
-    visit.part<Queue>('/v1/queue'),
+    visit.queueState(),
     openIncidents(visit),
   ])
-  const known = dataOf(pools)
-  const isOurs = ({ key }: Age): boolean =>
-    (known.find(({ id }) => id === key)?.kind === 'sandbox') === (mode === 'test') || visit.isDev
   return {
-    ...{ statistics, workspaces, pools: known },
+    ...{ statistics, workspaces, incidents, state, pools: dataOf(pools) },
     domains: 'groups' in domains ? domains : null,
-    ages: dataOf(ages).filter(isOurs),
     webhooks: dataOf(webhooks),
-    incidents,
-    queue: 'data' in queue && (mode === 'live' || visit.isDev) ? queue : { data: [], throttled: [] },
   }
-}
-
-/** What waits for longer is told before all else. */
-const LONG_MS = 5 * 60_000
-
-const oldestOf = (ages: readonly Age[]): number | null => {
-  const times = ages.flatMap(({ oldest_at: at }) => (at === null ? [] : [Date.parse(at)]))
-  return times.length === 0 ? null : Math.min(...times)
 }
 
 export const percent = (share: number | null | undefined): string | null =>
@@ -111,21 +90,15 @@ const isWell = ({ statistics, workspaces, webhooks, incidents }: Facts): boolean
   return (delivered ?? 0) >= WELL.delivered && (bounced ?? 0) < WELL.bounced
 }
 
+/** The state of the queue first; where mail flows, what became of it. */
 export const sentence = (visit: Visit, facts: Facts): string => {
-  const { statistics, ages, queue } = facts
-  const waiting = ages.reduce((sum, row) => sum + row.recipients, 0)
-  const wait = `${recipients(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`
-  const oldest = oldestOf(ages)
-  const [block] = mendable(queue)
-  if (block !== undefined && waiting > 0)
-    return asSentence(`${firstWords(block.waiting_for.detail)}: ${wait}`)
-  if (waiting > 0 && oldest !== null && visit.now - oldest > LONG_MS)
-    return `${wait}; the oldest for ${spanWords(visit.now - oldest)}.`
+  const { statistics, state } = facts
+  if (state !== null && state.tone !== 'ok') return state.title
   const { accepted, rates } = statistics.totals
   const time = WINDOWS[windowOf(visit)].words
   if (accepted === 0) return `Nothing was sent in ${time}.`
   const [delivered, bounced] = [percent(rates.delivered), percent(rates.bounced)]
   const all = `${recipients(accepted)} in ${time}`
-  if (isWell(facts)) return `All is well: ${all}, ${delivered} delivered.`
+  if (state !== null && isWell(facts)) return `All is well: ${all}, ${delivered} delivered.`
   return delivered === null ? `${all}.` : `${all}: ${delivered} delivered, ${bounced} bounced.`
 }

@@ -19,7 +19,7 @@ import { newestMails } from '../emails/emails.js'
 import { FirstMail } from '../emails/first-mail.js'
 import { Mails } from '../emails/rows.js'
 import { TEST_MAIL } from '../emails/test-mail.js'
-import { Blocks } from '../queue/blocks.js'
+import { Troubles } from '../queue/blocks.js'
 import { IncidentNote } from '../suppressions/incidents.js'
 import {
   askScene,
@@ -61,7 +61,10 @@ const Unready = ({ visit, facts }: Props) => (
       ))}
     {facts.pools
       .filter(({ kind, follows, members }) => kind === 'relay' && follows === null && members.length === 0)
-      .filter(({ id }) => !facts.queue.data.some((row) => row.egress_pool_id === id && row.waiting_for))
+      .filter(
+        ({ id }) =>
+          !facts.state?.pools.some((row) => row.egress_pool_id === id && row.waiting + row.held > 0),
+      )
       .filter(() => visit.scope.mode === 'live' && !visit.isDev)
       .map(({ id, name }) => (
         <Note tone="wait" icon="held">
@@ -104,11 +107,6 @@ const Alarms = ({ visit, facts }: Props) => (
     <Unready {...{ visit, facts }} />
   </>
 )
-
-const placesIn = ({ pools, workspaces }: Facts) => ({
-  pool: (id: string) => pools.find((one) => one.id === id)?.name ?? id,
-  workspace: (id: string) => workspaces.find((one) => one.id === id)?.slug ?? id,
-})
 
 /** Mails that an upstream has; a status names only how far they are now. */
 const handedOn = (visit: Visit): string =>
@@ -177,6 +175,10 @@ const Latency = ({ facts }: Props) => {
   )
 }
 
+/** What is behind the state, where mail does not flow. */
+const Proof = ({ facts: { state } }: Pick<Props, 'facts'>) =>
+  state === null || state.tone === 'ok' ? null : <span dir="auto">{state.says}</span>
+
 /** So few are looked at one by one. */
 const FEW = 5
 
@@ -224,7 +226,8 @@ const whole = (
       <>
         <Refreshed id="overview">
           <Head
-            title={sentence(visit, facts)}
+            title={<span dir="auto">{sentence(visit, facts)}</span>}
+            says={<Proof {...{ facts }} />}
             actions={
               <Choices
                 label="Time"
@@ -236,7 +239,7 @@ const whole = (
               />
             }
           />
-          <Blocks {...{ visit, queue: facts.queue, places: placesIn(facts) }} />
+          {facts.state === null ? null : <Troubles {...{ visit, state: facts.state }} withHolds />}
           <Alarms {...{ visit, facts }} />
           <FirstMails {...{ visit }} rows={first} />
           <Charts {...{ visit, facts }} />

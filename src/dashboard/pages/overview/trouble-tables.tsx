@@ -3,7 +3,6 @@
  */
 
 import type { MailEvent } from '../../../record/event.js'
-import type { Age } from '../../../record/queue.js'
 import { codeWords } from '../../mail/meaning.js'
 import { figure } from '../../parts/figure.js'
 import { Empty, Reply, Section } from '../../parts/page-parts.js'
@@ -13,36 +12,47 @@ import type { Visit } from '../../visit.js'
 import { type Facts, percent, windowOf } from './figures.js'
 
 export const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonly facts: Facts }) => {
-  const poolOf = ({ key }: Age) => facts.pools.find(({ id }) => id === key)
+  const rows = (facts.state?.pools ?? []).filter(
+    ({ waiting, held, state }) => waiting + held > 0 || state === 'down',
+  )
+  const nameOf = (id: string) => facts.pools.find((one) => one.id === id)?.name ?? id
   return (
     <Section title="Waiting, by pool" actions={<a href={visit.link('/queue')}>Queue</a>}>
-      {facts.ages.length === 0 ? (
+      {rows.length === 0 ? (
         <p class="soft">Nothing waits.</p>
       ) : (
         <Table
           caption="Waiting mail by pool"
-          rows={facts.ages}
-          href={(row) => visit.link(`/pools/${row.key}`)}
+          rows={rows}
+          href={(row) => visit.link(`/pools/${row.egress_pool_id}`)}
           columns={[
-            { head: 'Pool', kind: 'grow', cell: (row) => <bdi>{poolOf(row)?.name ?? row.key}</bdi> },
+            { head: 'Pool', kind: 'grow', cell: (row) => <bdi>{nameOf(row.egress_pool_id)}</bdi> },
+            { head: 'State', cell: (row) => STATES[row.state] },
             {
               head: 'Waiting',
               kind: 'num',
-              cell: (row) => <a href={visit.link('/queue', { pool: row.key })}>{figure(row.recipients)}</a>,
+              cell: (row) => (
+                <a href={visit.link('/queue/entries', { egress_pool_id: row.egress_pool_id })}>
+                  {figure(row.waiting)}
+                </a>
+              ),
             },
+            { head: 'Held', kind: 'num', cell: (row) => figure(row.held) },
             { head: 'Oldest', kind: 'num', cell: (row) => <Time at={row.oldest_at} none="" /> },
-            {
-              head: 'Last reply',
-              kind: 'opt',
-              cell: (row) =>
-                row.last_response === null ? null : <Reply text={row.last_response.slice(0, 200)} />,
-            },
           ]}
         />
       )}
     </Section>
   )
 }
+
+const STATES = {
+  ok: 'takes mail',
+  weak: 'takes some',
+  down: 'down',
+  paused: 'paused',
+  no_upstream: 'no upstream',
+} as const
 
 const MOST = 6
 

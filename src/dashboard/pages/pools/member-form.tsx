@@ -5,7 +5,7 @@
  */
 import type { Form } from '../../form.js'
 import { Check, Choice, Field, FoldedFields } from '../../parts/form.js'
-import type { Pool } from './state.js'
+import type { Pool } from './upstream.js'
 import { type Member, TLS_WORDS } from './upstream.js'
 
 const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2', 'OAUTHBEARER']

@@ -5,7 +5,7 @@ import type { Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
 import { MemberFields, memberOf } from './member-form.js'
-import type { Pool } from './state.js'
+import type { Pool } from './upstream.js'
 
 export const newPoolPage: Page = {
   path: '/pools/new',

@@ -9,15 +9,23 @@ import { ActionForm, Hidden, Leave, Send, Verb } from '../../parts/form.js'
 import { Empty, Facts, Head, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 import type { Visit, WorkspaceName } from '../../visit.js'
 import { actLink } from '../queue/links.js'
 import { type History, HistoryOf, historyOf } from '../settings/history.js'
 import { kept, MemberFields, memberOf } from './member-form.js'
-import { healthOf } from './pools.js'
 import { Settings } from './settings.js'
-import { type Health, type Pool, poolSentence } from './state.js'
 import { type Trial, Trials } from './trials.js'
-import { aboutOf, addressOf, LastError, type Live, type Member, UpstreamState } from './upstream.js'
+import {
+  aboutOf,
+  addressOf,
+  type Health,
+  LastError,
+  type Live,
+  type Member,
+  type Pool,
+  UpstreamState,
+} from './upstream.js'
 
 interface Workspace extends WorkspaceName {
   readonly egress_pool_id: string
@@ -40,7 +48,7 @@ const see = async (visit: Visit): Promise<Seen> => {
   const found = visit.ask<Pool>('GET', pathOf(id))
   const [pool, health, workspaces, pools, history] = await Promise.all([
     found,
-    healthOf(visit, id),
+    visit.find<Health>(`${pathOf(id)}/health`),
     visit.workspaces<Workspace>(),
     visit.ask<List<Pool>>('GET', '/v1/egress-pools', { query }),
     found.then((one) => historyOf(visit, { target: one.id })),
@@ -211,27 +219,33 @@ const About = (seen: Seen) => {
   )
 }
 
-const Waiting = ({ visit, pool, health }: Seen) => {
+/** What is in its queue, each figure a link, and the way out of it. */
+const InQueue = ({ visit, pool, health }: Seen) => {
   if (health === null) return null
-  const { due, leased, waiting } = health.queue
-  const n = due + leased + waiting
+  const { due, leased, waiting, held } = health.queue
+  const list = (n: number, words: string, state: string) =>
+    html`<a href="${visit.link('/queue/entries', { egress_pool_id: pool.id, state })}">${figure(n)} ${words}</a>`
   return (
-    <section>
+    <Section
+      title="In its queue"
+      actions={
+        pool.kind === 'relay' && visit.may('rerouteQueue') && due + waiting + held > 0 ? (
+          <a class="b" href={actLink(visit, 'reroute', { egress_pool_id: pool.id })}>
+            Move it to another pool…
+          </a>
+        ) : undefined
+      }
+    >
       <p>
-        <a href={visit.link('/queue/entries', { egress_pool_id: pool.id })}>
-          {n === 1 ? '1 recipient' : `${figure(n)} recipients`}
-        </a>{' '}
-        in its queue: {figure(due)} due, {figure(leased)} under way, {figure(waiting)} due later.{' '}
-        {pool.kind === 'relay' && visit.may('rerouteQueue') ? (
-          <a href={actLink(visit, 'reroute', { egress_pool_id: pool.id })}>Move it to another pool</a>
-        ) : null}
+        {list(due + waiting, `wait (${figure(due)} due now)`, 'waiting')},{' '}
+        {list(leased, 'under way', 'under_way')}, {list(held, 'held', 'held')}.
       </p>
-    </section>
+    </Section>
   )
 }
 
 const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
-  const { visit, pool, health, nameOf } = seen
+  const { visit, pool, health } = seen
   return {
     title: `Pool ${pool.name}`,
     body: (
@@ -239,7 +253,12 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
         <Head
           crumb={['/pools', 'Pools', pool.name]}
           title={pool.name}
-          says={<span dir="auto">{poolSentence(pool, health, nameOf).text}</span>}
+          says={
+            <span dir="auto">
+              {pool.kind === 'sandbox' ? 'Built in: test mail ends here, and nobody gets it. ' : null}
+              {health?.says}
+            </span>
+          }
           actions={
             visit.may('updateEgressPool') && pool.kind === 'relay' ? (
               <Verb action="delete" label="Delete" harm>
@@ -249,7 +268,7 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
             ) : undefined
           }
         />
-        <Waiting {...seen} />
+        <InQueue {...seen} />
         {trials === null ? null : <Trials trials={trials} />}
         <Upstreams {...seen} />
         <About {...seen} />

@@ -2,6 +2,7 @@
  * NAME      pools - the ways out
  */
 
+import type { QueueStateRecord } from '../../../record/queue-state.js'
 import type { Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
 import { Code, Empty, Head } from '../../parts/page-parts.js'
@@ -10,13 +11,7 @@ import { Icon, SHAPES } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
-import { type Health, type Pool, poolSentence } from './state.js'
-
-/** Of so many pools the state is asked; nobody has more of them. */
-const MOST_ASKED = 20
-
-export const healthOf = (visit: Visit, id: string): Promise<Health | null> =>
-  visit.find<Health>(`/v1/egress-pools/${encodeURIComponent(id)}/health`)
+import { addressOf, type Pool } from './upstream.js'
 
 const titleOf = (tones: readonly string[]): string => {
   const bad = tones.filter((tone) => tone === 'bad').length
@@ -26,56 +21,68 @@ const titleOf = (tones: readonly string[]): string => {
   return tones.length === 1 ? 'The pool takes mail.' : `All ${tones.length} pools take mail.`
 }
 
+type State = QueueStateRecord['pools'][number]
+
 interface Row {
   readonly pool: Pool
-  readonly seen: Health | null
-  readonly said: ReturnType<typeof poolSentence>
+  /** Null for the one of test mail, and where nothing can be said. */
+  readonly seen: State | null
+  readonly tone: 'ok' | 'wait' | 'bad'
+  readonly text: string
 }
 
-const columns = (visit: Visit): readonly Column<Row>[] => [
-  { head: 'Pool', cell: ({ pool }) => pool.name },
-  {
-    head: 'State',
-    kind: 'grow',
-    cell: ({ said: { tone, text } }) =>
-      html`<span class="say" dir="auto">${Icon({ name: SHAPES[tone], tone })} ${text}</span>`,
-  },
-  { head: 'Upstreams', kind: 'num', cell: ({ seen }) => seen?.members.length ?? '' },
-  {
-    head: 'Waiting',
-    kind: 'num',
-    cell: ({ pool, seen }) =>
-      seen === null ? (
-        ''
-      ) : (
-        <a href={visit.link('/queue/entries', { egress_pool_id: pool.id })}>
-          {figure(seen.queue.due + seen.queue.leased + seen.queue.waiting)}
-        </a>
-      ),
-  },
-]
+const TONES = { ok: 'ok', weak: 'wait', down: 'bad', paused: 'bad', no_upstream: 'bad' } as const
+
+const rowOf = (pool: Pool, states: readonly State[], nameOf: (id: string) => string): Row => {
+  const seen = states.find(({ egress_pool_id: id }) => id === pool.id) ?? null
+  const whose = pool.follows === null ? '' : ` It uses the upstreams of ${nameOf(pool.follows)}.`
+  const says = pool.kind === 'sandbox' ? 'Test mail ends here, and nobody gets it.' : (seen?.says ?? '')
+  return { pool, seen, tone: TONES[seen?.state ?? 'ok'], text: says + whose }
+}
+
+const columns = (visit: Visit): readonly Column<Row>[] => {
+  const entries = ({ pool }: Row, state: string | null, n: number | undefined) =>
+    n === undefined ? (
+      ''
+    ) : (
+      <a href={visit.link('/queue/entries', { egress_pool_id: pool.id, state })}>{figure(n)}</a>
+    )
+  return [
+    { head: 'Pool', cell: ({ pool }) => html`<bdi>${pool.name}</bdi>` },
+    {
+      head: 'State',
+      kind: 'grow',
+      cell: ({ tone, text }) =>
+        html`<span class="say" dir="auto">${Icon({ name: SHAPES[tone], tone })} ${text}</span>`,
+    },
+    {
+      head: 'Upstreams',
+      cell: ({ pool }) => pool.members.map((one) => html`<span class="sub">${addressOf(one)}</span>`),
+    },
+    { head: 'Waiting', kind: 'num', cell: (row) => entries(row, null, row.seen?.waiting) },
+    { head: 'Held', kind: 'num', cell: (row) => entries(row, 'held', row.seen?.held) },
+  ]
+}
 
 export const poolsPage: Page = {
   path: '/pools',
   async view(visit) {
-    const list = await visit.ask<List<Pool>>('GET', '/v1/egress-pools', {
-      query: { limit: 100, cursor: visit.query('cursor') },
-    })
+    const [list, summary] = await Promise.all([
+      visit.ask<List<Pool>>('GET', '/v1/egress-pools', {
+        query: { limit: 100, cursor: visit.query('cursor') },
+      }),
+      visit.summary(),
+    ])
     const names = new Map(list.data.map(({ id, name }) => [id, name]))
-    const asked = list.data.filter(({ kind }) => kind === 'relay').slice(0, MOST_ASKED)
-    const found = await Promise.all(asked.map(({ id }) => healthOf(visit, id)))
-    const health = new Map(found.flatMap((one) => (one === null ? [] : [[one.id, one] as const])))
-    const rows = list.data.map((pool) => {
-      const seen = health.get(pool.id) ?? null
-      return { pool, seen, said: poolSentence(pool, seen, (id) => names.get(id) ?? id) }
-    })
-    const relays = rows.filter(({ pool }) => pool.kind === 'relay')
+    const states = [...(summary?.live.pools ?? []), ...(summary?.test.pools ?? [])]
+    const rows = list.data.map((pool) => rowOf(pool, states, (id) => names.get(id) ?? id))
+    const relays = rows.filter(({ pool }) => pool.kind === 'relay' && pool.follows === null)
     return {
       title: 'Pools',
       body: (
         <>
           <Head
-            title={relays.length === 0 ? 'No pool yet.' : titleOf(relays.map(({ said }) => said.tone))}
+            title={relays.length === 0 ? 'No pool yet.' : titleOf(relays.map(({ tone }) => tone))}
             says="A workspace sends through one pool; a pool shares its mail out among its upstream mail servers."
             make={['/pools/new', 'Make a pool', 'createEgressPool']}
           />
@@ -86,7 +93,7 @@ export const poolsPage: Page = {
             columns={columns(visit)}
           />
           <Pager list={list} />
-          {relays.some(({ seen }) => (seen?.members.length ?? 0) > 0) ? null : (
+          {relays.some(({ pool }) => pool.members.length > 0) ? null : (
             <Empty title="Where mail goes">
               <p>
                 Live mail needs an upstream: a mail server that takes it from here. Make a pool, or on the

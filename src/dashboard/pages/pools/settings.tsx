@@ -2,7 +2,7 @@
  * NAME      settings - what a pool asks of its upstreams, changed
  */
 import { ActionForm, Choice, Field, Send, useOwnRefusal } from '../../parts/form.js'
-import type { Pool } from './state.js'
+import type { Pool } from './upstream.js'
 
 export const Settings = ({ pool }: { readonly pool: Pool }) => {
   return (

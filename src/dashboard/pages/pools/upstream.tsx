@@ -22,6 +22,26 @@ export interface Member {
   readonly rate: number | null
 }
 
+export interface Pool {
+  readonly id: string
+  readonly name: string
+  readonly kind: 'relay' | 'sandbox'
+  readonly return_path: 'verp' | 'fixed'
+  readonly notify_success: boolean
+  readonly relayed_means: 'delivered' | 'sent'
+  readonly follows: string | null
+  readonly members: readonly Member[]
+  readonly updated_at: string
+}
+
+export interface Health {
+  readonly id: string
+  readonly status: 'ok' | 'degraded' | 'down'
+  readonly says: string
+  readonly queue: Readonly<Record<'due' | 'leased' | 'waiting' | 'held', number>>
+  readonly members: readonly Live[]
+}
+
 /** What the relay last saw of it. */
 export interface Live {
   readonly id: string

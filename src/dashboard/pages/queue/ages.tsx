@@ -11,7 +11,6 @@ import type { Visit } from '../../visit.js'
 import { actLink } from './links.js'
 import type { Places } from './places.js'
 import type { Ages, Queue } from './state.js'
-import { firstWords } from './words.js'
 
 const EDGES = [
   ['under_1m', 'under 1 min'],
@@ -37,7 +36,7 @@ const whyText = (by: Ages['by'], row: Age, queue: Queue): string | null => {
       ((by === 'pool' && one.egress_pool_id === row.key) ||
         (by === 'workspace' && one.workspace_id === row.key)),
   )
-  return found?.waiting_for == null ? null : firstWords(found.waiting_for.detail)
+  return found?.waiting_for == null ? null : (found.waiting_for.detail.split('; ')[0] ?? null)
 }
 
 export const AgesBy = ({ visit, by }: { readonly visit: Visit; readonly by: Ages['by'] }) => (

@@ -1,50 +1,103 @@
 /**
- * NAME      blocks - what stops whole pools, and what an operator does about it
+ * NAME      blocks - what stands in the way of mail, each with the one button that mends it
  */
-import { partsOfWaiting } from '../../../record/waiting.js'
+import type { VNode } from 'preact'
+import type { QueueStateRecord } from '../../../record/queue-state.js'
 import { Note } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
-import type { Places } from './places.js'
-import { blocked, type Queue } from './state.js'
-import { recipients, sentence } from './words.js'
-
-/** What an operator must mend; the rest goes by itself. */
-const MENDABLE = new Set(['suspended', 'no_upstream', 'paused', 'upstreams_down'])
-
-export const mendable = (queue: Queue) =>
-  blocked(queue)
-    .filter(({ waiting_for: { reason } }) => MENDABLE.has(reason))
-    .map((row) => ({ ...row, recipients: row.due + row.leased + row.waiting + row.held }))
+import { actLink } from './links.js'
 
 interface Props {
   readonly visit: Visit
-  readonly queue: Queue
-  readonly places: Pick<Places, 'pool' | 'workspace'>
+  readonly state: QueueStateRecord
 }
 
-export const Blocks = ({ visit, queue, places }: Props) => (
+const STOPPED = new Set(['down', 'paused', 'no_upstream'])
+
+/** Pools that send nothing while something waits in them. */
+const stopped = ({ pools }: QueueStateRecord) =>
+  pools
+    .filter(({ state, waiting, held }) => STOPPED.has(state) && waiting + held > 0)
+    .sort((a, b) => b.waiting + b.held - a.waiting - a.held)
+
+/** So many are shown; the others open on demand. */
+const SHOWN = 3
+
+/** Some notes, and the rest of them folded. */
+export const Few = ({ notes }: { readonly notes: readonly VNode[] }) => (
   <>
-    {mendable(queue)
-      .slice(0, 5)
-      .map((row) => {
-        const { why, remedy } = partsOfWaiting(row.waiting_for.detail)
-        const n = row.recipients
-        return (
-          <Note tone="bad" icon="alarm">
-            <p>
-              <strong>{sentence(why)}</strong> {recipients(n)} of {places.workspace(row.workspace_id)}{' '}
-              {n === 1 ? 'waits' : 'wait'} for that.{' '}
-              <a href={visit.link(`/pools/${encodeURIComponent(row.egress_pool_id)}`)}>
-                To the pool {places.pool(row.egress_pool_id)}
-              </a>
-            </p>
-            {remedy === null ? null : (
-              <p>
-                On the server: <code>{remedy}</code>
-              </p>
-            )}
-          </Note>
-        )
-      })}
+    {notes.slice(0, SHOWN)}
+    {notes.length <= SHOWN ? null : (
+      <details class="fold">
+        <summary>{`${notes.length - SHOWN} more`}</summary>
+        {notes.slice(SHOWN)}
+      </details>
+    )}
   </>
 )
+
+type StateOfPool = QueueStateRecord['pools'][number]
+
+const PoolActs = ({ visit, pool: { egress_pool_id: id, state } }: { visit: Visit; pool: StateOfPool }) => (
+  <p class="actions">
+    <a class="b" href={visit.link(`/pools/${encodeURIComponent(id)}`)}>
+      {state === 'no_upstream' ? 'Add an upstream' : 'To the pool'}
+    </a>
+    {visit.may('rerouteQueue') ? (
+      <a class="b" href={actLink(visit, 'reroute', { egress_pool_id: id })}>
+        Move its mail…
+      </a>
+    ) : null}
+  </p>
+)
+
+type HoldRecord = QueueStateRecord['holds'][number]
+
+const HoldActs = ({ visit, hold }: { readonly visit: Visit; readonly hold: HoldRecord }) => (
+  <p class="actions">
+    {hold.hold_id !== null && visit.may('liftHold') ? (
+      <a class="b" href={visit.link('/queue/release', { hold: hold.hold_id })}>
+        Release…
+      </a>
+    ) : null}
+    {hold.recipients === 0 ? null : (
+      <a class="b" href={visit.link('/queue/entries', { state: 'held' })}>
+        Look at what is held
+      </a>
+    )}
+  </p>
+)
+
+interface Trouble {
+  readonly tone: 'bad' | 'wait'
+  readonly says: string
+  readonly acts: VNode
+}
+
+/** `withHolds`: also holds that keep something, and one of the whole queue; the queue's page has a table of them. */
+export const Troubles = ({ visit, state, withHolds }: Props & { readonly withHolds: boolean }) => {
+  const kept = state.holds.filter(({ by, recipients }) => withHolds && (recipients > 0 || by === 'all'))
+  const all: readonly Trouble[] = [
+    ...stopped(state).map(
+      (pool): Trouble => ({ tone: 'bad', says: pool.says, acts: <PoolActs {...{ visit, pool }} /> }),
+    ),
+    ...kept.map(
+      (hold): Trouble => ({ tone: 'wait', says: hold.says, acts: <HoldActs {...{ visit, hold }} /> }),
+    ),
+  ]
+  // one alone has been told by the title
+  const [only] = all
+  if (only !== undefined && all.length === 1) return <div class="gap">{only.acts}</div>
+  return (
+    <Few
+      notes={all.map(({ tone, says, acts }) => (
+        <Note tone={tone} icon={tone === 'bad' ? 'alarm' : 'held'}>
+          <p>
+            <strong dir="auto">{says}</strong>
+          </p>
+          {acts}
+        </Note>
+      ))}
+    />
+  )
+}

@@ -3,6 +3,7 @@
  */
 
 import type { Entry } from '../../../record/queue.js'
+import { sentence } from '../../../record/queue-state.js'
 import { briefWaiting } from '../../mail/verdict.js'
 import type { Page } from '../../page.js'
 import { Filters, Select, Word } from '../../parts/filters.js'
@@ -14,7 +15,6 @@ import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 import { actLink } from './links.js'
 import { anyOf, type Places, placesOf } from './places.js'
-import { sentence } from './words.js'
 
 const STATES = [
   [null, 'All'],
@@ -109,6 +109,7 @@ export const entriesPage: Page = {
     const [list, places] = await Promise.all([
       visit.ask<List<Entry>>('GET', '/v1/queue/entries', {
         query: {
+          mode: visit.scope.mode,
           egress_pool_id: visit.query('egress_pool_id'),
           domain: visit.query('domain'),
           state: visit.query('state'),

@@ -2,14 +2,13 @@
  * NAME      holds - what is kept from leaving, by whom, why, and until when
  */
 import type { Hold } from '../../../record/queue.js'
+import { type QueueStateRecord, recipients } from '../../../record/queue-state.js'
 import { Section } from '../../parts/page-parts.js'
 import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import type { Scope } from './links.js'
 import type { Places } from './places.js'
-import type { Queue } from './state.js'
-import { recipients } from './words.js'
 
 /** `pool main, mail to example.com`. */
 export const scopeWords = (scope: { readonly [name in keyof Scope]?: string | null }, places: Places) => {
@@ -26,7 +25,7 @@ export const scopeWords = (scope: { readonly [name in keyof Scope]?: string | nu
 interface HoldsProps {
   readonly visit: Visit
   readonly holds: readonly Hold[]
-  readonly queue: Queue
+  readonly state: QueueStateRecord
   readonly places: Places
 }
 
@@ -59,8 +58,12 @@ const columns = (visit: Visit, places: Places): readonly Column<Hold>[] => [
   },
 ]
 
-export const Holds = ({ visit, holds, queue, places }: HoldsProps) => {
-  const held = queue.data.reduce((all, row) => all + row.held, 0)
+/** Of what no order holds: why it is held then. */
+const others = ({ holds }: QueueStateRecord): readonly string[] =>
+  holds.filter(({ hold_id: id, by }) => id === null && by !== 'many').map(({ says }) => says)
+
+export const Holds = ({ visit, holds, state, places }: HoldsProps) => {
+  const { held } = state
   if (holds.length === 0 && held === 0) return null
   return (
     <Section
@@ -72,13 +75,10 @@ export const Holds = ({ visit, holds, queue, places }: HoldsProps) => {
         </>
       }
     >
-      {holds.length === 0 ? (
-        <p>
-          No order holds it: it may have been sent already when a connection broke, a backup brought it back,
-          or its workspace is suspended.{' '}
-          <a href={visit.link('/queue/entries', { state: 'held' })}>The list</a> says which.
-        </p>
-      ) : (
+      {others(state).map((says) => (
+        <p dir="auto">{says}</p>
+      ))}
+      {holds.length === 0 ? null : (
         <Table caption="Holds, newest first" rows={holds} columns={columns(visit, places)} />
       )}
     </Section>

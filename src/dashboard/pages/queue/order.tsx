@@ -5,6 +5,7 @@
  *   the same query shows the same part of the queue, so an order can be handed to somebody else as a link.
  */
 
+import { recipients } from '../../../record/queue-state.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
@@ -14,7 +15,6 @@ import type { Visit } from '../../visit.js'
 import { scopeWords } from './holds.js'
 import { actLink, type QueueVerb, SCOPE_NAMES, type Scope, VERBS } from './links.js'
 import { type Places, placesOf } from './places.js'
-import { recipients } from './words.js'
 
 interface Matched {
   readonly waiting: number

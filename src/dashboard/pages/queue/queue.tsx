@@ -16,11 +16,11 @@ import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { AgesBy, AgesTable } from './ages.js'
-import { Blocks } from './blocks.js'
+import { Troubles } from './blocks.js'
 import { Holds } from './holds.js'
 import { actLink, VERBS } from './links.js'
 import { anyOf, type Places, placesOf } from './places.js'
-import { type Ages, type Queue, stateOf } from './state.js'
+import type { Ages, Queue } from './state.js'
 
 const VERB_TEXT = {
   retry: 'Retry at once',
@@ -128,18 +128,23 @@ export const queuePage: Page = {
     const by = groupOf(visit)
     const [queue, ages, holds, places] = await Promise.all([
       visit.ask<Queue>('GET', '/v1/queue'),
-      visit.ask<Ages>('GET', '/v1/queue/ages', { query: { by } }),
+      visit.ask<Ages>('GET', '/v1/queue/ages', { query: { by, mode: visit.scope.mode } }),
       visit.ask<List<Hold>>('GET', '/v1/holds', { query: { limit: 100 } }),
       placesOf(visit),
     ])
-    const { title, says, isEmpty } = stateOf(queue, ages, places, visit.now)
+    const state = queue.state[visit.scope.mode] ?? queue.state.live
+    const isEmpty = state.waiting + state.held === 0
     const acts = visit.may('retryQueue')
     return {
       title: 'Queue',
       body: (
         <>
-          <Head title={title} says={says} actions={acts ? <Acts {...{ visit, isEmpty }} /> : undefined} />
-          <Blocks {...{ visit, queue, places }} />
+          <Head
+            title={<span dir="auto">{state.title}</span>}
+            says={<span dir="auto">{state.says}</span>}
+            actions={acts ? <Acts {...{ visit, isEmpty }} /> : undefined}
+          />
+          <Troubles {...{ visit, state }} withHolds={false} />
           {ages.data.length === 0 ? null : (
             <Section
               title="How long they have waited"
@@ -150,7 +155,7 @@ export const queuePage: Page = {
             </Section>
           )}
           {queue.throttled.length === 0 ? null : <Slow {...{ visit, queue, places }} />}
-          <Holds {...{ visit, places, holds: holds.data, queue }} />
+          <Holds {...{ visit, places, holds: holds.data, state }} />
           {isEmpty && holds.data.length === 0 ? <Nothing /> : null}
           <Section title="One by one">
             <p>

@@ -4,6 +4,7 @@
  *   Says what stands behind the hold before it is lifted: who wrote what, and how many recipients of its part are held.
  */
 import type { Hold } from '../../../record/queue.js'
+import { recipients } from '../../../record/queue-state.js'
 import type { Page, View } from '../../page.js'
 import { ActionForm, Field, Leave, Send } from '../../parts/form.js'
 import { Empty, Facts, Head } from '../../parts/page-parts.js'
@@ -13,7 +14,6 @@ import type { Visit } from '../../visit.js'
 import { scopeWords } from './holds.js'
 import type { Ordered } from './order.js'
 import { placesOf } from './places.js'
-import { recipients } from './words.js'
 
 const partOf = ({ workspace_id, egress_pool_id, domain, email_id }: Hold) => {
   const named = Object.entries({ workspace_id, egress_pool_id, domain, email_id }).filter(

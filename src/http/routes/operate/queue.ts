@@ -10,16 +10,18 @@ import type { FieldError } from '../../../base/fault.js'
 import { invalid } from '../../../base/fault.js'
 import type { Page } from '../../../lifecycle/page.js'
 import * as record from '../../../record/queue.js'
+import { queueStateRecord } from '../../../record/queue-state.js'
 import { waitingInFull, waitingInShort } from '../../../record/waiting.js'
+import { SANDBOX_POOL } from '../../../store/built-in.js'
 import type { QueueAction, QueueFilter, QueueScope } from '../../../store/port/operations.js'
-import { visibleMode } from '../../../tenant/principal.js'
-import { queueDepths } from '../../../tenant/queue/depths.js'
+import { type Principal, readMode, visibleMode } from '../../../tenant/principal.js'
 import { orderQueue, queueMatches, reroutePool, wrongReason } from '../../../tenant/queue/orders.js'
 import { queueScope, type ScopeCaller, wrongWithScope } from '../../../tenant/queue/scope.js'
 import { createWaiting } from '../../../tenant/queue/waiting.js'
 import { type Deps, listing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint } from '../../endpoint.js'
 import * as shapes from '../../shapes/operate/queue.js'
+import { statesOf } from './summary.js'
 
 const WORKSPACES_TOO = { access: 'any', live: true, workspace: 'optional' } as const
 const OPERATORS = { access: 'platform', live: true, workspace: 'optional' } as const
@@ -36,6 +38,13 @@ export const callerOf = ({ principal, workspace }: Caller): ScopeCaller => ({
 
 const showFor = ({ principal }: Caller) => (principal.scope === 'platform' ? waitingInFull : waitingInShort)
 
+/** A key sees mail of its own mode. */
+const wrongMode = (principal: Principal, asked: string | undefined): readonly FieldError[] => {
+  const errors: FieldError[] = []
+  readMode(principal, asked, errors)
+  return errors
+}
+
 const whyOf = ({ store, clock, relay }: Deps, { principal }: Caller) =>
   createWaiting({ store, clock, view: relay?.view() ?? null }, principal.accountId)
 
@@ -47,21 +56,29 @@ const depths = (deps: Deps): readonly Endpoint[] => [
     path: '/v1/queue',
     summary: 'How much waits, by pool and workspace, and for what',
     description:
-      'Counts recipients. A platform key and a session see all of the account, or the workspace of X-Workspace-Id; the key of a workspace sees its own. API keys do not see what is for the sandbox, and test-mode keys see nothing.',
+      'Counts recipients. `state` says in sentences what waits, what is held and by what, and which pools are down, live and test mail apart: the same as the dashboard and `postern status` say. A platform key and a session see all of the account, or the workspace of X-Workspace-Id; the key of a workspace sees its own. API keys do not see what is for the sandbox, and test-mode keys see nothing.',
     answers: { 200: shapes.queue },
     faults: [],
     async handle(call) {
       const caller = callerOf(call)
       const { accountId, workspaceId, mode } = caller
-      const depths = await queueDepths(deps.store, { accountId, workspaceId }, mode !== null)
+      const isOperator = !caller.isWorkspace
+      const { depths, live, test } = await statesOf(deps, { accountId, workspaceId, isOperator }, true)
+      const sandbox = new Set(mode === null ? [] : test.facts.pools.map(({ id }) => id))
       const why = await whyOf(deps, call)
       const show = showFor(call)
-      const data = depths.map(async (row) =>
+      const now = deps.clock.now()
+      const seen = depths.filter(({ poolId }) => !sandbox.has(poolId))
+      const data = seen.map(async (row) =>
         record.depth(row, await why.ofAll(row.workspaceId, row.poolId), show),
       )
       const slow = caller.isWorkspace ? [] : (deps.relay?.view()?.throttled ?? [])
-      const throttled = slow.map((row) => record.throttle(row, deps.clock.now()))
-      return { status: 200, body: { object: 'queue', data: await Promise.all(data), throttled } }
+      const throttled = slow.map((row) => record.throttle(row, now))
+      const state = {
+        live: queueStateRecord(live, now),
+        ...(mode === null && { test: queueStateRecord(test, now) }),
+      }
+      return { status: 200, body: { object: 'queue', state, data: await Promise.all(data), throttled } }
     },
   }),
 ]
@@ -77,13 +94,20 @@ const entries = (deps: Deps): readonly Endpoint[] => [
     query: shapes.entryQuery,
     of: shapes.entry,
     faults: ['egress_pool.not_found', 'email.not_found'],
-    alsoWrong: ({ query }) => wrongWithScope(shapes.wishOf({ domain: query.domain }), 'query', true),
+    alsoWrong: ({ query }, _told, { principal }) => [
+      ...wrongWithScope(shapes.wishOf({ domain: query.domain }), 'query', true),
+      ...wrongMode(principal, query.mode),
+    ],
     async rows(call) {
-      const { egress_pool_id, domain, email_id, state = null } = call.query
+      const { egress_pool_id, domain, email_id, state = null, mode = null } = call.query
       const caller = callerOf(call)
-      const wish = shapes.wishOf({ egress_pool_id, domain, email_id })
+      const isTest = mode === 'test'
+      const wish = shapes.wishOf({
+        egress_pool_id: egress_pool_id ?? (isTest ? SANDBOX_POOL : undefined),
+        ...{ domain, email_id },
+      })
       const scope = await queueScope(deps, caller, wish, 'query')
-      const filter: QueueFilter = { ...scope, state, liveOnly: caller.mode !== null }
+      const filter: QueueFilter = { ...scope, state, liveOnly: caller.mode !== null || mode === 'live' }
       const { workspaceId, poolId, emailId } = scope
       const why = await whyOf(deps, call)
       const show = showFor(call)
@@ -92,7 +116,7 @@ const entries = (deps: Deps): readonly Endpoint[] => [
         const rows = found.rows.map(async (row) => record.entry(row, await why.of(row), show))
         return { ...found, rows: await Promise.all(rows) }
       }
-      const filters = { workspaceId, poolId, domain: scope.domain, emailId, state }
+      const filters = { workspaceId, poolId, domain: scope.domain, emailId, state, mode }
       return { name: 'queue entries', filters, fetch, render: (one) => one }
     },
   }),
@@ -112,10 +136,12 @@ const ages = (deps: Deps): Endpoint =>
     query: shapes.ageQuery,
     answers: { 200: shapes.queueAges },
     faults: [],
+    alsoWrong: ({ query }, _told, { principal }) => wrongMode(principal, query.mode),
     async handle(call) {
-      const { by = 'pool' } = call.query
+      const { by = 'pool', mode: asked = null } = call.query
       const { accountId, workspaceId, mode } = callerOf(call)
-      const of = { accountId, workspaceId, liveOnly: mode !== null }
+      const seen = mode ?? asked
+      const of = { accountId, workspaceId, liveOnly: seen === 'live', testOnly: seen === 'test' }
       const now = deps.clock.now()
       const { rows, scheduled, complete } = await deps.store.queueAges(of, by, MOST_LOOKED_AT, now)
       const data = rows.slice(0, 100).map(record.queueAge)

@@ -2,6 +2,7 @@
  * NAME      installation - the shapes of where clients reach this Postern, and of how it does in short
  */
 import Joi from 'joi'
+import { queueState } from './queue.js'
 
 export const installation = Joi.object({
   object: Joi.string().valid('installation').required(),
@@ -29,8 +30,10 @@ const figure = () => Joi.number().integer().min(0).required()
 
 export const summary = Joi.object({
   object: Joi.string().valid('summary').required(),
-  waiting: figure().description('Recipients in the queue that nobody holds: due now or later, or under way'),
-  held: figure().description('Recipients in the queue that are held'),
+  waiting: figure().description('Recipients of live mail that are due or under way'),
+  held: figure().description('Recipients of live mail that are held'),
   pools_down: figure(),
   webhooks_failing: figure(),
+  live: queueState,
+  test: queueState,
 }).meta({ name: 'Summary' })

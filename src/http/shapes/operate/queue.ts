@@ -110,8 +110,72 @@ const waiting = nullable(
   }),
 )
 
+const stateFigures = { waiting: count(), scheduled: count(), held: count() }
+
+export const queueState = Joi.object({
+  tone: need(oneOf('ok', 'wait', 'bad')).description(
+    '`bad`: a pool sends nothing that nobody held; `wait`: mail is held, or has waited for a minute and more',
+  ),
+  title: Joi.string().required().description('The state in one sentence'),
+  says: Joi.string().required().description('What proves it, in some more'),
+  short: nullable(Joi.string()).description('Such as `138 wait, 506 held`; null where there is nothing'),
+  down: count().description('Pools that are down, with or without mail'),
+  ...stateFigures,
+  oldest_at: nullable(Joi.string()).description('When the oldest that waits was accepted'),
+  pools: Joi.array()
+    .items(
+      Joi.object({
+        egress_pool_id: Joi.string().required(),
+        state: need(oneOf('ok', 'weak', 'down', 'paused', 'no_upstream')).description(
+          '`weak`: some of its upstreams take mail',
+        ),
+        since: nullable(Joi.string()).description('Since when it has been down'),
+        ...stateFigures,
+        oldest_at: nullable(Joi.string()),
+        says: Joi.string().required(),
+        failing: Joi.array()
+          .items(
+            Joi.object({
+              upstream: Joi.string().required(),
+              since: nullable(Joi.string()),
+              error: nullable(Joi.string()),
+            }),
+          )
+          .required()
+          .description('Operators see them'),
+      }),
+    )
+    .required(),
+  holds: Joi.array()
+    .items(
+      Joi.object({
+        hold_id: nullable(Joi.string()).description('null: no hold, or many'),
+        by: need(
+          oneOf(
+            ...['all', 'workspace', 'pool', 'domain', 'email', 'many', 'part'],
+            ...['suspended', 'ambiguous', 'restored', 'exported', 'other'],
+          ),
+        ).description('`many`: mails that are held one by one'),
+        since: nullable(Joi.string()),
+        reason: nullable(Joi.string()),
+        recipients: count(),
+        says: Joi.string().required(),
+      }),
+    )
+    .required()
+    .description('What is held, and by what; also holds that have met nothing yet'),
+})
+  .required()
+  .meta({ name: 'QueueState' })
+  .description(
+    'Recipients that wait are due or under way; those held and those with a time of their own (`scheduled`) are counted apart',
+  )
+
 export const queue = Joi.object({
   object: Joi.string().valid('queue').required(),
+  state: Joi.object({ live: queueState, test: queueState.optional() })
+    .required()
+    .description('`test` is for sessions: API keys do not see what is for the sandbox'),
   data: Joi.array()
     .items(
       Joi.object({
@@ -144,6 +208,7 @@ export const queue = Joi.object({
 
 export const ageQuery = object({
   by: oneOf(...QUEUE_GROUPS).description('What the rows are; `pool` unless given'),
+  mode: oneOf('live', 'test').description('Only mail of it'),
 })
 
 export const queueAges = Joi.object({
@@ -188,6 +253,7 @@ export const entryQuery = object({
   domain: Joi.string().max(255).description(SCOPE_PARTS.domain.says),
   email_id: Joi.string().max(255).description(SCOPE_PARTS.email.says),
   state: oneOf(...QUEUE_STATES).description('Only what waits, is with the relay, or is held'),
+  mode: oneOf('live', 'test').description('Only mail of it; `test` is what is for the sandbox'),
   limit: pageQuery.limit,
   cursor: pageQuery.cursor,
 })

@@ -6,11 +6,10 @@
  */
 import {
   AGE_EDGES,
+  type Operations,
   type QueueAge,
   type QueueAges,
-  type QueueFilter,
   type QueueGroup,
-  type QueueOwner,
 } from '../../port/operations.js'
 import { type Asking, all, first, pause, type Row } from '../query.js'
 import { idOf, workspacesOf } from './depth.js'
@@ -32,6 +31,7 @@ const KEY: Readonly<Record<QueueGroup, string>> = {
 const AT = 13
 const DUE = `substr(CAST(1${'0'.repeat(AT)} + coalesce(due_at, 9${'0'.repeat(AT - 1)}) AS TEXT), 2)`
 const SAID = `min(CASE WHEN last_response IS NULL THEN NULL ELSE ${DUE} || last_response END)`
+const REFUSED = "max(CASE WHEN reason = 'connection' THEN updated_at END)"
 const YOUNGER = AGE_EDGES.map((_, i) => `count(*) FILTER (WHERE queued_at > ?) AS younger${i}`).join()
 
 type Group = { -readonly [name in keyof QueueAge]: QueueAge[name] }
@@ -42,6 +42,9 @@ const agesOf = (row: Row): readonly number[] => {
   return below.map((n, i) => n - (below[i - 1] ?? 0))
 }
 
+const latest = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b)
+
 const least = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b)
 
@@ -49,11 +52,13 @@ const least = (a: number | null, b: number | null): number | null =>
 class Tally {
   readonly #groups = new Map<string, Group>()
   scheduled = 0
+  readonly scheduledOf: Record<string, number> = {}
 
   add(key: string, row: Row): void {
-    const { n, oldest, due, said, scheduled } = row
+    const { n, oldest, due, said, refused, scheduled } = row
     if (scheduled === 1) {
       this.scheduled += n as number
+      this.scheduledOf[key] = (this.scheduledOf[key] ?? 0) + (n as number)
       return
     }
     const one: Group = {
@@ -63,6 +68,7 @@ class Tally {
       oldestAt: oldest as number,
       nextDueAt: due as number | null,
       lastResponse: (said as string | null)?.slice(AT) ?? null,
+      refusedAt: refused as number | null,
     }
     const known = this.#groups.get(key)
     if (known === undefined) {
@@ -74,6 +80,7 @@ class Tally {
     known.oldestAt = Math.min(known.oldestAt, one.oldestAt)
     known.nextDueAt = least(known.nextDueAt, one.nextDueAt)
     known.lastResponse ??= one.lastResponse
+    known.refusedAt = latest(known.refusedAt, one.refusedAt)
   }
 
   /** Most first. */
@@ -109,7 +116,7 @@ function* cut(waiting: string, range: Range, n: number): Asking<readonly [range:
   ]
 }
 
-export type AgesOf = QueueOwner & Pick<QueueFilter, 'liveOnly'>
+export type AgesOf = Parameters<Operations['queueAges']>[0]
 
 /** Counts what is ours, so much at a time. */
 class Count {
@@ -135,7 +142,7 @@ class Count {
   *add(where: string, ...params: readonly unknown[]): Asking<void> {
     const rows = yield* all(
       `SELECT pool, workspace, ${KEY[this.#by]} AS key, CASE WHEN status = 'scheduled' THEN 1 ELSE 0 END AS scheduled,
-       count(*) AS n, min(queued_at) AS oldest, min(due_at) AS due, ${SAID} AS said, ${YOUNGER}
+       count(*) AS n, min(queued_at) AS oldest, min(due_at) AS due, ${SAID} AS said, ${REFUSED} AS refused, ${YOUNGER}
        FROM ${this.#waiting} WHERE ${where} GROUP BY 1, 2, 3, 4`,
       ...this.#edges,
       ...params,
@@ -155,7 +162,8 @@ class Count {
   }
 
   ages(complete: boolean): QueueAges {
-    return { rows: this.tally.rows(), scheduled: this.tally.scheduled, complete }
+    const { scheduled, scheduledOf } = this.tally
+    return { rows: this.tally.rows(), scheduled, scheduledOf, complete }
   }
 }
 
@@ -168,9 +176,9 @@ export function* queueAges(
   step = STEP,
 ): Asking<QueueAges> {
   const workspaces = yield* workspacesOf(of)
-  const hidden = of.liveOnly ? yield* sandboxes(of.accountId) : null
+  const forTests = of.liveOnly || of.testOnly ? yield* sandboxes(of.accountId) : null
   const isOurs = (pool: number, workspace: number): boolean =>
-    workspaces.has(workspace) && hidden?.has(pool) !== true
+    workspaces.has(workspace) && (forTests === null || forTests.has(pool) === (of.testOnly === true))
   const count = new Count(waiting, by, now, isOurs)
   let ends = 0
   for (const pair of yield* pairsOf(waiting)) {

@@ -93,13 +93,14 @@ export const heldReads = (waiting: string) => ({
     const wanted = of && (yield* workspacesOf(of))
     const depths: HeldDepth[] = []
     const rows = yield* all(
-      `SELECT pool, workspace, count(*) AS n FROM ${waiting} WHERE held IS NOT NULL GROUP BY pool, workspace`,
+      `SELECT pool, workspace, held, count(*) AS n FROM ${waiting} WHERE held IS NOT NULL GROUP BY pool, workspace, held`,
     )
     for (const row of rows) {
       if (wanted?.has(row.workspace as number) === false) continue
       depths.push({
         poolId: yield* idOf('pools', row.pool as number),
         workspaceId: yield* idOf('workspaces', row.workspace as number),
+        heldBy: row.held as string,
         held: row.n as number,
       })
     }

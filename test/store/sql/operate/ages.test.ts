@@ -85,6 +85,6 @@ t.test('by steps of any length', async (t) => {
   t.match(few, { complete: false }, 'no more than it was told')
   t.ok(few.scheduled + (few.rows[0]?.recipients ?? 0) <= 10)
   const hidden = sql.ask(queueAges('recipients', { ...of, liveOnly: true }, 'pool', 1_000, NOW))
-  t.same(hidden, { rows: [], scheduled: 0, complete: true }, 'nothing of the sandbox')
+  t.same(hidden, { rows: [], scheduled: 0, scheduledOf: {}, complete: true }, 'nothing of the sandbox')
   db.close()
 })
