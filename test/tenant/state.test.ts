@@ -67,9 +67,9 @@ t.test('held by its workspace is not held by its pool; of many single mails, how
   await store.suspendWorkspace(at.workspace, 'invoice 17', clock.now())
   await send()
   t.match((await ask()).live, {
-    held: 3,
+    held: 4,
     title: /are held, for 2 reasons/,
-    says: /Workspace shop is suspended: 1 recipient/,
+    says: /Workspace shop is suspended: 2 recipients/,
   })
 })
 
