@@ -184,11 +184,13 @@ type Hop = { readonly reader: number; readonly limit: number }
 
 /** Of all accounts. */
 const ENDS: WholeLog = { types: ['email.sent', 'email.bounced', 'email.complained'] }
+const TEST_ENDS: WholeLog = { ...ENDS, mode: 'test' }
 
 const readers = async (store: Store, at: TestAccount): Promise<Reader[]> => [
   await follower(store, null),
   ...(await Promise.all(FILTERS.map((over) => follower(store, logFilter(at, over))))),
   ...(await Promise.all(FILTERS.map((over) => poller(store, logFilter(at, over))))),
+  await follower(store, TEST_ENDS),
   await follower(store, ENDS),
 ]
 
@@ -200,6 +202,12 @@ const agree = async (t: Test, store: Store, at: TestAccount, all: readonly Reade
   const ends = all.at(-1)?.seen.filter((row) => row.accountId === at.accountId)
   const wanted = everything.filter(({ type }) => (ENDS.types as readonly string[]).includes(type))
   t.same(ends?.map(told), wanted.map(told), 'followed by type, whosever it is')
+  const tests = all.at(-2)?.seen.filter((row) => row.accountId === at.accountId)
+  t.same(
+    tests?.map(told),
+    wanted.filter(({ mode }) => mode === 'test').map(told),
+    'followed by type and mode',
+  )
   for (const [i, over] of FILTERS.entries()) {
     const filter = logFilter(at, over)
     const wanted = everything.filter((row) => matches(filter, row)).map(told)

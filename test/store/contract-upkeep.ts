@@ -49,6 +49,16 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await store.returnPathRing(), 'b')
   })
 
+  await t.test('the place of the sandbox is moved by whoever knows where it is', async (t) => {
+    const store = await open(t)
+    t.equal(await store.sandboxPlace(), null)
+    t.equal(await store.moveSandboxPlace('x', 'a'), false)
+    t.equal(await store.moveSandboxPlace(null, 'a'), true)
+    t.equal(await store.moveSandboxPlace(null, 'b'), false)
+    t.equal(await store.moveSandboxPlace('a', 'b'), true)
+    t.equal(await store.sandboxPlace(), 'b')
+  })
+
   await t.test('how the clock stands to the rows', async (t) => {
     const store = await open(t)
     await store.followClock()

@@ -98,6 +98,7 @@ const OF_ALL: Readonly<Record<string, Read>> = {
   pepperMark: (store) => store.pepperMark(),
   statisticsPlace: (store) => store.statisticsPlace(),
   alarmMark: (store) => store.alarmMark(),
+  sandboxPlace: (store) => store.sandboxPlace(),
   standingAlarms: (store) => store.standingAlarms(),
   nextDue: (store) => store.nextDue(),
   depth: async (store) => inOrder(await store.depth()),

@@ -10,6 +10,7 @@ import { isPaused } from '../../lifecycle/waiting/pauses.js'
 import { numbered } from '../built-in.js'
 import type { ReturnPathRing } from '../port/cluster/return-path.js'
 import type { Notice } from '../port/log.js'
+import type { SandboxPlace } from '../port/sandbox-place.js'
 import type { Domains } from '../port/tenants/domains.js'
 import { isRoutedTo } from '../port/tenants/routes.js'
 import type { KnownPool, PoolRow, SuppressionRow, Tenants, Written } from '../port/tenants/tenants.js'
@@ -22,7 +23,8 @@ type TenantVerbs = Plain<
   Omit<Tenants, 'updateWorkspace' | 'suspendWorkspace' | 'resumeWorkspace' | 'deleteWorkspace'>
 > &
   Plain<Domains> &
-  Plain<ReturnPathRing>
+  Plain<ReturnPathRing> &
+  Plain<SandboxPlace>
 
 type Owned = { readonly id: string; readonly accountId: string }
 
@@ -315,6 +317,12 @@ export const createTenants = (state: State, addNotice: (notice: Notice) => unkno
     replaceReturnPathRing(was, is) {
       if (state.marks.get('return path') !== was) return false
       state.marks.put('return path', is)
+      return true
+    },
+    sandboxPlace: () => state.marks.get('sandbox'),
+    moveSandboxPlace(from, to) {
+      if (state.marks.get('sandbox') !== from) return false
+      state.marks.put('sandbox', to)
       return true
     },
     workspace: (accountId, ref) =>

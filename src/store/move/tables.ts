@@ -53,6 +53,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   outages: 'upstream_id',
   alarm_counts: 'workspace, span',
   alarm_mark: 'mark',
+  sandbox_place: 'mark',
   hard_bounces: 'cause, email, list',
   hard_counts: 'hour, cause',
   incidents: 'id',

@@ -68,6 +68,8 @@ export interface LogFilter {
 
 /** Of all accounts, but only events of these types, none of them a first one. */
 export interface WholeLog {
+  /** Unsaid: both. */
+  readonly mode?: Mode
   readonly types: readonly Exclude<EventType, 'email.queued' | 'email.scheduled'>[]
 }
 

@@ -221,6 +221,10 @@ export const VERBS = {
   returnPathRing: 'read',
   replaceReturnPathRing: 'write',
 
+  // SandboxPlace
+  sandboxPlace: 'read',
+  moveSandboxPlace: 'write',
+
   // Upkeep
   migrate: 'here',
   check: 'here',

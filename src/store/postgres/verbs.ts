@@ -20,6 +20,7 @@ import { jobReads, jobWrites } from '../sql/jobs.js'
 import { storedId } from '../sql/log/event-id.js'
 import { dsnReads } from '../sql/log/pending-dsns.js'
 import { logReads } from '../sql/log/reads.js'
+import { sandboxReads, sandboxWrites } from '../sql/log/sandbox-place.js'
 import { mailReads } from '../sql/mails/email.js'
 import { emailReads } from '../sql/mails/emails.js'
 import { depthReads } from '../sql/operate/depth.js'
@@ -102,6 +103,7 @@ export const READS = {
   ...incidentReads,
   writers,
   ...ringReads,
+  ...sandboxReads,
   ...{ serverState, relayMark },
   ...searchReads(WORDS),
   ...indexReads(WORDS),
@@ -145,6 +147,7 @@ export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
     ...identityWrites(places),
     ...jobWrites(places),
     ...ringWrites,
+    ...sandboxWrites,
     ...endpointWrites(places, addNotice),
     ...postWrites(places),
     ...statisticsWrites,

@@ -16,6 +16,7 @@ import { identityReads } from '../sql/identity/reads.js'
 import { jobReads } from '../sql/jobs.js'
 import { dsnReads } from '../sql/log/pending-dsns.js'
 import { logReads } from '../sql/log/reads.js'
+import { sandboxReads } from '../sql/log/sandbox-place.js'
 import { mailReads } from '../sql/mails/email.js'
 import { emailReads } from '../sql/mails/emails.js'
 import { depthReads, dueReads } from '../sql/operate/depth.js'
@@ -94,7 +95,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answeredLater(searchReads(WORDS), sql.askLater),
     ...answered(indexReads(WORDS), sql.ask),
     ...answered(jobReads, sql.ask),
-    ...answered(ringReads, sql.ask),
+    ...answered({ ...ringReads, ...sandboxReads }, sql.ask),
     ...answered({ ...alarmReads, ...outageReads, ...incidentReads }, sql.ask),
   } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers' | 'serverState' | 'relayMark'>
 }

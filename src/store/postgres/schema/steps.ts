@@ -8,6 +8,7 @@
  */
 
 import { hardCountsStep } from '../../sql/schema/incidents.js'
+import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
 import { CLUSTER } from './cluster.js'
 import { MAIL } from './mail.js'
 import { SEARCH } from './search.js'
@@ -43,6 +44,7 @@ export const STEPS: readonly Step[] = [
       ALTER TABLE jobs ADD COLUMN created_by_name text`,
     compatibleFrom: 1,
   },
+  { text: tables(SANDBOX_STEP), compatibleFrom: 1 },
 ]
 
 /** The version that they make. */

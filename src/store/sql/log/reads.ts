@@ -13,7 +13,7 @@ import { type Page, type Rows, rowBeside } from '../../../lifecycle/page.js'
 import type { Followed, LogFilter, LogRow, WholeLog } from '../../port/log.js'
 import type { MailTables } from '../mails/tables.js'
 import { type Asking, together } from '../query.js'
-import { kindOf } from './codec.js'
+import { kindOf, scopeOf } from './codec.js'
 import { namedBy, placeOfFirst } from './event-id.js'
 import { sourcesOf } from './filter.js'
 import {
@@ -47,8 +47,15 @@ const WHOLE: readonly [Source, Source] = [
 ]
 
 /** Some types of what is stored, of whoever. */
-const someTypes = ({ types }: WholeLog): readonly Source[] => [
-  storedSource({ from: 'events v', where: [`v.kind IN (${types.map(kindOf).join()})`], params: [] }),
+const someTypes = ({ types, mode }: WholeLog): readonly Source[] => [
+  storedSource({
+    from: 'events v',
+    where: [
+      `v.kind IN (${types.map(kindOf).join()})`,
+      ...(mode === undefined ? [] : [`v.scope % 2 = ${scopeOf(0, mode === 'test')}`]),
+    ],
+    params: [],
+  }),
 ]
 
 function* recordAt(source: Source, place: Place): Asking<LogRow | null> {

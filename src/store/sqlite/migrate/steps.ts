@@ -17,6 +17,7 @@ import { HOOKS_STEP } from '../../sql/schema/hooks.js'
 import { hardCountsStep, INCIDENTS_STEP } from '../../sql/schema/incidents.js'
 import { JOBS_STEP } from '../../sql/schema/jobs.js'
 import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
+import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
 import type { Db } from '../connect.js'
 import { SENDER_DSNS_STEP } from '../dsn/step.js'
 import { LOG_STEP, RARE_STEP } from '../log/step.js'
@@ -329,4 +330,5 @@ export const STEPS: readonly Step[] = [
   RETURN_PATH_STEP,
   hardCountsStep("strftime('%s', 'now')"),
   KEYS_AND_JOBS_STEP,
+  SANDBOX_STEP,
 ]

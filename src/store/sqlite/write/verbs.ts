@@ -13,6 +13,7 @@ import { postWrites } from '../../sql/hooks/posts.js'
 import { identityWrites } from '../../sql/identity/writes.js'
 import { jobWrites } from '../../sql/jobs.js'
 import { storedId } from '../../sql/log/event-id.js'
+import { sandboxWrites } from '../../sql/log/sandbox-place.js'
 import { type EraseParts, eraseWrites } from '../../sql/operate/erase.js'
 import { orderWrites, updateMoving } from '../../sql/operate/orders.js'
 import type { QueueWrites } from '../../sql/operate/queue-writes.js'
@@ -168,7 +169,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...answered(statisticsWrites, ask),
     ...createSearchWrites(context),
     ...answered(jobWrites(context.order), ask),
-    ...answered(ringWrites, ask),
+    ...answered({ ...ringWrites, ...sandboxWrites }, ask),
     ...createIdempotency(context),
     ...answered(
       { ...tenants, updateWorkspace: updateMoving(tenants.updateWorkspace, ordering.beginOrder) },
