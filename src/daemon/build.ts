@@ -17,7 +17,7 @@ import { overIn } from '../base/time/trouble.js'
 import type { Config } from '../config/config.js'
 import { type Marks, marksOf } from '../config/reload.js'
 import { createSite } from '../dashboard/lazy.js'
-import { createFollowers } from '../followers/followers.js'
+import { createFollowers, type Followers } from '../followers/followers.js'
 import { createHttp, type Http } from '../http/http.js'
 import { relayState } from '../http/live-upstream.js'
 import { createManagement, type Management } from '../http/management.js'
@@ -97,6 +97,8 @@ export interface Parts {
   readonly door: SubmissionDoor
   readonly bounce: BounceDoor
   readonly management: Management
+  /** The rules were read anew. */
+  renew(): void
   /** In the order of starting. */
   readonly services: readonly Service[]
 }
@@ -282,16 +284,28 @@ const byOne =
       : make()
 
 /** What works on the store by itself, beside the mail that comes and goes. */
-const buildFollowers = ({ store, options, config, clock, log, pepper, state, accepting }: Shared) => {
+const buildFollowers = (shared: Shared, metrics: ReportMetrics) => {
+  const { store, options, config, clock, log, pepper, state, accepting } = shared
   const when = running(options)
   const own = { store, config, clock, log, accepting }
   const retention = () => state.config.retention
   const upkeep = () => createUpkeep({ store, retention, log, clock, retry: config.relay.retry })
-  const followers = () =>
-    createFollowers({ share: () => shareStore(store, 'followers'), config, pepper, log })
+  let following: Followers | null = null
+  const followers = () => {
+    following = createFollowers({
+      ...{ share: () => shareStore(store, 'followers'), config, pepper, log },
+      ...{ capture: options.mode === 'dev', rules: () => state.rules },
+      reported(made, lost) {
+        for (const one of made) metrics.note(one)
+        metrics.lost(lost)
+      },
+    })
+    return following
+  }
   const once = byOne(store, log)
   return {
     upkeep: once('upkeep', upkeep),
+    renew: () => following?.renew(),
     own: [
       ...when('webhook', once('followers', followers)),
       once('sender dsns', () => createSenderDsns(own)),
@@ -308,9 +322,7 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   const reported = new ReportMetrics()
   const bounce = buildBounceDoor(shared, reported)
   const when = running(options)
-  // another daemon's, where none is open here
-  const bounceAddress = () => (when('bounce', bounce).length > 0 ? bounce.innerAddress : config.bounce)
-  const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress })
+  const sandbox = createSandbox({ hostname: config.hostname, log })
   const relay = buildRelay(shared)
   const { submission, door, http } = buildDoors(shared, relay, flow)
   const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
@@ -321,7 +333,7 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   const recheck = once('domains', () =>
     createDomainRecheck({ ...deps, store }, { lookup: txtLookup(resolver), every, log }),
   )
-  const { upkeep, own } = buildFollowers(shared)
+  const { upkeep, own, renew } = buildFollowers(shared, reported)
   // nobody here wants mail: it is for others from its first moment
   if (when('relay', relay).length === 0) store.ready([])
   const services: readonly Service[] = [
@@ -339,5 +351,5 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
     ...when('http', http),
     ...when('relay', launched),
   ]
-  return { store, deps, state, relay, http, door, bounce, management, services }
+  return { store, deps, state, relay, http, door, bounce, management, services, renew }
 }

@@ -153,7 +153,7 @@ const drain = async ({ services, store, relay }: Parts, notifier: Notifier, log:
 
 /** SIGHUP: certificate and live settings take effect together; anything wrong keeps what was and says so. */
 const reload = async (options: DaemonOptions, parts: Parts, notifier: Notifier): Promise<void> => {
-  const { state, door, http, bounce, relay } = parts
+  const { state, door, http, bounce, relay, renew: renewed } = parts
   const { log } = options
   notifier.say('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`)
   try {
@@ -169,6 +169,7 @@ const reload = async (options: DaemonOptions, parts: Parts, notifier: Notifier):
     state.certificate = certificate
     state.inForce = marksAfter(state.inForce, marks)
     relay.renew(rules)
+    renewed()
     log.info({ changed: now, certificate_expires: new Date(certificate.expiresAt).toISOString() }, 'reloaded')
     if (restart.length > 0) log.warn({ keys: restart }, 'these settings take effect after a restart')
   } catch (error) {

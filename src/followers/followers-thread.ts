@@ -8,7 +8,8 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { nameThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
-import { type Service, startAll, stopAll } from '../base/service.js'
+import { startAll, stopAll } from '../base/service.js'
+import type { Recorded } from '../outcome/report.js'
 import { reachStore } from '../store/open.js'
 import type { FollowerStart, FromFollowers, LogLine, ToFollowers } from './settings.js'
 import { followersOf } from './stages.js'
@@ -33,7 +34,19 @@ const write =
 const log = { info: write('info'), warn: write('warn'), error: write('error') } as unknown as Log
 
 const store = await reachStore(start.store)
-const services: readonly Service[] = followersOf({ ...start, store, log })
+const live = { rules: start.rules }
+let reports: { made: Recorded[]; lost: number } = { made: [], lost: 0 }
+/** Those of one turn cross the threads together. */
+const reported = (made: Recorded | null): void => {
+  if (reports.made.length + reports.lost === 0)
+    setImmediate(() => {
+      tell({ say: 'reported', ...reports })
+      reports = { made: [], lost: 0 }
+    })
+  if (made === null) reports.lost++
+  else reports.made.push(made)
+}
+const services = await followersOf({ ...start, store, log, rules: () => live.rules, reported })
 
 const stop = async (): Promise<void> => {
   await stopAll(services, ({ name }, error) =>
@@ -43,8 +56,9 @@ const stop = async (): Promise<void> => {
   setImmediate(() => tell({ say: 'stopped' }))
 }
 
-port.on('message', ({ say }: ToFollowers) => {
-  if (say === 'stop') void stop()
+port.on('message', (message: ToFollowers) => {
+  if (message.say === 'rules') live.rules = message.rules
+  else void stop()
 })
 await startAll(services)
 tell({ say: 'ready' })

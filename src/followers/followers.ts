@@ -10,8 +10,10 @@ import { startThread, stopThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
+import type { Rule } from '../mail/report/category.js'
+import type { Recorded } from '../outcome/report.js'
 import type { SharedStore } from '../store/open.js'
-import type { FollowerStart, FromFollowers } from './settings.js'
+import type { FollowerStart, FromFollowers, ToFollowers } from './settings.js'
 
 const AGAIN_MS = 5_000
 /** Longer than it needs to store where it is; what comes after it, the relay, must not wait for ever. */
@@ -26,10 +28,22 @@ interface FollowerParts {
   readonly share: () => SharedStore
   readonly config: Config
   readonly pepper: Uint8Array
+  /** All mail goes to the sandbox (`postern dev`). */
+  readonly capture: boolean
+  /** Asked at each start of the thread. */
+  readonly rules: () => readonly Rule[]
+  /** What came of reports of the sandbox, and how many more were given up. */
+  readonly reported: (made: readonly Recorded[], lost: number) => void
   readonly log: Log
 }
 
-export const createFollowers = ({ share, config, pepper, log }: FollowerParts): Service => {
+export interface Followers extends Service {
+  /** The rules were read anew. */
+  renew(): void
+}
+
+export const createFollowers = (parts: FollowerParts): Followers => {
+  const { share, config, pepper, capture, rules, reported, log } = parts
   let worker: Worker | null = null
   let again: NodeJS.Timeout | null = null
   let isStopping = false
@@ -38,7 +52,7 @@ export const createFollowers = ({ share, config, pepper, log }: FollowerParts): 
   const launch = (): Promise<void> =>
     new Promise((resolve) => {
       const store = share()
-      const data: FollowerStart = { store, config, pepper }
+      const data: FollowerStart = { store, config, pepper, capture, rules: rules() }
       const started = startThread(new URL('./followers-thread.js', import.meta.url), {
         workerData: data,
         transferList: [store.port],
@@ -47,6 +61,7 @@ export const createFollowers = ({ share, config, pepper, log }: FollowerParts): 
       worker = started
       started.on('message', (message: FromFollowers) => {
         if (message.say === 'ready') resolve()
+        else if (message.say === 'reported') reported(message.made, message.lost)
         else if (message.say === 'log')
           for (const { level, fields, text } of message.lines) log[level](fields, text)
       })
@@ -67,6 +82,9 @@ export const createFollowers = ({ share, config, pepper, log }: FollowerParts): 
       isStopping = true
       if (again !== null) clearTimeout(again)
       if (worker !== null) await stopThread(worker, LATE)
+    },
+    renew() {
+      worker?.postMessage({ say: 'rules', rules: rules() } satisfies ToFollowers)
     },
   }
 }

@@ -31,8 +31,9 @@ const LEASE_MS = 3 * 3_600_000
 /** Fresh mail that may wait in memory, per pool. */
 const MOST_FRESH = 2_000
 const PARKED_MS = 30_000
-/** Messages in flight may hold this much; one larger than that still goes, alone. */
-const MOST_BYTES = 64 * 1024 * 1024
+const MB = 1024 * 1024
+/** Messages in flight may hold this much; one larger than that still goes, alone. Those of the sandbox take none of the others'. */
+const MOST_BYTES = { relay: 64 * MB, sandbox: 16 * MB }
 
 type MovedOn = Extract<AttemptResult, { kind: 'again' }>
 
@@ -49,7 +50,7 @@ export class Flow {
   readonly #expiry: Expiry
   #inFlight = 0
   /** Size of the messages in flight. */
-  #bytes = 0
+  readonly #bytes = { relay: 0, sandbox: 0 }
   readonly #claims = new Set<Promise<unknown>>()
   /** The pools that the store knows to be up; mail of others stays there. Null: it was not told yet. */
   #ready: ReadonlySet<string> | null = null
@@ -231,10 +232,11 @@ export class Flow {
   /** Starts as many mails as there is room for, of all the pools with these upstreams. */
   pump(pool: Pool): void {
     if (this.#stopping) return
+    const { kind } = pool.row
     const waiting = pool.sharing.filter(({ row }) => this.#lanes.hasMail(row.id))
     for (const one of waiting) this.#again(one)
     while (waiting.some(({ row }) => this.#lanes.hasMail(row.id))) {
-      const choice = this.#bytes > MOST_BYTES ? 'busy' : pool.choose(this.#parts.random)
+      const choice = this.#bytes[kind] > MOST_BYTES[kind] ? 'busy' : pool.choose(this.#parts.random)
       if (choice === 'busy') break
       if (choice === 'none') {
         for (const one of waiting) this.#giveUpOn(one)
@@ -272,8 +274,9 @@ export class Flow {
   }
 
   #begin(item: Item, pool: Pool, upstream: Upstream): void {
+    const { kind } = pool.row
     this.#inFlight++
-    this.#bytes += item.claimed.size
+    this.#bytes[kind] += item.claimed.size
     this.stats.attempts += 1 + item.others.length
     this.#lanes.of(pool.row.id).begunAt = this.#around.tick()
     let ends: readonly AttemptEnd[] = []
@@ -301,7 +304,7 @@ export class Flow {
       )
       .finally(() => {
         this.#inFlight--
-        this.#bytes -= item.claimed.size
+        this.#bytes[kind] -= item.claimed.size
         this.#throttles.ended(item, ends)
         this.#parts.attempted?.(ends)
         if (this.#inFlight === 0) this.#idle?.()

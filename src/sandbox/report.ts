@@ -3,9 +3,9 @@
  * DESCRIPTION
  *   Writes what a far MTA writes: multipart/report with message/delivery-status
  *   (RFC 3464, RFC 3462), a feedback report (RFC 5965), or a vacation notice
- *   (RFC 3834). The returned part carries the headers alone, or the whole mail
- *   when RET=FULL asked for it.
+ *   (RFC 3834). The returned part carries the headers that tell whose mail it was.
  */
+import type { MailOfEvent } from '../store/port/log.js'
 import type { Report } from './simulation.js'
 
 /** A mail that the sandbox took. */
@@ -14,11 +14,11 @@ export interface Received {
   readonly recipient: string
   /** Decoded, or null when not given. */
   readonly orcpt: string | null
-  /** What NOTIFY said, upper case; null when it said nothing. */
-  readonly notify: readonly string[] | null
+  /** What NOTIFY said, upper case. */
+  readonly notify: readonly string[]
   readonly envid: string | null
-  readonly ret: string | null
-  readonly raw: Buffer
+  /** Octets as latin1, each line with its CRLF. */
+  readonly headers: string
   readonly arrivedAt: number
 }
 
@@ -27,18 +27,25 @@ const CRLF = '\r\n'
 /** Text as a string of its UTF-8 octets: a report is put together in latin1, byte for byte. */
 const octets = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
-const headersOf = (raw: Buffer): string => {
-  const end = raw.indexOf('\r\n\r\n')
-  return raw.subarray(0, end === -1 ? raw.length : end + 2).toString('latin1')
-}
-
-/** A header field of the mail, unfolded, or null. */
-const fieldOf = (raw: Buffer, name: string): string | null => {
-  const found = new RegExp(`^${name}:((?:.*\\r\\n[ \\t])*.*)`, 'im').exec(headersOf(raw))
-  return found?.[1]?.replace(/\r\n[ \t]+/g, ' ').trim() ?? null
-}
+/** One line, whatever was in it. */
+const plain = (text: string): string => octets(text.replace(/[\x00-\x1f\x7f]+/g, ' '))
 
 const dated = (at: number): string => new Date(at).toUTCString().replace('GMT', '+0000')
+
+/** The headers of a mail, as far as its record tells them. */
+export const headersOf = ({ from, to, subject, messageId, createdAt }: MailOfEvent): string =>
+  [
+    `From: ${plain(from)}`,
+    ...(to.length === 0 ? [] : [`To: ${plain(to.join(', '))}`]),
+    `Subject: ${plain(subject)}`,
+    `Message-ID: ${plain(messageId)}`,
+    `Date: ${dated(createdAt)}`,
+    '',
+  ].join(CRLF)
+
+/** A header field of the mail, or null. */
+const fieldOf = ({ headers }: Received, name: string): string | null =>
+  new RegExp(`^${name}: (.*)`, 'im').exec(headers)?.[1] ?? null
 
 const TITLES = {
   delivered: 'Successful Mail Delivery Report',
@@ -48,14 +55,16 @@ const TITLES = {
 } as const
 
 interface Parts {
+  /** Of its Message-ID: the same report has the same. */
+  readonly id: string
   readonly hostname: string
   readonly boundary: string
   readonly now: number
 }
 
-const head = ({ hostname, boundary, now }: Parts, fields: Record<string, string>): string[] => [
+const head = ({ id, now }: Parts, fields: Record<string, string>): string[] => [
   `Date: ${dated(now)}`,
-  `Message-ID: <${boundary}@${hostname}>`,
+  `Message-ID: <${id}>`,
   ...Object.entries(fields).map(([name, value]) => `${name}: ${value}`),
   'MIME-Version: 1.0',
 ]
@@ -71,10 +80,7 @@ const multipart = (type: string, parts: Parts, sections: readonly string[][]): s
 const TEXT = ['Content-Type: text/plain; charset=us-ascii', '']
 
 /** The mail that came, as the last part of a report. */
-const returned = (mail: Received, whole: boolean): string[] =>
-  whole
-    ? ['Content-Type: message/rfc822', 'Content-Transfer-Encoding: 8bit', '', mail.raw.toString('latin1')]
-    : ['Content-Type: text/rfc822-headers', '', headersOf(mail.raw)]
+const returned = ({ headers }: Received): string[] => ['Content-Type: text/rfc822-headers', '', headers]
 
 type Dsn = Extract<Report, { kind: keyof typeof TITLES }>
 
@@ -121,7 +127,7 @@ const writeDsn = (report: Dsn, mail: Received, parts: Parts): string[] => [
       '',
       ...perRecipient(report, mail, parts),
     ],
-    returned(mail, mail.ret === 'FULL' && report.kind === 'failed'),
+    returned(mail),
   ]),
 ]
 
@@ -129,7 +135,7 @@ const writeComplaint = (mail: Received, parts: Parts): string[] => [
   ...head(parts, {
     From: `Feedback loop <fbl@${parts.hostname}>`,
     To: mail.sender,
-    Subject: `FW: ${fieldOf(mail.raw, 'Subject') ?? ''}`,
+    Subject: `FW: ${fieldOf(mail, 'Subject') ?? ''}`,
   }),
   ...multipart('feedback-report', parts, [
     [...TEXT, 'This is an email abuse report for a message that a recipient marked as spam.'],
@@ -144,7 +150,7 @@ const writeComplaint = (mail: Received, parts: Parts): string[] => [
       `Arrival-Date: ${dated(mail.arrivedAt)}`,
       `Reporting-MTA: dns; ${parts.hostname}`,
     ],
-    returned(mail, true),
+    returned(mail),
   ]),
 ]
 
@@ -152,8 +158,8 @@ const writeAutoReply = (mail: Received, parts: Parts): string[] => [
   ...head(parts, {
     From: octets(mail.recipient),
     To: mail.sender,
-    Subject: `Out of office: ${fieldOf(mail.raw, 'Subject') ?? ''}`,
-    'In-Reply-To': fieldOf(mail.raw, 'Message-ID') ?? '<unknown>',
+    Subject: `Out of office: ${fieldOf(mail, 'Subject') ?? ''}`,
+    'In-Reply-To': fieldOf(mail, 'Message-ID') ?? '<unknown>',
     'Auto-Submitted': 'auto-replied (vacation)',
   }),
   ...TEXT,

@@ -1,36 +1,75 @@
 /**
- * NAME      reporter - sends the reports of a mail, in their order and time
+ * NAME      reporter - tells what became of the mails that the sandbox took
  * DESCRIPTION
- *   Leaves out what NOTIFY did not ask for. A report that the bounce door does
- *   not take for now (4xx, or nobody there) is tried again a few times; one that
- *   it refuses is logged and dropped. Nothing is sent after stop().
+ *   Follows the log: of each recipient that was sent in test mode it writes the reports that its address asks for, and
+ *   hands their bytes to the intake, as the bounce door does with those of others. No connection is made, so reports of
+ *   live mail never wait for one. What is stored is a place in the log, below which all is reported: whoever dies goes on
+ *   from there, and a report that comes twice has the same Message-ID and counts once.
+ *   It works in small turns and rests after each as long as the turn took: whatever the flood, half of the thread's
+ *   time is left to others.
+ * NOTES
+ *   A report that is not taken waits while the store is away. Any other failure is our mistake: after some tries it is
+ *   given up, counted and logged.
  */
-import { type Clock, systemClock } from '../base/clock.js'
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import { randomText } from '../base/secret.js'
-import { type Address, dispatch } from './dispatch.js'
-import { type Received, writeReport } from './report.js'
-import type { Report, Step } from './simulation.js'
+import { repeated, type Service } from '../base/service.js'
+import { overIn } from '../base/time/trouble.js'
+import type { Mode } from '../lifecycle/page.js'
+import { makeRef, makeReturnPath, type ReturnPathKeys } from '../mail/return-path.js'
+import type { Intake } from '../outcome/intake.js'
+import type { LogRow, WholeLog } from '../store/port/log.js'
+import type { Store } from '../store/port/store.js'
+import { headersOf, type Received, writeReport } from './report.js'
+import { PACE_MS, type Report, type Step, simulationFor } from './simulation.js'
 
-interface ReporterOptions {
+export interface ReporterParts {
+  readonly store: Pick<
+    Store,
+    'follow' | 'logEnds' | 'sandboxPlace' | 'moveSandboxPlace' | 'recipient' | 'email' | 'pool'
+  >
+  readonly ingest: Intake['ingest']
+  readonly keys: ReturnPathKeys
   readonly hostname: string
-  readonly bounceAddress: () => Address
-  readonly log: Log
-  readonly clock?: Clock
+  readonly bounceDomain: string
+  /** Whose mail goes to the sandbox: that of test keys, or (null) all of it. */
+  readonly mode: Mode | null
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  /** A report was given up. */
+  readonly lost?: () => void
+  /** Milliseconds that `later` means. */
+  readonly pace?: number
 }
 
-interface Reporter {
-  after(ms: number, act: () => void): void
-  play(mail: Received, steps: readonly Step[]): void
-  stop(): void
+/** A recipient whose reports are not all told. */
+interface Waiting {
+  readonly row: LogRow
+  /** The place in the log right before it. */
+  readonly before: string
+  readonly steps: readonly Step[]
+  /** Which of the steps is next. */
+  at: number
+  /** On the tick clock. */
+  due: number
+  tries: number
 }
 
-/** A real server takes a moment to report, and by then our own 250 is on disk: people see sent before delivered. */
-const SOON_MS = 100
-/** Milliseconds between tries. */
-const RETRY = [50, 200, 1000, 3000, 10_000]
-/** RFC 3461 section 4.1 leaves the default to the MTA. */
-const DEFAULT_NOTIFY = ['FAILURE', 'DELAY']
+/** How often it looks for new mail. */
+const LOOK_MS = 100
+/** Recipients that wait in memory at most; the rest stays in the log. */
+const MOST_WAITING = 2_000
+const PAGE = 200
+/** Reports of one turn; they share a commit. */
+const AT_ONCE = 16
+/** A place is stored this often, where reports were told, or else only the log went on. */
+const KEEP_MS = 1_000
+const KEEP_IDLE_MS = 60_000
+const REST_MS = 1_000
+const MOST_TRIES = 5
+
 /** What NOTIFY must hold for a report; others are not DSNs and ignore it. */
 const WANTS: Partial<Record<Report['kind'], string>> = {
   delivered: 'SUCCESS',
@@ -39,71 +78,173 @@ const WANTS: Partial<Record<Report['kind'], string>> = {
   failed: 'FAILURE',
 }
 
-const isWanted = ({ kind }: Report, { notify }: Received): boolean => {
+const isWanted = ({ kind }: Report, notify: readonly string[]): boolean => {
   const word = WANTS[kind]
-  return word === undefined || (notify ?? DEFAULT_NOTIFY).includes(word)
+  return word === undefined || notify.includes(word)
 }
 
-/** Timers that end together. */
-const createTimers = () => {
-  const timers = new Set<NodeJS.Timeout>()
-  return {
-    after(ms: number, act: () => void): void {
-      const timer = setTimeout(() => {
-        timers.delete(timer)
-        act()
-      }, ms)
-      timers.add(timer)
-    },
-    end(): void {
-      for (const timer of timers) clearTimeout(timer)
-      timers.clear()
-    },
+/** Only our own attempt hands a mail to the sandbox. */
+const isHandedOver = ({ source, applied, recipientId }: LogRow): boolean =>
+  source === 'smtp' && applied && recipientId !== null
+
+class Reporter {
+  readonly #parts: ReporterParts
+  readonly #filter: WholeLog
+  readonly #pace: number
+  /** In the order of the log. */
+  #waiting: Waiting[] = []
+  /** What is stored, and up to where the log is read. */
+  #stored: string | null = null
+  #read: string | null = null
+  #storedAt = Number.NEGATIVE_INFINITY
+  #told = false
+
+  constructor(parts: ReporterParts) {
+    this.#parts = parts
+    this.#pace = parts.pace ?? PACE_MS
+    this.#filter = { types: ['email.sent'], ...(parts.mode !== null && { mode: parts.mode }) }
   }
-}
 
-export const createReporter = (options: ReporterOptions, pace: number): Reporter => {
-  const { hostname, bounceAddress, log, clock = systemClock } = options
-  const timers = createTimers()
-  let stopped = false
-  const wait = (ms: number): Promise<void> => new Promise((resolve) => timers.after(ms, resolve))
+  /** A first start reports from now on. */
+  async begin(): Promise<void> {
+    const { store } = this.#parts
+    const place = await store.sandboxPlace()
+    const { newest } = await store.logEnds()
+    if (place === null) await store.moveSandboxPlace(null, newest)
+    this.#stored = (await store.sandboxPlace()) ?? newest
+    this.#read = this.#stored
+    this.#waiting = []
+  }
 
-  const send = async (to: string, raw: Buffer): Promise<void> => {
-    for (const pause of [...RETRY, null]) {
-      const reply = await Promise.resolve()
-        .then(() => dispatch(bounceAddress(), hostname, to, raw))
-        .catch(String)
-      if (reply.startsWith('2') || stopped) return
-      if (reply.startsWith('5') || pause === null) {
-        log.warn({ event: 'sandbox_report_lost', reply })
-        return
-      }
-      await wait(pause)
+  /** One small piece of work; answers how long to rest. */
+  async turn(): Promise<number> {
+    const { clock } = this.#parts
+    if (this.#read === null) await this.begin()
+    const began = clock.tick()
+    const more = await this.#readOn()
+    const due = this.#waiting.filter((one) => one.due <= began).slice(0, AT_ONCE)
+    const told = await Promise.allSettled(due.map((one) => this.#tell(one)))
+    this.#waiting = this.#waiting.filter(({ at, steps }) => at < steps.length)
+    await this.keep(false)
+    const failed = told.find((one) => one.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+    return more || due.length > 0 ? Math.max(1, clock.tick() - began) : LOOK_MS
+  }
+
+  /** True when there is more to read. */
+  async #readOn(): Promise<boolean> {
+    const { store, clock } = this.#parts
+    const from = this.#read ?? ''
+    if (this.#waiting.length > MOST_WAITING - PAGE || from === (await store.logEnds()).newest) return false
+    const found = await store.follow(this.#filter, from, PAGE)
+    if (found === 'gone') {
+      this.#read = (await store.logEnds()).oldest
+      return true
+    }
+    let before = from
+    for (const row of found.rows) {
+      const { steps } = simulationFor(row.recipient ?? '')
+      const due = clock.tick() + this.#restBefore(steps[0])
+      if (isHandedOver(row) && steps.length > 0)
+        this.#waiting.push({ row, before, steps, at: 0, due, tries: 0 })
+      before = row.mark
+    }
+    this.#read = found.mark
+    return !found.isEnd
+  }
+
+  #restBefore(step: Step | undefined): number {
+    return step?.when === 'later' ? this.#pace : 0
+  }
+
+  /** The next report of one; what is not taken is due again. */
+  async #tell(one: Waiting): Promise<void> {
+    const { clock, log, lost } = this.#parts
+    const { report } = one.steps[one.at] as Step
+    this.#told = true
+    try {
+      await this.#report(one, report)
+    } catch (error) {
+      one.due = clock.tick() + REST_MS
+      if (error instanceof Fault) throw error
+      one.due += REST_MS * one.tries ** 2
+      if (++one.tries < MOST_TRIES) return
+      lost?.()
+      const { emailId: email, recipientId: recipient } = one.row
+      log.error(
+        { event: 'sandbox_report_lost', email, recipient, error: (error as Error).message },
+        'a simulated outcome was not told',
+      )
+    }
+    one.at++
+    one.tries = 0
+    one.due = clock.tick() + this.#restBefore(one.steps[one.at])
+  }
+
+  async #report({ row, at }: Waiting, report: Report): Promise<void> {
+    const { hostname, clock, ingest } = this.#parts
+    const mail = await this.#received(row)
+    if (mail === null || !isWanted(report, mail.notify)) return
+    const id = `${row.recipientId}.${at}@${hostname}`
+    await ingest(
+      mail.sender,
+      writeReport(report, mail, { id, hostname, boundary: randomText(24), now: clock.now() }),
+    )
+  }
+
+  /** The mail as the sandbox got it; null of one that is gone, or that nobody wants reports of. */
+  async #received({ recipientId, mail, occurredAt }: LogRow): Promise<Received | null> {
+    const { store, keys, bounceDomain } = this.#parts
+    const owner = await store.recipient(recipientId ?? '')
+    if (owner === null || owner.isDeleted || mail === null) return null
+    const { accountId, workspaceId, emailId, address, orcpt, envid, poolId } = owner
+    const email = await store.email({ accountId, workspaceId, mode: null }, emailId)
+    if (email === null || email.mailFrom === '') return null
+    const pool = await store.pool(accountId, poolId)
+    return {
+      sender: makeReturnPath(keys, bounceDomain, owner),
+      recipient: address,
+      orcpt: orcpt ?? `rfc822;${address}`,
+      envid: envid ?? makeRef(keys, 'envid', owner),
+      notify: pool?.notifySuccess === false ? ['FAILURE', 'DELAY'] : ['SUCCESS', 'FAILURE', 'DELAY'],
+      headers: headersOf(mail),
+      arrivedAt: occurredAt,
     }
   }
 
-  const play = async (mail: Received, steps: readonly Step[]): Promise<void> => {
-    for (const { when, report } of steps) {
-      if (!isWanted(report, mail)) continue
-      await wait(when === 'later' ? pace : Math.min(pace, SOON_MS))
-      if (stopped) return
-      const parts = { hostname, boundary: randomText(24), now: clock.now() }
-      await send(mail.sender, writeReport(report, mail, parts))
-    }
+  /** Stores the place below which all is told, when it is time, or now. */
+  async keep(now: boolean): Promise<void> {
+    const { store, clock } = this.#parts
+    const place = this.#waiting[0]?.before ?? this.#read
+    if (place === null || place === this.#stored) return
+    const every = this.#told ? KEEP_MS : KEEP_IDLE_MS
+    if (!now && clock.tick() - this.#storedAt < every) return
+    const moved = await store.moveSandboxPlace(this.#stored, place)
+    this.#storedAt = clock.tick()
+    this.#told = this.#waiting.length > 0
+    if (moved) this.#stored = place
+    // somebody else reports, too: from where that one is
+    else this.#read = null
   }
+}
 
+export const createReporter = (parts: ReporterParts): Service => {
+  const reporter = new Reporter(parts)
+  const turns = repeated('sandbox reports', () => reporter.turn(), {
+    restMs: REST_MS,
+    told: ({ message }) => parts.log.error({ event: 'sandbox_failed', error: message }, 'not reported'),
+    over: overIn(parts.log, 'not reported'),
+  })
   return {
-    after: (ms, act) => {
-      if (ms === 0) act()
-      else timers.after(ms, act)
+    name: turns.name,
+    async start() {
+      // before any mail is handed over
+      await reporter.begin()
+      await turns.start()
     },
-    play(mail, steps) {
-      if (mail.sender === '') return
-      play(mail, steps).catch((error: unknown) => log.error({ event: 'sandbox_failed', err: error }))
-    },
-    stop() {
-      stopped = true
-      timers.end()
+    async stop() {
+      await turns.stop()
+      await reporter.keep(true)
     },
   }
 }

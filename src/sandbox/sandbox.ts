@@ -3,38 +3,25 @@
  * DESCRIPTION
  *   Takes mail from relay/ like any upstream, on a free loopback port, and
  *   delivers nothing: the recipient's local part chooses the outcome
- *   (simulation.ts). Replies are real SMTP; reports are real mails, sent to the
- *   bounce door at the envelope sender, tried again for a while when the door
- *   is not there. Reports that still wait when it stops are dropped.
+ *   (simulation.ts). Replies are real SMTP. It keeps nothing of what it takes: that a mail was sent stands in the log
+ *   once its 250 is on disk, and from there the reports are written (reporter.ts).
  */
 import type { AddressInfo } from 'node:net'
-import type {
-  SMTPServerAddress,
-  SMTPServerDataStream,
-  SMTPServerEnvelope,
-  SMTPServerSession,
-} from 'smtp-server'
-import type { Clock } from '../base/clock.js'
+import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
-import type { Address } from './dispatch.js'
-import type { Received } from './report.js'
-import { createReporter } from './reporter.js'
 import { PromptServer } from './server.js'
-import { simulationFor } from './simulation.js'
+import { PACE_MS, simulationFor } from './simulation.js'
 
 interface SandboxOptions {
   readonly hostname: string
-  /** Where reports go; asked at each send. */
-  readonly bounceAddress: () => Address
-  readonly log: Log
-  readonly clock?: Clock
-  /** Milliseconds: what `later` means, and how long slow@ takes. */
+  readonly log: Pick<Log, 'debug'>
+  /** Milliseconds that slow@ takes. */
   readonly pace?: number
 }
 
 interface Sandbox extends Service {
-  readonly address: Address
+  readonly address: { readonly host: string; readonly port: number }
 }
 
 const LARGEST = 50 * 1024 * 1024
@@ -55,26 +42,32 @@ const SETTINGS = {
   closeTimeout: 1000,
 }
 
-export const createSandbox = (options: SandboxOptions): Sandbox => {
-  const pace = options.pace ?? 1500
-  const reporter = createReporter(options, pace)
+export const createSandbox = ({ hostname, log, pace = PACE_MS }: SandboxOptions): Sandbox => {
+  const held = new Set<NodeJS.Timeout>()
+  const later = (ms: number, act: () => void): void => {
+    const timer = setTimeout(() => {
+      held.delete(timer)
+      act()
+    }, ms)
+    held.add(timer)
+  }
   const server = new PromptServer({
-    name: options.hostname,
+    name: hostname,
     ...SETTINGS,
     onConnect: (_session, callback) => callback(),
     onMailFrom: (_address, _session, callback) => callback(),
     onRcptTo: refusals(),
-    onData: (stream, { envelope }, callback) => {
-      taken(stream, envelope).then((mails) => {
-        const slow = mails.some((mail) => simulationFor(mail.recipient).slow)
-        reporter.after(slow ? pace : 0, () => {
-          callback(null, '2.0.0 Ok: taken by the sandbox')
-          for (const mail of mails) reporter.play(mail, simulationFor(mail.recipient).steps)
-        })
-      }, callback)
+    onData: (stream: SMTPServerDataStream, { envelope: { rcptTo } }, callback) => {
+      const reply = (): void => callback(null, '2.0.0 Ok: taken by the sandbox')
+      stream.once('error', callback)
+      stream.once('end', () => {
+        if (rcptTo.some(({ address }) => simulationFor(address).slow)) later(pace, reply)
+        else reply()
+      })
+      stream.resume()
     },
   })
-  server.on('error', (error) => options.log.debug({ event: 'sandbox_connection_error', err: error }))
+  server.on('error', (error) => log.debug({ event: 'sandbox_connection_error', err: error }))
   return {
     name: 'sandbox',
     get address() {
@@ -88,32 +81,12 @@ export const createSandbox = (options: SandboxOptions): Sandbox => {
       }),
     stop: () =>
       new Promise((resolve) => {
-        reporter.stop()
+        for (const timer of held) clearTimeout(timer)
         if (!server.server.listening) return resolve()
         for (const connection of server.connections) connection._socket.destroy()
         server.server.close(() => resolve())
       }),
   }
-}
-
-/** Reads the message; one mail per recipient, since each has an outcome of its own. */
-const taken = async (
-  stream: SMTPServerDataStream,
-  { mailFrom, rcptTo, dsn }: SMTPServerEnvelope,
-): Promise<Received[]> => {
-  const chunks: Buffer[] = []
-  for await (const chunk of stream) chunks.push(chunk as Buffer)
-  const raw = Buffer.concat(chunks)
-  return rcptTo.map((to) => ({
-    sender: mailFrom === false ? '' : mailFrom.address,
-    recipient: to.address,
-    orcpt: to.dsn?.orcpt ?? null,
-    notify: to.dsn?.notify ?? null,
-    envid: dsn?.envid ?? null,
-    ret: dsn?.ret ?? null,
-    raw,
-    arrivedAt: Date.now(),
-  }))
 }
 
 /** RCPT TO: refuses as the table says, remembering what was refused once. */

@@ -20,8 +20,11 @@ export type Report =
   | { readonly kind: 'complaint' }
   | { readonly kind: 'auto-reply' }
 
+/** Milliseconds that `later` means, and that slow@ takes. */
+export const PACE_MS = 1_500
+
 export interface Step {
-  /** Soon is at once; later is after the pace of the sandbox, 1.5 s unless told. */
+  /** Soon is at once; later is after PACE_MS. */
   readonly when: 'soon' | 'later'
   readonly report: Report
 }

@@ -11,8 +11,6 @@
  *   that setting they are refused, since mail that nobody reads is better not taken.
  *   So does mail to fbl@ that is no report: a provider asks there whether the address is ours.
  *   STARTTLS is offered to TLS 1.0 too: who cannot use it would send in clear.
- *   Behind a proxy there is a second listener, on loopback and a free port: the
- *   sandbox reports through the door, too, and stands before no proxy.
  */
 
 import type { Clock } from '../base/clock.js'
@@ -48,33 +46,19 @@ export interface BounceDoor extends Service {
   renew(certificate: Certificate): void
   /** Where it really listens; throws before start. */
   readonly address: ListenAddress
-  /** Where a program of this machine reaches it without a PROXY header. */
-  readonly innerAddress: ListenAddress
 }
 
 /** How much of a report its reader looks at. */
 const READ = 1024 * 1024
 const MOST_RECIPIENTS = 100
 const GRACE = 10_000
-const INNER = { host: '127.0.0.1', port: 0, proxy_protocol: false, trusted_proxies: [] }
 
-const addressOf = (server: DoorServer<never> | undefined): ListenAddress => {
-  if (server === undefined) throw new Error('the bounce door is closed')
-  return server.address
-}
-
-const serverOf = (
-  {
-    config: { limits },
-    certificate,
-    listen,
-    clock,
-    log,
-  }: BounceDoorOptions & { certificate: Certificate | null; listen: Listen },
-  rules: Rules<never>,
-  { host, port, proxy_protocol, trusted_proxies }: typeof INNER | Config['bounce'],
-): DoorServer<never> =>
-  new DoorServer<never>({
+const serverOf = (options: BounceDoorOptions, certificate: Certificate | null): DoorServer<never> => {
+  const { config, listen = plainListen, clock, log } = options
+  const { limits, bounce } = config
+  const { host, port, proxy_protocol, trusted_proxies } = bounce
+  const rules = bounceRules(options)
+  return new DoorServer<never>({
     ...{ host, port, proxy_protocol, trusted_proxies, listen, certificate, rules, clock, log },
     key: 'bounce',
     tls: certificate === null ? 'none' : 'starttls',
@@ -85,38 +69,31 @@ const serverOf = (
     addresses: new Tally(limits.connections_per_address),
     isExempt: async () => false,
   })
+}
 
 export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
-  const { config, listen = plainListen } = options
-  let servers: DoorServer<never>[] = []
+  let server: DoorServer<never> | null = null
   let certificate = options.certificate ?? null
   return {
     name: 'bounce-door',
     get address() {
-      return addressOf(servers[0])
-    },
-    get innerAddress() {
-      return addressOf(servers.at(-1))
+      if (server === null) throw new Error('the bounce door is closed')
+      return server.address
     },
     async start() {
-      if (servers.length > 0) return
-      const rules = bounceRules(options)
-      const fresh = [serverOf({ ...options, certificate, listen }, rules, config.bounce)]
-      if (config.bounce.proxy_protocol)
-        fresh.push(serverOf({ ...options, certificate, listen: plainListen }, rules, INNER))
-      for (const server of fresh) {
-        await server.open()
-        servers.push(server)
-      }
+      if (server !== null) return
+      const fresh = serverOf(options, certificate)
+      await fresh.open()
+      server = fresh
     },
     async stop() {
-      const open = servers
-      servers = []
-      await Promise.all(open.map((server) => server.shut(GRACE)))
+      const open = server
+      server = null
+      await open?.shut(GRACE)
     },
     renew(fresh) {
       certificate = fresh
-      for (const server of servers) server.updateSecureContext(fresh)
+      server?.updateSecureContext(fresh)
     },
   }
 }

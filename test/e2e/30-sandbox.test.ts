@@ -230,3 +230,26 @@ t.test('by the names that say it, over HTTP and SMTP', async (t) => {
 t.test('slow', async () => {
   await postern.until(key, await send('slow@example.com'), ['delivered'])
 })
+
+t.test('kill -9 between our 250 and the reports: each mail ends as its recipient says', async (t) => {
+  const rows = [
+    ['delivered', 'sent delivered'],
+    ['bounced-later', 'sent bounced'],
+    ['late-bounce', 'sent delivered bounced'],
+    ['delayed', 'sent deferred bounced'],
+    ['complained', 'sent delivered complained'],
+  ] as const
+  const sent = await Promise.all(
+    Array.from({ length: 4 }, () => rows).flatMap((all) => all.map(([name]) => send(`${name}@example.com`))),
+  )
+  await postern.until(key, sent[0] as string, ['sent', 'delivered'])
+  await postern.stop('SIGKILL')
+  await postern.start()
+  for (const [i, id] of sent.entries()) {
+    const way = rows[i % rows.length]?.[1]
+    const walked = async () => (await steps(id)).join(' ')
+    await eventually(`queued ${way}`, async () => (await walked()) === `queued ${way}`, { seen: walked })
+  }
+  const told = await (await fetch(`http://127.0.0.1:${postern.ports.management}/metrics`)).text()
+  t.match(told, /^postern_reports_lost 0$/m)
+})

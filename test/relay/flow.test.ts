@@ -356,3 +356,26 @@ t.test('a member that is taken away while it sends finishes, and gets no more', 
   t.ok(old.server.lines.includes('QUIT'), 'and it is left politely')
   await stop()
 })
+
+t.test('large mails that the sandbox holds keep those of others waiting for nothing', async (t) => {
+  const held: (() => void)[] = []
+  const box = await upstream(t, { hold: (stage, go) => stage === 'dot' && held.push(go) > 0 })
+  const far = await upstream(t)
+  const rows = [
+    poolRow([upstreamRow(far.port)]),
+    poolRow([], { id: 'pool_box', name: 'sandbox', kind: 'sandbox' }),
+  ]
+  const sandboxAddress = { host: '127.0.0.1', port: box.port }
+  const { queue, stop } = startFlow(rows, { sandboxAddress })
+  const size = 40 * 1024 * 1024
+  queue.hand(...Array.from({ length: 4 }, () => mail({ poolId: 'pool_box', mode: 'test', size })))
+  await eventually('the sandbox holds some', () => held.length > 0)
+  const live = mail({ size })
+  queue.hand(live)
+  await eventually('the other has left', () => queue.status(live.recipientId) === 'sent')
+  await eventually('all have left', () => {
+    for (const go of held.splice(0)) go()
+    return queue.outcomes.length === 5
+  })
+  await stop()
+})

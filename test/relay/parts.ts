@@ -82,6 +82,7 @@ export interface FlowOptions {
   readonly drain?: number
   readonly retry?: readonly number[]
   readonly mayGo?: () => boolean
+  readonly sandboxAddress?: { readonly host: string; readonly port: number }
 }
 
 export interface TestFlow {
@@ -119,7 +120,7 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     unseal: (sealed) => sealed,
     tokens: (row, user) => createTokens(row, user, TOKEN_PARTS),
     tick: systemClock.tick,
-    sandboxAddress: () => null,
+    sandboxAddress: () => options.sandboxAddress ?? null,
     mayGo: options.mayGo ?? (() => true),
     log: note,
   })

@@ -1,22 +1,22 @@
 /** What the sandbox writes, our own reader of reports understands. */
 import t from 'tap'
 import { readReport } from '../../src/mail/report/read-report.js'
-import { type Received, writeReport } from '../../src/sandbox/report.js'
+import { headersOf, type Received, writeReport } from '../../src/sandbox/report.js'
 import type { Report } from '../../src/sandbox/simulation.js'
 
 const mail: Received = {
   sender: 'btoken@bounces.test',
   recipient: 'ana@example.test',
   orcpt: 'rfc822;Ana@example.test',
-  notify: null,
+  notify: [],
   envid: 'em_1',
-  ret: null,
-  raw: Buffer.from(
-    'From: a@b.test\r\nSubject: Zażółć\r\n gęślą\r\nMessage-ID: <m1@b.test>\r\n\r\nBody: no header\r\n',
-  ),
+  headers: headersOf({
+    ...{ id: 'em_1', poolId: 'pool_1', from: 'a@b.test', to: ['ana@example.test'], tags: [] },
+    ...{ subject: 'Zażółć\r\nBcc: gęślą', messageId: '<m1@b.test>', createdAt: 0, scheduledAt: null },
+  }),
   arrivedAt: 0,
 }
-const parts = { hostname: 'sandbox.test', boundary: 'xyz', now: 1_000_000 }
+const parts = { id: 'r1.0@sandbox.test', hostname: 'sandbox.test', boundary: 'xyz', now: 1_000_000 }
 const read = (report: Report, more: Partial<Received> = {}) =>
   readReport(writeReport(report, { ...mail, ...more }, parts))
 
@@ -32,7 +32,7 @@ t.test('delivered, delayed, failed', async (t) => {
     kind: 'delay',
     recipients: [{ action: 'delayed', status: '4.4.1' }],
   })
-  t.match(await read({ kind: 'failed', status: '5.1.1', text: 'No such user here' }, { ret: 'FULL' }), {
+  t.match(await read({ kind: 'failed', status: '5.1.1', text: 'No such user here' }), {
     kind: 'bounce',
     recipients: [{ action: 'failed', status: '5.1.1', class: 'hard', address: /ana@example\.test/i }],
   })
@@ -54,11 +54,11 @@ t.test('without ORCPT and ENVID, and with a recipient beyond ASCII', async (t) =
   t.match(report, { envid: null, recipients: [{ action: 'failed', originalRecipient: null }] })
 })
 
-t.test('every line ends in CRLF, and only the headers come back unless RET=FULL', async (t) => {
-  const failed: Report = { kind: 'failed', status: '5.1.1', text: 'x' }
-  for (const ret of ['FULL', 'HDRS', null]) {
-    const text = writeReport(failed, { ...mail, ret }, parts).toString('latin1')
+t.test('every line ends in CRLF, and no text of the mail makes a header', async (t) => {
+  for (const kind of ['delivered', 'complaint', 'auto-reply'] as const) {
+    const text = writeReport({ kind }, mail, parts).toString('latin1')
     t.notMatch(text, /[^\r]\n|\r[^\n]/)
-    t.equal(text.includes('Body: no header'), ret === 'FULL')
+    t.notMatch(text, /^Bcc:/m)
+    t.match(text, /^Message-ID: <r1\.0@sandbox\.test>\r$/m)
   }
 })

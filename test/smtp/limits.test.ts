@@ -88,9 +88,7 @@ t.test('at the bounce door every connection counts until it ends', async (t) => 
   clients[0]?.socket.write('EHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<b1@bounces.test>\r\n')
   t.match(await clients[0]?.until(/2\.1\.5/), /250 2\.1\.5/)
   t.match(await dialFrom(port, '203.0.113.7').closed(), BUSY)
-  const inner = dial(door.innerAddress.port)
-  t.match(await inner.until(/\r\n/), /^220 /, 'programs of this machine need no proxy')
-  await hangUp(...clients, inner)
+  await hangUp(...clients)
   await door.stop()
 })
 

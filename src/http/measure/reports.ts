@@ -11,6 +11,7 @@ import type { Metric } from '../metrics.js'
 export class ReportMetrics {
   readonly #counts = new Map<string, { readonly labels: Readonly<Record<string, string>>; value: number }>()
   #suppressed = 0
+  #lost = 0
 
   note({ kind, tier, did, suppressed }: Pick<Recorded, 'kind' | 'tier' | 'did' | 'suppressed'>): void {
     const key = `${kind} ${tier} ${did}`
@@ -18,6 +19,11 @@ export class ReportMetrics {
     found.value++
     this.#counts.set(key, found)
     if (suppressed) this.#suppressed++
+  }
+
+  /** Reports of the sandbox that were given up. */
+  lost(count: number): void {
+    this.#lost += count
   }
 
   metrics(): readonly Metric[] {
@@ -33,6 +39,12 @@ export class ReportMetrics {
         help: 'Addresses that a report put on a suppression list',
         type: 'counter',
         samples: [{ value: this.#suppressed }],
+      },
+      {
+        name: 'postern_reports_lost',
+        help: 'Reports of the sandbox that were given up since the start; always 0, or this is a mistake of ours',
+        type: 'gauge',
+        samples: [{ value: this.#lost }],
       },
     ]
   }
