@@ -13,6 +13,7 @@ import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { findSpans } from '../base/observe/trace.js'
 import { type Service, startInBackground, whileOurs } from '../base/service.js'
+import { createGiveWay } from '../base/time/give-way.js'
 import { overIn } from '../base/time/trouble.js'
 import type { Config } from '../config/config.js'
 import { type Marks, marksOf } from '../config/reload.js'
@@ -185,8 +186,14 @@ const shareParts = async (store: Store, options: DaemonOptions) => {
   void store.broken.then(() => {
     broken = true
   })
+  const hearing: (() => void)[] = []
   return {
     ...{ store, options, config, log, clock, pepper, deps, accountId, certificate, state, disk, spans },
+    /** Live mail that comes in, and who hears of it. */
+    way: createGiveWay(() => {
+      for (const hear of hearing) hear()
+    }),
+    onLive: (hear: () => void) => void hearing.push(hear),
     accepting: (): boolean => !disk.isLow && !broken,
     ring: await liveKeys(store, pepper),
     begun: logIncident(log),
@@ -238,12 +245,14 @@ const buildRelay = ({ store, options, config, clock, log, pepper, state, spans, 
 
 const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
   const { store, options, config, clock, log, pepper, deps, accountId, certificate, doors } = shared
-  const { accepting, spans } = shared
+  const { accepting, spans, way, onLive } = shared
+  onLive(relay.live)
   const tenants = createTenants(deps)
   const submission = createSubmission({
     ...{ store, config, clock, accepting, spans },
     senderAllowed: createSenderAllowed(store),
     accepted: (mails) => flow.accepted(mails),
+    way,
   })
   const door = createSubmissionDoor({ ...doors, certificate, tenants, submission })
   const tls = config.http.tls ? certificate : null
@@ -285,12 +294,13 @@ const byOne =
 
 /** What works on the store by itself, beside the mail that comes and goes. */
 const buildFollowers = (shared: Shared, metrics: ReportMetrics) => {
-  const { store, options, config, clock, log, pepper, state, accepting } = shared
+  const { store, options, config, clock, log, pepper, state, accepting, onLive } = shared
   const when = running(options)
   const own = { store, config, clock, log, accepting }
   const retention = () => state.config.retention
   const upkeep = () => createUpkeep({ store, retention, log, clock, retry: config.relay.retry })
   let following: Followers | null = null
+  onLive(() => following?.live())
   const followers = () => {
     following = createFollowers({
       ...{ share: () => shareStore(store, 'followers'), config, pepper, log },

@@ -9,6 +9,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { nameThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import { startAll, stopAll } from '../base/service.js'
+import { createGiveWay } from '../base/time/give-way.js'
 import type { Recorded } from '../outcome/report.js'
 import { reachStore } from '../store/open.js'
 import type { FollowerStart, FromFollowers, LogLine, ToFollowers } from './settings.js'
@@ -46,7 +47,8 @@ const reported = (made: Recorded | null): void => {
   if (made === null) reports.lost++
   else reports.made.push(made)
 }
-const services = await followersOf({ ...start, store, log, rules: () => live.rules, reported })
+const way = createGiveWay()
+const services = await followersOf({ ...start, store, log, rules: () => live.rules, way, reported })
 
 const stop = async (): Promise<void> => {
   await stopAll(services, ({ name }, error) =>
@@ -58,6 +60,7 @@ const stop = async (): Promise<void> => {
 
 port.on('message', (message: ToFollowers) => {
   if (message.say === 'rules') live.rules = message.rules
+  else if (message.say === 'live') way.live()
   else void stop()
 })
 await startAll(services)

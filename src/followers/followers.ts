@@ -40,6 +40,8 @@ interface FollowerParts {
 export interface Followers extends Service {
   /** The rules were read anew. */
   renew(): void
+  /** Live mail comes in: the reports of the sandbox give way for a while. */
+  live(): void
 }
 
 export const createFollowers = (parts: FollowerParts): Followers => {
@@ -47,6 +49,8 @@ export const createFollowers = (parts: FollowerParts): Followers => {
   let worker: Worker | null = null
   let again: NodeJS.Timeout | null = null
   let isStopping = false
+
+  const order = (message: ToFollowers): void => worker?.postMessage(message)
 
   /** Resolves when it is ready, or has died. */
   const launch = (): Promise<void> =>
@@ -83,8 +87,7 @@ export const createFollowers = (parts: FollowerParts): Followers => {
       if (again !== null) clearTimeout(again)
       if (worker !== null) await stopThread(worker, LATE)
     },
-    renew() {
-      worker?.postMessage({ say: 'rules', rules: rules() } satisfies ToFollowers)
-    },
+    renew: () => order({ say: 'rules', rules: rules() }),
+    live: () => order({ say: 'live' }),
   }
 }

@@ -26,6 +26,8 @@ export interface LogLine {
 
 export type ToFollowers =
   | { readonly say: 'stop' }
+  /** Live mail comes in. */
+  | { readonly say: 'live' }
   /** Read anew. */
   | { readonly say: 'rules'; readonly rules: readonly Rule[] }
 

@@ -5,6 +5,7 @@ import { createAlarms } from '../alarm/alarms.js'
 import { systemClock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
+import type { GiveWay } from '../base/time/give-way.js'
 import type { Config } from '../config/config.js'
 import { liveKeys } from '../keys/return-path.js'
 import type { Rule } from '../mail/report/category.js'
@@ -24,6 +25,7 @@ interface FollowerDeps {
   readonly log: Log
   readonly capture: boolean
   readonly rules: () => readonly Rule[]
+  readonly way: GiveWay
   /** What was made of a report of the sandbox; null of one that was given up. */
   readonly reported: (made: Recorded | null) => void
 }
@@ -42,7 +44,7 @@ const knownEnds = ({ logEnds }: ReachedStore): ReachedStore['logEnds'] => {
 
 /** Reports of the sandbox are read, believed and settled as those of others are. */
 const sandboxReports = async (deps: FollowerDeps, store: ReachedStore): Promise<Service> => {
-  const { config, pepper, log, capture, rules, reported } = deps
+  const { config, pepper, log, capture, rules, way, reported } = deps
   const { hostname, bounce, relay } = config
   const { keys, look: lookAtKeys } = await liveKeys(store, pepper)
   const clock = systemClock
@@ -59,7 +61,7 @@ const sandboxReports = async (deps: FollowerDeps, store: ReachedStore): Promise<
   )
   return createReporter({
     ...{ store, ingest, keys, hostname, bounceDomain: bounce.domain, clock, log },
-    mode: capture ? null : 'test',
+    ...{ way, mode: capture ? null : 'test' },
     lost: () => reported(null),
   })
 }

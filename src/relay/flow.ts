@@ -23,6 +23,7 @@ import { emptyStats, type RelayStats } from './settings.js'
 import { type SlowDomain, Throttles } from './throttle/throttles.js'
 import type { FlowParts } from './turns/flow-parts.js'
 import { type Lane, Lanes } from './turns/lanes.js'
+import { Pace } from './turns/pace.js'
 import type { Upstream } from './upstream.js'
 import { Expiry } from './watch/expiry.js'
 
@@ -57,9 +58,13 @@ export class Flow {
   /** How many mails each of them may have at hand. */
   #rooms: readonly number[] = []
   #idle: (() => void) | null = null
+  readonly #pace: Pace
+  /** Until the next one may go to the sandbox. */
+  #pumping: NodeJS.Timeout | null = null
 
   constructor(parts: FlowParts) {
     this.#parts = parts
+    this.#pace = new Pace(parts.way, parts.around.tick)
     const stopped = new Promise<never>((_, reject) => {
       this.#fail = reject
     })
@@ -106,6 +111,7 @@ export class Flow {
     if (this.#stopping) return
     this.#stopping = true
     for (const off of this.#unsubscribe) off()
+    if (this.#pumping !== null) clearTimeout(this.#pumping)
     this.#fail(new Error('stopping'))
     await this.#dueTimer.stop()
     await Promise.allSettled(this.#claims)
@@ -236,6 +242,10 @@ export class Flow {
     const waiting = pool.sharing.filter(({ row }) => this.#lanes.hasMail(row.id))
     for (const one of waiting) this.#again(one)
     while (waiting.some(({ row }) => this.#lanes.hasMail(row.id))) {
+      if (kind === 'sandbox' && this.#pace.wait > 0) {
+        this.#pumpLater(this.#pace.wait)
+        break
+      }
       const choice = this.#bytes[kind] > MOST_BYTES[kind] ? 'busy' : pool.choose(this.#parts.random)
       if (choice === 'busy') break
       if (choice === 'none') {
@@ -254,6 +264,13 @@ export class Flow {
         lane.more = true
       })
     }
+  }
+
+  #pumpLater(ms: number): void {
+    this.#pumping ??= setTimeout(() => {
+      this.#pumping = null
+      for (const one of this.#parts.pools.all()) if (one.row.kind === 'sandbox') this.pump(one)
+    }, ms)
   }
 
   /** Mails that failed on another member have waited already. */
@@ -275,6 +292,9 @@ export class Flow {
 
   #begin(item: Item, pool: Pool, upstream: Upstream): void {
     const { kind } = pool.row
+    const began = this.#around.tick()
+    if (kind === 'sandbox') this.#pace.begun()
+    else this.#parts.way.live()
     this.#inFlight++
     this.#bytes[kind] += item.claimed.size
     this.stats.attempts += 1 + item.others.length
@@ -305,6 +325,7 @@ export class Flow {
       .finally(() => {
         this.#inFlight--
         this.#bytes[kind] -= item.claimed.size
+        if (kind === 'sandbox') this.#pace.ended(this.#around.tick() - began)
         this.#throttles.ended(item, ends)
         this.#parts.attempted?.(ends)
         if (this.#inFlight === 0) this.#idle?.()

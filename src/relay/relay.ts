@@ -85,6 +85,8 @@ export interface Relay extends Service {
   reload(): void
   /** Upstreams that are avoided are tried now instead of after their pause. */
   wake(): void
+  /** Live mail comes in: that of the sandbox gives way for a while. */
+  live(): void
   /** Settings were read anew: the next reply is judged by these rules, and told as the log wants it now. */
   renew(rules: readonly Rule[]): void
   /** The sandbox listens there from now on. */
@@ -208,6 +210,7 @@ export const createRelay = (parts: RelayParts): Relay => {
     },
     reload: () => order({ say: 'reload' }),
     wake: () => order({ say: 'wake' }),
+    live: () => order({ say: 'live' }),
     renew: (rules) => order({ say: 'renewed', rules, quiet: isQuiet(parts.log) }),
     useSandbox(address) {
       sandbox = address

@@ -106,6 +106,8 @@ export type ToWorker =
   | { readonly say: 'stop' }
   | { readonly say: 'reload' }
   | { readonly say: 'wake' }
+  /** Live mail comes in. */
+  | { readonly say: 'live' }
   | { readonly say: 'renewed'; readonly rules: readonly Rule[]; readonly quiet: boolean }
   | { readonly say: 'sandbox'; readonly address: { readonly host: string; readonly port: number } }
 

@@ -10,6 +10,7 @@ import { steadyClock, systemClock } from '../base/clock.js'
 import { diallerBy } from '../base/dial/settings.js'
 import { nameThread } from '../base/host/thread.js'
 import { seal, unseal } from '../base/secret.js'
+import { createGiveWay } from '../base/time/give-way.js'
 import { createTrouble } from '../base/time/trouble.js'
 import { liveKeys } from '../keys/return-path.js'
 import type { Claimed } from '../lifecycle/facts.js'
@@ -112,8 +113,10 @@ const signing = new Signing(
 const subject = ({ recipientId, workspaceId, address }: Claimed) => ({ recipientId, workspaceId, address })
 const { bounceDomain } = settings
 const { keys, look: lookAtKeys } = await liveKeys(queue, settings.pepper)
+const way = createGiveWay()
 const flow = new Flow({
   queue,
+  way,
   pools,
   journal,
   settings: live,
@@ -235,6 +238,7 @@ const reloading = setInterval(() => {
 
 port.on('message', (message: ToWorker) => {
   if (message.say === 'reload') void reload().then(() => flow.look())
+  else if (message.say === 'live') way.live()
   else if (message.say === 'wake') for (const { breaker } of pools.upstreams()) breaker.wake()
   else if (message.say === 'renewed') Object.assign(live, { rules: message.rules, quiet: message.quiet })
   else if (message.say === 'sandbox') {

@@ -5,8 +5,8 @@
  *   hands their bytes to the intake, as the bounce door does with those of others. No connection is made, so reports of
  *   live mail never wait for one. What is stored is a place in the log, below which all is reported: whoever dies goes on
  *   from there, and a report that comes twice has the same Message-ID and counts once.
- *   It works in small turns and rests after each as long as the turn took: whatever the flood, half of the thread's
- *   time is left to others.
+ *   It works in small turns and rests after each as long as the turn took, and longer while live mail is about
+ *   (base/time/give-way): whatever the flood, most of the thread's time is left to others.
  * NOTES
  *   A report that is not taken waits while the store is away. Any other failure is our mistake: after some tries it is
  *   given up, counted and logged.
@@ -16,6 +16,7 @@ import { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import { randomText } from '../base/secret.js'
 import { repeated, type Service } from '../base/service.js'
+import type { GiveWay } from '../base/time/give-way.js'
 import { overIn } from '../base/time/trouble.js'
 import type { Mode } from '../lifecycle/page.js'
 import { makeRef, makeReturnPath, type ReturnPathKeys } from '../mail/return-path.js'
@@ -38,6 +39,8 @@ export interface ReporterParts {
   readonly mode: Mode | null
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  /** Hears of live mail. */
+  readonly way: GiveWay
   /** A report was given up. */
   readonly lost?: () => void
   /** Milliseconds that `later` means. */
@@ -118,7 +121,7 @@ class Reporter {
 
   /** One small piece of work; answers how long to rest. */
   async turn(): Promise<number> {
-    const { clock } = this.#parts
+    const { clock, way } = this.#parts
     if (this.#read === null) await this.begin()
     const began = clock.tick()
     const more = await this.#readOn()
@@ -128,7 +131,9 @@ class Reporter {
     await this.keep(false)
     const failed = told.find((one) => one.status === 'rejected')
     if (failed !== undefined) throw failed.reason
-    return more || due.length > 0 ? Math.max(1, clock.tick() - began) : LOOK_MS
+    if (!more && due.length === 0) return LOOK_MS
+    const took = clock.tick() - began
+    return Math.max(1, took, way.restAfter(took))
   }
 
   /** True when there is more to read. */

@@ -13,6 +13,7 @@ import type { Lifecycle } from '../store/port/upkeep.js'
 import type { Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
 import type { Route } from './route.js'
+import type { InTurn } from './turns.js'
 
 export type SubmissionStore = Pick<Lifecycle, 'system'> &
   Pick<Queue, 'accept' | 'claimKey' | 'releaseKey'> &
@@ -26,6 +27,7 @@ export interface SubmissionDeps {
   readonly config: Pick<Config, 'hostname' | 'limits' | 'default_from'>
   readonly clock: Clock
   readonly route: Route
+  readonly inTurn: InTurn
   readonly accepting: () => boolean
   readonly senderAllowed: SenderAllowed
 }

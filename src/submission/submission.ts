@@ -7,6 +7,7 @@
  *   and the idempotent answer are on disk together, or nothing is.
  */
 import type { Clock } from '../base/clock.js'
+import { createGiveWay, type GiveWay } from '../base/time/give-way.js'
 import type { Config } from '../config/config.js'
 import { domainOf, parseAddress } from '../mail/address.js'
 import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
@@ -20,6 +21,7 @@ import { type EnvelopedMessage, type MessageAnswer, submitMessage } from './fini
 import { type Resend, resend } from './finished/resend.js'
 import { createRoute } from './route.js'
 import { submit, submitBatch } from './submit.js'
+import { createTurns } from './turns.js'
 
 export interface SubmissionParts extends Watch {
   readonly store: SubmissionStore
@@ -27,6 +29,8 @@ export interface SubmissionParts extends Watch {
   readonly clock: Clock
   /** False while draining or without disk: sends are refused with service.unavailable. */
   readonly accepting?: (() => boolean) | undefined
+  /** Hears of live mail. */
+  readonly way?: GiveWay | undefined
   /** Asked for workspaces that restrict their senders; the domain of their default sender is always theirs. */
   readonly senderAllowed?: SenderAllowed | undefined
 }
@@ -68,6 +72,7 @@ export const createSubmission = (parts: SubmissionParts): Submission => {
     config: parts.config,
     clock: parts.clock,
     route: createRoute(parts.store),
+    inTurn: createTurns(parts.way ?? createGiveWay()),
     accepting: parts.accepting ?? (() => true),
     senderAllowed: async (workspace, address) =>
       ownDomain(workspace, address) || ((await parts.senderAllowed?.(workspace, address)) ?? false),

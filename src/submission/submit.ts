@@ -113,7 +113,9 @@ export const submit = async (
     'raw' in draft ? { checked: draft, errors: null } : checkSend(draft, rulesOf(deps, workspace))
   if (errors !== null) throw invalid(errors)
   await demandSenders(deps, workspace, checked)
-  return acceptAll(deps, { principal, workspace, drafts: [checked], ...options })
+  return deps.inTurn(principal.mode, () =>
+    acceptAll(deps, { principal, workspace, drafts: [checked], ...options }),
+  )
 }
 
 const MOST_IN_BATCH = 100
@@ -193,12 +195,9 @@ export const submitBatch = async (
     throw errors.length > 0 ? invalid(errors, omitted) : new Fault('email.sender_not_allowed')
   }
   if (drafts.length > 1) await options.charge(drafts.length - 1)
-  return acceptAll(deps, {
-    principal,
-    workspace,
-    drafts,
-    idempotency: options.idempotency,
-    trace: options.trace,
-    render: (records) => options.render(records, failures),
-  })
+  const { idempotency, trace } = options
+  const render: Render = (records) => options.render(records, failures)
+  return deps.inTurn(principal.mode, () =>
+    acceptAll(deps, { principal, workspace, drafts, idempotency, trace, render }),
+  )
 }

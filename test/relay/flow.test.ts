@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { createGiveWay } from '../../src/base/time/give-way.js'
 import { eventually } from '../parts/eventually.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type UpstreamScript, UpstreamServer } from './upstream-server.js'
@@ -376,6 +377,25 @@ t.test('large mails that the sandbox holds keep those of others waiting for noth
   await eventually('all have left', () => {
     for (const go of held.splice(0)) go()
     return queue.outcomes.length === 5
+  })
+  await stop()
+})
+
+t.test('beside live mail that of the sandbox goes on, and all of it leaves', async (t) => {
+  const { port } = await upstream(t)
+  const box = await upstream(t)
+  const rows = [
+    poolRow([upstreamRow(port)]),
+    poolRow([], { id: 'pool_box', name: 'sandbox', kind: 'sandbox' }),
+  ]
+  const way = createGiveWay()
+  const { queue, stop } = startFlow(rows, { way, sandboxAddress: { host: '127.0.0.1', port: box.port } })
+  queue.hand(mail())
+  t.ok(way.isLive, 'live mail is heard of')
+  queue.add(...Array.from({ length: 50 }, () => mail({ poolId: 'pool_box', mode: 'test' })))
+  await eventually('all have left', () => {
+    way.live()
+    return queue.outcomes.length === 51
   })
   await stop()
 })

@@ -4,6 +4,7 @@
 import { systemClock } from '../../src/base/clock.js'
 import { createDialler } from '../../src/base/dial/dial.js'
 import { newId, newRecipientId } from '../../src/base/id.js'
+import { createGiveWay, type GiveWay } from '../../src/base/time/give-way.js'
 import type { Claimed } from '../../src/lifecycle/facts.js'
 import { Flow } from '../../src/relay/flow.js'
 import { Journal } from '../../src/relay/journal.js'
@@ -82,6 +83,7 @@ export interface FlowOptions {
   readonly drain?: number
   readonly retry?: readonly number[]
   readonly mayGo?: () => boolean
+  readonly way?: GiveWay
   readonly sandboxAddress?: { readonly host: string; readonly port: number }
 }
 
@@ -129,6 +131,7 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
   const flow = new Flow({
     queue,
     pools,
+    way: options.way ?? createGiveWay(),
     journal,
     settings: {
       retry: options.retry ?? [60_000],

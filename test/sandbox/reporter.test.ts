@@ -2,6 +2,7 @@
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { Fault } from '../../src/base/fault.js'
+import { createGiveWay } from '../../src/base/time/give-way.js'
 import type { NewEmail } from '../../src/lifecycle/facts.js'
 import { deriveKeys, verifyReturnPath } from '../../src/mail/return-path.js'
 import { createIntake } from '../../src/outcome/intake.js'
@@ -36,7 +37,7 @@ const begin = async (over: Partial<Parameters<typeof createReporter>[0]> = {}) =
   const service = createReporter({
     ...{ store, ingest, keys, hostname: 'sandbox.test', bounceDomain: DOMAIN, mode: 'test', pace: 20 },
     ...{ clock: systemClock, log: { info: note, warn: note, error: note } },
-    lost: () => void lost++,
+    ...{ way: createGiveWay(), lost: () => void lost++ },
     ...over,
   })
   await service.start()
@@ -78,6 +79,7 @@ t.test('a report has what was asked to come back', async (t) => {
   const dsn = { notify: 'NEVER', orcpt: 'rfc822;Anyone+3Dhere@x.test' }
   const mail = await sent('anyone@x.test', { envid: 'env_1', recipients: [toOne('anyone@x.test', { dsn })] })
   await reported(mail, 'queued sent delivered')
+  await service.stop()
   const [one] = got
   t.equal(got.length, 1)
   for (const line of [
@@ -92,7 +94,6 @@ t.test('a report has what was asked to come back', async (t) => {
     t.ok(one?.text.includes(`\r\n${line}\r\n`), line)
   const owner = await store.recipient(mail.recipients[0]?.id ?? '')
   t.ok(owner !== null && verifyReturnPath(keys, one?.to ?? '', owner))
-  await service.stop()
 })
 
 t.test('live mail and reports of our own have none; with `postern dev` live mail has', async (t) => {
@@ -102,8 +103,8 @@ t.test('live mail and reports of our own have none; with `postern dev` live mail
   const own = await sent('delayed@x.test', { mailFrom: '' })
   await reported(await sent('delayed@x.test'), 'queued sent deferred bounced')
   for (const { id } of [live, own]) t.same(await timeline(store, id), ['queued', 'sent'])
-  t.equal(got.length, 2)
   await service.stop()
+  t.equal(got.length, 2)
   const dev = await begin({ mode: null })
   await reported(await sent('bounced-later@x.test', { mode: 'live' }), 'queued sent bounced')
   await dev.stop()
@@ -124,8 +125,8 @@ t.test('what was sent while it was down, or between two steps, is told by the ne
   got.length = 0
   const third = await begin()
   await reported(await sent('delayed@x.test'), 'queued sent deferred bounced')
-  t.equal(got.length, 2)
   await third.stop()
+  t.equal(got.length, 2)
 })
 
 t.test('two at a time count each report once', async () => {

@@ -2,6 +2,7 @@
  * NAME      flow-parts - what the flow of mail is built from
  */
 
+import type { GiveWay } from '../../base/time/give-way.js'
 import type { AttemptEnd } from '../../outcome/reply.js'
 import type { Refusal } from '../../outcome/suppress.js'
 import type { Queue } from '../../store/port/queue.js'
@@ -28,6 +29,8 @@ export interface FlowParts {
   readonly queue: RelayQueue
   readonly pools: Pools
   readonly journal: Journal
+  /** Hears of live mail. */
+  readonly way: GiveWay
   readonly settings: Pick<RelaySettings, 'retry' | 'lifetime' | 'poll' | 'drain'> &
     Partial<Pick<RelaySettings, 'rules' | 'quiet'>>
   readonly around: Omit<Surroundings, 'queue' | 'journal' | 'stopping' | 'stopped'>

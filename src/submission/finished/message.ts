@@ -214,20 +214,22 @@ export const submitMessage = async (
     key === null
       ? null
       : { key: checkIdempotencyKey(key), fingerprint: await submissionFingerprint(parts.raw, normals) }
-  const answer = await once(store, wish, place, clock.now, async (ticket) => {
-    if (ticket === null) demandOpen(current)
-    else await demandActive(deps, workspace)
-    const asked = ignoreSuppressions ? [] : normals
-    const suppressed = await suppressedOf(deps, place, asked, now)
-    const recipients = listed.map((one) => newRecipient(one, newRecipientId(now), suppressed, one.dsn))
-    const mail = await toEmail(deps, login, message, parts, recipients, listed, now)
-    const done = { status: 250, body: mail.id }
-    const result = await store.accept({
-      mails: [mail],
-      idempotency: ticket === null ? null : { ...ticket, ...done },
-      now,
-    })
-    return result === 'lock_lost' ? null : { replayed: false, records: [], ...done }
-  })
+  const answer = await deps.inTurn(login.mode, () =>
+    once(store, wish, place, clock.now, async (ticket) => {
+      if (ticket === null) demandOpen(current)
+      else await demandActive(deps, workspace)
+      const asked = ignoreSuppressions ? [] : normals
+      const suppressed = await suppressedOf(deps, place, asked, now)
+      const recipients = listed.map((one) => newRecipient(one, newRecipientId(now), suppressed, one.dsn))
+      const mail = await toEmail(deps, login, message, parts, recipients, listed, now)
+      const done = { status: 250, body: mail.id }
+      const result = await store.accept({
+        mails: [mail],
+        idempotency: ticket === null ? null : { ...ticket, ...done },
+        now,
+      })
+      return result === 'lock_lost' ? null : { replayed: false, records: [], ...done }
+    }),
+  )
   return { id: answer.body, replayed: answer.replayed }
 }
