@@ -45,6 +45,66 @@ t.test('the document is served as it is made', async (t) => {
   t.equal((await kit.ask('/v1/openapi.json', { key: null })).status, 401)
 })
 
+interface Nested extends JsonSchema {
+  readonly properties?: Readonly<Record<string, Nested>>
+  readonly items?: Nested
+  readonly anyOf?: readonly Nested[]
+  readonly additionalProperties?: Nested | boolean
+}
+
+/** Members without a word about them; what only says that a member must be there describes none. */
+const undescribed = (schema: Nested, at: string): readonly string[] => [
+  ...Object.entries(schema.properties ?? {}).flatMap(([name, one]) => [
+    ...(one.description === undefined && one.$ref === undefined && one.not === undefined
+      ? [`${at}.${name}`]
+      : []),
+    ...undescribed(one, `${at}.${name}`),
+  ]),
+  ...(schema.items ? undescribed(schema.items, `${at}[]`) : []),
+  ...(schema.anyOf ?? []).flatMap((one) => undescribed(one, at)),
+  ...(typeof schema.additionalProperties === 'object'
+    ? undescribed(schema.additionalProperties, `${at}.*`)
+    : []),
+]
+
+t.test('every member of every body, and every parameter, is described', (t) => {
+  const { schemas } = document.components as { schemas: Record<string, Nested> }
+  for (const [name, schema] of Object.entries(schemas)) t.strictSame(undescribed(schema, name), [], name)
+  for (const { id, method, path } of all) {
+    const { requestBody, responses, parameters } = operationOf(path, method) as {
+      requestBody?: { content: Record<string, { schema: Nested }> }
+      responses: Record<string, { content: Record<string, { schema: Nested }> }>
+      parameters: readonly JsonSchema[]
+    }
+    for (const { content } of [...Object.values(responses), ...(requestBody ? [requestBody] : [])])
+      for (const { schema } of Object.values(content)) t.strictSame(undescribed(schema, id), [], id)
+    t.strictSame(
+      parameters.filter(({ description }) => description === undefined).map(({ name }) => `${id} ${name}`),
+      [],
+      id,
+    )
+  }
+  t.end()
+})
+
+t.test('what the document says of limits is what the server does', async (t) => {
+  const schemaOf = (path: string, name: string) =>
+    ((operationOf(path, 'GET').parameters as readonly JsonSchema[]).find((one) => one.name === name)
+      ?.schema ?? {}) as JsonSchema
+  const kit = await openKit()
+  t.teardown(() => kit.stop())
+  for (const path of ['/v1/emails', '/v1/events', '/v1/suppressions', '/v1/webhooks', '/v1/statistics']) {
+    const { maximum, minimum, default: usual } = schemaOf(path, 'limit') as Record<string, number>
+    t.equal((await kit.ask(`${path}?limit=${maximum}`)).status, 200, path)
+    t.equal((await kit.ask(`${path}?limit=${(maximum ?? 0) + 1}`)).status, 422, path)
+    t.equal((await kit.ask(`${path}?limit=${(minimum ?? 0) - 1}`)).status, 422, path)
+    const { json } = await kit.ask(path)
+    if (json.pagination !== undefined) t.equal(json.pagination.limit, usual, path)
+  }
+  t.equal(schemaOf('/v1/statistics', 'limit').default, 10)
+  t.notMatch(JSON.stringify(document), 'statistics_tags')
+})
+
 t.test('every operation is described, and shown by an example that its schemas hold', async (t) => {
   for (const { id, method, path } of all) {
     const told = operationOf(path, method)

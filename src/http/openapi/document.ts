@@ -15,6 +15,7 @@ import { toProblem } from '../wire/problem.js'
 import { EXAMPLES } from './examples.js'
 import { type JsonSchema, type Named, toJsonSchema } from './json-schema.js'
 import { TWINS, WITHOUT_TWIN } from './twins.js'
+import { WORDS } from './words.js'
 
 const ANYWHERE: readonly FaultCode[] = [
   'request.malformed',
@@ -141,6 +142,7 @@ const parameters = (endpoint: Endpoint): readonly JsonSchema[] => {
   const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
+    ...(name !== undefined && WORDS[name] !== undefined && { description: WORDS[name] }),
     required: true,
     schema: { type: 'string' },
   }))

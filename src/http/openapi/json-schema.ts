@@ -8,6 +8,7 @@
  */
 import type Joi from 'joi'
 import type { Description } from '../shapes/description.js'
+import { WORDS } from './words.js'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
@@ -72,6 +73,12 @@ const array: Writer = (description, style) => {
   return description.flags?.single ? { anyOf: [list, items] } : list
 }
 
+/** In its own words, or in those that the name has everywhere. */
+export const described = (name: string, schema: JsonSchema): JsonSchema => {
+  const words = WORDS[name]
+  return schema.description !== undefined || words === undefined ? schema : { ...schema, description: words }
+}
+
 /** `or(a, b)`: at least one of them, and null does not count. */
 const present = (peers: readonly string[]): JsonSchema => ({
   anyOf: peers.map((peer) => ({ required: [peer], properties: { [peer]: { not: { type: 'null' } } } })),
@@ -86,7 +93,7 @@ const object: Writer = (description, style) => {
   return {
     type: 'object',
     ...(keys.length > 0 && {
-      properties: Object.fromEntries(keys.map(([name, one]) => [name, write(one, style)])),
+      properties: Object.fromEntries(keys.map(([name, one]) => [name, described(name, write(one, style))])),
     }),
     ...(required.length > 0 && { required }),
     ...(pattern
@@ -121,7 +128,8 @@ const write = (description: Description, style: Style): JsonSchema => {
   if (like) return write(like, style)
   const writer = WRITERS[type]
   if (!writer) throw new Error(`no JSON Schema for joi's ${type}`)
-  const plain = metas.find((meta) => meta.schema)?.schema ?? writer(description, style)
+  // the last one that was said
+  const plain = metas.findLast((meta) => meta.schema)?.schema ?? writer(description, style)
   const exact = flags.only ? { ...plain, enum: allow.filter((value) => value !== null) } : plain
   const optional = flags.presence !== 'required'
   const others = [

@@ -124,11 +124,14 @@ export const fileQuery = {
     .custom((value: unknown, helpers) =>
       typeof value === 'string' && FILE_LIMIT.test(value) ? value : helpers.error('limit.range'),
     )
-    .meta({ must: 'must be an integer from 1 to 100, or of a file to 1000000', kind: 'range' })
-    .description('1 to 100, default 20; of a file up to 1,000,000, default all')
     .meta({
-      schema: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 20 },
-    }) as Joi.AnySchema<string>,
+      must: 'must be an integer from 1 to 100, and with format csv or ndjson from 1 to 1000000',
+      kind: 'range',
+    })
+    .description(
+      'Rows of a page: 1 to 100, default 20. With `format` csv or ndjson, rows of the file: up to 1,000,000, default all',
+    )
+    .meta({ schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }) as Joi.AnySchema<string>,
   format: oneOf('json', 'csv', 'ndjson').description(
     'csv or ndjson: all of the list as a file, newest first, times in UTC; as Accept: text/csv and application/x-ndjson. In CSV a cell that begins with = + - @ has an apostrophe before it',
   ),

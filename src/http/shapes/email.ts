@@ -51,7 +51,9 @@ const attachment = Joi.object({
   contentType: orNull(Joi.string().max(255)),
   content_id: orNull(Joi.string().max(255)),
   contentId: orNull(Joi.string().max(255)),
-  path: orNull(Joi.string().max(2_048)),
+  path: orNull(Joi.string().max(2_048)).description(
+    'Refused, for nothing is fetched from elsewhere: send the octets as `content`',
+  ),
 })
 
 const tag = Joi.object({
@@ -81,17 +83,32 @@ const headers = () =>
     .empty([null, Joi.array().length(0)])
 
 export const sendBody = Joi.object<WireDraft>({
-  from: orNull(address()),
-  to: addresses().required(),
-  cc: addresses(),
-  bcc: addresses(),
-  reply_to: addresses(),
-  subject: orNull(text(998)),
-  html: orNull(Joi.string().allow('')),
-  text: orNull(Joi.string().allow('')),
-  headers: headers(),
-  tags: orNull(Joi.array().items(tag).max(75)),
-  attachments: orNull(Joi.array().items(attachment).max(1_000)),
+  from: orNull(address())
+    .description(
+      'The sender: `name@example.com` or `Name <name@example.com>`, of a sending domain of the workspace; by default its `default_from`',
+    )
+    .example('Acme <no-reply@acme.example>'),
+  to: addresses()
+    .required()
+    .description(
+      'One address or a list of them, each as `name@example.com` or `Name <name@example.com>`; to, cc and bcc have at most 100 together',
+    )
+    .example('Ana <ana@example.com>'),
+  cc: addresses().description('As `to`; everybody sees them'),
+  bcc: addresses().description('As `to`; nobody else sees them'),
+  reply_to: addresses().description('Where answers go; as `to`'),
+  subject: orNull(text(998)).description('Default empty').example('Receipt 42'),
+  html: orNull(Joi.string().allow('')).description('The HTML part').example('<p>Thank you.</p>'),
+  text: orNull(Joi.string().allow('')).description('The text part').example('Thank you.'),
+  headers: headers().description(
+    'Further header fields as an object of names and values. Those that this API sets itself (From, To, Date, Message-ID, Content-*, …) are refused. An empty list is as good as none',
+  ),
+  tags: orNull(Joi.array().items(tag).max(75)).description(
+    'Names and values of your own: mail is found and counted by them, and events carry them',
+  ),
+  attachments: orNull(Joi.array().items(attachment).max(1_000)).description(
+    'Files; the whole message has at most `submission.max_size` of the settings, 25 MiB by default',
+  ),
   scheduled_at: orNull(schedule()),
   ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
   raw: orNull(Joi.string())

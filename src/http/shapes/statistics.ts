@@ -17,7 +17,7 @@ export const statisticsQuery = object({
     'Default hour. At most 1,440 minutes, 744 hours or 396 days at once',
   ),
   group_by: oneOf(...GROUPS).description(
-    'Default none. tag: of the names in the `statistics_tags` of a workspace. category: of bounces. upstream: what upstreams answered. provider: who runs the mailboxes, by well-known domain',
+    'Default none. tag: of the names in `statistics.tags` of a workspace. category: of bounces. upstream: what upstreams answered. provider: who runs the mailboxes, by well-known domain',
   ),
   tag: Joi.string().max(256).description('With group_by=tag: the values of this name only'),
   format: fileQuery.format,

@@ -49,12 +49,16 @@ const target = (schema: Schema, schemas: Schemas): Schema => {
 }
 
 /** The forms that a value may have, null among them. */
-const forms = (schema: Schema, schemas: Schemas): readonly Schema[] => {
+const forms = (schema: Schema, schemas: Schemas): readonly Schema[] =>
+  // an empty list is as good as absent, and no form of the value
+  allForms(schema, schemas).filter(({ maxItems }) => maxItems !== 0)
+
+const allForms = (schema: Schema, schemas: Schemas): readonly Schema[] => {
   const whole = target(schema, schemas)
   // beside a type, anyOf says which members belong together
   if (whole.anyOf === undefined || whole.type !== undefined) return [whole]
   const { anyOf, ...common } = whole
-  return anyOf.flatMap((one) => forms(one, schemas)).map((one) => ({ ...common, ...one }))
+  return anyOf.flatMap((one) => allForms(one, schemas)).map((one) => ({ ...common, ...one }))
 }
 
 const PLURAL: Readonly<Record<string, string>> = { any: 'anything' }
