@@ -33,6 +33,8 @@ export interface SubmissionListener extends ListenAddress, Proxied {
 export interface Config {
   readonly hostname: string
   readonly base_url: string
+  /** Who reads the API reference: everybody, or who has signed in. */
+  readonly docs: 'open' | 'members'
   readonly data_dir: string
   /** Where the pepper is kept; null: in data_dir. */
   readonly pepper_file: string | null

@@ -121,6 +121,10 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
     .custom(readUrl)
     .meta({ shown: 'made from http' })
     .description('Where clients reach us; problem types and links start with it, never with the Host header'),
+  docs: choice(
+    ['open', 'members'],
+    'Who reads /docs and /docs/openapi.json: open is everybody who reaches base_url, and they name no key, workspace or version; members is who has signed in',
+  ) as never,
   data_dir: Joi.string()
     .default('data')
     .description('Database, pepper and self-signed certificate; mode 0700'),

@@ -263,7 +263,7 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' },
     devKey: () => (options.mode === 'dev' ? readDevKey(devKeyFile(config)) : null),
-    ...{ tenant: deps, accountId, identity: config.identity, isTls: tls !== null },
+    ...{ tenant: deps, accountId, identity: config.identity, docs: config.docs, isTls: tls !== null },
     provePerson: tenants.provePerson,
   })
   const http: Http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay, site, door })

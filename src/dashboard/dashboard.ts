@@ -24,12 +24,13 @@ import { formPayload } from './form.js'
 import { type Follow, liveRoute } from './live.js'
 import { isOwnOrigin } from './own-form.js'
 import type { Page, RawRoute, Reader } from './page.js'
-import { OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
+import { DOC_PAGES, DOC_ROUTE, OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
 import { NOT_FOUND, refusalOf, troubleView } from './parts/trouble.js'
 import { SAFE_HEADERS } from './render/render.js'
 import { createProviders } from './sign-in/providers.js'
 import { createRecheck } from './sign-in/recheck.js'
 import { signInRoutes } from './sign-in/sign-in.js'
+import type { Visit } from './visit.js'
 
 export interface DashboardOptions {
   readonly ask: Ask
@@ -48,6 +49,8 @@ export interface DashboardOptions {
   readonly accountId: string
   readonly provePerson: ProvePerson
   readonly identity: IdentitySettings
+  /** Who reads the API reference; members are who has signed in. */
+  readonly docs: 'open' | 'members'
   /** This listener speaks TLS itself. */
   readonly isTls: boolean
 }
@@ -104,18 +107,45 @@ const assetRoute = (assets: Assets) => ({
   handler: (request: Request, h: ResponseToolkit) => assets.answer(request, h),
 })
 
-const openPage = ({ ask, addressOf }: DashboardOptions, { openly }: Guard) =>
+const readerOf = (
+  { ask, addressOf, baseUrl, docs }: DashboardOptions,
+  request: Request,
+  visit: Visit | null,
+): Reader => {
+  const openly = (path: string) => ask('GET', path, { session: null, address: addressOf(request) })
+  const asMember = visit && (() => visit.fetch('GET', '/v1/openapi.json', { scoped: false }))
+  return {
+    visit,
+    params: request.params as Record<string, string>,
+    query: new URL(request.url.href).searchParams,
+    link: (path) => visit?.link(path) ?? path,
+    baseUrl: baseUrl(),
+    document: docs === 'open' ? () => openly('/docs/openapi.json') : asMember,
+    ask: async <T>(path: string) => jsonOf<T>(await openly(path)),
+  }
+}
+
+const openPage = (options: DashboardOptions, { openly }: Guard) =>
   openly(async (request, visit) => {
-    const reader: Reader = {
-      visit,
-      params: request.params as Record<string, string>,
-      query: new URL(request.url.href).searchParams,
-      ask: async <T>(path: string) =>
-        jsonOf<T>(await ask('GET', path, { session: null, address: addressOf(request) })),
-    }
     const page = OPEN_PAGES.find(({ path }) => path === request.route.path)
-    return page === undefined ? troubleView(NOT_FOUND) : page.view(reader)
+    return page === undefined ? troubleView(NOT_FOUND) : page.view(readerOf(options, request, visit))
   })
+
+const docsRoutes = (options: DashboardOptions, deps: ResponseDeps, guard: Guard) => [
+  ...DOC_PAGES.map(({ path, view }) => ({
+    method: 'GET' as const,
+    path,
+    options: OPEN,
+    handler:
+      options.docs === 'open'
+        ? guard.openly((request, visit) => view(readerOf(options, request, visit)))
+        : guard.guarded(async (request, h, visit) =>
+            respond(deps, h, { view: await view(readerOf(options, request, visit)), visit }),
+          ),
+  })),
+  // where they are open, the API answers it
+  ...(options.docs === 'open' ? [] : [rawRoute(guard, DOC_ROUTE)]),
+]
 
 /** What the server refused before a page heard of it, such as a form that is too large, is a page; no answer lacks its headers. */
 const finish =
@@ -149,6 +179,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
       register(server) {
         for (const page of PAGES) server.route(routesOf(deps, guard, page))
         for (const raw of RAW_ROUTES) server.route(rawRoute(guard, raw))
+        server.route(docsRoutes(options, deps, guard))
         server.ext('onPreResponse', finish(guard), { sandbox: 'plugin' })
         server.route(assetRoute(assets))
         server.route(live)

@@ -9,7 +9,7 @@
 import type { Readable } from 'node:stream'
 import type { ComponentChildren } from 'preact'
 import type { Operation } from '../tenant/rights.js'
-import type { Problem } from './ask.js'
+import type { AskAnswer, Problem } from './ask.js'
 import type { Form } from './form.js'
 import type { Theme, Visit } from './visit.js'
 
@@ -52,6 +52,11 @@ export interface Reader {
   readonly visit: Visit | null
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
+  /** As a session links it; outside of one, as it stands. */
+  link(path: string): string
+  readonly baseUrl: string
+  /** The document of the API; null where this reader may not see it. */
+  readonly document: (() => Promise<AskAnswer>) | null
   /** The JSON of a GET of what is public; throws AskError. */
   ask<T>(path: string): Promise<T>
 }

@@ -166,6 +166,7 @@ export const endpoints = (deps: Deps, baseUrl: () => string): readonly Endpoint[
       ...catalogue(baseUrl),
     ],
     baseUrl,
+    deps.config?.docs !== 'members',
   )
 
 /** A base URL that nobody configured names the port that was really taken. */

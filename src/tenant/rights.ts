@@ -25,6 +25,7 @@ const RIGHTS = {
   listErrors: 'viewer',
   getError: 'viewer',
   getOpenApi: 'viewer',
+  getOpenDocument: 'viewer',
   getInstallation: 'viewer',
   getSummary: 'viewer',
   getStatistics: 'viewer',

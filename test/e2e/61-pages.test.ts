@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { OPEN_PAGES, PAGES } from '../../src/dashboard/pages/all.js'
+import { DOC_PAGES, OPEN_PAGES, PAGES } from '../../src/dashboard/pages/all.js'
 import { noChromium, openChromium, openWindow, type Watched } from '../parts/chromium.js'
 import { makeScenery, type Scenery } from '../parts/scenery.js'
 
@@ -57,7 +57,10 @@ const MISSING = [
   '/queue/release?hold=x',
 ]
 /** What is seen without a session. */
-const OUTSIDE = ['/errors', '/errors/email.not_found', '/sign-in', '/setup/nothing', '/invitation/nothing']
+const OUTSIDE = [
+  ...['/errors', '/errors/email.not_found', '/docs', '/docs/sendEmail', '/docs/guides/webhooks'],
+  ...['/sign-in', '/setup/nothing', '/invitation/nothing'],
+]
 
 const WIDTHS = [360, 390, 720, 1024, 1280, 2560]
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -169,7 +172,7 @@ t.test('every page', { skip: noChromium }, async (t) => {
   const browser = await openChromium()
   t.teardown(() => browser.close())
   const paths: string[] = []
-  for (const { path } of [...PAGES, ...OPEN_PAGES]) {
+  for (const { path } of [...PAGES, ...OPEN_PAGES, ...DOC_PAGES]) {
     const shown = await shownAt(path, scenery)
     t.ok(shown.length > 0, `${path} has something to show in this test`)
     paths.push(...shown)

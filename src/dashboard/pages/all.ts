@@ -8,6 +8,7 @@ import { newCredentialPage } from './access/new-credential.js'
 import { newKeyPage } from './access/new-key.js'
 import { docsPage, documentRoute } from './docs/docs.js'
 import { errorPage, errorsPage } from './docs/errors.js'
+import { GUIDE_PAGES } from './docs/guides.js'
 import { operationPage } from './docs/operation.js'
 import { domainPage } from './domains/domain.js'
 import { domainsPage } from './domains/domains.js'
@@ -75,19 +76,20 @@ export const PAGES: readonly Page[] = [
   auditPage,
   daemonsPage,
   youPage,
-  docsPage,
-  operationPage,
   lookPage,
 ]
 
 export const RAW_ROUTES: readonly RawRoute[] = [
-  documentRoute,
   auditExport,
   emailsExport,
   suppressionsExport,
   statisticsExport,
   ...EMAIL_ROUTES,
 ]
+
+/** The API reference: for everybody, or, as the settings say, for who has signed in. */
+export const DOC_PAGES: readonly OpenPage[] = [docsPage, ...GUIDE_PAGES, operationPage]
+export const DOC_ROUTE: RawRoute = documentRoute
 
 /** At addresses where programs get JSON; nobody needs a session. */
 export const OPEN_PAGES: readonly OpenPage[] = [errorsPage, errorPage]

@@ -413,4 +413,5 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   listErrors: { answer: { object: 'error_catalog', version: 'v1', errors: [errorType] } },
   getError: { answer: errorType },
   getOpenApi: { answer: { openapi: '3.1.0' } },
+  getOpenDocument: { answer: { openapi: '3.1.0' } },
 }

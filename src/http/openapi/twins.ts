@@ -104,5 +104,6 @@ export const WITHOUT_TWIN: Readonly<Record<string, string>> = {
   updateSession: 'what people keep for themselves is for the pages that they see',
   listErrors: 'documentation, for whoever programs against the API',
   getError: 'documentation, for whoever programs against the API',
+  getOpenDocument: 'documentation, for whoever programs against the API',
   getOpenApi: 'documentation, for whoever programs against the API',
 }

@@ -1,13 +1,21 @@
 /**
- * NAME      document - GET /v1/openapi.json
+ * NAME      document - the API as OpenAPI, at /v1/openapi.json and, where docs are open, at /docs/openapi.json
  */
 import Joi from 'joi'
 import { type Endpoint, endpoint } from '../endpoint.js'
 import { openApi } from '../openapi/document.js'
 
 /** The given endpoints, and the one that describes them and itself. */
-export const withDocument = (endpoints: readonly Endpoint[], baseUrl: () => string): readonly Endpoint[] => {
+export const withDocument = (
+  endpoints: readonly Endpoint[],
+  baseUrl: () => string,
+  isOpen: boolean,
+): readonly Endpoint[] => {
   let text: string | null = null
+  const written = (): string => {
+    text ??= JSON.stringify(openApi(all, baseUrl(), 'v1'))
+    return text
+  }
   const own: Endpoint = endpoint({
     id: 'getOpenApi',
     method: 'GET',
@@ -18,11 +26,27 @@ export const withDocument = (endpoints: readonly Endpoint[], baseUrl: () => stri
     workspace: 'none',
     answers: { 200: Joi.object().unknown() },
     faults: [],
-    async handle() {
-      text ??= JSON.stringify(openApi(all, baseUrl(), 'v1'))
-      return { status: 200, body: text }
-    },
+    handle: async () => ({ status: 200, body: written() }),
   })
-  const all: readonly Endpoint[] = [...endpoints, own]
+  const open: Endpoint = endpoint({
+    id: 'getOpenDocument',
+    method: 'GET',
+    path: '/docs/openapi.json',
+    summary: 'This API as OpenAPI 3.1, without a credential',
+    description: 'The same as /v1/openapi.json. It is here unless `docs: members` is set.',
+    access: 'public',
+    workspace: 'none',
+    answers: { 200: Joi.object().unknown() },
+    faults: [],
+    handle: async () => ({
+      status: 200,
+      body: written(),
+      headers: {
+        'content-disposition': 'attachment; filename="postern-openapi.json"',
+        'x-content-type-options': 'nosniff',
+      },
+    }),
+  })
+  const all: readonly Endpoint[] = [...endpoints, own, ...(isOpen ? [open] : [])]
   return all
 }

@@ -4,6 +4,8 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { FAULTS } from '../../../src/base/fault/table.js'
+import { DOC_PAGES } from '../../../src/dashboard/pages/all.js'
+import { GUIDES } from '../../../src/dashboard/pages/docs/guides.js'
 import { Browser, signedIn } from '../../parts/browser.js'
 import { Postern } from '../../parts/postern.js'
 
@@ -35,7 +37,48 @@ t.test('each operation has its page, its samples and its command', async (t) => 
     t.notMatch(page, /\bundefined\b|\[object Object\]/, id)
   }
   t.equal((await browser.visit('/docs/nothing')).status, 404)
-  t.match((await stranger.request('GET', '/docs')).to, /^\/sign-in\?return_to=/)
+})
+
+t.test('without a session it is the same, and names nothing of this installation', async (t) => {
+  for (const path of ['/docs', '/docs/sendEmail', ...DOC_PAGES.map((page) => page.path)]) {
+    if (path.includes('{')) continue
+    const { status, html: page, to } = await stranger.request('GET', path)
+    t.equal(status, 200, `${path} ${to}`)
+    t.notMatch(page, /\bundefined\b|\[object Object\]|postern_session/, path)
+  }
+  t.equal((await stranger.request('GET', '/docs/nothing')).status, 404)
+  const { status, html: text } = await stranger.request('GET', '/docs/openapi.json')
+  t.equal(status, 200)
+  t.strictSame(JSON.parse(text), document)
+  t.equal((await postern.api('GET', '/v1/openapi.json', null)).status, 401)
+})
+
+t.test('each guide has what can be pasted; receivers are there for eight frameworks', async (t) => {
+  for (const { slug } of GUIDES) {
+    const { status, html: page } = await stranger.request('GET', `/docs/guides/${slug}`)
+    t.equal(status, 200, slug)
+    if (slug !== 'retries') t.ok(page.includes(`${postern.url}/v1`), `${slug}: for this very gateway`)
+    for (const [, path = ''] of page.matchAll(/href="(\/docs[^"#]*)"/g))
+      t.equal((await stranger.request('GET', path)).status, 200, path)
+  }
+  const { html: page } = await stranger.request('GET', '/docs/guides/webhooks')
+  for (const name of ['Express', 'Fastify', 'hapi', 'Flask', 'Django', 'Rails', 'PHP, Laravel', 'Go'])
+    t.ok(page.includes(`<summary>${name}</summary>`), name)
+})
+
+t.test('docs: members', async (t) => {
+  const closed = new Postern({ docs: 'members' })
+  t.teardown(() => closed.remove())
+  await closed.start()
+  const outside = new Browser(closed.url)
+  for (const path of ['/docs', '/docs/sendEmail', '/docs/guides/webhooks', '/docs/openapi.json'])
+    t.match((await outside.request('GET', path)).to, /^\/sign-in\?return_to=/, path)
+  const inside = await signedIn(closed)
+  for (const path of ['/docs', '/docs/sendEmail', '/docs/guides/webhooks'])
+    t.equal((await inside.visit(path)).status, 200, path)
+  const own = await inside.visit('/docs/openapi.json')
+  t.equal(JSON.parse(own.html).openapi, '3.1.0')
+  t.equal((await outside.request('GET', '/errors', html)).status, 200, 'errors are for everybody')
 })
 
 t.test('words leave only what has them', async (t) => {

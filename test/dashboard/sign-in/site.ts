@@ -103,7 +103,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
     baseUrl: () => http.baseUrl,
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: 'test', isDev: false, devKey: () => null },
-    ...{ tenant: deps, accountId, identity: config.identity, isTls: false },
+    ...{ tenant: deps, accountId, identity: config.identity, docs: config.docs, isTls: false },
     provePerson: tenants.provePerson,
   })
   const submission = createSubmission({ store, config, clock })

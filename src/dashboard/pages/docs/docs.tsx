@@ -4,9 +4,10 @@
  *   All operations by group, each with its command. Made from the document that the API serves, so it is right for this
  *   very version and needs no network.
  */
-import type { Page, RawRoute } from '../../page.js'
+import type { OpenPage, RawRoute, Reader } from '../../page.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Find } from './find.js'
+import { GUIDES } from './guides.js'
 import { Operations } from './operations.js'
 import { type Operation, referenceFor } from './reference.js'
 
@@ -24,8 +25,15 @@ const matches = (operation: Operation, words: readonly string[]): boolean => {
   return words.every((word) => text.includes(word))
 }
 
-const Begin = ({ baseUrl }: { readonly baseUrl: string }) => (
+const Begin = ({ baseUrl, reader }: { readonly baseUrl: string; readonly reader: Pick<Reader, 'link'> }) => (
   <Section title="Begin here">
+    <ul class="plain">
+      {GUIDES.map(({ slug, title, says }) => (
+        <li>
+          <a href={reader.link(`/docs/guides/${slug}`)}>{title}</a>: {says}
+        </li>
+      ))}
+    </ul>
     <p>
       Each request carries a key: <code>Authorization: Bearer KEY</code>. <a href="/keys">Make one</a>, put it
       into <code>POSTERN_KEY</code>, and paste any sample of these pages. Errors are problem details (RFC
@@ -43,11 +51,11 @@ const Begin = ({ baseUrl }: { readonly baseUrl: string }) => (
   </Section>
 )
 
-export const docsPage: Page = {
+export const docsPage: OpenPage = {
   path: '/docs',
-  async view(visit) {
-    const reference = await referenceFor(visit)
-    const q = visit.query('q') ?? ''
+  async view(reader) {
+    const reference = await referenceFor(reader)
+    const q = reader.query.get('q') ?? ''
     const words = q.toLowerCase().split(/\s+/).filter(Boolean)
     const groups = reference.groups
       .map(({ name, operations }) => ({ name, operations: operations.filter((one) => matches(one, words)) }))
@@ -61,17 +69,17 @@ export const docsPage: Page = {
             says={`${reference.operations.size} operations at ${reference.baseUrl}, told by this very version.`}
           />
           <Find path="/docs" value={q} hint="operation, path, field, error" />
-          {q === '' ? <Begin baseUrl={reference.baseUrl} /> : null}
+          {q === '' ? <Begin baseUrl={reference.baseUrl} reader={reader} /> : null}
           {groups.length === 0 ? (
             <Empty title="No operation has these words">
               <p>
-                <a href={visit.link('/docs')}>Show all</a>
+                <a href={reader.link('/docs')}>Show all</a>
               </p>
             </Empty>
           ) : null}
           {groups.map(({ name, operations }) => (
             <Section title={name}>
-              <Operations caption={`Operations: ${name}`} {...{ visit, operations }} />
+              <Operations caption={`Operations: ${name}`} {...{ reader, operations }} />
             </Section>
           ))}
         </>
@@ -80,10 +88,11 @@ export const docsPage: Page = {
   },
 }
 
+/** Where docs are for members alone; else the API answers it. */
 export const documentRoute: RawRoute = {
   path: '/docs/openapi.json',
   async answer(visit) {
-    const { text } = await referenceFor(visit)
+    const { bytes } = await visit.fetch('GET', '/v1/openapi.json', { scoped: false })
     return {
       status: 200,
       headers: {
@@ -91,7 +100,7 @@ export const documentRoute: RawRoute = {
         'content-disposition': 'attachment; filename="postern-openapi.json"',
         'x-content-type-options': 'nosniff',
       },
-      body: text,
+      body: bytes,
     }
   },
 }

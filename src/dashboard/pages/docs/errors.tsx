@@ -10,7 +10,7 @@ import { Code, Empty, Facts, Head, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { Find } from './find.js'
 import { Operations } from './operations.js'
-import { type Operation, referenceFor } from './reference.js'
+import { type Operation, referenceIfAny } from './reference.js'
 import { Words } from './words.js'
 
 interface ErrorEntry {
@@ -91,8 +91,7 @@ const exampleOf = ({ code, type, title, status }: ErrorEntry): string => {
 }
 
 const Answerers = ({ operations, reader }: { operations: readonly Operation[] | null; reader: Reader }) => {
-  const { visit } = reader
-  if (operations === null || visit === null) {
+  if (operations === null) {
     return (
       <Section title="Who answers it">
         <p>
@@ -104,7 +103,7 @@ const Answerers = ({ operations, reader }: { operations: readonly Operation[] | 
   if (operations.length === 0) return null
   return (
     <Section title="Who answers it">
-      <Operations caption="Operations that answer this error" {...{ visit, operations }} />
+      <Operations caption="Operations that answer this error" {...{ reader, operations }} />
     </Section>
   )
 }
@@ -130,7 +129,7 @@ export const errorPage: OpenPage = {
     const code = reader.params.code ?? ''
     const entry = (await entriesOf(reader)).find((one) => one.code === code)
     if (entry === undefined) return unknown(code)
-    const reference = reader.visit === null ? null : await referenceFor(reader.visit)
+    const reference = await referenceIfAny(reader)
     const operations =
       reference && [...reference.operations.values()].filter(({ errors }) => errors.includes(code))
     return {

@@ -1,10 +1,9 @@
 /**
  * NAME      operation - one operation of the API
  */
-import type { Page } from '../../page.js'
+import type { OpenPage, Reader } from '../../page.js'
 import { Code, Crumb, Empty, Samples } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
-import type { Visit } from '../../visit.js'
 import { type Field, fieldOf } from './fields.js'
 import { type Operation, type Parameter, type Reference, referenceFor } from './reference.js'
 import { samplesOf } from './samples.js'
@@ -102,7 +101,7 @@ const Twin = ({ twin }: { readonly twin: Operation['twin'] }) =>
 const exampleText = (example: unknown): string =>
   typeof example === 'string' ? example : JSON.stringify(example, null, 2)
 
-const Contents = ({ reference, visit, here }: { reference: Reference; visit: Visit; here: string }) => (
+const Contents = ({ reference, reader, here }: { reference: Reference; reader: Reader; here: string }) => (
   <>
     {reference.groups.map(({ name, operations }) => (
       <>
@@ -110,7 +109,7 @@ const Contents = ({ reference, visit, here }: { reference: Reference; visit: Vis
         <ul>
           {operations.map(({ id, method, summary }) => (
             <li>
-              <a href={visit.link(`/docs/${id}`)} aria-current={id === here ? 'page' : undefined}>
+              <a href={reader.link(`/docs/${id}`)} aria-current={id === here ? 'page' : undefined}>
                 <span class="method">{method === 'DELETE' ? 'DEL' : method}</span>
                 <span>{summary}</span>
               </a>
@@ -162,7 +161,7 @@ const Article = ({ operation, reference }: { operation: Operation; reference: Re
   </article>
 )
 
-const missing = (id: string, visit: Visit) => ({
+const missing = (id: string, reader: Reader) => ({
   title: 'No such operation',
   status: 404,
   body: (
@@ -171,25 +170,25 @@ const missing = (id: string, visit: Visit) => ({
         The API has no operation <code dir="auto">{id}</code>.
       </p>
       <p>
-        <a href={visit.link('/docs')}>All operations</a>
+        <a href={reader.link('/docs')}>All operations</a>
       </p>
     </Empty>
   ),
 })
 
-export const operationPage: Page = {
+export const operationPage: OpenPage = {
   path: '/docs/{operation}',
-  async view(visit) {
-    const reference = await referenceFor(visit)
-    const id = visit.params.operation ?? ''
+  async view(reader) {
+    const reference = await referenceFor(reader)
+    const id = reader.params.operation ?? ''
     const operation = reference.operations.get(id)
-    if (operation === undefined) return missing(id, visit)
+    if (operation === undefined) return missing(id, reader)
     return {
       title: operation.summary,
       body: (
         <div class="docs">
           <nav class="toc" aria-label="Operations">
-            <Contents reference={reference} visit={visit} here={id} />
+            <Contents reference={reference} reader={reader} here={id} />
           </nav>
           <div>
             <Crumb above={['/docs', 'API reference', operation.group]} />

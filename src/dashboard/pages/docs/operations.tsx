@@ -1,21 +1,22 @@
 /**
  * NAME      operations - operations of the API as a table
  */
+
+import type { Reader } from '../../page.js'
 import { Table } from '../../parts/table.js'
-import type { Visit } from '../../visit.js'
 import type { Operation } from './reference.js'
 
 interface OperationsProps {
-  readonly visit: Visit
+  readonly reader: Pick<Reader, 'link'>
   readonly caption: string
   readonly operations: readonly Operation[]
 }
 
-export const Operations = ({ visit, caption, operations }: OperationsProps) => (
+export const Operations = ({ reader, caption, operations }: OperationsProps) => (
   <Table
     caption={caption}
     rows={operations}
-    href={({ id }) => visit.link(`/docs/${id}`)}
+    href={({ id }) => reader.link(`/docs/${id}`)}
     columns={[
       { head: 'Operation', kind: 'grow', cell: ({ summary }) => summary },
       {

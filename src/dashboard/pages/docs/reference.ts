@@ -1,11 +1,11 @@
 /**
  * NAME      reference - the OpenAPI document, as the pages need it
  * DESCRIPTION
- *   Fetched from /v1 at the first look and kept: it is made from the running code, so it does not change while the
+ *   Fetched from the API at the first look and kept: it is made from the running code, so it does not change while the
  *   process lives.
  */
 import { type AskAnswer, jsonOf } from '../../ask.js'
-import type { Visit } from '../../visit.js'
+import type { Reader } from '../../page.js'
 import { type Field, fieldsOf, type Schema, type Schemas } from './fields.js'
 
 export interface Parameter {
@@ -50,8 +50,6 @@ interface ErrorTitle {
 }
 
 export interface Reference {
-  /** As it was served. */
-  readonly text: Buffer
   readonly baseUrl: string
   readonly groups: readonly { readonly name: string; readonly operations: readonly Operation[] }[]
   readonly operations: ReadonlyMap<string, Operation>
@@ -154,7 +152,6 @@ const read = (answer: AskAnswer): Reference => {
       [code, { status: value.status, title: summary, description }] as const,
   )
   return {
-    text: answer.bytes,
     baseUrl: servers[0]?.url ?? '',
     groups: names.map((name) => ({ name, operations: all.filter(({ group }) => group === name) })),
     operations: new Map(all.map((one) => [one.id, one])),
@@ -165,10 +162,21 @@ const read = (answer: AskAnswer): Reference => {
 /** By base URL; a process has one, tests have several. */
 const kept = new Map<string, Reference>()
 
-export const referenceFor = async (visit: Visit): Promise<Reference> => {
-  const found = kept.get(visit.baseUrl)
+/** null where this reader may not see it. */
+export const referenceIfAny = async ({
+  baseUrl,
+  document,
+}: Pick<Reader, 'baseUrl' | 'document'>): Promise<Reference | null> => {
+  if (document === null) return null
+  const found = kept.get(baseUrl)
   if (found !== undefined) return found
-  const made = read(await visit.fetch('GET', '/v1/openapi.json', { scoped: false }))
-  kept.set(visit.baseUrl, made)
+  const made = read(await document())
+  kept.set(baseUrl, made)
   return made
+}
+
+export const referenceFor = async (reader: Reader): Promise<Reference> => {
+  const found = await referenceIfAny(reader)
+  if (found === null) throw new Error('these pages are for who may see the document')
+  return found
 }
