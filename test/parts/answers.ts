@@ -21,13 +21,16 @@ const OWN = new Set([
   ...['next_cursor', 'prev_cursor', 'last_used_at', 'last_seen_at', 'as_of', 'checked_at', 'health'],
 ])
 
-const plain = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(plain)
+/** What `upstream list` tells of the relay that runs, as it is at this moment. */
+const OF_NOW = new Set(['breaker', 'connections', 'under_way', 'limit', 'full', 'last_success_at', 'last_error'])
+
+const plain = (value: unknown, own: ReadonlySet<string> = OWN): unknown => {
+  if (Array.isArray(value)) return value.map((one) => plain(one, own))
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([name]) => !OWN.has(name))
-      .map(([name, field]) => [name, plain(field)]),
+      .filter(([name]) => !own.has(name))
+      .map(([name, field]) => [name, plain(field, own)]),
   )
 }
 
@@ -148,7 +151,10 @@ export class Asker {
       const { id } = mails[i] as { id: string }
       found.set(`mail ${id}`, await this.#mail(id))
     }
-    for (const words of COMMANDS) found.set(words.join(' '), plain(await this.postern.json(...words)))
+    for (const words of COMMANDS) {
+      const own = words[0] === 'upstream' ? OF_NOW : OWN
+      found.set(words.join(' '), plain(await this.postern.json(...words), own))
+    }
     return found
   }
 }
