@@ -50,10 +50,7 @@ const postgresOptions = ({ place, daemon, version, about, log }: StoreOptions): 
     return { owner: daemonId(dataDir), unlock }
   }
   return {
-    // read when it is opened
-    get urls() {
-      return readUrls(store?.url_file ?? '')
-    },
+    urls: { file: store?.url_file ?? '' },
     ...(version !== undefined && { version }),
     ...(daemon && { lock }),
     ...{ about, log, pooler: store?.pooler },

@@ -22,7 +22,15 @@ const OWN = new Set([
 ])
 
 /** What `upstream list` tells of the relay that runs, as it is at this moment. */
-const OF_NOW = new Set(['breaker', 'connections', 'under_way', 'limit', 'full', 'last_success_at', 'last_error'])
+const OF_NOW = new Set([
+  'breaker',
+  'connections',
+  'under_way',
+  'limit',
+  'full',
+  'last_success_at',
+  'last_error',
+])
 
 const plain = (value: unknown, own: ReadonlySet<string> = OWN): unknown => {
   if (Array.isArray(value)) return value.map((one) => plain(one, own))

@@ -11,14 +11,14 @@ import { createBeat, createLoadCounts, readPulse } from '../load-counts.js'
 import type { About, WriterRole } from '../port/cluster/cluster.js'
 import type { Store } from '../port/store.js'
 import { failureOf } from './connect/failure.js'
+import type { Urls } from './connect/folder.js'
 import type { Pooling } from './connect/servers.js'
 import { createHints, type Hints } from './hints.js'
 import { begin, type Session } from './session.js'
 import { storeOf } from './store-verbs.js'
 
 export interface PostgresOptions {
-  /** The text that has the URLs (connect/servers.ts). */
-  readonly urls: string
+  readonly urls: Urls
   readonly pooler?: Pooling | undefined
   /** Of this Postern. */
   readonly version?: string
@@ -34,7 +34,7 @@ export interface PostgresOptions {
 /** All that another thread needs. */
 export interface SharedPostgres {
   readonly port: MessagePort
-  readonly urls: string
+  readonly urls: Urls
   readonly pooler: Pooling | undefined
   readonly version: string
   readonly owner: string

@@ -20,8 +20,9 @@ import { followDatabase } from './cluster/time.js'
 import { createView, NOW } from './cluster/view.js'
 import { createWork } from './cluster/work.js'
 import type { Connection } from './connect/connection.js'
+import { serversNow, type Urls } from './connect/folder.js'
 import { resting } from './connect/resting.js'
-import { type Pooling, serversOf } from './connect/servers.js'
+import type { Pooling } from './connect/servers.js'
 import type { Hints } from './hints.js'
 import { createPoints, type Points } from './points.js'
 import { type QueueVerbs, queueVerbs } from './queue.js'
@@ -36,8 +37,7 @@ import { touchAll } from './write/touch.js'
 import { joinAsWriter, type Observe, type Writer } from './write/writer.js'
 
 interface SessionOptions {
-  /** The text that has the URLs (connect/servers.ts). */
-  readonly urls: string
+  readonly urls: Urls
   readonly pooler?: Pooling | undefined
   /** Of this Postern. */
   readonly version: string
@@ -67,6 +67,13 @@ export interface Session {
   readonly queue: QueueVerbs
   connect(): Promise<Connection>
   close(): Promise<void>
+}
+
+/** A plan is kept from when a table was small: none of these reads all of it. */
+const byKey = (open: () => Promise<Connection>) => async (): Promise<Connection> => {
+  const connection = await open()
+  await connection.set(['enable_seqscan = off', 'jit = off'])
+  return connection
 }
 
 /** The heartbeat of a writer, and what it tells. */
@@ -138,12 +145,11 @@ const beginSession = async (
 ): Promise<Session> => {
   // what needs no database does not pay for its client
   const { connect, connectAgain } = await import('./connect/connection.js')
-  const servers = serversOf(urls, pooler)
   const owner = given ?? randomUUID()
-  const reach = resting((name) => connectAgain(servers, name), log)
+  const reach = resting((name) => connectAgain(() => serversNow(urls, pooler), name), log)
   const open = (part: string) => (): Promise<Connection> => reach(sessionName(owner, part))
   const openFirst = (deadline?: number): Promise<Connection> =>
-    connect(servers, sessionName(owner, 'migrate'), deadline)
+    connect(serversNow(urls, pooler), sessionName(owner, 'migrate'), deadline)
   if (isFirst) await bringUpToDate(openFirst, { postern: version, daemon: given, log })
   const member = { role, about: { version, host: hostname(), settings: null, pools: null, ...about } }
   const isTeller = isFirst && listens
@@ -159,7 +165,7 @@ const beginSession = async (
   await beginBeating(writer, heartbeat)
   const readers = createReaders(open('reader'))
   const points = createPoints(open('points'))
-  const light = createLight(open('light'))
+  const light = createLight(byKey(open('light')))
   const stopHeartbeat = startHeartbeat(beat, failed)
   const told = (error: unknown): never => {
     failed(error)

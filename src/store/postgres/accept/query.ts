@@ -3,7 +3,8 @@
  * DESCRIPTION
  *   All acceptances travel as JSON, their bodies as one run of octets of which the database cuts each. The statement
  *   begins with the fence of its writer, and everything in it reads from that. The idempotent answer comes next: an
- *   acceptance whose lock is gone adds no rows.
+ *   acceptance whose lock is gone adds no rows. Its key is compared with an array of one, so that no plan can be to read all
+ *   keys in their order beside those of the batch, which is cheap as long as there are few.
  *   A workspace or a pool that is not there is a NULL in a column that has none, and the batch fails.
  */
 import type { Acceptance, NewEmail, NewRecipient } from '../../../lifecycle/facts.js'
@@ -25,8 +26,9 @@ given AS (
     AS g (i int, workspace text, test smallint, key text, token text, status int, body text, now bigint)),
 answered AS (
   UPDATE idempotency d SET status = g.status, body = g.body, completed_at = g.now
-  FROM given g JOIN workspaces w ON w.id = g.workspace
-  WHERE d.workspace = w.n AND d.test = g.test AND d.key = g.key AND d.token = g.token AND d.completed_at IS NULL
+  FROM (SELECT g.*, w.n FROM given g JOIN workspaces w ON w.id = g.workspace OFFSET 0) g
+  WHERE d.workspace = ANY (ARRAY[g.n]) AND d.test = ANY (ARRAY[g.test]) AND d.key = ANY (ARRAY[g.key])
+    AND d.token = ANY (ARRAY[g.token]) AND d.completed_at IS NULL
   RETURNING g.i),
 free AS (SELECT i, now FROM given WHERE key IS NULL OR i IN (SELECT i FROM answered)),
 mails AS MATERIALIZED (
@@ -59,9 +61,10 @@ people AS MATERIALIZED (
     due_at bigint, written text, address_lc text, notify text, orcpt text, reason text, first int, event bigint,
     event_kind int, flags int, dsn text, hot int) ON r.ord = m.ord
   LEFT JOIN pools p ON p.id = r.pool),
+taker AS MATERIALIZED (SELECT boot FROM writers WHERE boot = CAST(? AS BIGINT)),
 taken AS MATERIALIZED (
   SELECT r.id, r.i, r.ord, r.workspace_n, w.ambiguous, b.boot, CAST(? AS BIGINT) AS lease_until
-  FROM people r JOIN workspaces w ON w.n = r.workspace_n JOIN writers b ON b.boot = CAST(? AS BIGINT)
+  FROM taker b CROSS JOIN people r JOIN workspaces w ON w.n = r.workspace_n
   WHERE r.hot = 1 AND NOT ${heldBy('r.pool', 'r.email')} AND NOT ${MAY_BE_SUPPRESSED}),
 stored_people AS (
   INSERT INTO recipient_rows (id, email_ord, workspace, pool, kind, status, updated_at, queued_at, written, address_lc,
@@ -183,8 +186,8 @@ export const acceptQuery = (
       Buffer.concat(octets),
       JSON.stringify(tags),
       JSON.stringify(people),
-      untilOf(offer.now),
       offer.boot,
+      untilOf(offer.now),
       JSON.stringify(daysOf(mails)),
     ],
   }

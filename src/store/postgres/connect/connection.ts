@@ -48,6 +48,13 @@ const types = {
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
+/** The driver does not say for which address, and the name of this machine would be looked for. */
+const tlsOptions = ({ anyName, ...tls }: NonNullable<Server['tls']>, host: string) => ({
+  ...tls,
+  host,
+  ...(anyName === true && { checkServerIdentity: () => undefined }),
+})
+
 const clientOf = (server: Server, name: string, socket: Socket): pg.Client =>
   new pg.Client({
     host: server.host,
@@ -55,8 +62,7 @@ const clientOf = (server: Server, name: string, socket: Socket): pg.Client =>
     user: server.user,
     password: server.password ?? '',
     database: server.database,
-    // the driver does not say for which address, and the name of this machine would be looked for
-    ssl: server.tls === null ? false : { ...server.tls, host: server.host },
+    ssl: server.tls === null ? false : tlsOptions(server.tls, server.host),
     application_name: name,
     stream: () => socket,
     keepAlive: true,
@@ -242,11 +248,16 @@ export const connect = async (
  * The same once it was connected before: of what a start would refuse, such as a standby that nobody has promoted yet, a
  * daemon that runs waits for the end.
  */
-export const connectAgain = async (servers: readonly Server[], name: string): Promise<Connection> => {
+export const connectAgain = async (servers: () => readonly Server[], name: string): Promise<Connection> => {
+  const lost = (error: unknown): ConnectionLostError =>
+    new ConnectionLostError((error as Error).message, { cause: error })
+  let now: readonly Server[]
   try {
-    return await connect(servers, name)
+    now = servers()
   } catch (error) {
-    if (!(error instanceof DatabaseRefusedError)) throw error
-    throw new ConnectionLostError(error.message, { cause: error })
+    throw lost(error)
   }
+  return connect(now, name).catch((error: unknown) => {
+    throw error instanceof DatabaseRefusedError ? lost(error) : error
+  })
 }

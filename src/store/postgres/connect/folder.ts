@@ -9,7 +9,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../../../base/folder.js'
 import { DamagedFileError, LooseModeError } from '../../../base/secret.js'
-import { DatabaseRefusedError } from './servers.js'
+import { DatabaseRefusedError, type Pooling, type Server, serversOf } from './servers.js'
 
 const ID = /^[0-9a-f-]{36}$/
 
@@ -39,3 +39,10 @@ export const readUrls = (file: string): string => {
     throw new LooseModeError(`${file} can be read by others; run: chmod 600 ${file}`)
   return readFileSync(file, 'utf8')
 }
+
+/** The text that has the URLs, or its file, which is read at each connect: a password may be changed while a daemon runs. */
+export type Urls = string | { readonly file: string }
+
+/** As they are now. */
+export const serversNow = (urls: Urls, pooler?: Pooling): readonly Server[] =>
+  serversOf(typeof urls === 'string' ? urls : readUrls(urls.file), pooler)

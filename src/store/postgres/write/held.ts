@@ -38,24 +38,25 @@ export interface Joined {
 
 export const query = (text: string): Query => ({ text, values: [] })
 
-/** Others wait for it: what they commit after somebody has read the log up to it would stand above the places of this one. */
-const HIGHEST =
-  'SELECT max(frontier) AS frontier FROM (SELECT frontier FROM writers ORDER BY n FOR UPDATE) AS every'
+/**
+ * All others wait for it: what they commit after somebody has read the log up to the highest place would stand above the
+ * places of this one. So it is one statement, which waits for no answer from here while it has their rows.
+ */
+const EVERY =
+  'WITH every AS MATERIALIZED (SELECT n, owner, frontier FROM writers ORDER BY n FOR UPDATE) UPDATE writers AS w SET'
+const HIGHEST = '(SELECT max(frontier) FROM every)'
 
 /** Whatever the rows of a database that was put back say, a boot is never given again. With the number of its writer it has 53 bits. */
 const newBoots = (): number => randomInt(2 ** 53 / WRITERS)
 
 /** A free row, and places above all that anybody has given. */
 function* join(owner: string, { role, about }: Member): Asking<Joined> {
-  yield query('BEGIN')
-  const highest = yield* first(HIGHEST)
   const found = yield* first(
-    `UPDATE writers SET epoch = epoch + 1, owner = ?, role = ?, about = ?, schema = ${SCHEMA}, boot = CAST(? AS BIGINT) * ${WRITERS} + n,
-       heartbeat = heartbeat + 1, frontier = ?
-     WHERE n = (SELECT n FROM writers WHERE owner IS NULL ORDER BY n LIMIT 1) RETURNING n, epoch, boot, frontier`,
-    ...[owner, role, JSON.stringify(about), newBoots(), highest?.frontier],
+    `${EVERY} epoch = w.epoch + 1, owner = ?, role = ?, about = ?, schema = ${SCHEMA},
+       boot = CAST(? AS BIGINT) * ${WRITERS} + w.n, heartbeat = w.heartbeat + 1, frontier = ${HIGHEST}
+     WHERE w.n = (SELECT n FROM every WHERE owner IS NULL ORDER BY n LIMIT 1) RETURNING w.n, w.epoch, w.boot, w.frontier`,
+    ...[owner, role, JSON.stringify(about), newBoots()],
   )
-  yield query('COMMIT')
   if (found === null)
     throw new StoreBusyError(
       `all ${WRITERS} places for writers are taken, three by each daemon: stop one, or wait 30 s for one that was killed`,
@@ -74,32 +75,33 @@ function* endEpoch({ n, boot, epoch }: Joined): Asking<Joined | null> {
 
 /** In a database that was put back: the row as it would be, unless somebody else has it. */
 function* takeAgain({ n, boot, epoch }: Joined, owner: string, { role, about }: Member): Asking<Joined> {
-  yield query('BEGIN')
-  const highest = yield* first(HIGHEST)
   const found = yield* first(
-    `UPDATE writers SET epoch = greatest(epoch, ?) + 1, owner = ?, role = ?, about = ?, schema = ${SCHEMA}, boot = ?, heartbeat = heartbeat + 1,
-       frontier = ?
-     WHERE n = ? AND (owner IS NULL OR owner = ?) RETURNING n, epoch, boot, frontier`,
-    ...[epoch, owner, role, JSON.stringify(about), boot, highest?.frontier, n, owner],
+    `${EVERY} epoch = greatest(w.epoch, ?) + 1, owner = ?, role = ?, about = ?, schema = ${SCHEMA}, boot = ?,
+       heartbeat = w.heartbeat + 1, frontier = ${HIGHEST}
+     WHERE w.n = ? AND (w.owner IS NULL OR w.owner = ?) RETURNING w.n, w.epoch, w.boot, w.frontier`,
+    ...[epoch, owner, role, JSON.stringify(about), boot, n, owner],
   )
-  yield query('COMMIT')
   if (found === null)
     throw new TakenOverError('the database was put back, and another daemon has the place of this one')
   return found as unknown as Joined
 }
 
 /**
- * What a relay asks goes by keys. A plan is kept from when a table was small, and one that reads all of it would cost
- * hundreds of milliseconds a settle until the database counts its rows anew.
+ * What they ask goes by keys. A plan is kept from when a table was small, and one that reads all of it would cost
+ * hundreds of milliseconds a settle until the database counts its rows anew. The doors join what came with a batch.
  */
-const BY_KEY = ['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off', 'jit = off']
+const BY_KEY: Readonly<Partial<Record<WriterRole, readonly string[]>>> = {
+  relay: ['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off', 'jit = off'],
+  main: ['enable_seqscan = off', 'jit = off'],
+}
 
 const preparing =
   (owner: string, { role }: Member) =>
   async (fresh: Connection, boot: number): Promise<void> => {
     // a name would stay with a session that is somebody else's next
     if (!fresh.isPooled) await answer(fresh, nameSession(owner, boot))
-    if (role === 'relay') await fresh.set(BY_KEY)
+    const settings = BY_KEY[role]
+    if (settings !== undefined) await fresh.set(settings)
   }
 
 const behind = ({ n, frontier }: Joined, stored: number): PutBack | null =>

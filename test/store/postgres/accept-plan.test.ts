@@ -1,0 +1,103 @@
+/**
+ * What a mail costs the server does not grow with the keys of a day or with the writers that can be: no statement of a mail
+ * reads either from end to end, though plans were made while there was nothing in them and nobody counts the rows anew.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  connectPostgresStore,
+  openPostgresStore,
+  sharePostgresStore,
+} from '../../../src/store/postgres/open.js'
+import { eventually } from '../../parts/eventually.js'
+import { noPostgres, Postgres } from '../../parts/postgres.js'
+import { mailFor, newAccount, T0 } from '../fixture.js'
+
+const SETTINGS = {
+  autovacuum: 'off',
+  shared_preload_libraries: 'auto_explain',
+  'auto_explain.log_min_duration': '0',
+  'auto_explain.log_analyze': 'on',
+  'auto_explain.log_timing': 'off',
+  'auto_explain.log_format': 'json',
+}
+const KEYS = 20_000
+const CALLERS = 30
+
+interface Node {
+  readonly 'Relation Name'?: string
+  readonly 'Actual Loops': number
+  readonly 'Actual Rows': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly Plans?: readonly Node[]
+}
+
+interface Plan {
+  readonly 'Query Text': string
+  readonly Plan: Node
+}
+
+/** In the log a plan is a JSON object whose lines begin with a tab. */
+const plansIn = (log: string): readonly Plan[] =>
+  [...log.matchAll(/ plan:\n((?:\t.*\n)+)/g)].map(([, text]) =>
+    JSON.parse(String(text).replaceAll('\n\t', '\n')),
+  )
+
+/** Rows of a table that were looked at, whatever became of them. */
+const rowsRead = (node: Node, table: string): number =>
+  (node['Relation Name'] === table
+    ? node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0))
+    : 0) + (node.Plans ?? []).reduce((sum, one) => sum + rowsRead(one, table), 0)
+
+t.test('a mail reads what is its own', { skip: noPostgres() }, async (t) => {
+  const cluster = await new Postgres().start(SETTINGS)
+  t.teardown(() => cluster.stop('fast'))
+  const urls = cluster.database()
+  const doors = openPostgresStore({ urls, lock: () => ({ owner: 'own', unlock() {} }) })
+  t.teardown(() => doors.close())
+  await doors.open()
+  const relay = await connectPostgresStore(sharePostgresStore(doors, 'relay'))
+  t.teardown(() => relay.close())
+  let hot = 0
+  relay.onLeased((claimed) => {
+    hot += claimed.length
+  })
+  const at = await newAccount(doors)
+  let sent = 0
+  const send = async (): Promise<void> => {
+    const place = { workspaceId: at.workspace.id, mode: 'live', key: `k${sent++}`, token: 't' } as const
+    await doors.claimKey({ ...place, fingerprint: 'f', now: T0, lockedUntil: T0 + 60_000 })
+    const idempotency = { ...place, status: 202, body: '{}' }
+    await doors.accept({ mails: [mailFor(at)], idempotency, now: T0 })
+  }
+  const crowd = () => Promise.all(Array.from({ length: CALLERS }, send))
+  await eventually('mail is handed over', async () => {
+    await send()
+    return hot > 0
+  })
+  // as often as it takes until a plan is kept
+  for (let i = 0; i < 8; i++) await send()
+  await crowd()
+  cluster.sql(
+    urls.split('/').at(-1) ?? '',
+    `INSERT INTO idempotency (workspace, test, key, fingerprint, token, locked_until)
+     SELECT workspace, 0, 'other' || i, 'f', 't', 0 FROM generate_series(1, ${KEYS}) AS i,
+       (SELECT workspace FROM idempotency LIMIT 1) AS w`,
+  )
+  const log = (): string => readFileSync(join(cluster.dir, 'log'), 'utf8')
+  const before = log().length
+  const handedOver = hot
+  for (let i = 0; i < 3; i++) await crowd()
+  const plans = plansIn(log().slice(before))
+  const asked = (words: string) => plans.filter(({ 'Query Text': text }) => text.includes(words))
+  const accepts = asked('INSERT INTO bodies')
+  t.ok(hot > handedOver, 'what is hot looks for its relay')
+  for (const { Plan } of accepts) t.ok(rowsRead(Plan, 'writers') <= 2 * 256, 'writers: once a batch')
+  const keyed = [...accepts, ...asked('INSERT INTO idempotency')]
+  t.ok(accepts.length > 0 && keyed.length > accepts.length)
+  for (const { Plan, 'Query Text': text } of keyed) {
+    const rows = rowsRead(Plan, 'idempotency')
+    t.ok(rows <= 4 * CALLERS, `${rows} keys are read by ${text.trim().slice(0, 60)}`)
+  }
+})
