@@ -5,10 +5,11 @@
  *   that serve a pool share it in the order of their writers: each its whole part, the first ones one more.
  *   Nobody asks the others. That the sum never passes the limit follows from three rules: a part is gone by no longer
  *   than a newcomer waits (store/postgres/cluster/view.ts), whoever joins makes no part greater, and whoever goes
- *   has let go of its own before.
+ *   has let go of its own before: a process that ends has no sockets.
  * BUGS
  *   A mail that is on its way when a newcomer takes its part ends as it began, so for as long as that takes there may be
- *   more connections than the limit.
+ *   more connections than the limit. Whoever was stopped where it stood lets go of nothing: no timer of its own runs, and its
+ *   sockets stay open until it goes on or the upstream ends them, while the others have its part after the takeover.
  */
 import type { ClusterView } from '../../store/port/cluster/cluster.js'
 import { ALONE } from '../../store/port/cluster/cluster.js'
