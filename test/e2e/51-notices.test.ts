@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { EventType } from '../../src/mail/event-type.js'
 import type { LogRow } from '../../src/store/port/log.js'
+import { signedIn } from '../parts/browser.js'
 import { DnsServer } from '../parts/dns-server.js'
 import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
@@ -103,6 +104,13 @@ t.test('an alarm: event, metric, workspace show, doctor, log line', async (t) =>
   )
   t.match((await daemon.cli('doctor')).stdout, /alarm: plain: \d+ of \d+ recipients bounced hard/)
   t.ok(daemon.output.some((line) => line.includes('"alarm raised"') && line.includes(id)))
+  const { html } = await (await signedIn(daemon)).visit('/')
+  t.match(
+    html,
+    /<bdi>Plain<\/bdi>: <\/strong>[\d.]+ % bounced for good within an hour.*; the limit is 5 %\./s,
+  )
+  t.match(html, `href="/emails?workspace=${id}&amp;status=bounced&amp;time=24h"`)
+  t.match(html, `href="/queue/order?verb=hold&amp;workspace_id=${id}"`)
   // nobody at that server but them: a person decides
   await eventually('all forty wait', async () => (await store.openIncidents()).suppressions === 40)
   t.equal((await told(['suppression.incident'], id)).length, 1)

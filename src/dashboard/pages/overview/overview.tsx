@@ -5,6 +5,7 @@
  *   it counts, each chart with its table. Before the first mail it says what to do next.
  */
 import type { MailEvent } from '../../../record/event.js'
+import { type Alarm, percent as share } from '../../../store/port/watch/alarms.js'
 import { exported } from '../../exported.js'
 import type { EmailRow } from '../../mail/record.js'
 import type { Page, RawRoute, View } from '../../page.js'
@@ -19,8 +20,10 @@ import { newestMails } from '../emails/emails.js'
 import { FirstMail } from '../emails/first-mail.js'
 import { Mails } from '../emails/rows.js'
 import { TEST_MAIL } from '../emails/test-mail.js'
-import { Troubles } from '../queue/blocks.js'
+import { Few, Troubles } from '../queue/blocks.js'
+import { actLink } from '../queue/links.js'
 import { IncidentNote } from '../suppressions/incidents.js'
+import type { WorkspaceRow } from '../workspaces/record.js'
 import {
   askScene,
   type Facts,
@@ -38,10 +41,11 @@ interface Props {
   readonly facts: Facts
 }
 
-const ALARMS: Readonly<Record<string, string>> = {
-  complaints: 'is complained about too often',
-  hard_bounces: 'bounces too much',
-  deferrals: 'is deferred too much',
+/** What each alarm counts, and which mails show it, where a list of mails can. */
+const ALARMS: Readonly<Record<string, { readonly words: string; readonly status: string | null }>> = {
+  complaints: { words: 'complained within 24 hours', status: null },
+  hard_bounces: { words: 'bounced for good within an hour', status: 'bounced' },
+  deferrals: { words: 'were deferred within an hour', status: 'deferred' },
 }
 
 /** Endpoints that take nothing, and pools that could send nothing. */
@@ -77,26 +81,53 @@ const Unready = ({ visit, facts }: Props) => (
   </>
 )
 
+const limitWords = (limit: WorkspaceRow['alarms'][Alarm]): string =>
+  limit === 'off' ? '' : `; the limit is ${share(limit.rate)}`
+
+/** All that is wrong with the mail of one workspace, and what may be done about it. */
+const AlarmNote = ({ visit, row }: { readonly visit: Visit; readonly row: WorkspaceRow }) => (
+  <Note tone="bad" icon="alarm">
+    {row.alarmed.map(({ alarm, count, tried, since }, i) => (
+      <p>
+        {i === 0 ? (
+          <strong>
+            <bdi>{row.name}</bdi>:{' '}
+          </strong>
+        ) : null}
+        {share(tried === 0 ? 0 : Math.min(1, count / tried))} {ALARMS[alarm]?.words ?? alarm}, {count} of{' '}
+        {tried} recipients when it was raised, <Time at={since} />
+        {limitWords(row.alarms[alarm])}.
+      </p>
+    ))}
+    <p class="actions">
+      {row.alarmed.map(({ alarm }) => {
+        const status = ALARMS[alarm]?.status ?? null
+        return status === null ? (
+          <a class="b" href={visit.link('/suppressions', { workspace: row.id, mode: null })}>
+            Who complained
+          </a>
+        ) : (
+          <a class="b" href={visit.link('/emails', { workspace: row.id, status, time: '24h' })}>
+            Its {status} mails
+          </a>
+        )
+      })}
+      {visit.may('placeHold') ? (
+        <a class="b harm" href={actLink(visit, 'hold', { workspace_id: row.id })}>
+          Hold its mail…
+        </a>
+      ) : null}
+    </p>
+  </Note>
+)
+
 const Alarms = ({ visit, facts }: Props) => (
   <>
-    {facts.workspaces.flatMap(({ id, name, slug, alarmed }) =>
-      alarmed.map(({ alarm, count, tried, since }) => (
-        <Note tone="bad" icon="alarm">
-          <p>
-            <strong>
-              <bdi>{name}</bdi> {ALARMS[alarm] ?? alarm}
-            </strong>
-            : {count} of {tried} recipients, since <Time at={since} />.
-          </p>
-          <p>
-            <a href={visit.link('/emails', { workspace: id, status: 'bounced', time: '24h' })}>
-              Its bounced mails
-            </a>
-            , <a href={visit.link(`/workspaces/${slug}`)}>the workspace</a>
-          </p>
-        </Note>
-      )),
-    )}
+    <Few
+      notes={facts.workspaces
+        .filter(({ alarmed }) => alarmed.length > 0)
+        .map((row) => <AlarmNote {...{ visit, row }} />)}
+    />
     {facts.incidents.map((incident) => (
       <IncidentNote {...{ incident }}>
         <p>
