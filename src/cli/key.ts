@@ -5,11 +5,13 @@
  *   take it (`KEY=$(postern key create ...)`); what is said about it goes to stderr.
  */
 
+import { timeOrNull } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import { parseDuration } from '../config/units.js'
 import { removed } from '../record/removed.js'
-import { createdKeyRecord, keyPrefix, keyRecord } from '../record/tenants/access.js'
+import { createdKeyRecord, keyPrefix, keyRecord, rotatedKeyRecord } from '../record/tenants/access.js'
 import type { KeyRow } from '../store/port/tenants/tenants.js'
-import { createKey, revokeKey } from '../tenant/key.js'
+import { createKey, MOST_OVERLAP_MS, revokeKey, rotateKey } from '../tenant/key.js'
 import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
@@ -75,6 +77,31 @@ const create = command({
   },
 })
 
+const rotate = command({
+  usage: 'rotate <id>',
+  summary: 'Make the next key of the same rights; the one so far ends after the overlap',
+  positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, key_…' } },
+  options: {
+    ...WHY,
+    overlap: { type: 'string', default: '24h', describe: 'How long both work: 0 to 30d' },
+  },
+  examples: [
+    ['KEY=$(postern key rotate key_01… --overlap 48h)', 'two days to bring the next one to its programs'],
+  ],
+  run: async (args, terminal) => {
+    const ms = parseDuration(args.overlap)
+    if (ms === null || ms > MOST_OVERLAP_MS)
+      throw usage(`--overlap: ${args.overlap} is no time from 0 to 30d`)
+    await withContext(args, async ({ deps, account }) => {
+      const { row, secret, before } = await rotateKey(deps, account.id, args.id, ms)
+      terminal.data(rotatedKeyRecord(row, secret, before), () => secret)
+      terminal.say(
+        `${row.id}: its secret is shown this once; ${before.id} ends ${timeOrNull(before.expiresAt)}`,
+      )
+    })
+  },
+})
+
 const revoke = command({
   usage: 'revoke <id>',
   summary: 'End a key, at once and for good',
@@ -94,5 +121,5 @@ const revoke = command({
 
 export const keySubject: Subject = {
   name: 'key',
-  commands: [list, create, revoke],
+  commands: [list, create, rotate, revoke],
 }

@@ -5,7 +5,8 @@
  *   and 32 secret ones (190 bits), all base62. Only a peppered HMAC of the whole
  *   is kept; it is compared in constant time, and an unknown key costs the same
  *   work as a wrong one. Revoking removes the row, and every use reads the row
- *   anew, so that revocation is immediate at every door.
+ *   anew, so that revocation is immediate at every door. A rotation makes the next
+ *   key, of the same rights, and says when the one so far ends: in one commit.
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
@@ -13,6 +14,10 @@ import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { KeyPermission, KeyRow, KeyScope } from '../store/port/tenants/tenants.js'
 import type { TenantDeps } from './principal.js'
+
+/** So long the key before works beside the next one, and at most. */
+export const OVERLAP_MS = 86_400_000
+export const MOST_OVERLAP_MS = 30 * 86_400_000
 
 const LOOKUP = 12
 const SECRET = 32
@@ -56,12 +61,24 @@ export const checkNewKey = (wish: Partial<NewKey>, now: number): FieldError[] =>
   return errors
 }
 
+interface MadeKey {
+  readonly row: KeyRow
+  readonly secret: string
+}
+
+/** What a key may do, and for whom: all of its row that the next one has as well. */
+type Rights = Omit<KeyRow, 'id' | 'lookup' | 'hash' | 'createdAt' | 'lastUsedAt' | 'lastUsedFrom'>
+
+const newKey = ({ clock, pepper }: TenantDeps, rights: Rights): MadeKey => {
+  const now = clock.now()
+  const lookup = randomText(LOOKUP)
+  const secret = `svc_${rights.mode}_${lookup}${randomText(SECRET)}`
+  const own = { id: newId('key', now), lookup, hash: hashKey(pepper, secret) }
+  return { row: { ...rights, ...own, createdAt: now, lastUsedAt: null, lastUsedFrom: null }, secret }
+}
+
 /** Makes a key. The text is shown to its owner once and is nowhere kept. */
-export const createKey = async (
-  deps: TenantDeps,
-  accountId: string,
-  wish: NewKey,
-): Promise<{ readonly row: KeyRow; readonly secret: string }> => {
+export const createKey = async (deps: TenantDeps, accountId: string, wish: NewKey): Promise<MadeKey> => {
   const now = deps.clock.now()
   const scope = scopeOf(wish)
   const errors = checkNewKey(wish, now)
@@ -69,26 +86,36 @@ export const createKey = async (
   const workspace = wish.workspace ? await deps.store.workspace(accountId, wish.workspace) : null
   if (wish.workspace && workspace === null) throw new Fault('workspace.not_found')
   const mode = wish.mode ?? 'live'
-  const lookup = randomText(LOOKUP)
-  const secret = `svc_${mode}_${lookup}${randomText(SECRET)}`
-  const row: KeyRow = {
-    id: newId('key', now),
-    accountId,
+  const made = newKey(deps, {
+    ...{ accountId, mode, scope },
     name: wish.name.trim(),
-    mode,
-    scope,
     workspaceId: workspace?.id ?? null,
-    lookup,
-    hash: hashKey(deps.pepper, secret),
-    createdAt: now,
-    lastUsedAt: null,
-    lastUsedFrom: null,
     expiresAt: wish.expiresAt ?? null,
     rateLimitPerMinute: wish.rateLimitPerMinute ?? null,
     permission: wish.permission ?? 'full_access',
-  }
-  await deps.store.createKey(row)
-  return { row, secret }
+  })
+  await deps.store.createKey(made.row)
+  return made
+}
+
+/**
+ * The next key of the same rights; the one so far ends after the overlap. One that was to live for a while is followed
+ * by one that lives as long. Throws api_key.not_found.
+ */
+export const rotateKey = async (
+  deps: TenantDeps,
+  accountId: string,
+  id: string,
+  overlap: number,
+): Promise<MadeKey & { readonly before: KeyRow }> => {
+  const before = await deps.store.key(accountId, id)
+  if (before === null) throw new Fault('api_key.not_found')
+  const now = deps.clock.now()
+  const expiresAt = before.expiresAt === null ? null : now + (before.expiresAt - before.createdAt)
+  const made = newKey(deps, { ...before, expiresAt })
+  const endsAt = now + overlap
+  if (!(await deps.store.rotateKey(accountId, id, made.row, endsAt))) throw new Fault('api_key.not_found')
+  return { ...made, before: { ...before, expiresAt: Math.min(before.expiresAt ?? endsAt, endsAt) } }
 }
 
 const NOBODY = Buffer.alloc(32)

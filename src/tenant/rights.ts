@@ -96,6 +96,7 @@ const RIGHTS = {
 
   createApiKey: 'member',
   listApiKeys: 'viewer',
+  rotateApiKey: 'member',
   revokeApiKey: 'member',
   createCredential: 'member',
   listCredentials: 'viewer',

@@ -36,6 +36,7 @@ const verbsOf = (deps: TenantDeps) => {
     createAccount: bind(account.createAccount),
     ensureAccount: bind(account.ensureAccount),
     createKey: bind(key.createKey),
+    rotateKey: bind(key.rotateKey),
     revokeKey: bind(key.revokeKey),
     createSession: bind(session.createSession),
     newSession: bind(session.newSession),

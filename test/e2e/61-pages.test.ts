@@ -28,10 +28,22 @@ const firstOf = async ({ postern, session }: Scenery, path: string): Promise<rea
   return [body.data[0].id]
 }
 
+/** Of a bounce that came as a report, and of the refusal of one. */
+const reportsIn = async ({ postern, session, mails }: Scenery): Promise<readonly string[]> => {
+  const found: string[] = []
+  for (const id of Object.values(mails)) {
+    const { body } = await postern.api('GET', `/v1/emails/${id}/events`, session)
+    for (const { id: event, detail } of body.data)
+      if (typeof detail?.report === 'string') found.push(`/emails/${id}/events/${event}`)
+  }
+  return found.slice(0, 3)
+}
+
 const shownAt = async (path: string, scenery: Scenery): Promise<readonly string[]> => {
   if (path === '/queue/release') {
     return (await firstOf(scenery, '/v1/holds')).map((id) => `${path}?hold=${id}`)
   }
+  if (path.includes('{event}')) return reportsIn(scenery)
   if (!path.includes('{')) return ALSO[path] ?? [path]
   const things = (await THINGS[path.split('/')[1] ?? '']?.(scenery)) ?? []
   return things.map((one) => path.replace(/\{\w+\}/, one))

@@ -88,6 +88,7 @@ const CALLS: Readonly<Record<string, () => Wish | Promise<Wish>>> = {
     return [`/v1/workspaces/${await make('/v1/workspaces', wish)}?confirm=${wish.slug}`]
   },
   createApiKey: () => ['/v1/api-keys', apiKey],
+  rotateApiKey: async () => [`/v1/api-keys/${await make('/v1/api-keys', apiKey)}/rotate`, why],
   revokeApiKey: async () => [`/v1/api-keys/${await make('/v1/api-keys', apiKey)}`, why],
   createCredential: () => ['/v1/credentials', credential()],
   revokeCredential: async () => [`/v1/credentials/${await make('/v1/credentials', credential())}`, why],

@@ -58,8 +58,15 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
       workspaceId: at.workspace.id,
       detail: { name: 'ci', prefix: `svc_live_${key.lookup}` },
     })
+    const next = keyOf(at)
+    t.equal(await store.by(BO).rotateKey('acct_x', key.id, next, T0), false)
     t.equal(await store.by(BO).revokeKey('acct_x', key.id), false)
     t.equal((await entries(store, at)).length, 1, 'what was refused changed nothing')
+    t.equal(await store.by(BO).rotateKey(at.accountId, key.id, next, T0), true)
+    t.match((await entries(store, at))[0], {
+      ...{ actor: BO, action: 'api_key.rotated', object: { id: key.id } },
+      detail: { followed_by: next.id, expires_at: new Date(T0).toISOString() },
+    })
     t.equal(await store.by(BO).revokeKey(at.accountId, key.id), true)
     t.match((await entries(store, at))[0], { actor: BO, action: 'api_key.revoked' })
     t.notMatch(JSON.stringify(await entries(store, at)), /hash|CQkJ/)

@@ -14,6 +14,7 @@ import { domainPage } from './domains/domain.js'
 import { domainsPage } from './domains/domains.js'
 import { emailPage } from './email/email.js'
 import { EMAIL_ROUTES } from './email/raw.js'
+import { reportPage } from './email/report.js'
 import { emailsExport, emailsPage } from './emails/emails.js'
 import { testMailPage } from './emails/test-mail.js'
 import { jobPage, jobsPage } from './jobs/jobs.js'
@@ -43,6 +44,7 @@ import { workspacePage } from './workspaces/one.js'
 export const PAGES: readonly Page[] = [
   overviewPage,
   emailPage,
+  reportPage,
   emailsPage,
   testMailPage,
   queuePage,

@@ -44,6 +44,12 @@ export const troubleView = (problem: Problem): View => {
   }
 }
 
+const neededFor = (operation: Operation, role: string | null): string => {
+  const least = leastFor(operation)
+  if (least === 'bodies' || least === 'subjects') return 'Viewers do not see what is written in mail.'
+  return `This needs the role ${least}; yours is ${role}.`
+}
+
 /** For whoever may not do what a page, or a form of it, is for; null for everybody else. */
 export const refusalOf = (visit: Visit, operation: Operation | undefined): Problem | null =>
   operation === undefined || visit.may(operation)
@@ -52,7 +58,7 @@ export const refusalOf = (visit: Visit, operation: Operation | undefined): Probl
         title: 'Not for your role',
         status: 403,
         code: 'auth.role_forbidden',
-        detail: `This needs the role ${leastFor(operation)}; yours is ${visit.who.role}.`,
+        detail: neededFor(operation, visit.who.role),
       }
 
 export const NOT_FOUND: Problem = {

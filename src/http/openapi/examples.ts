@@ -14,6 +14,7 @@ import {
   LATER,
   list,
   MADE,
+  NEXT_KEY,
   OTHER,
   POOL,
   removed,
@@ -332,6 +333,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     answer: { ...key, secret: 'svc_live_7Qm2xK9aB3dE…', token: 'svc_live_7Qm2xK9aB3dE…' },
   },
   listApiKeys: { answer: list(key) },
+  rotateApiKey: {
+    request: { overlap: '48h', reason: 'a year is over' },
+    answer: { ...key, id: NEXT_KEY, secret: 'svc_live_1Rk8vT4mXq2Z…', replaces: key },
+  },
   revokeApiKey: { request: { reason: 'its owner has left' }, answer: removed(key) },
   createCredential: {
     request: { workspace_id: WORKSPACE, username: 'shop', password: 'a long and random text' },

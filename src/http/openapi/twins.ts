@@ -29,6 +29,7 @@ export const TWINS: Readonly<Record<string, string>> = {
   deleteWorkspace: 'workspace delete',
   createApiKey: 'key create',
   listApiKeys: 'key list',
+  rotateApiKey: 'key rotate',
   revokeApiKey: 'key revoke',
   createCredential: 'credential create',
   listCredentials: 'credential list',

@@ -6,13 +6,13 @@
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
-import { createdKeyRecord, keyRecord } from '../../record/tenants/access.js'
-import { checkNewKey } from '../../tenant/key.js'
+import { createdKeyRecord, keyRecord, rotatedKeyRecord } from '../../record/tenants/access.js'
+import { checkNewKey, MOST_OVERLAP_MS, OVERLAP_MS } from '../../tenant/key.js'
 import { type Deps, listing, removing } from '../deps.js'
-import { type Endpoint, endpoint } from '../endpoint.js'
+import { type Endpoint, endpoint, param } from '../endpoint.js'
 import * as shapes from '../shapes/api-key.js'
 import { whyBody } from '../shapes/common.js'
-import { readTime } from '../wire/time.js'
+import { readSpan, readTime } from '../wire/time.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
 
@@ -58,6 +58,38 @@ const create = (deps: Deps): Endpoint =>
     },
   })
 
+const overlapOf = (body: { readonly overlap?: string | number } | undefined, errors: FieldError[]): number =>
+  body?.overlap === undefined ? OVERLAP_MS : readSpan('body.overlap', body.overlap, MOST_OVERLAP_MS, errors)
+
+const rotate = (deps: Deps): Endpoint =>
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'rotateApiKey',
+    method: 'POST',
+    path: '/v1/api-keys/{id}/rotate',
+    summary: 'Make the next key of the same rights; the one so far ends after the overlap',
+    description:
+      'The secret of the new key is shown in this answer only. Until `overlap` is over both keys work; `0` ends the one so far at once. A key that was to live for a while is followed by one that lives as long from now.',
+    locates: true,
+    body: shapes.rotatedKeyBody,
+    answers: { 201: shapes.rotatedKey },
+    faults: ['api_key.not_found'],
+    alsoWrong({ body }) {
+      const errors: FieldError[] = []
+      overlapOf(body, errors)
+      return errors
+    },
+    async handle(call) {
+      const errors: FieldError[] = []
+      const overlap = overlapOf(call.body, errors)
+      if (errors.length > 0) throw invalid(errors)
+      const { accountId } = call.principal
+      const { row, secret, before } = await deps.tenants.rotateKey(accountId, param(call, 'id'), overlap)
+      const headers = { location: `/v1/api-keys/${row.id}` }
+      return { status: 201, body: rotatedKeyRecord(row, secret, before), headers }
+    },
+  })
+
 export const apiKeys = (deps: Deps): readonly Endpoint[] => [
   create(deps),
   listing(deps, {
@@ -74,6 +106,7 @@ export const apiKeys = (deps: Deps): readonly Endpoint[] => [
       render: keyRecord,
     }),
   }),
+  rotate(deps),
   removing({
     ...PEOPLE_ONLY,
     id: 'revokeApiKey',

@@ -5,7 +5,9 @@
  */
 import Joi from 'joi'
 import { KEY_PERMISSIONS } from '../../store/port/tenants/tenants.js'
+import { MOST_OVERLAP_MS } from '../../tenant/key.js'
 import {
+  anyBody,
   body,
   id,
   need,
@@ -14,9 +16,11 @@ import {
   oneOf,
   orNull,
   pageQuery,
+  span,
   type TypeOf,
   time,
   timestamp,
+  why,
 } from './common.js'
 
 export const keyBody = body({
@@ -31,6 +35,13 @@ export const keyBody = body({
   ),
 })
 export type KeyBody = TypeOf<typeof keyBody>
+
+export const rotatedKeyBody = anyBody({
+  overlap: span(MOST_OVERLAP_MS).description(
+    'How long the key so far works as well: `0`, `90m`, `24h`, at most `30d`; or seconds. Default `24h`',
+  ),
+  reason: why(),
+})
 
 export const keyQuery = object({
   ...pageQuery,
@@ -57,10 +68,14 @@ const fields = {
 }
 
 export const apiKey = Joi.object(fields).meta({ name: 'ApiKey' })
-export const createdKey = Joi.object({
+const made = {
   ...fields,
   secret: Joi.string().required().description('The key itself: shown now, and never again'),
   token: Joi.string().required().description('The same as `secret`, under the name that Resend has for it'),
-}).meta({
-  name: 'CreatedApiKey',
-})
+}
+
+export const createdKey = Joi.object(made).meta({ name: 'CreatedApiKey' })
+export const rotatedKey = Joi.object({
+  ...made,
+  replaces: apiKey.required().description('The key so far; `expires_at` says when it ends'),
+}).meta({ name: 'RotatedApiKey' })

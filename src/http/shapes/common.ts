@@ -50,6 +50,19 @@ export const why = (): Joi.StringSchema =>
 /** The body of a DELETE, which may be left out. */
 export const whyBody = anyBody({ reason: why() })
 
+/** A time such as `24h`, or seconds. */
+export const span = (most: number) =>
+  Joi.alternatives<string | number>()
+    .try(
+      Joi.string().max(20),
+      Joi.number()
+        .integer()
+        .min(0)
+        .max(most / 1000),
+    )
+    .empty(null)
+    .meta({ must: 'must be a time such as "24h", or seconds' })
+
 export const text = (max: number): Joi.StringSchema => Joi.string().allow('').max(max)
 
 export const timestamp = (): Joi.StringSchema => Joi.string().max(64)

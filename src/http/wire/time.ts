@@ -3,6 +3,7 @@
  */
 import type { FieldError } from '../../base/fault.js'
 import { parseTime } from '../../base/time/iso.js'
+import { formatDuration, parseDuration } from '../../config/units.js'
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 
@@ -18,4 +19,18 @@ export const readTime = (
     errors.push({ field, message: 'must be an ISO 8601 day, or a time with its zone', kind: 'format' })
   }
   return at
+}
+
+/** Milliseconds of `90m`, or of a number of seconds. Adds to `errors` when it is no time or a longer one than `most`. */
+export const readSpan = (
+  field: string,
+  value: string | number,
+  most: number,
+  errors: FieldError[],
+): number => {
+  const ms = typeof value === 'number' ? value * 1000 : parseDuration(value)
+  if (ms !== null && ms <= most) return ms
+  const message = `must be a time such as "24h", at most "${formatDuration(most)}"`
+  errors.push({ field, kind: 'range', message })
+  return 0
 }

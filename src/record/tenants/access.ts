@@ -36,6 +36,11 @@ export const createdKeyRecord = (row: KeyRow, secret: string) => ({
   ...keyTimes(row),
 })
 
+export const rotatedKeyRecord = (row: KeyRow, secret: string, before: KeyRow) => ({
+  ...createdKeyRecord(row, secret),
+  replaces: keyRecord(before),
+})
+
 export const credentialRecord = (row: CredentialRow) => ({
   id: row.id,
   object: 'credential' as const,

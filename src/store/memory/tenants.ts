@@ -13,7 +13,7 @@ import type { Notice } from '../port/log.js'
 import type { SandboxPlace } from '../port/sandbox-place.js'
 import type { Domains } from '../port/tenants/domains.js'
 import { isRoutedTo } from '../port/tenants/routes.js'
-import type { KnownPool, PoolRow, SuppressionRow, Tenants, Written } from '../port/tenants/tenants.js'
+import type { KeyRow, KnownPool, PoolRow, SuppressionRow, Tenants, Written } from '../port/tenants/tenants.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 import type { Plain } from './plain.js'
 import type { State, Table } from './state.js'
@@ -185,6 +185,10 @@ const createCredentials = (state: State) => {
             (row.cidr !== null && other.cidr === row.cidr))) ||
         (row.certificateFingerprint !== null && other.certificateFingerprint === row.certificateFingerprint),
     )
+  const createKey = (row: KeyRow): void => {
+    if (keys.where(({ lookup }) => lookup === row.lookup).length > 0) throw new Error('the lookup is taken')
+    keys.add(row.id, row)
+  }
   return {
     createCredential,
     importCredentials(rows) {
@@ -198,14 +202,18 @@ const createCredentials = (state: State) => {
       credentials.where((row) => row.certificateFingerprint === fingerprint)[0] ?? null,
     credentials: (accountId, page) => listed(credentials, (row) => row.accountId === accountId, page),
     revokeCredential: (accountId, id) => removed(credentials, accountId, id),
-    createKey(row) {
-      if (keys.where(({ lookup }) => lookup === row.lookup).length > 0) throw new Error('the lookup is taken')
-      keys.add(row.id, row)
-    },
+    createKey,
     keyByLookup: (lookup) => keys.where((row) => row.lookup === lookup)[0] ?? null,
     key: (accountId, id) => owned(keys, accountId, id),
     keys: (accountId, page, lookup = null) =>
       listed(keys, (row) => row.accountId === accountId && (lookup === null || row.lookup === lookup), page),
+    rotateKey(accountId, id, next, endsAt) {
+      const row = owned(keys, accountId, id)
+      if (row === null) return false
+      keys.change(id, { expiresAt: Math.min(row.expiresAt ?? endsAt, endsAt) })
+      createKey(next)
+      return true
+    },
     revokeKey: (accountId, id) => removed(keys, accountId, id),
   } satisfies Partial<TenantVerbs>
 }

@@ -37,6 +37,8 @@ export interface QueueOrder {
   readonly routing?: { readonly from: Routing; readonly to: Routing }
   /** Only with `release`: this hold alone is lifted, and what it keeps is set free. */
   readonly hold?: string | null
+  /** It finishes one that was cut off, and that the audit has already. */
+  readonly isTold?: boolean
   /** What is for the sandbox is left alone. */
   readonly liveOnly?: boolean
   readonly reason: string

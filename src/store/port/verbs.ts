@@ -71,6 +71,7 @@ export const VERBS = {
   keyByLookup: 'read',
   key: 'read',
   keys: 'read',
+  rotateKey: 'write',
   revokeKey: 'write',
   touch: 'here',
   createCredential: 'write',

@@ -135,8 +135,10 @@ export const releaseHold = async (
   if (row?.owner === 'operator' && owner === 'workspace')
     throw new Fault('auth.scope_forbidden', { detail: 'an operator put this hold there, and lifts it' })
   const scope: QueueScope = { accountId, workspaceId, poolId: null, domain: null, emailId: null }
-  const order = { action: 'release', scope, to: null, reason: checked, now: clock.now(), hold: id } as const
-  const changed = await store.operate(order)
+  const changed = await store.operate({
+    ...{ action: 'release', scope, to: null, reason: checked, now: clock.now() },
+    ...{ hold: id, isTold: row === undefined },
+  })
   if (row === undefined && changed === 0) throw new Fault('hold.not_found')
   return changed
 }

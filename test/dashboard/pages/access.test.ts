@@ -45,6 +45,30 @@ t.test('a key is made, shown once with ready lines, and dies when it is revoked'
   t.match(after.html, /History.*it was in a chat/s)
 })
 
+t.test('the next key is made in one step, and both work until the overlap is over', async (t) => {
+  const first = await postern.key('--name', 'rotated', '--mode', 'test')
+  const list = await browser.visit('/keys')
+  const [id = ''] = [...list.html.matchAll(/name="id" value="(key_\w+)"/g)].map(([, one]) => one)
+  const made = await browser.submit(list, 'rotate', { overlap: '7d', reason: 'a year is over' }, { id })
+  t.equal(made.status, 200)
+  t.match(made.html, /has its next key; the one so far ends at \d{4}-/)
+  const next = secretIn(made.html)
+  t.not(next, '')
+  t.not(next, first)
+  for (const key of [first, next]) t.equal((await postern.api('GET', '/v1/session', key)).status, 200)
+  const after = await browser.visit('/keys')
+  t.notMatch(after.html, next)
+  t.match(after.html, 'a year is over', 'the history says why')
+  const wrong = await browser.submit(list, 'rotate', { overlap: '90d' }, { id })
+  t.equal(wrong.status, 422)
+  t.match(wrong.html, /must be a time such as/)
+  const cli = await postern.cli('key', 'rotate', id, '--overlap', '0')
+  t.match(cli.stdout.trim(), /^svc_test_[0-9A-Za-z]{44}$/)
+  t.match(cli.stderr, new RegExp(`${id} ends `))
+  t.equal((await postern.api('GET', '/v1/session', first)).status, 401)
+  t.match(await postern.cli('key', 'rotate', id, '--overlap', '90d'), { code: 64, stderr: /--overlap/ })
+})
+
 t.test('a mistake stands beside its field, and what was typed is still there', async (t) => {
   const seen = await browser.submit(await browser.visit('/keys/new'), 'create', {
     name: 'much',

@@ -73,6 +73,26 @@ t.test('a bounce is explained, lifted and sent again', async (t) => {
   t.match(wrong.html, />no address<\/textarea>/, 'what was typed is still there')
 })
 
+t.test('a report is read, and shown as it came', async (t) => {
+  const id = await send(test, { to: 'delivered@example.com' })
+  await postern.until(test, id, ['delivered'])
+  const page = await browser.visit(`/emails/${id}?mode=test`)
+  const [, path = ''] = /href="(\/emails\/em_\w+\/events\/evt_\w+)[?"]/.exec(page.html) ?? []
+  const { status, html } = await browser.visit(path)
+  t.equal(status, 200)
+  t.match(html, /<h1>Delivered, says <bdi>/)
+  for (const said of [
+    'Reporting MTA',
+    'message/delivery-status',
+    '<bdi>delivered@example.com</bdi>',
+    '2.0.0',
+  ])
+    t.match(html, said)
+  t.match(html, /<pre[^>]*>[^<]*Reporting-MTA: dns/, 'the raw text stands beside it')
+  t.equal((await browser.visit(`${path}x`)).status, 404)
+  t.match((await browser.request('GET', `${path}/report`)).headers.get('content-type'), 'text/plain')
+})
+
 t.test('mail that waits says why; it is held, released and tried', async (t) => {
   const id = await send(live, { to: 'ana@example.com' })
   const page = await browser.visit(`/emails/${id}`)

@@ -19,7 +19,7 @@ import { verifySession } from '../../../src/tenant/session.js'
 import { createTenants } from '../../../src/tenant/tenants.js'
 import type { CookieClient, Going, Shown } from '../../parts/cookie-client.js'
 import { CLIENT_SECRET, Idp, type IdpWish } from '../../parts/oidc.js'
-import { openStoreIn } from '../../parts/store.js'
+import { openStoreIn, settingsOf } from '../../parts/store.js'
 
 export interface SiteWish {
   /** Of the group identity; providers come as `oidc`. */
@@ -34,6 +34,8 @@ export interface SiteWish {
 
 export interface Site {
   readonly url: string
+  /** For the command line, which works on the same data. */
+  readonly configFile: string
   readonly idp: Idp
   readonly store: Store
   readonly deps: TenantDeps
@@ -78,8 +80,11 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
     http: { port: 0 },
     identity: { oidc, ...wish.identity },
     ...(wish.baseUrl && { base_url: wish.baseUrl }),
+    ...settingsOf(join(dir, 'data')),
   })
-  const config = readConfig({ name: join(dir, 'p.yaml'), text })
+  const configFile = join(dir, 'p.yaml')
+  writeFileSync(configFile, text)
+  const config = readConfig({ name: configFile, text })
   const clock = handClock()
   const store = openStoreIn(config.data_dir)
   await store.open()
@@ -113,7 +118,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
   await idp.know(wish.baseUrl ?? url, 'office')
   const get: Site['get'] = (client, path, going) => client.go(url + path, going)
   return {
-    ...{ url, idp, store, deps, accountId, clock, lines, get },
+    ...{ url, configFile, idp, store, deps, accountId, clock, lines, get },
     viaOffice: (client, path = '/sign-in/office') => get(client, path, { headers: { accept: 'text/html' } }),
     async who(client) {
       const jar = client.jar(url)

@@ -151,6 +151,43 @@ t.test('viewers do not see what is written, unless they may', async (t) => {
   }
 })
 
+t.test('a key is followed by the next one, and works until the overlap is over', async (t) => {
+  const kit = await openKit()
+  t.teardown(() => kit.stop())
+  const lasts = new Date(kit.clock.now() + 90 * 86_400_000).toISOString()
+  const made = await kit.ask('/v1/api-keys', {
+    ...{ key: kit.session },
+    body: { name: 'ci', mode: 'test', rate_limit_per_minute: 7, expires_at: lasts },
+  })
+  kit.clock.advance(86_400_000)
+  const rotate = (body?: unknown, id = made.json.id) =>
+    kit.ask(`/v1/api-keys/${id}/rotate`, { key: kit.session, method: 'POST', body })
+  for (const overlap of ['soon', '31d', 31 * 86_400])
+    t.match(await rotate({ overlap }), { status: 422, json: { errors: [{ field: 'body.overlap' }] } })
+  t.match(await rotate({}, 'key_none'), { status: 404, json: { code: 'api_key.not_found' } })
+  const next = await rotate({ overlap: '1h' })
+  t.equal(next.status, 201)
+  t.equal(next.headers.get('location'), `/v1/api-keys/${next.json.id}`)
+  t.match(next.json, {
+    ...{ object: 'api_key', name: 'ci', mode: 'test', scope: 'platform', rate_limit_per_minute: 7 },
+    expires_at: new Date(kit.clock.now() + 90 * 86_400_000).toISOString(),
+    replaces: { id: made.json.id, expires_at: new Date(kit.clock.now() + 3_600_000).toISOString() },
+  })
+  t.notOk('secret' in next.json.replaces)
+  const mayRead = async (key: string) => (await kit.ask('/v1/emails', { key })).status === 200
+  t.ok(await mayRead(made.json.secret), 'during the overlap the key so far works')
+  t.ok(await mayRead(next.json.secret), 'and the next one, too')
+  kit.clock.advance(3_600_000)
+  t.notOk(await mayRead(made.json.secret), 'then it does not')
+  t.ok(await mayRead(next.json.secret))
+  const last = await rotate({ overlap: 0 }, next.json.id)
+  t.notOk(await mayRead(next.json.secret), 'without an overlap it ends at once')
+  t.ok(await mayRead(last.json.secret))
+  t.match(await rotate(undefined, last.json.id), {
+    json: { replaces: { expires_at: new Date(kit.clock.now() + 86_400_000).toISOString() } },
+  })
+})
+
 t.test('the audit is for owners, and tells who it was', async (t) => {
   const key = await kit.ask('/v1/api-keys', { key: member.key, body: { name: 'ci' } })
   t.equal(key.status, 201)
@@ -164,6 +201,15 @@ t.test('the audit is for owners, and tells who it was', async (t) => {
     },
   ])
   t.notMatch(JSON.stringify(audit.json), new RegExp(String(key.json.secret).slice(-32)))
+  const named = await kit.ask(`/v1/audit?target=${key.json.id}&actor=Member@acme.test`, { key: owner.key })
+  t.match(named.json.data, [{ action: 'api_key.created' }], 'people are called by their addresses')
+  t.equal(named.json.data.length, 1)
+  t.same((await kit.ask('/v1/audit?actor=nobody@acme.test', { key: owner.key })).json.data, [])
+  const about = await kit.ask('/v1/audit?target=MEMBER@acme.test', { key: owner.key })
+  t.ok(
+    about.json.data.length > 0 &&
+      about.json.data.every((one: { target: { id: string } }) => one.target.id === member.id),
+  )
   t.match((await kit.ask('/v1/audit?action=user.dis', { key: owner.key })).json.data, [
     { action: 'user.disabled' },
   ])

@@ -1,12 +1,16 @@
 /**
- * The table of rights, walked: every role at every endpoint and every form of a page, with what is one's own, another
- * person's and another account's. None may be forgotten, and nobody's form is read before his role is known.
+ * The table of rights, walked: every role at every endpoint, every form of a page and every twin on the command line, with
+ * what is one's own, another person's and another account's. None may be forgotten, and nobody's form is read before his
+ * role is known.
  */
 import t from 'tap'
+import { CATALOG } from '../../../src/cli/catalog.js'
+import { type Command, isSubject, optionsOf, verbOf } from '../../../src/cli/command.js'
 import { ROLES, type Role } from '../../../src/config/identity.js'
 import { PAGES } from '../../../src/dashboard/pages/all.js'
 import type { Deps } from '../../../src/http/deps.js'
 import { endpoints } from '../../../src/http/http.js'
+import { TWINS } from '../../../src/http/openapi/twins.js'
 import type { UserRow } from '../../../src/store/port/tenants/identity.js'
 import { createAccount } from '../../../src/tenant/account.js'
 import { createPerson } from '../../../src/tenant/identity/people.js'
@@ -16,6 +20,7 @@ import { createSession, newSession } from '../../../src/tenant/session.js'
 import { createWorkspace } from '../../../src/tenant/workspace.js'
 import { openSite, type Site } from '../../dashboard/sign-in/site.js'
 import { Browser } from '../../parts/browser.js'
+import { here } from '../../parts/here.js'
 
 const all = endpoints({} as Deps, () => 'https://mail.test').filter(({ access }) => access !== 'public')
 
@@ -26,8 +31,16 @@ const mayDo = (role: Role, operation: Operation, isOwn = true): boolean => {
   return least === 'subjects' || ROLES.indexOf(role) <= ROLES.indexOf(least)
 }
 
-const ask = async (site: Site, token: string, method: string, path: string, body?: unknown) => {
+const ask = async (
+  site: Site,
+  token: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  workspace?: string,
+) => {
   const headers = {
+    ...(workspace !== undefined && { 'x-workspace-id': workspace }),
     authorization: `Bearer ${token}`,
     ...(body !== undefined && { 'content-type': 'application/json' }),
   }
@@ -47,7 +60,11 @@ interface Somebody {
   readonly sessionId: string
 }
 
-const somebody = async ({ deps, store, accountId }: Site, role: Role, email: string): Promise<Somebody> => {
+const somebody = async (
+  { deps, store, accountId }: Pick<Site, 'deps' | 'store' | 'accountId'>,
+  role: Role,
+  email: string,
+): Promise<Somebody> => {
   const user = await createPerson(deps, accountId, { email, role })
   const { row, token } = newSession(deps, accountId, { userId: user.id, provider: 'local' })
   await store.createSession(row)
@@ -144,30 +161,178 @@ t.test('a workspace is deleted by owners alone', async (t) => {
   t.match(byKey, { status: 403, json: { code: 'auth.session_required' } })
 })
 
-t.test('what is of another account is absent for every role', async (t) => {
-  const { id: other } = await createAccount(site.deps, 'Other')
-  const foreign = await createPerson(site.deps, other, { email: 'x@other.test', role: 'viewer' })
-  const session = await createSession(site.deps, other)
-  const workspace = await createWorkspace(site.deps, other, { name: 'Theirs' })
-  const key = await createKey(site.deps, other, { name: 'theirs' })
-  const tried: readonly (readonly [id: Operation, method: string, path: string, body?: unknown])[] = [
-    ['getUser', 'GET', `/v1/users/${foreign.id}`],
-    ['updateUser', 'PATCH', `/v1/users/${foreign.id}`, { name: 'x' }],
-    ['createUserSetupLink', 'POST', `/v1/users/${foreign.id}/setup-link`],
-    ['listSessions', 'GET', `/v1/sessions?user=${foreign.id}`],
-    ['getWorkspace', 'GET', `/v1/workspaces/${workspace.id}`],
-    ['updateWorkspace', 'PATCH', `/v1/workspaces/${workspace.id}`, { name: 'x' }],
-    ['deleteWorkspace', 'DELETE', `/v1/workspaces/${workspace.id}?confirm=${workspace.slug}`],
-    ['revokeApiKey', 'DELETE', `/v1/api-keys/${key.row.id}`],
-  ]
+/** What an account of strangers has, by the first word of its path. */
+const theirs = await (async () => {
+  const { id: accountId } = await createAccount(site.deps, 'Other')
+  const other = await somebody({ ...site, accountId }, 'owner', 'x@other.test')
+  const workspace = (await ask(site, other.token, 'GET', '/v1/workspaces')).json.data[0].id as string
+  const make = async (path: string, body?: unknown): Promise<string> => {
+    const { status, json } = await ask(site, other.token, 'POST', path, body, workspace)
+    if (status >= 300) throw new Error(`POST ${path}: ${status} ${JSON.stringify(json)}`)
+    return json.id
+  }
+  const mail = { from: 'a@other.test', to: 'b@other.test', subject: 'Theirs', text: 'x' }
+  const ids: Readonly<Record<string, string>> = {
+    workspaces: await make('/v1/workspaces', { name: 'Theirs alone' }),
+    'egress-pools': await make('/v1/egress-pools', { name: 'theirs', members: [] }),
+    domains: await make('/v1/domains', { name: 'other.test' }),
+    'api-keys': await make('/v1/api-keys', { name: 'theirs' }),
+    credentials: await make('/v1/credentials', {
+      workspace_id: workspace,
+      username: 'theirs',
+      password: 'a long and random text',
+    }),
+    webhooks: await make('/v1/webhooks', { endpoint: 'https://hooks.other.test/x', events: ['*'] }),
+    suppressions: await make('/v1/suppressions', { email: 'gone@other.test' }),
+    users: await make('/v1/users', { email: 'y@other.test', role: 'viewer' }),
+    invitations: await make('/v1/invitations', { role: 'viewer' }),
+    emails: await make('/v1/emails', { ...mail, scheduled_at: 'in 2 days' }),
+    holds: await make('/v1/holds', { scope: { all: true }, reason: 'theirs' }),
+    jobs: await make('/v1/emails/bulk', { action: 'cancel', q: 'subject:nothing', reason: 'theirs' }),
+    sessions: (await createSession(site.deps, accountId)).row.id,
+  }
+  const { json } = await ask(site, other.token, 'GET', '/v1/events')
+  const all: Readonly<Record<string, string>> = { ...ids, events: json.data[0].id }
+  return { token: other.token, workspace, ids: all }
+})()
+
+/** Of which nobody has any, and what is the same for all. */
+const OF_NOBODY = new Set(['incidents', 'errors'])
+/** What is well-formed, where something must be sent. */
+const SENT: Partial<Record<Operation, unknown>> = {
+  rescheduleEmail: { scheduled_at: 'in 3 days' },
+  deleteWorkspace: {},
+  updateUser: { name: 'x' },
+}
+
+t.test('what is of another account is absent for every role, at every endpoint that names one', async (t) => {
+  const naming = all.filter(({ path }) => path.includes('{') && !OF_NOBODY.has(path.split('/')[2] ?? ''))
+  t.ok(naming.length > 35, `${naming.length} of them`)
+  const { json } = await ask(site, bystander.token, 'GET', '/v1/workspaces')
   for (const { role, token } of people) {
-    for (const [id, method, path, body] of tried) {
-      const { status } = await ask(site, token, method, path, body)
-      const isOfPerson = leastFor(id, false) !== leastFor(id)
-      t.equal(status, mayDo(role, id, !isOfPerson) ? 404 : 403, `${role} ${id}: ${status}`)
+    for (const { id, method, path, workspace } of naming) {
+      const kind = path.split('/')[2] ?? ''
+      const ref = theirs.ids[kind]
+      t.ok(ref, `${id}: something of strangers to ask for`)
+      const at = path.replace('{event}', theirs.ids.events ?? '').replace(/\{\w+\}/, ref ?? '')
+      const query = kind === 'workspaces' ? `?confirm=${ref}` : ''
+      const body = method === 'GET' || method === 'DELETE' ? undefined : (SENT[id] ?? {})
+      const own = workspace === 'required' ? json.data[0].id : undefined
+      const { status } = await ask(site, token, method, at + query, body, own)
+      // a session of somebody else is absent as one that is not there
+      const isOwn = kind === 'sessions' || leastFor(id, false) === leastFor(id)
+      t.equal(status, mayDo(role, id, isOwn) ? 404 : 403, `${role} ${id}: ${status}`)
     }
-    t.equal((await ask(site, token, 'DELETE', `/v1/sessions/${session.row.id}`)).status, 404)
+    t.equal((await ask(site, token, 'GET', '/v1/emails', undefined, theirs.workspace)).status, 404)
     t.equal((await ask(site, token, 'GET', '/v1/session')).status, 200)
+  }
+})
+
+t.test('and so it is on every page, and for its forms', async (t) => {
+  const [owner] = people
+  const browser = new Browser(site.url)
+  browser.setCookie('postern_session', owner?.token ?? '')
+  const { html } = await browser.visit('/settings/you')
+  const _form = /name="_form" value="([^"]+)"/.exec(html)?.[1] ?? ''
+  const kinds: Readonly<Record<string, string>> = { pools: 'egress-pools', settings: 'users' }
+  for (const { path, does = {} } of PAGES.filter(({ path }) => path.includes('{'))) {
+    const room = path.split('/')[1] ?? ''
+    const ref = theirs.ids[kinds[room] ?? room] ?? ''
+    const at = path.replace('{event}', theirs.ids.events ?? '').replace(/\{\w+\}/, ref)
+    t.equal((await browser.request('GET', at)).status, 404, at)
+    for (const action of Object.keys(does)) {
+      const { status, to } = await browser.post(at, {
+        _form,
+        _action: action,
+        confirm: ref,
+        reason: 'x',
+        address: 'a@b.test',
+      })
+      t.ok(status === 404 || status === 422, `${at} ${action}: ${status} ${to ?? ''}`)
+    }
+  }
+})
+
+const commands = new Map<string, Command>()
+for (const entry of CATALOG) {
+  const loaded = await entry.load()
+  if (isSubject(loaded)) for (const one of loaded.commands) commands.set(`${loaded.name} ${verbOf(one)}`, one)
+  else commands.set(entry.name, loaded)
+}
+
+const commandOf = (verb: string) => {
+  const command = commands.get(verb)
+  if (command === undefined) throw new Error(`no command ${verb}`)
+  return {
+    takesId: Object.keys(command.positionals ?? {}).length > 0,
+    options: new Set(Object.keys(optionsOf(command))),
+  }
+}
+
+/** More of the command line, where a verb wants it. */
+const ALSO: Partial<Record<Operation, readonly string[]>> = {
+  rescheduleEmail: ['in 3 days'],
+  updateUser: ['--disable'],
+  updateWorkspace: ['--name', 'x'],
+}
+
+t.test('from the command line, which has no roles, it is absent as well', async (t) => {
+  const cli = (words: readonly string[]) => here(['--config', site.configFile, ...words])
+  const before = await site.store.accounts()
+  for (const { id, path } of all) {
+    const verb = TWINS[id]
+    const kind = path.split('/')[2] ?? ''
+    const ref = path.includes('{event}') ? theirs.ids.events : theirs.ids[kind]
+    if (verb === undefined || !path.includes('{') || ref === undefined) continue
+    const command = commandOf(verb)
+    // what lists all of a kind is looked at below
+    if (!command.takesId) continue
+    const words = [...verb.split(' '), ref, ...(ALSO[id] ?? [])]
+    const { code, stdout, stderr } = await cli([...words, ...(command.options.has('yes') ? ['--yes'] : [])])
+    t.not(code, 0, `${words.join(' ')}: ${stdout}`)
+    t.notMatch(stderr, /role/, words.join(' '))
+    t.notMatch(stdout, /theirs|other\.test/i, words.join(' '))
+  }
+  for (const words of [
+    ['workspace', 'list'],
+    ['pool', 'list'],
+    ['key', 'list'],
+    ['credential', 'list'],
+    ['user', 'list'],
+    ['user', 'invitations'],
+    ['session', 'list'],
+    ['domain', 'list'],
+    ['webhook', 'list'],
+    ['email', 'list'],
+    ['event', 'list'],
+    ['audit', 'list'],
+    ['queue', 'holds'],
+    ['job', 'list'],
+    ['suppression', 'list'],
+    ['upstream', 'list'],
+  ]) {
+    const { code, stdout, stderr } = await cli([...words, '--json'])
+    t.equal(code, 0, `${words.join(' ')}: ${stderr}`)
+    for (const [kind, one] of Object.entries(theirs.ids))
+      t.notOk(stdout.includes(one), `${words.join(' ')} has nothing of strangers: ${kind} ${one}`)
+  }
+  t.equal((await site.store.accounts()).length, before.length)
+})
+
+t.test('after all of this strangers have what they had', async (t) => {
+  for (const [kind, id] of Object.entries(theirs.ids)) {
+    if (['api-keys', 'credentials', 'invitations', 'sessions', 'holds'].includes(kind)) {
+      const { json } = await ask(site, theirs.token, 'GET', `/v1/${kind}`)
+      t.ok(
+        json.data.some((row: { id: string }) => row.id === id),
+        kind,
+      )
+    } else
+      t.equal(
+        (await ask(site, theirs.token, 'GET', `/v1/${kind}/${id}`, undefined, theirs.workspace)).status,
+        200,
+        kind,
+      )
   }
 })
 

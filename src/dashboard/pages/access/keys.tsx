@@ -7,30 +7,21 @@
 
 import type { Page } from '../../page.js'
 import { Filters } from '../../parts/filters.js'
+import { Choice, type Options, Verb } from '../../parts/form.js'
+import { isolate } from '../../parts/isolate.js'
 import { Code, Empty, Head, Note } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import { exactTime, Time } from '../../parts/time.js'
 import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/history.js'
 import { type WorkspaceName, workspacesOf } from './names.js'
+import { type KeyRow, keyShown, type MadeKey } from './new-key.js'
 import { LastUse, RevokeVerb, unusedSince } from './use.js'
 import { SendsFor } from './whose.js'
 
-export interface KeyRow {
-  readonly id: string
-  readonly name: string
-  readonly mode: 'live' | 'test'
-  readonly scope: 'platform' | 'workspace'
-  readonly workspace_id: string | null
-  readonly prefix: string
-  readonly created_at: string
-  readonly last_used_at: string | null
-  readonly last_used_from: string | null
-  readonly expires_at: string | null
-  readonly rate_limit_per_minute: number | null
-}
+type RotatedKey = MadeKey & { readonly replaces: KeyRow }
 
 const ABOUT = { action: 'api_key' }
 const PREFIX_LENGTH = 21
@@ -82,6 +73,28 @@ const WhichKey = ({ visit, wanted }: { readonly visit: Visit; readonly wanted: W
 const isOver = (row: KeyRow, now: number): boolean =>
   row.expires_at !== null && Date.parse(row.expires_at) <= now
 
+const OVERLAPS: Options = [
+  ['0', 'not at all'],
+  ['1h', 'an hour'],
+  ['24h', 'a day'],
+  ['7d', 'a week'],
+  ['30d', '30 days'],
+]
+
+const RotateVerb = ({ row: { id, name, prefix } }: { readonly row: KeyRow }) => (
+  <Verb
+    {...{ action: 'rotate', label: 'Rotate', reason: 'optional', tiny: true }}
+    about={{ id, name }}
+    does="Make the next key"
+  >
+    <p>
+      A new key of the same rights is made, and shown once. Until the time is over both work; then{' '}
+      <bdi>{name}</bdi>, <code>{prefix}</code>, ends by itself.
+    </p>
+    <Choice name="overlap" label="The one so far works for" value="24h" options={OVERLAPS} />
+  </Verb>
+)
+
 const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly Column<KeyRow>[] => [
   { head: 'Name', cell: (row) => html`<strong dir="auto">${row.name}</strong>` },
   { head: 'Begins with', cell: (row) => html`<code class="nb">${row.prefix}</code>` },
@@ -103,12 +116,15 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
     head: '',
     kind: 'act',
     cell: (row) =>
-      RevokeVerb({
-        ...{ row, name: row.name },
-        follows: `The next request with ${row.name} is refused, and an open SMTP session at its next mail.`,
-        children:
-          row.scope === 'platform' && html`<p>It is a platform key: every workspace is concerned.</p>`,
-      }),
+      html`<div class="actions">${[
+        <RotateVerb row={row} />,
+        RevokeVerb({
+          ...{ row, name: row.name },
+          follows: html`The next request with <bdi>${row.name}</bdi> is refused, and an open SMTP session at its next mail.`,
+          children:
+            row.scope === 'platform' && html`<p>It is a platform key: every workspace is concerned.</p>`,
+        }),
+      ]}</div>`,
   },
 ]
 
@@ -190,8 +206,19 @@ export const keysPage: Page = {
       ),
     }
   },
-  does: { revoke: 'revokeApiKey' },
+  does: { revoke: 'revokeApiKey', rotate: 'rotateApiKey' },
   actions: {
+    async rotate(visit, form) {
+      const path = `/v1/api-keys/${encodeURIComponent(form.raw('id'))}/rotate`
+      const body = { overlap: form.text('overlap'), reason: form.text('reason') }
+      const made = await visit.ask<RotatedKey>('POST', path, { body })
+      const ends = Date.parse(made.replaces.expires_at ?? '')
+      const before =
+        ends <= Date.now()
+          ? 'the one so far has ended'
+          : `the one so far ends at ${exactTime(ends, visit.zone)}`
+      return keyShown(visit, made, () => `${isolate(made.name)} has its next key; ${before}.`)
+    },
     async revoke(visit, form) {
       await visit.ask('DELETE', `/v1/api-keys/${encodeURIComponent(form.raw('id'))}`, {
         body: { reason: form.text('reason') },

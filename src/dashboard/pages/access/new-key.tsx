@@ -2,15 +2,28 @@
  * NAME      new-key - a key is made, and shown once
  */
 import type { Form } from '../../form.js'
-import type { Page } from '../../page.js'
+import type { Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Send } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import { shownOnce } from '../shown-once.js'
-import type { KeyRow } from './keys.js'
 import { slugOf, type WorkspaceName, workspacesOf } from './names.js'
 import { type Installation, keySamples, type Sender } from './samples.js'
 import { Whose } from './whose.js'
+
+export interface KeyRow {
+  readonly id: string
+  readonly name: string
+  readonly mode: 'live' | 'test'
+  readonly scope: 'platform' | 'workspace'
+  readonly workspace_id: string | null
+  readonly prefix: string
+  readonly created_at: string
+  readonly last_used_at: string | null
+  readonly last_used_from: string | null
+  readonly expires_at: string | null
+  readonly rate_limit_per_minute: number | null
+}
 
 const DAY_MS = 86_400_000
 const ENDS: readonly (readonly [days: string, text: string])[] = [
@@ -58,10 +71,14 @@ export const firstMail = (
   }
 }
 
-const create = async (visit: Visit, form: Form) => {
-  const made = await visit.ask<KeyRow & { readonly secret: string }>('POST', '/v1/api-keys', {
-    body: bodyOf(form, visit.now),
-  })
+export type MadeKey = KeyRow & { readonly secret: string }
+
+/** The only page that has the secret; `says` is what became true with it. */
+export const keyShown = async (
+  visit: Visit,
+  made: MadeKey,
+  says: (sendsFor: string) => string,
+): Promise<{ readonly view: View }> => {
   const [at, workspaces] = await Promise.all([
     visit.ask<Installation>('GET', '/v1/installation'),
     workspacesOf(visit),
@@ -71,12 +88,18 @@ const create = async (visit: Visit, form: Form) => {
   const view = shownOnce({
     visit,
     back: ['/keys', 'API keys'],
-    title: `${made.name} is made: ${made.mode === 'test' ? 'in test mode it' : 'it'} sends for ${slug ?? 'every workspace'}.`,
+    title: says(slug ?? 'every workspace'),
     says: 'Copy its secret now: Postern keeps only a hash of it and cannot show it again.',
     secrets: [{ label: 'Secret, shown once', text: made.secret }],
     samples: keySamples(at, made.secret, sender),
   })
   return { view }
+}
+
+const create = async (visit: Visit, form: Form) => {
+  const made = await visit.ask<MadeKey>('POST', '/v1/api-keys', { body: bodyOf(form, visit.now) })
+  const who = made.mode === 'test' ? 'in test mode it' : 'it'
+  return keyShown(visit, made, (sendsFor) => `${made.name} is made: ${who} sends for ${sendsFor}.`)
 }
 
 export const newKeyPage: Page = {

@@ -34,7 +34,7 @@ interface RevokeProps {
   readonly row: Used & { readonly id: string }
   readonly name: string
   /** In a sentence. */
-  readonly follows: string
+  readonly follows: ComponentChildren
   /** Paragraphs. */
   readonly children?: ComponentChildren
 }

@@ -39,7 +39,8 @@ const Cut = ({ visit, email }: Omit<Props, 'content'>) => (
   </p>
 )
 
-const Verbatim = ({ children }: { readonly children: ComponentChildren }) => (
+/** Text of a stranger, in a block of its own. */
+export const Verbatim = ({ children }: { readonly children: ComponentChildren }) => (
   <pre class="pre long" dir="auto" tabIndex={0}>
     {children}
   </pre>

@@ -122,7 +122,7 @@ const momentOf = (visit: Visit, email: Email, event: MailEvent, before: MailEven
         )}
         {typeof event.detail?.report === 'string' && visit.can('bodies') && (
           <p>
-            <a href={visit.link(`/emails/${email.id}/events/${event.id}/report`)}>The report</a>
+            <a href={visit.link(`/emails/${email.id}/events/${event.id}`)}>The report</a>
           </p>
         )}
       </>

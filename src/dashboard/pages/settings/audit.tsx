@@ -49,8 +49,8 @@ const AuditFilters = ({ visit }: { readonly visit: Visit }) => (
       chosen={visit.query('action')}
     />
     <Select name="hours" label="When" options={HOURS} chosen={visit.query('hours')} />
-    <Word name="actor" label="By" placeholder="usr_…, key_…, cli:0" />
-    <Word name="target" label="About" placeholder="its id" />
+    <Word name="actor" label="By" placeholder="ana@example.com" />
+    <Word name="target" label="About" placeholder="address, name or id" />
   </Filters>
 )
 

@@ -9,6 +9,16 @@ import type { Endpoint } from '../../endpoint.js'
 import * as shapes from '../../shapes/identity/audit.js'
 import { readTime } from '../../wire/time.js'
 
+/** What people call it, as its id; what nobody is called, as it stands. */
+const actorFor = async ({ store }: Deps, accountId: string, ref: string): Promise<string> =>
+  ref.includes('@') ? ((await store.user(accountId, ref.trim().toLowerCase()))?.id ?? ref) : ref
+
+const targetFor = async (deps: Deps, accountId: string, ref: string): Promise<string> => {
+  if (ref.includes('@')) return actorFor(deps, accountId, ref)
+  const workspace = await deps.store.workspace(accountId, ref)
+  return workspace?.id ?? (await deps.store.pool(accountId, ref))?.id ?? ref
+}
+
 const readFilter = (query: Partial<shapes.AuditQuery>, errors: FieldError[]): AuditFilter => ({
   action: query.action ?? null,
   actorId: query.actor ?? null,
@@ -34,13 +44,19 @@ export const audit = (deps: Deps): readonly Endpoint[] => [
       readFilter(query, errors)
       return errors
     },
-    rows({ principal, query }) {
+    async rows({ principal: { accountId }, query }) {
       const errors: FieldError[] = []
-      const filter = readFilter(query, errors)
+      const said = readFilter(query, errors)
       if (errors.length > 0) throw invalid(errors)
+      const { actorId: by, objectId: about } = said
+      const filter = {
+        ...said,
+        ...(by !== null && { actorId: await actorFor(deps, accountId, by) }),
+        ...(about !== null && { objectId: await targetFor(deps, accountId, about) }),
+      }
       return {
         filters: { ...filter },
-        fetch: (page) => deps.store.audit(principal.accountId, filter, page),
+        fetch: (page) => deps.store.audit(accountId, filter, page),
         render: auditEntry,
       }
     },

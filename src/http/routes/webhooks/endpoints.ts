@@ -6,7 +6,6 @@
  *   it is made and when it is rotated.
  */
 import { type FieldError, invalid } from '../../../base/fault.js'
-import { parseDuration } from '../../../config/units.js'
 import { webhook as record, shownWebhook } from '../../../record/webhook.js'
 import type { KnownEndpoint } from '../../../store/port/hooks.js'
 import { type Principal, visibleMode } from '../../../tenant/principal.js'
@@ -26,6 +25,7 @@ import { type Deps, listing, removing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
 import { notAsRead } from '../../shapes/read-back.js'
 import * as shapes from '../../shapes/webhook/endpoint.js'
+import { readSpan } from '../../wire/time.js'
 import { endpointOf, hookDeps, PER_ENDPOINT, scopeOf } from './scope.js'
 
 /** A member that was not given is none. */
@@ -61,16 +61,8 @@ const shown = async (deps: Deps, row: KnownEndpoint) => {
   return shownWebhook(row, behind)
 }
 
-/** Milliseconds; null when it is no time. */
-const graceOf = (grace: shapes.Rotation['grace']): number | null =>
-  grace === undefined ? GRACE_MS : typeof grace === 'number' ? grace * 1000 : parseDuration(grace)
-
-const wrongWithGrace = (grace: shapes.Rotation['grace']): readonly FieldError[] => {
-  const ms = graceOf(grace)
-  return ms !== null && ms <= MOST_GRACE_MS
-    ? []
-    : [{ field: 'body.grace', kind: 'range', message: 'must be a time such as "24h", at most "7d"' }]
-}
+const graceOf = (body: Partial<shapes.Rotation> | undefined, errors: FieldError[]): number =>
+  body?.grace === undefined ? GRACE_MS : readSpan('body.grace', body.grace, MOST_GRACE_MS, errors)
 
 const wrongWithMode = (mode: 'live' | 'test' | undefined, principal: Principal): readonly FieldError[] => {
   const own = visibleMode(principal)
@@ -192,11 +184,15 @@ const changing = (deps: Deps): readonly Endpoint[] => [
     body: shapes.rotationBody,
     answers: { 200: shapes.madeWebhook },
     faults: ['webhook.not_found'],
-    alsoWrong: ({ body }) => wrongWithGrace(body?.grace),
+    alsoWrong({ body }) {
+      const errors: FieldError[] = []
+      graceOf(body, errors)
+      return errors
+    },
     async handle(call) {
-      const wrong = wrongWithGrace(call.body?.grace)
+      const wrong: FieldError[] = []
+      const ms = graceOf(call.body, wrong)
       if (wrong.length > 0) throw invalid(wrong)
-      const ms = graceOf(call.body?.grace) ?? GRACE_MS
       const done = await rotateSecret(hookDeps(deps), scopeOf(call), param(call, 'id'), ms)
       return { status: 200, body: made(done) }
     },

@@ -7,8 +7,12 @@ import { id, nullable, object, pageQuery, type TypeOf, time, timestamp } from '.
 export const auditQuery = object({
   ...pageQuery,
   action: Joi.string().max(64).description('An action, or how it begins: `api_key`'),
-  actor: Joi.string().max(100).description('Id of a person, key or session, or `cli:` and a user number'),
-  target: Joi.string().max(100).description('Id of what was changed'),
+  actor: Joi.string()
+    .max(100)
+    .description('Address or id of a person, id of a key or session, or `cli:` and a user number'),
+  target: Joi.string()
+    .max(100)
+    .description('Id of what was changed; or the address of a person, the name of a workspace or of a pool'),
   workspace: Joi.string().max(100).description('Id of a workspace'),
   since: timestamp(),
   until: timestamp(),

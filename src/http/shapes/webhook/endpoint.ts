@@ -4,7 +4,19 @@
 import Joi from 'joi'
 import { CHANGE_TYPES } from '../../../mail/event-type.js'
 import { MOST_GRACE_MS } from '../../../webhook/endpoint/endpoints.js'
-import { anyBody, body, id, need, nullable, object, oneOf, orNull, type TypeOf, time } from '../common.js'
+import {
+  anyBody,
+  body,
+  id,
+  need,
+  nullable,
+  object,
+  oneOf,
+  orNull,
+  span,
+  type TypeOf,
+  time,
+} from '../common.js'
 import { asRead } from '../read-back.js'
 
 const events = () =>
@@ -101,19 +113,9 @@ export const endpointChange = body({
 export type EndpointChange = TypeOf<typeof endpointChange>
 
 export const rotationBody = anyBody({
-  grace: Joi.alternatives<string | number>()
-    .try(
-      Joi.string().max(20),
-      Joi.number()
-        .integer()
-        .min(0)
-        .max(MOST_GRACE_MS / 1000),
-    )
-    .empty(null)
-    .meta({ must: 'must be a time such as "24h", or seconds' })
-    .description(
-      'How long the secret so far signs as well: `90m`, `24h`, at most `7d`; or seconds. Default `24h`',
-    ),
+  grace: span(MOST_GRACE_MS).description(
+    'How long the secret so far signs as well: `90m`, `24h`, at most `7d`; or seconds. Default `24h`',
+  ),
 })
 export type Rotation = TypeOf<typeof rotationBody>
 

@@ -252,6 +252,8 @@ export interface Keys {
   key(accountId: string, id: string): Promise<KeyRow | null>
   /** With a lookup only the key that has it. */
   keys(accountId: string, page: Page, lookup?: string | null): Promise<Rows<KeyRow>>
+  /** Adds `next`, and the key of this id ends at `endsAt` or before; false when there was none, and then nothing is added. */
+  rotateKey(accountId: string, id: string, next: KeyRow, endsAt: number): Promise<boolean>
   /** Removes a key for good; false when there was none. */
   revokeKey(accountId: string, id: string): Promise<boolean>
   /** Best effort, coalesced: never waits for the disk. */

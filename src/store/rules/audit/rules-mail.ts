@@ -40,8 +40,8 @@ const ofHold = (hold: HoldRow): Entry => ({
 const DONE = { release: 'released', retry: 'retried', reroute: 'rerouted', purge: 'purged' } as const
 
 const ofOrder = (order: QueueOrder): Entry | null => {
-  const { action, scope, to, hold, reason } = order
-  if (action === 'discard') return null
+  const { action, scope, to, hold, reason, isTold = false } = order
+  if (action === 'discard' || isTold) return null
   const detail = { ...scopeDetail(scope), reason, ...(to !== null && { to }) }
   const { accountId, workspaceId } = scope
   return hold == null

@@ -2,6 +2,7 @@
  * NAME      rules-tenants - workspaces, keys, credentials, pools, domains, webhooks
  */
 
+import { toRfc3339 } from '../../../base/clock.js'
 import type { EndpointRow } from '../../port/hooks.js'
 import type { AuditDetail } from '../../port/tenants/audit.js'
 import type { DomainRow } from '../../port/tenants/domains.js'
@@ -49,12 +50,12 @@ const WORKSPACES_RULES: Rules = {
     about(look('workspaces', id), (row) => ofWorkspace(row, 'deleted', { name: row.name, changed: 0 })),
 }
 
-const ofKey = (row: KeyRow, action: string): Entry => ({
+const ofKey = (row: KeyRow, action: string, detail: AuditDetail = {}): Entry => ({
   accountId: row.accountId,
   action: `api_key.${action}`,
   object: { type: 'api_key', id: row.id },
   workspaceId: row.workspaceId,
-  detail: { name: row.name, prefix: `svc_${row.mode}_${row.lookup}`, scope: row.scope },
+  detail: { name: row.name, prefix: `svc_${row.mode}_${row.lookup}`, scope: row.scope, ...detail },
 })
 
 const ofCredential = (row: CredentialRow, action: string): Entry => ({
@@ -220,6 +221,11 @@ export const TENANT_RULES: Rules = {
   setPepperMark: acceptedPepper,
   ...WORKSPACES_RULES,
   createKey: (_look, row) => about(row, () => ofKey(row, 'created')),
+  rotateKey: (look, _accountId, id, next, endsAt) =>
+    about(look('keys', id), (row) => {
+      const ends = Math.min(row.expiresAt ?? endsAt, endsAt)
+      return ofKey(row, 'rotated', { followed_by: next.id, expires_at: toRfc3339(ends) })
+    }),
   revokeKey: (look, _accountId, id) => about(look('keys', id), (row) => ofKey(row, 'revoked')),
   createCredential: (_look, row) => about(row, () => ofCredential(row, 'created')),
   importCredentials:

@@ -137,6 +137,15 @@ export const tenantWrites = ({ places, poolsChanged, now }: TenantParts) => {
     *createKey(key) {
       yield* addKey(key)
     },
+    *rotateKey(accountId, id, next, endsAt) {
+      const isThere =
+        (yield* run(
+          'UPDATE keys SET expires_at = CASE WHEN expires_at < ? THEN expires_at ELSE ? END WHERE account_id = ? AND id = ?',
+          ...[endsAt, endsAt, accountId, id],
+        )) === 1
+      if (isThere) yield* addKey(next)
+      return isThere
+    },
     *revokeKey(accountId, id) {
       return (yield* run('DELETE FROM keys WHERE account_id = ? AND id = ?', accountId, id)) === 1
     },

@@ -1,0 +1,192 @@
+/**
+ * NAME      report - a mail that came back: what its fields say, and how it came
+ * DESCRIPTION
+ *   The fields of RFC 3464 and RFC 5965 as a table, the meaning of each code in words, and below them the mail itself.
+ *   It is read here anew, so the table shows what the mail says; what was made of it, which knows more than the mail, is
+ *   the event. All of it was written by a stranger, and is text.
+ */
+
+import { readReport } from '../../../mail/report/read-report.js'
+import type { Report, ReportRecipient } from '../../../mail/report/report.js'
+import type { MailEvent } from '../../../record/event.js'
+import { AskError, type Problem } from '../../ask.js'
+import { codeWords, reasonWords, unappliedWords } from '../../mail/meaning.js'
+import type { Page } from '../../page.js'
+import { isolate, Said } from '../../parts/isolate.js'
+import { Empty, Facts, Head, Reply, Section } from '../../parts/page-parts.js'
+import { State, toneOf, word } from '../../parts/status.js'
+import { type Column, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { Verbatim } from './content.js'
+
+/** A report may name thousands; the text below has them all. */
+const MOST_ROWS = 100
+
+const KINDS: Readonly<Record<Report['kind'], string>> = {
+  bounce: 'Not delivered',
+  delay: 'Not delivered yet',
+  delivered: 'Delivered',
+  arf: 'A reader complained',
+  autoreply: 'An automatic answer',
+  none: 'A mail that is no report',
+}
+
+const SOURCES: Readonly<Record<NonNullable<Report['source']>, string>> = {
+  'status-part': 'its part message/delivery-status (RFC 3464)',
+  'feedback-part': 'its part message/feedback-report (RFC 5965)',
+  raw: 'fields that stand in its text',
+  header: 'its field X-Failed-Recipients',
+  text: 'its words: it has no fields for programs',
+}
+
+const titleOf = ({ kind, reportingMta }: Report): string =>
+  `${KINDS[kind]}${reportingMta === null ? '' : `, says ${isolate(reportingMta)}`}.`
+
+/** In the words of the report, and what they became. */
+const actionIn = ({ action, unknownAction }: ReportRecipient) =>
+  action === null ? (
+    <bdi>{unknownAction ?? ''}</bdi>
+  ) : (
+    <State tone={action === 'failed' ? 'bad' : action === 'delayed' ? 'wait' : 'ok'} icon={ICONS[action]}>
+      {action}
+    </State>
+  )
+
+const ICONS = {
+  failed: 'bounced',
+  delayed: 'deferred',
+  delivered: 'delivered',
+  relayed: 'sent',
+  expanded: 'sent',
+} as const
+
+/** The actions of RFC 3464 section 2.3.3. */
+const MEANS = {
+  failed: '',
+  delayed: 'Not yet: that server goes on trying.',
+  delivered: 'It is in the mailbox.',
+  relayed: 'It was handed on to a server that sends no such reports.',
+  expanded: 'It was handed on to the members of a list.',
+} as const
+
+const otherNames = ({ address, originalRecipient, finalRecipient }: ReportRecipient): readonly string[] => [
+  ...(originalRecipient === null || originalRecipient === address ? [] : [`sent to ${originalRecipient}`]),
+  ...(finalRecipient === null || finalRecipient === address ? [] : [`ended at ${finalRecipient}`]),
+]
+
+const COLUMNS: readonly Column<ReportRecipient>[] = [
+  {
+    head: 'Recipient',
+    cell: (row) => (
+      <>
+        <bdi>{row.address ?? 'not named'}</bdi>
+        {otherNames(row).map((one) => (
+          <bdi class="sub">{one}</bdi>
+        ))}
+      </>
+    ),
+  },
+  { head: 'Action', kind: 'fit', cell: actionIn },
+  { head: 'Status', kind: 'fit', cell: ({ status }) => (status === null ? '' : <code>{status}</code>) },
+  {
+    head: 'Means',
+    cell: ({ status, action, category }) => {
+      const words = reasonWords(category === 'unknown' ? null : category)
+      const why = words === null ? '' : `${words.charAt(0).toUpperCase()}${words.slice(1)}. `
+      return `${action === null ? '' : MEANS[action]} ${why}${codeWords(status, action === 'failed') ?? ''}`.trim()
+    },
+  },
+  {
+    head: 'The server said',
+    kind: 'grow',
+    cell: ({ diagnostic, remoteMta }) => (
+      <>
+        <Reply text={diagnostic} />
+        {remoteMta === null ? null : <bdi class="sub">{remoteMta}</bdi>}
+      </>
+    ),
+  },
+]
+
+/** What Postern made of it. */
+const Became = ({ event }: { readonly event: MailEvent }) => {
+  const kind = event.type.replace(/^email\./, '')
+  if (!event.applied) return <>nothing: {unappliedWords(event.detail?.unapplied)}</>
+  const why = reasonWords(event.reason)
+  return (
+    <>
+      <span class={`st ${toneOf(kind)}`}>{word(kind)}</span>
+      {why === null ? '' : ` ${why}`}
+    </>
+  )
+}
+
+const ReportFacts = ({ report, event }: { readonly report: Report; readonly event: MailEvent }) => (
+  <Facts
+    facts={[
+      ['Came', <Time at={event.created_at} exact />],
+      ['Reporting MTA', report.reportingMta === null ? 'not named' : <bdi>{report.reportingMta}</bdi>],
+      report.feedbackType === undefined ? null : ['Feedback', <bdi>{report.feedbackType}</bdi>],
+      report.source === null ? null : ['Read from', SOURCES[report.source]],
+      report.originalMessageId === null ? null : ['About the mail', <code>{report.originalMessageId}</code>],
+      report.envid === null ? null : ['Envelope id', <code>{report.envid}</code>],
+      report.messageId === null ? null : ['Its own Message-ID', <code>{report.messageId}</code>],
+      ['Became', <Became event={event} />],
+    ]}
+  />
+)
+
+const octetsOf = async (visit: Visit, path: string): Promise<Buffer> => {
+  const answer = await visit.fetch('GET', path)
+  if (answer.status >= 400) throw new AskError(JSON.parse(answer.bytes.toString('utf8')) as Problem)
+  return answer.bytes
+}
+
+export const reportPage: Page = {
+  path: '/emails/{id}/events/{event}',
+  opens: 'getEventReport',
+  async view(visit) {
+    const { id = '', event: eventId = '' } = visit.params
+    const mail = `/v1/emails/${encodeURIComponent(id)}`
+    const [raw, event] = await Promise.all([
+      octetsOf(visit, `${mail}/events/${encodeURIComponent(eventId)}/report`),
+      visit.ask<MailEvent>('GET', `/v1/events/${encodeURIComponent(eventId)}`),
+    ])
+    const report = await readReport(raw)
+    const rows = report.recipients.slice(0, MOST_ROWS)
+    return {
+      title: titleOf(report),
+      body: (
+        <>
+          <Head
+            title={<Said text={titleOf(report)} />}
+            crumb={[`/emails/${id}`, 'The mail', 'A report about it']}
+          />
+          {rows.length === 0 ? (
+            <Empty title="It names no recipient" />
+          ) : (
+            <Table caption="What it says of each recipient" rows={rows} columns={COLUMNS} look="many" />
+          )}
+          {report.recipients.length > rows.length ? (
+            <p class="soft">and {report.recipients.length - rows.length} more</p>
+          ) : null}
+          <Section title="The report">
+            <ReportFacts {...{ report, event }} />
+          </Section>
+          <Section
+            title="As it came"
+            says="the first 64 KiB; somebody else wrote it"
+            actions={
+              <a class="b tiny" href={visit.link(`/emails/${id}/events/${eventId}/report`)}>
+                As plain text
+              </a>
+            }
+          >
+            <Verbatim>{raw.toString('utf8')}</Verbatim>
+          </Section>
+        </>
+      ),
+    }
+  },
+}
