@@ -36,7 +36,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'key',
-    summary: 'API keys: list, create, revoke',
+    summary: 'API keys: list, create, rotate, revoke',
     load: async () => (await import('./key.js')).keySubject,
   },
   {

@@ -8,7 +8,8 @@
 import { ROLES, type Role } from '../config/identity.js'
 import { removed } from '../record/removed.js'
 import { link as linkRecord, person, personInFull } from '../record/tenants/identity.js'
-import type { UserRow } from '../store/port/tenants/identity.js'
+import type { LinkRow, UserRow } from '../store/port/tenants/identity.js'
+import { mailInvitation } from '../submission/own/invitation-mail.js'
 import { createLink, linkUrl, revokeInvitation } from '../tenant/identity/links.js'
 import { changePerson, createPerson, findPerson } from '../tenant/identity/people.js'
 import { command, type Subject } from './command.js'
@@ -136,15 +137,38 @@ const invite = command({
   usage: 'invite [email]',
   summary: 'Make a link that lets one person in, once, within 7 days',
   positionals: { email: { type: 'string', describe: 'Whom it is for; it binds nobody' } },
-  options: { role: { ...ROLE, default: 'viewer' }, ...TO_FILE },
-  run: (args, terminal) =>
-    withContext(args, async ({ config, deps, account }) => {
-      await tellLink(terminal, args.out, async () => {
-        const wish = { kind: 'invitation', role: args.role as Role, email: args.email } as const
-        const { row, token } = await createLink(deps, account.id, { ...wish, createdBy: CREATED_BY })
-        return { row, url: linkUrl(config.base_url, row, token) }
-      })
-    }),
+  options: {
+    role: { ...ROLE, default: 'viewer' },
+    ...TO_FILE,
+    mail: {
+      type: 'string',
+      describe: 'Mail the link through this workspace, by id or slug, and show it nowhere; not for an owner',
+    },
+  },
+  examples: [['$0 user invite ana@example.com --role member --mail default', 'Ana gets the link by mail']],
+  run: async (args, terminal) => {
+    if (args.mail !== undefined && args.out !== undefined)
+      throw usage('the link goes into a file or into a mail, not both: --out or --mail')
+    const { mail: workspace, email, role } = args
+    await withContext(args, async ({ config, deps, account, store }) => {
+      const wish = { kind: 'invitation', role: role as Role, email, createdBy: CREATED_BY } as const
+      const make = () => createLink(deps, account.id, wish)
+      const urlOf = (row: LinkRow, token: string) => linkUrl(config.base_url, row, token)
+      if (workspace === undefined)
+        return tellLink(terminal, args.out, async () => {
+          const { row, token } = await make()
+          return { row, url: urlOf(row, token) }
+        })
+      const unmake = ({ id }: LinkRow) => revokeInvitation(deps, account.id, id)
+      const { row, email: mail } = await mailInvitation(
+        { config, store, clock: deps.clock, baseUrl: config.base_url },
+        { accountId: account.id, workspace, email, role, make, urlOf, unmake },
+      )
+      const record = { ...linkRecord(row, Date.now()), url: null, email_id: mail.id }
+      terminal.data(record, () => mail.id)
+      terminal.say(`${row.id}: mailed to ${row.email}; what becomes of it: postern email show ${mail.id}`)
+    })
+  },
 })
 
 const invitations = command({

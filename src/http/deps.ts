@@ -49,7 +49,7 @@ type HttpStore = Acted<
     Identity &
     Audit &
     EventLog &
-    Pick<Queue, 'body'> &
+    Pick<Queue, 'accept' | 'body'> &
     Pick<Upkeep, 'depth'> &
     Operations &
     Domains &

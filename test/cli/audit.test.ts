@@ -59,6 +59,7 @@ const CALLS: Readonly<Record<string, () => Promise<Words>>> = {
   },
   'workspace delete': async () => [await workspace(), '--reason', 'why', '--yes'],
   'key create': async () => ['--workspace', 'default'],
+  'key rotate': async () => [await made('key', 'create', '--workspace', 'default')],
   'key revoke': async () => [await made('key', 'create', '--workspace', 'default'), '--yes'],
   'credential create': async () => ['--workspace', 'default', '--username', unique('u')],
   'credential import': async () => [

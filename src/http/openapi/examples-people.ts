@@ -81,7 +81,7 @@ export const PEOPLE: Readonly<Record<string, Example>> = {
   },
   createInvitation: {
     request: { email: EMAIL, role: 'member' },
-    answer: { ...invitation, url: `https://mail.shop.example/invitation/${SECRET}` },
+    answer: { ...invitation, url: `https://mail.shop.example/invitation/${SECRET}`, email_id: null },
   },
   listInvitations: { answer: list(invitation) },
   revokeInvitation: { answer: removed(invitation) },

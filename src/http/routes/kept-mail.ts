@@ -8,6 +8,7 @@ import { Fault } from '../../base/fault.js'
 import { readKept } from '../../outcome/kept-report.js'
 import { acceptedRecord } from '../../record/email.js'
 import { nullWhenMissing } from '../../store/port/upkeep.js'
+import { demandReadable } from '../../submission/own/invitation-mail.js'
 import { requireSession } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
@@ -34,14 +35,16 @@ const report = (deps: Deps): Endpoint =>
     path: '/v1/emails/{id}/events/{event}/report',
     summary: 'The bounce or other report behind an event, as it came',
     description:
-      'The first 64 KiB of the mail that led to this event. It was written by somebody else, and may hold anything. Where none led to it, or it is older than `retention.reports`: 409 `resource.conflict`, reason `report_gone`.',
+      'The first 64 KiB of the mail that led to this event. It was written by somebody else, and may hold anything. Where none led to it, or it is older than `retention.reports`: 409 `resource.conflict`, reason `report_gone`; about the mail of an invitation, which nobody is shown, reason `invitation`.',
     access: 'any',
     workspace: 'optional',
     media: 'message/rfc822',
     answers: { 200: shapes.source },
     faults: ['email.not_found', 'event.not_found', 'resource.conflict'],
     async handle(call) {
-      const { id } = await findEmail(deps, call)
+      const record = await findEmail(deps, call)
+      demandReadable(record)
+      const { id } = record
       const event = await deps.store.loggedEvent(call.principal.accountId, param(call, 'event'))
       if (event === null || event.emailId !== id) throw new Fault('event.not_found')
       return octets(await readKept(deps.store, id, event), event.id)
@@ -56,14 +59,16 @@ const source = (deps: Deps): readonly Endpoint[] => [
     path: '/v1/emails/{id}/source',
     summary: 'The octets of an email, as they are relayed',
     description:
-      'The message (RFC 5322) as it is handed to the upstream, before our own DKIM-Signature, and before the header is rewritten for a server without SMTPUTF8. There is no Bcc in it. Once the body is no longer kept: 409 `resource.conflict`, reason `body_gone`.',
+      'The message (RFC 5322) as it is handed to the upstream, before our own DKIM-Signature, and before the header is rewritten for a server without SMTPUTF8. There is no Bcc in it. Once the body is no longer kept: 409 `resource.conflict`, reason `body_gone`; of the mail of an invitation, which nobody is shown, reason `invitation`.',
     access: 'any',
     workspace: 'optional',
     media: 'message/rfc822',
     answers: { 200: shapes.source },
     faults: ['email.not_found', 'resource.conflict'],
     async handle(call) {
-      const { id } = await findEmail(deps, call)
+      const record = await findEmail(deps, call)
+      demandReadable(record)
+      const { id } = record
       const raw = await deps.store.body(id).catch(nullWhenMissing)
       if (raw === null) throw new Fault('resource.conflict', { reason: 'body_gone' })
       return octets(raw, id)

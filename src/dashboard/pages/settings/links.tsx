@@ -18,9 +18,14 @@ const shown = (visit: Visit, made: MadeLink, title: string, says: string): Done 
 })
 
 export const invite = async (visit: Visit, form: Form): Promise<Done> => {
-  const made = await visit.ask<MadeLink>('POST', '/v1/invitations', {
-    body: { email: form.text('email'), role: form.text('role') },
+  const made = await visit.ask<MadeLink & { readonly email_id: string | null }>('POST', '/v1/invitations', {
+    body: { email: form.text('email'), role: form.text('role'), workspace_id: form.text('workspace_id') },
   })
+  if (made.email_id !== null)
+    return {
+      to: visit.link(`/emails/${made.email_id}`, { mode: null }),
+      notice: `${made.email} is invited: this is the mail with the link.`,
+    }
   const says = 'Copy the link now: it is not shown again. It lets one person in, once, within seven days.'
   return shown(visit, made, `${made.email ?? 'Somebody'} is invited.`, says)
 }

@@ -10,6 +10,7 @@ import { State } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { html } from '../../render/markup.js'
+import { workspacesOf } from '../access/names.js'
 import { invite } from './links.js'
 import { nameOf, ROLE_OPTIONS } from './record.js'
 
@@ -152,7 +153,14 @@ export const peoplePage: Page = {
 export const invitePage: Page = {
   path: '/settings/people/invite',
   opens: 'createInvitation',
-  async view() {
+  async view(visit) {
+    const [workspaces, pools] = await Promise.all([
+      workspacesOf(visit),
+      visit.ask<List<{ readonly members: readonly unknown[] }>>('GET', '/v1/egress-pools', {
+        query: { limit: 100 },
+      }),
+    ])
+    const canLeave = pools.data.some(({ members }) => members.length > 0)
     return {
       title: 'Invite somebody',
       body: (
@@ -168,13 +176,28 @@ export const invitePage: Page = {
               label="Address"
               type="email"
               maxLength={320}
-              hint="For your list; the link binds to whoever uses it."
+              hint="For your list, and for the mail; the link binds to whoever uses it."
             />
             <Choice name="role" label="Role" value="viewer" options={ROLE_OPTIONS} />
-            <Send>Make the link</Send>
+            <Choice
+              name="workspace_id"
+              label="The link"
+              options={[
+                ['', 'is shown to me once; I hand it on'],
+                ...(canLeave
+                  ? workspaces.map(({ slug }) => [slug, `is mailed through ${slug}`] as const)
+                  : []),
+              ]}
+              hint={
+                canLeave
+                  ? 'Mailed from the default sender of that workspace; the link of an owner is not mailed.'
+                  : 'It cannot be mailed: no pool has an upstream yet.'
+              }
+            />
+            <Send>Invite</Send>
           </ActionForm>
           <Note>
-            <p>Whoever holds the link may use it. Send it by a way that you trust.</p>
+            <p>Whoever holds the link may use it, and whoever runs the servers on its way can read a mail.</p>
           </Note>
         </>
       ),

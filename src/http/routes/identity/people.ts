@@ -4,14 +4,19 @@
  *   For sessions only. An owner manages people; everybody may see and change what
  *   is his own. The address of a link is in the answer that makes it, and nowhere else.
  */
+import { Fault } from '../../../base/fault.js'
 import { link, person, personInFull } from '../../../record/tenants/identity.js'
 import type { UserRow } from '../../../store/port/tenants/identity.js'
+import { mailInvitation } from '../../../submission/own/invitation-mail.js'
 import { linkUrl } from '../../../tenant/identity/links.js'
 import { checkNewPerson } from '../../../tenant/identity/people.js'
 import { isPerson } from '../../../tenant/rights.js'
 import { type Deps, listing, removing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
 import * as shapes from '../../shapes/identity/person.js'
+
+/** So long a store that takes nothing may need. */
+const RETRY_AFTER_S = 5
 
 const RIGHTS = { access: 'session', workspace: 'none' } as const
 
@@ -128,16 +133,30 @@ const making = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
     path: '/v1/invitations',
     summary: 'Invite somebody',
     description:
-      'Lets one person in, once, within seven days, with this role, whatever the address is that an identity provider then tells. The link is in this answer only.',
+      'Lets one person in, once, within seven days, with this role, whatever the address is that an identity provider then tells. The link is in this answer only; or, with `workspace_id`, in a mail to `email`, whose source nobody is shown here.',
     body: shapes.invitationBody,
     answers: { 201: shapes.madeInvitation },
-    faults: [],
+    faults: ['workspace.not_found', 'workspace.suspended', 'service.unavailable'],
     async handle(call) {
-      const { role, email } = call.body
+      const { role, email, workspace_id: workspace } = call.body
+      const { accountId } = call.principal
       const wish = { kind: 'invitation', role, email, createdBy: byWhom(call) } as const
-      const made = await deps.tenants.createLink(call.principal.accountId, wish)
-      const url = linkUrl(baseUrl(), made.row, made.token)
-      return { status: 201, body: { ...link(made.row, deps.clock.now()), url } }
+      const make = () => deps.tenants.createLink(accountId, wish)
+      if (workspace === undefined) {
+        const { row, token } = await make()
+        const url = linkUrl(baseUrl(), row, token)
+        return { status: 201, body: { ...link(row, deps.clock.now()), url, email_id: null } }
+      }
+      if (!deps.submission.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
+      const { row, email: mail } = await mailInvitation(
+        { ...deps, baseUrl: baseUrl() },
+        {
+          ...{ accountId, workspace, email, role, make },
+          urlOf: (row, token) => linkUrl(baseUrl(), row, token),
+          unmake: ({ id }) => deps.tenants.revokeInvitation(accountId, id),
+        },
+      )
+      return { status: 201, body: { ...link(row, deps.clock.now()), url: null, email_id: mail.id } }
     },
   }),
 ]

@@ -53,6 +53,9 @@ export const listedPerson = Joi.object(fields).meta({ name: 'ListedUser', short:
 export const invitationBody = body({
   email: orNull(Joi.string().max(320)).description('Whom it is for; it binds nobody'),
   role: need(orNull(role())),
+  workspace_id: orNull(Joi.string().max(100)).description(
+    'Id or slug of a workspace: the link is mailed to `email` through its pool, from its default sender, and is shown nowhere. Not for an owner',
+  ),
 })
 
 const linkFields = (object: 'invitation' | 'setup_link') => ({
@@ -69,7 +72,11 @@ const linkFields = (object: 'invitation' | 'setup_link') => ({
 
 const url = Joi.string().required().description('Lets in once; shown in this answer only')
 
-export const madeInvitation = Joi.object({ ...linkFields('invitation'), url }).meta({
+export const madeInvitation = Joi.object({
+  ...linkFields('invitation'),
+  url: nullable(Joi.string()).description('Lets in once; shown in this answer only; null where it is mailed'),
+  email_id: nullable(Joi.string()).description('The mail that has the link; null where none was sent'),
+}).meta({
   name: 'MadeInvitation',
 })
 export const madeSetupLink = Joi.object({ ...linkFields('setup_link'), url }).meta({ name: 'MadeSetupLink' })
