@@ -19,7 +19,7 @@ const TITLES: Readonly<Record<number, string>> = {
 }
 
 /** Details of /v1 begin small and end without a full stop. */
-const asSentence = (text: string): string =>
+export const asSentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
 
 export const troubleView = (problem: Problem): View => {

@@ -17,6 +17,7 @@ import { Choices, Empty, Tabs } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { asSentence } from '../../parts/trouble.js'
 import type { Visit } from '../../visit.js'
 
 const TABS = ['preview', 'text', 'headers', 'source', 'attachments', 'checks', 'events'] as const
@@ -255,7 +256,7 @@ const NoBody = ({ problem }: { readonly problem: Problem }) => {
     )
   return (
     <Empty title="The body cannot be shown">
-      <p>{problem.detail ?? problem.title}</p>
+      <p>{asSentence(problem.detail ?? problem.title)}</p>
     </Empty>
   )
 }

@@ -78,7 +78,10 @@ export const didWhat = (entry: AuditEntry): { readonly did: string; readonly who
   const [type = '', act = ''] = entry.action.split('.')
   const verb = DID[act] ?? act.replaceAll('_', ' ')
   const { changed: count, user } = entry.detail
-  const changed = typeof count === 'number' ? ` (${OF_MAILS.has(type) ? `${count} mails` : count})` : ''
+  const changed =
+    typeof count === 'number'
+      ? ` (${OF_MAILS.has(type) ? (count === 1 ? '1 mail' : `${count} mails`) : count})`
+      : ''
   // of oneself
   if (entry.action === 'session.created' && typeof user === 'string') return { did: 'signed in', whom: user }
   return {
