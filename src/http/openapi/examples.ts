@@ -335,7 +335,10 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   listApiKeys: { answer: list(key) },
   rotateApiKey: {
     request: { overlap: '48h', reason: 'a year is over' },
-    answer: { ...key, id: NEXT_KEY, secret: 'svc_live_1Rk8vT4mXq2Z…', replaces: key },
+    answer: {
+      ...{ ...key, id: NEXT_KEY, secret: 'svc_live_1Rk8vT4mXq2Z…', token: 'svc_live_1Rk8vT4mXq2Z…' },
+      replaces: key,
+    },
   },
   revokeApiKey: { request: { reason: 'its owner has left' }, answer: removed(key) },
   createCredential: {

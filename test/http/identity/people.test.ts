@@ -189,6 +189,15 @@ t.test('viewers do not see what is written, unless they may', async (t) => {
   }
 })
 
+t.test('the next key may no more than the one so far', async (t) => {
+  const body = { name: 'sends', permission: 'sending_access', scope: 'workspace', workspace_id: 'default' }
+  const made = await kit.ask('/v1/api-keys', { key: owner.key, body })
+  const next = await kit.ask(`/v1/api-keys/${made.json.id}/rotate`, { method: 'POST', key: member.key })
+  const { permission, scope, workspace_id } = made.json
+  t.match(next, { status: 201, json: { permission, scope, workspace_id } })
+  t.equal((await kit.ask('/v1/emails', { key: next.json.secret })).status, 403)
+})
+
 t.test('a key is followed by the next one, and works until the overlap is over', async (t) => {
   const kit = await openKit()
   t.teardown(() => kit.stop())
