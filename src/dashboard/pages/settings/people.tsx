@@ -10,7 +10,6 @@ import { State } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { html } from '../../render/markup.js'
-import { workspacesOf } from '../access/names.js'
 import { invite } from './links.js'
 import { nameOf, ROLE_OPTIONS } from './record.js'
 
@@ -155,7 +154,7 @@ export const invitePage: Page = {
   opens: 'createInvitation',
   async view(visit) {
     const [workspaces, pools] = await Promise.all([
-      workspacesOf(visit),
+      visit.workspaces(),
       visit.ask<List<{ readonly members: readonly unknown[] }>>('GET', '/v1/egress-pools', {
         query: { limit: 100 },
       }),

@@ -126,6 +126,9 @@ const making = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
       return { status: 201, body: { ...link(made.row, deps.clock.now()), url } }
     },
   }),
+]
+
+const inviting = (deps: Deps, baseUrl: () => string): Endpoint =>
   endpoint({
     ...RIGHTS,
     id: 'createInvitation',
@@ -158,8 +161,7 @@ const making = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
       )
       return { status: 201, body: { ...link(row, deps.clock.now()), url: null, email_id: mail.id } }
     },
-  }),
-]
+  })
 
 const invitations = (deps: Deps): readonly Endpoint[] => [
   listing(deps, {
@@ -191,5 +193,6 @@ export const people = (deps: Deps, baseUrl: () => string): readonly Endpoint[] =
   getPerson(deps),
   ...changing(deps),
   ...making(deps, baseUrl),
+  inviting(deps, baseUrl),
   ...invitations(deps),
 ]
