@@ -22,6 +22,8 @@ import { openSite, type Site } from '../../dashboard/sign-in/site.js'
 import { Browser } from '../../parts/browser.js'
 import { here } from '../../parts/here.js'
 
+t.setTimeout(300_000)
+
 const all = endpoints({} as Deps, () => 'https://mail.test').filter(({ access }) => access !== 'public')
 
 /** viewers_see is `subjects`. */
