@@ -90,7 +90,10 @@ t.test('who may what, as it was meant', async (t) => {
   ])
   const others = leastIs('owner', false).filter((one) => leastFor(one) !== 'owner')
   t.same(others, ['getUser', 'listSessions', 'revokeSession', 'revokeSessions', 'updateUser'])
-  t.same(leastIs('bodies'), ['getEmailSource', 'getEventReport', 'getWebhookEvent', 'listWebhookAttempts'])
+  t.same(leastIs('bodies'), [
+    ...['getEmailSource', 'getEventReport', 'getWebhookEvent'],
+    ...['listEmailAttachments', 'listWebhookAttempts'],
+  ])
   const open = all.filter(({ id, method }) => method !== 'GET' && mayDo('viewer', id)).map(({ id }) => id)
   t.same(open.sort(), ['revokeSession', 'revokeSessions', 'updateSession', 'updateUser'])
   const owners = all.filter(({ id }) => leastFor(id) === 'owner')
