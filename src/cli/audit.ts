@@ -5,7 +5,7 @@ import { auditEntry } from '../record/tenants/identity.js'
 import type { AuditFilter, AuditRow } from '../store/port/tenants/audit.js'
 import { command, type Subject } from './command.js'
 import { withContext } from './context.js'
-import { collect } from './rows.js'
+import { listed } from './rows.js'
 import { tableOf } from './terminal.js'
 import { readPast } from './time.js'
 
@@ -41,7 +41,7 @@ const list = command({
         since: readPast('since', args.since),
         until: readPast('until', args.until),
       }
-      const rows = await collect((page) => store.audit(account.id, filter, page), args.limit)
+      const rows = await listed((page) => store.audit(account.id, filter, page), args, terminal)
       terminal.data(rows.map(auditEntry), (paint) => rowsTable(paint, rows))
     }),
 })

@@ -14,14 +14,15 @@ import { readSecretFile, withContext } from './context.js'
 import { importAll } from './credential-import.js'
 import { credentialTable, WORKSPACE } from './credential-words.js'
 import { usage } from './exit.js'
-import { collect } from './rows.js'
+import { listed, MOST } from './rows.js'
 
 const list = command({
   usage: 'list',
   summary: 'All SMTP credentials, newest first; never their passwords',
+  options: MOST,
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
-      const rows = await collect((page) => store.credentials(account.id, page))
+      const rows = await listed((page) => store.credentials(account.id, page), args, terminal)
       terminal.data(rows.map(credentialRecord), (paint) => credentialTable(paint, rows))
     }),
 })

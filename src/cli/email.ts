@@ -22,7 +22,7 @@ import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
 import { bulk } from './job.js'
 import { resend, source } from './kept-mail.js'
 import { relayView } from './relay-state.js'
-import { collect } from './rows.js'
+import { collect, listed } from './rows.js'
 import { tail } from './tail.js'
 import { paintStatus, type Terminal, table } from './terminal.js'
 import { timeline } from './timeline.js'
@@ -71,7 +71,11 @@ const list = command({
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const filter = await filterOf(context, args)
-      const rows = await collect((page) => pageOf(context, filter, { q: args.q, terminal }, page), args.limit)
+      const rows = await listed(
+        (page) => pageOf(context, filter, { q: args.q, terminal }, page),
+        args,
+        terminal,
+      )
       const waiting = await waitingFor(context, rows)
       const words = await lastWordsOf(context.store, rows)
       const records = rows.map((row) =>

@@ -15,7 +15,7 @@ import { command, type OptionArgs, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { followLog } from './follow.js'
-import { collect } from './rows.js'
+import { listed } from './rows.js'
 import { clean, fields, type Paint, paintStatus, type Terminal, table } from './terminal.js'
 import { readPast } from './time.js'
 
@@ -88,7 +88,7 @@ const list = command({
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const filter = await filterOf(context, args)
-      const rows = await collect((page) => context.store.log(filter, page), args.limit)
+      const rows = await listed((page) => context.store.log(filter, page), args, terminal)
       terminal.data(rows.map(loggedEvent), (paint) =>
         table(paint, HEAD, rows.map(cellsOf), (text, column) =>
           column === 1 ? paintType(paint, text) : text,

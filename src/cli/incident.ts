@@ -6,7 +6,7 @@ import type { Decision, KnownIncident } from '../store/port/tenants/incident.js'
 import { decideIncident, findIncident } from '../tenant/suppression.js'
 import { command } from './command.js'
 import { withContext } from './context.js'
-import { collect } from './rows.js'
+import { listed, MOST } from './rows.js'
 import { tableOf } from './terminal.js'
 
 const rowsTable = tableOf<KnownIncident>([
@@ -23,14 +23,18 @@ const incidents = command({
   usage: 'incidents [id]',
   summary: 'Hard bounces that came together, whose suppressions wait for a decision, newest first',
   positionals: { id: { type: 'string', describe: 'Only this one, inc_…' } },
-  options: { all: { type: 'boolean', describe: 'Also those that are decided' } },
+  options: { all: { type: 'boolean', describe: 'Also those that are decided' }, limit: MOST.limit },
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
       if (args.id !== undefined) {
         const row = await findIncident(store, account.id, args.id, null)
         return terminal.data(record(row), (paint) => rowsTable(paint, [row]))
       }
-      const rows = await collect((page) => store.incidents(account.id, null, args.all !== true, page))
+      const rows = await listed(
+        (page) => store.incidents(account.id, null, args.all !== true, page),
+        { limit: args.limit },
+        terminal,
+      )
       terminal.data(rows.map(record), (paint) => rowsTable(paint, rows))
     }),
 })

@@ -12,7 +12,7 @@ import { command, type Subject } from './command.js'
 import { type CliContext, cliActor, withContext } from './context.js'
 import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
 import { usage } from './exit.js'
-import { collect } from './rows.js'
+import { listed, MOST } from './rows.js'
 import { tableOf } from './terminal.js'
 import { spanText } from './time.js'
 
@@ -91,9 +91,10 @@ const jobTable = tableOf<JobRow>([
 const list = command({
   usage: 'list',
   summary: 'Jobs that run or ended in the last 30 days, newest first',
+  options: MOST,
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
-      const rows = await collect((page) => store.jobs(account.id, page, null))
+      const rows = await listed((page) => store.jobs(account.id, page, null), args, terminal)
       terminal.data(rows.map(jobRecord), (paint) => jobTable(paint, rows))
     }),
 })

@@ -15,7 +15,7 @@ import { createKey, MOST_OVERLAP_MS, revokeKey, rotateKey } from '../tenant/key.
 import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
-import { collect } from './rows.js'
+import { listed, MOST } from './rows.js'
 import { tableOf } from './terminal.js'
 import { ago, readInstant } from './time.js'
 
@@ -34,9 +34,10 @@ const keyTable = tableOf<KeyRow>([
 const list = command({
   usage: 'list',
   summary: 'All keys, newest first; never their secrets',
+  options: MOST,
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
-      const rows = await collect((page) => store.keys(account.id, page))
+      const rows = await listed((page) => store.keys(account.id, page), args, terminal)
       terminal.data(rows.map(keyRecord), (paint) => keyTable(paint, rows))
     }),
 })

@@ -14,7 +14,7 @@ import { type Member, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { usage } from './exit.js'
-import { collect } from './rows.js'
+import { listed, MOST } from './rows.js'
 import { type Paint, type Terminal, table } from './terminal.js'
 
 const REF = { ref: { type: 'string', demandOption: true, describe: 'Name or id' } } as const
@@ -76,9 +76,10 @@ const print = async ({ store }: CliContext, terminal: Terminal, row: KnownPool):
 const list = command({
   usage: 'list',
   summary: 'All pools and their upstreams',
+  options: MOST,
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
-      const rows = await collect((page) => store.pools(account.id, page))
+      const rows = await listed((page) => store.pools(account.id, page), args, terminal)
       const names = new Map(rows.map(({ id, name }) => [id, name]))
       terminal.data(rows.map(poolRecord), (paint) => poolTable(paint, rows, names))
     }),

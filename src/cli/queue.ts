@@ -13,7 +13,7 @@ import { exportQueue, forget, importQueue, lots, takeBack } from './queue-carry.
 import { hold, purge, release, reroute, retry } from './queue-orders.js'
 import { namesOf, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import { relayView } from './relay-state.js'
-import { collect } from './rows.js'
+import { listed, MOST } from './rows.js'
 import { paintStatus, type Terminal, table } from './terminal.js'
 import { ago, spanText } from './time.js'
 
@@ -82,7 +82,11 @@ const list = command({
     withContext(args, async (context) => {
       const scope = await scopeFor(context, 'list', args, true)
       const filter = { ...scope, state: args.state ?? null }
-      const rows = await collect((page) => context.store.queueEntries(filter, page), args.limit)
+      const rows = await listed(
+        (page) => context.store.queueEntries(filter, page),
+        { limit: args.limit },
+        terminal,
+      )
       const why = await whyOf(context)
       const reasons = await Promise.all(rows.map(why.of))
       const records = rows.map((row, i) => record.entry(row, reasons[i] ?? null, waitingInFull))
@@ -115,9 +119,10 @@ const list = command({
 const holds = command({
   usage: 'holds',
   summary: 'The holds that stand',
+  options: MOST,
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const rows = await collect((page) => context.store.listHolds(context.account.id, page))
+      const rows = await listed((page) => context.store.listHolds(context.account.id, page), args, terminal)
       const names = await namesOf(context)
       terminal.data(
         rows.map((row) => record.hold(row)),

@@ -14,7 +14,7 @@ import { createSession, revokeSession } from '../tenant/session.js'
 import { command, type Subject } from './command.js'
 import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
-import { collect } from './rows.js'
+import { listed, MOST } from './rows.js'
 import { table } from './terminal.js'
 import { ago, readSpan, spanText } from './time.js'
 
@@ -53,11 +53,11 @@ const create = command({
 const list = command({
   usage: 'list',
   summary: 'Who is signed in, newest first',
-  options: { user: { type: 'string', describe: 'Only this person, by id or address' } },
+  options: { user: { type: 'string', describe: 'Only this person, by id or address' }, ...MOST },
   run: (args, terminal) =>
     withContext(args, async ({ store, deps, account }) => {
       const user = args.user === undefined ? null : await findPerson(deps, account.id, args.user)
-      const rows = await collect((page) => store.sessions(account.id, user?.id ?? null, page))
+      const rows = await listed((page) => store.sessions(account.id, user?.id ?? null, page), args, terminal)
       const records = await Promise.all(
         rows.map(async (row) =>
           openSession(row, row.userId === null ? null : await store.user(account.id, row.userId), false),

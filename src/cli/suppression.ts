@@ -5,6 +5,7 @@
  */
 
 import { Fault } from '../base/fault.js'
+import type { Page } from '../lifecycle/page.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
 import { suppressionRecord } from '../record/tenants/suppression.js'
@@ -27,7 +28,7 @@ import { command, type OptionArgs, type Subject, WHY } from './command.js'
 import { asOneOrder, type CliContext, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { incidentCommands } from './incident.js'
-import { collect } from './rows.js'
+import { collect, listed, MOST } from './rows.js'
 import { tableOf, tellProgress, withInterrupt } from './terminal.js'
 import { readInstant } from './time.js'
 
@@ -52,18 +53,20 @@ const ORIGIN = {
   origin: { choices: SUPPRESSION_ORIGINS, describe: 'Only these' },
 } as const
 
-const rowsOf = async (
+/** A page of what is on the list, or of what is pending. */
+const pagesOf = async (
   context: CliContext,
-  args: PlaceArgs & { readonly origin?: SuppressionRow['origin'] | undefined },
+  args: PlaceArgs & {
+    readonly origin?: SuppressionRow['origin'] | undefined
+    readonly pending?: boolean | undefined
+  },
 ) => {
+  if (args.pending === true && args.origin !== undefined) throw usage('--origin: what is pending has bounced')
   const { id } = await placeOf(context, args)
-  return collect((page) => context.store.suppressions(id, args.origin ?? null, page))
-}
-
-const pendingOf = async (context: CliContext, args: PlaceArgs & { readonly origin?: unknown }) => {
-  if (args.origin !== undefined) throw usage('--origin: what is pending has bounced')
-  const { id } = await placeOf(context, args)
-  return collect((page) => context.store.pendingSuppressions(id, page))
+  return (page: Page) =>
+    args.pending === true
+      ? context.store.pendingSuppressions(id, page)
+      : context.store.suppressions(id, args.origin ?? null, page)
 }
 
 const day = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
@@ -78,10 +81,11 @@ const rowsTable = tableOf<SuppressionRow>([
 
 const list = command({
   usage: 'list',
-  summary: 'All suppressed addresses, newest first',
+  summary: 'Suppressed addresses, newest first (export has all of them)',
   options: {
     ...PLACE,
     ...ORIGIN,
+    ...MOST,
     pending: {
       type: 'boolean',
       describe: 'Those that wait for the decision of an incident, and suppress nobody',
@@ -89,7 +93,7 @@ const list = command({
   },
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const rows = args.pending === true ? await pendingOf(context, args) : await rowsOf(context, args)
+      const rows = await listed(await pagesOf(context, args), args, terminal)
       terminal.data(rows.map(suppressionRecord), (paint) => rowsTable(paint, rows))
     }),
 })
@@ -247,7 +251,7 @@ const exportAll = command({
   options: { ...PLACE, ...ORIGIN },
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const rows = await rowsOf(context, args)
+      const rows = await collect(await pagesOf(context, args))
       const records = rows.map((row) => [
         guarded(row.email),
         guarded(row.reason ?? ''),

@@ -16,7 +16,7 @@ import { command, type Subject } from './command.js'
 import { withContext } from './context.js'
 import { usage } from './exit.js'
 import { CREATED_BY, TO_FILE, tellLink } from './link.js'
-import { collect } from './rows.js'
+import { listed, MOST } from './rows.js'
 import { fields, tableOf } from './terminal.js'
 import { ago } from './time.js'
 
@@ -44,9 +44,10 @@ const ROLE = { choices: ROLES, describe: 'owner manages people, member all else,
 const list = command({
   usage: 'list',
   summary: 'All people, newest first',
+  options: MOST,
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
-      const rows = await collect((page) => store.users(account.id, page))
+      const rows = await listed((page) => store.users(account.id, page), args, terminal)
       terminal.data(rows.map(person), (paint) => rowsTable(paint, rows))
     }),
 })
@@ -174,9 +175,10 @@ const invite = command({
 const invitations = command({
   usage: 'invitations',
   summary: 'All invitations, newest first; never their links',
+  options: MOST,
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
-      const rows = await collect((page) => store.links(account.id, 'invitation', page))
+      const rows = await listed((page) => store.links(account.id, 'invitation', page), args, terminal)
       const records = rows.map((row) => linkRecord(row, Date.now()))
       terminal.data(records, (paint) => invitationsTable(paint, records))
     }),

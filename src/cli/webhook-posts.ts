@@ -12,7 +12,7 @@ import { findEndpoint } from '../webhook/endpoint/endpoints.js'
 import { type ReplayWish, replayEvent, replayMany, testEndpoint } from '../webhook/endpoint/replay.js'
 import { command } from './command.js'
 import { usage } from './exit.js'
-import { collect } from './rows.js'
+import { listed } from './rows.js'
 import { fields, type Paint, table } from './terminal.js'
 import { readSpan } from './time.js'
 import { ENDPOINT, scopeOf, type WebhookContext, withHooks } from './webhook-context.js'
@@ -80,7 +80,7 @@ export const events = command({
     withHooks(args, async (context) => {
       const { hooks } = context
       const { id } = await findEndpoint(hooks, scopeOf(context), args.id)
-      const posts = await collect((page) => hooks.store.posts(id, args.failed === true, page), args.limit)
+      const posts = await listed((page) => hooks.store.posts(id, args.failed === true, page), args, terminal)
       terminal.data(posts.map(webhookEvent), (paint) => postsTable(paint, posts))
     }),
 })

@@ -24,7 +24,7 @@ import { countAfter } from '../webhook/endpoint/replay.js'
 import { type EndpointWish, ignoredOf } from '../webhook/endpoint/wish.js'
 import { command, type OptionArgs, type Subject } from './command.js'
 import { badInput, usage } from './exit.js'
-import { collect } from './rows.js'
+import { listed, MOST } from './rows.js'
 import { fields, type Terminal, tableOf } from './terminal.js'
 import { ago } from './time.js'
 import { ENDPOINT, scopeOf, withHooks } from './webhook-context.js'
@@ -98,9 +98,14 @@ const made = ({ row, secret }: Made, terminal: Terminal): void => {
 const list = command({
   usage: 'list',
   summary: 'All endpoints, newest first; never their secrets',
+  options: MOST,
   run: (args, terminal) =>
     withHooks(args, async (context) => {
-      const rows = await collect((page) => context.hooks.store.endpoints(scopeOf(context), page))
+      const rows = await listed(
+        (page) => context.hooks.store.endpoints(scopeOf(context), page),
+        args,
+        terminal,
+      )
       terminal.data(rows.map(webhookRecord), (paint) => rowsTable(paint, rows))
     }),
 })

@@ -9,7 +9,7 @@ import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/works
 import { command, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
-import { collect } from './rows.js'
+import { collect, listed, MOST } from './rows.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
 import { ALARM_OPTIONS, alarmFields, alarmsIn, heldByAlarm, releaseCommand } from './workspace-alarms.js'
 import { REF, remove, resume, suspend } from './workspace-rest.js'
@@ -95,9 +95,10 @@ const print = async ({ store }: CliContext, terminal: Terminal, row: WorkspaceRo
 const list = command({
   usage: 'list',
   summary: 'All workspaces, newest first',
+  options: MOST,
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
-      const rows = await collect((page) => store.workspaces(account.id, page))
+      const rows = await listed((page) => store.workspaces(account.id, page), args, terminal)
       const names = new Map(
         (await collect((page) => store.pools(account.id, page))).map((pool) => [pool.id, pool.name]),
       )

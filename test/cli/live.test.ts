@@ -78,6 +78,10 @@ t.test('the records are those of the API', async (t) => {
     (await daemon.api('GET', `/v1/emails/${id}/events`, key)).body.data,
   )
   t.same(await json('email', 'list'), (await daemon.api('GET', '/v1/emails', key)).body.data)
+  t.match(await run(['email', 'list', '--limit', '1']), {
+    code: 0,
+    stderr: 'these are the first 1, and there are more: --limit N\n',
+  })
   const token = (await json('session', 'create', '--lasts', '5m')).token as string
   for (const [subject, path] of [
     ['workspace', 'workspaces'],

@@ -55,6 +55,25 @@ t.test('an import counts what it adds, and passes over bad lines', async (t) => 
   t.match(again, { code: 0, stdout: /1 of 2 would be added, 1 listed already/ })
 })
 
+t.test('a long list ends, and says so', async (t) => {
+  const desk = openDesk(t)
+  const lines = Array.from({ length: 1001 }, (_, i) => `a${i}@example.com`)
+  t.match(await desk.run(['suppression', 'import', '-'], `email\n${lines.join('\n')}\n`), { code: 0 })
+  const list = async (...more: readonly string[]) => {
+    const { code, stdout, stderr } = await desk.run(['suppression', 'list', '--json', ...more])
+    t.equal(code, 0, stderr)
+    return { rows: JSON.parse(stdout).length as number, said: stderr }
+  }
+  t.same(await list(), {
+    rows: 1000,
+    said: 'these are the first 1000, and there are more: --limit N, or --all\n',
+  })
+  t.match(await list('--limit', '3'), { rows: 3, said: /first 3/ })
+  t.same(await list('--limit', '1001'), { rows: 1001, said: '' })
+  t.same(await list('--all'), { rows: 1001, said: '' })
+  t.equal((await desk.run(['suppression', 'export'])).stdout.trim().split('\n').length, 1002)
+})
+
 t.test('lists of their own: for tests, and for the whole account', async (t) => {
   const desk = openDesk(t)
   const emails = async (...more: readonly string[]): Promise<string[]> =>

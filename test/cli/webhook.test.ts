@@ -100,6 +100,10 @@ t.test('what is wrong is said by its name, with the remedy', async (t) => {
     await refused('create', 'http://169.254.169.254/'),
     /endpoint: 169.254.169.254 is a private or reserved .*webhook\.allow_networks/,
   )
+  t.match(
+    await refused('create', 'http://hook.invalid/'),
+    /endpoint: hook\.invalid .*plain http is for .*use https/,
+  )
   t.match(await refused('create', 'nonsense'), /endpoint: /)
   t.match(await refused('create', 'https://1.1.1.1/', '--events', 'email.opend'), /did you mean/)
   t.match(

@@ -25,6 +25,7 @@ import { createJudge, type DialRules, type Judge } from './forbidden.js'
 const TIMEOUT_MS = 15_000
 const LOOKUP_MS = 5_000
 const MOST_OCTETS = 65_536
+const NOWHERE = 'no address that is known, and plain http is for those of webhook.allow_networks: use https'
 const IDLE_MS = 1_000
 
 interface Address {
@@ -221,11 +222,12 @@ export const createDialler = (options: DialOptions): Dialler => {
     async refusal(text) {
       const url = readTarget(text)
       if (typeof url === 'string') return url
+      // by https any address may turn out to be behind the name; by http those alone that were allowed
+      const unknown = url.protocol === 'https:' ? null : forbidden(hostOf(url), NOWHERE).message
       try {
-        await within(LOOKUP_MS, judge(url, resolve, isProxied))
-        return null
+        return (await within(LOOKUP_MS, judge(url, resolve, isProxied))) === null ? unknown : null
       } catch (error) {
-        return error instanceof DialError ? error.message : null
+        return error instanceof DialError ? error.message : unknown
       }
     },
 

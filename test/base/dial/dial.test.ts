@@ -207,6 +207,11 @@ t.test('plain http is for ranges that an operator named', async (t) => {
   const end = await receiver(t)
   dns.a.set('plain.test', () => '203.0.113.9')
   t.match(await dialler(t).refusal('http://plain.test/'), /https only/)
+  for (const allow of [[], ['10.0.0.0/8']])
+    t.match(
+      await dialler(t, { allow }).refusal('http://nowhere.test/'),
+      /nowhere\.test leads to no address that is known, and plain http is for those of webhook\.allow_networks/,
+    )
   t.match(await failure(get(dialler(t), 'http://203.0.113.9/')), { failure: 'forbidden' })
   t.equal((await get(dialler(t, { allow: ['127.0.0.0/8'] }), `http://127.0.0.1:${end.port}/`)).status, 200)
   const ours = dialler(t, { allow: ['127.0.0.0/8'], ownPorts: () => [end.port] })
