@@ -4,7 +4,13 @@
  *   `add` prints what to publish, `check` looks whether it is. `rotate` makes new
  *   keys beside the old ones; the next check that finds them in DNS puts them to use.
  */
-import { type CheckedRecord, type DnsRecord, dnsRecords, domain as domainRecord } from '../record/domain.js'
+import {
+  type CheckedRecord,
+  type DnsRecord,
+  dnsRecords,
+  domain as domainRecord,
+  zoneLine,
+} from '../record/domain.js'
 import { removed } from '../record/removed.js'
 import type { DomainRow } from '../store/port/tenants/domains.js'
 import { checkDomain, type DomainCheck, txtLookup } from '../tenant/domain/check.js'
@@ -19,17 +25,12 @@ import {
 import { command, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
-import { collect } from './rows.js'
+import { collect, listed, MOST } from './rows.js'
 import { type Paint, table, tableOf } from './terminal.js'
 
 const depsOf = ({ deps, store }: CliContext): DomainDeps => ({ ...deps, store })
 
-/** As a zone file wants it: a string holds 255 octets at most. */
-const zoneText = (value: string): string =>
-  (value.match(/.{1,250}/g) ?? []).map((part) => `"${part.replace(/["\\]/g, '\\$&')}"`).join(' ')
-
-const zoneLines = (records: readonly DnsRecord[]): string =>
-  records.map(({ name, value }) => `${name}. IN TXT ${zoneText(value)}`).join('\n')
+const zoneLines = (records: readonly DnsRecord[]): string => records.map(zoneLine).join('\n')
 
 const REF = { ref: { type: 'string', demandOption: true, describe: 'Name or id' } } as const
 
@@ -63,9 +64,10 @@ const domainTable = tableOf<DomainRow>([
 const list = command({
   usage: 'list',
   summary: 'All sending domains, newest first',
+  options: MOST,
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
-      const rows = await collect((page) => store.domains(account.id, page))
+      const rows = await listed((page) => store.domains(account.id, page), args, terminal)
       terminal.data(
         rows.map((row) => domainRecord(row)),
         (paint) => domainTable(paint, rows),

@@ -155,6 +155,8 @@ export const parse = async (argv: readonly string[], catalog: Catalog): Promise<
     json: read.json === true,
   }
   for (const name of ['yes', 'dryRun']) args[name] = args[name] === true
+  // somebody who does not know yet what there is
+  if (argv.length === 0) text = await parser.getHelp()
   if (text !== null) return { command: null, args, text }
   if (at.command === null) return nothingToRun(at)
   refuseOddValues(at.command, args)

@@ -36,6 +36,12 @@ export const dnsRecords = (row: DomainRow): readonly DnsRecord[] => [
   { purpose: 'dmarc', type: 'TXT', name: `_dmarc.${row.name}`, value: 'v=DMARC1; p=none', state: null },
 ]
 
+/** A line of a zone file, in which a string holds 255 octets at most. */
+export const zoneLine = ({ name, value }: Pick<DnsRecord, 'name' | 'value'>): string => {
+  const strings = value.match(/.{1,250}/g) ?? []
+  return `${name}. IN TXT ${strings.map((part) => `"${part.replace(/["\\]/g, '\\$&')}"`).join(' ')}`
+}
+
 export const domain = (
   row: DomainRow,
   records: readonly (DnsRecord | CheckedRecord)[] = dnsRecords(row),

@@ -73,7 +73,9 @@ export const lacks = ({
   if (user === null) return null
   if (oauth == null) {
     if (authMechanism != null && isOfTokens(authMechanism)) return ['oauth', `${authMechanism} needs it`]
-    return sealedPassword === null ? ['pass', 'a user name needs a password, or oauth'] : null
+    return sealedPassword === null
+      ? ['pass', 'a user name needs a password (in a URL: password_file=PATH), or oauth']
+      : null
   }
   if (authMechanism != null && !isOfTokens(authMechanism))
     return ['pass', `${authMechanism} needs it, and no oauth`]

@@ -37,10 +37,11 @@ t.test('DKIM, DMARC and SPF of the sending domains', async (t) => {
   }
   const absent = await look()
   t.equal(absent.code, 78)
-  t.match(absent.of('DKIM'), {
-    result: 'fail',
-    remedy: `add to the DNS: ${dkim.name}. IN TXT "${dkim.value}"`,
-  })
+  const { stdout: zone } = await desk.run(['domain', 'show', 'acme.test'])
+  const line = zone.split('\n').find((one) => one.startsWith(dkim.name)) ?? ''
+  t.ok(dkim.value.length > 255)
+  for (const [, text = ''] of line.matchAll(/"([^"]*)"/g)) t.ok(text.length <= 255, 'a string of DNS')
+  t.match(absent.of('DKIM'), { result: 'fail', remedy: `add to the DNS: ${line}` })
   t.match(absent.of('DMARC'), { result: 'warn', remedy: /_dmarc\.acme\.test\. IN TXT "v=DMARC1/ })
   t.match(absent.of('SPF'), { result: 'warn', remedy: /acme\.test\. IN TXT "v=spf1/ })
 

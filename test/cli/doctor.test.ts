@@ -75,6 +75,13 @@ t.test('2 a secret that others can read', async (t) => {
   t.match(loose.of('file modes'), { result: 'fail', remedy: `chmod 600 ${join(dir, 'data', 'pepper')}` })
 })
 
+t.test('a checkout has a file of its own in the data folder', async (t) => {
+  const { look, run, dir } = await examine(t)
+  await run(['key', 'list'])
+  writeFileSync(join(dir, 'data', '.gitkeep'), '', { mode: 0o644 })
+  t.match((await look()).of('file modes'), { result: 'ok' })
+})
+
 t.test('3 a database from a newer version', { skip: needsFile }, async (t) => {
   const { look, run, dir } = await examine(t)
   await run(['key', 'list'])
@@ -244,7 +251,11 @@ t.test('8 a closed upstream, 9 one without DSN, 10 one that refuses the login', 
   t.match(
     rows.filter(({ check }) => check === 'upstream'),
     [
-      { result: 'fail', detail: /127\.0\.0\.1:1: connect failed/, remedy: /--upstream 'smtp:/ },
+      {
+        result: 'fail',
+        detail: /127\.0\.0\.1:1: connect failed/,
+        remedy: /name another in: .*--upstream 'smtp:\/\/127\.0\.0\.1:1\?tls=/,
+      },
       { result: 'warn', detail: /offers no DSN/ },
       { result: 'fail', detail: /auth failed/, remedy: /password_file/ },
     ],

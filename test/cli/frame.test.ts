@@ -11,7 +11,7 @@ import { command, postern } from './desk.js'
 
 t.test('a wrong command line is one line that names the remedy, and 64', async (t) => {
   const cases: readonly (readonly [args: string, said: RegExp])[] = [
-    ['', /^name a command; try: postern --help$/],
+    ['--json', /^name a command; try: postern --help$/],
     ['workspac list', /unknown command workspac; did you mean workspace\?$/],
     ['workspace', /workspace needs a verb: list, show, create, update, suspend, resume, delete$/],
     ['workspace lst', /unknown command lst; did you mean list\?$/],
@@ -60,6 +60,7 @@ t.test('help lists the commands and the exit codes', async (t) => {
   t.equal(stderr, '')
   for (const word of ['workspace', 'key', 'pool', 'email', 'serve', 'dev', 'config']) t.match(stdout, word)
   for (const exit of [0, 64, 65, 69, 70, 73, 74, 75, 77, 78]) t.match(stdout, new RegExp(`^ +${exit}  `, 'm'))
+  t.same(await postern([]), { code: 0, stdout, stderr: '' }, 'and so does no word at all')
   const one = await postern(['key', 'revoke', '--help'])
   t.match(one.stdout, /--dry-run/)
   t.match(one.stdout, /^ +64 {2}usage/m)

@@ -5,7 +5,7 @@
  *   missing or different DKIM record of a key that signs is a failure; SPF and
  *   DMARC are advice. Nothing is written down: that is for `postern domain check`.
  */
-import type { CheckedRecord } from '../../record/domain.js'
+import { type CheckedRecord, zoneLine } from '../../record/domain.js'
 import { lookUp } from '../../tenant/domain/check.js'
 import type { CliContext } from '../context.js'
 import { collect } from '../rows.js'
@@ -18,7 +18,7 @@ const judge = ({ purpose, state, name, value, seen, found }: CheckedRecord): Fin
   if (seen === 'unknown')
     return warn(check, `${name} could not be looked up (${found})`, 'postern doctor --resolver HOST')
   const detail = seen === 'missing' ? `${name} has no such record` : `${name} says something else: ${found}`
-  const remedy = `add to the DNS: ${name}. IN TXT "${value}"`
+  const remedy = `add to the DNS: ${zoneLine({ name, value })}`
   return state === 'active'
     ? fail(check, `${detail}: mail is signed in vain`, remedy, 78)
     : warn(check, detail, remedy)

@@ -46,7 +46,8 @@ export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
   if ((folder.mode & 0o500) !== 0o500) return found
   // one user owns it all: the daemon, which could not write what a command of root has left
   const owner = folder.uid
-  for (const name of readdirSync(dataDir)) {
+  // a checkout keeps its folder by that file, which has nothing in it
+  for (const name of readdirSync(dataDir).filter((one) => one !== '.gitkeep')) {
     const path = join(dataDir, name)
     const stat = statSync(path)
     const wrong = stat.isFile() ? wrongMode(stat.mode, name.endsWith('.crt') ? 0o644 : 0o600) : null

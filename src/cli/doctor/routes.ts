@@ -97,6 +97,28 @@ export const checkWorkspaces = async (context: CliContext): Promise<readonly Fin
   return [...blocked.values()].map(findingOf)
 }
 
+/** The part of the URL that sets the login anew: where tokens are used, or nothing else is taken, by tokens. */
+const loginOf = (said: string, { oauth }: UpstreamRow): string => {
+  if (oauth?.tokenFile != null) return 'token_file=FILE'
+  if (oauth?.serviceAccountFile != null) return 'service_account_file=FILE'
+  const tokens = oauth != null || /offers .*(?:XOAUTH2|OAUTHBEARER)/.test(said)
+  return tokens ? 'token_url=URL&client_id=ID&client_secret_file=FILE' : 'password_file=FILE'
+}
+
+/** For another host, which knows nothing of this one's settings: all that a URL can say of them; secrets come from a file. */
+const settingsOf = (one: UpstreamRow): string => {
+  const { tls, fingerprint, caFile, clientCertFile, clientKeyFile, authMechanism } = one
+  const words = [
+    ['tls', tls],
+    ['fingerprint', fingerprint],
+    ['ca_file', caFile],
+    ['client_cert_file', clientCertFile],
+    ['client_key_file', clientKeyFile],
+    ['auth_mechanism', authMechanism],
+  ].flatMap(([name, value]) => (value == null ? [] : [`${name}=${value}`]))
+  return `?${[...words, ...(one.user === null ? [] : [loginOf('', one)])].join('&')}`
+}
+
 /** The whole list of the pool again, since that is what an update takes; what a URL leaves out stays as it was. */
 const updateOf = (pool: PoolRow, wrong: UpstreamRow, query: string): string => {
   const urls = pool.upstreams.map((one) => {
@@ -109,14 +131,6 @@ const updateOf = (pool: PoolRow, wrong: UpstreamRow, query: string): string => {
 /** What a server whose EHLO offers none answers to the command, and what our side says of it. */
 const NO_STARTTLS = /STARTTLS|\b50[0-4]\b/i
 
-/** The part of the URL that sets the login anew: where tokens are used, or nothing else is taken, by tokens. */
-const loginOf = (said: string, { oauth }: UpstreamRow): string => {
-  if (oauth?.tokenFile != null) return '?token_file=FILE'
-  if (oauth?.serviceAccountFile != null) return '?service_account_file=FILE'
-  const tokens = oauth != null || /offers .*(?:XOAUTH2|OAUTHBEARER)/.test(said)
-  return tokens ? '?token_url=URL&client_id=ID&client_secret_file=FILE' : '?password_file=FILE'
-}
-
 const remedyFor = (
   stage: NonNullable<Trial['stage']>,
   said: string,
@@ -124,16 +138,16 @@ const remedyFor = (
   wrong: UpstreamRow,
 ): string => {
   if (/ENOTFOUND|ENODATA/.test(said))
-    return `no name server knows this host; name another in: ${updateOf(pool, wrong, '')}`
+    return `no name server knows this host; name another in: ${updateOf(pool, wrong, settingsOf(wrong))}`
   if (said.includes('EAI_AGAIN')) return 'no name server answers: look into /etc/resolv.conf'
   if (stage === 'greeting' && said === USE_SMTPS) return updateOf(pool, wrong, '?tls=implicit')
   if (stage === 'tls' && said === USE_SMTP) return updateOf(pool, wrong, '?tls=verify')
-  if (stage === 'auth') return updateOf(pool, wrong, loginOf(said, wrong))
+  if (stage === 'auth') return updateOf(pool, wrong, `?${loginOf(said, wrong)}`)
   if (stage === 'greeting') return 'look into its log: it does not take mail from here'
   if (stage === 'tls' && NO_STARTTLS.test(said))
     return `it offers no STARTTLS: switch TLS on there, or, in a network that you trust: ${updateOf(pool, wrong, '?tls=none')}`
   if (stage === 'tls') return `renew its certificate, or: ${updateOf(pool, wrong, '?tls=MODE')}`
-  return `start it, open the firewall, or name another in: ${updateOf(pool, wrong, '')}`
+  return `start it, open the firewall, or name another in: ${updateOf(pool, wrong, settingsOf(wrong))}`
 }
 
 const judge = (trial: Trial, pool: PoolRow): Finding => {

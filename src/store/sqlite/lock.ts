@@ -20,7 +20,7 @@ export const takeDaemonLock = (dataDir: string): (() => void) => {
   } catch (error) {
     db.close()
     if ((error as { code?: string }).code === 'SQLITE_BUSY') {
-      throw new StoreBusyError(`another daemon is running on ${dataDir}`)
+      throw new StoreBusyError(`another daemon is running on ${dataDir}: stop it first`)
     }
     throw error
   }
