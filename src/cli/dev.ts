@@ -44,6 +44,7 @@ const onLoopback = (config: Config): Config => ({
     ...config.webhook,
     allow_networks: [...config.webhook.allow_networks, '127.0.0.0/8', '::1/128'],
   },
+  oauth: { allow_networks: [...config.oauth.allow_networks, '127.0.0.0/8', '::1/128'] },
 })
 
 /** The key of the last time, while it still works, or a new one; in a file beside the database. */

@@ -28,7 +28,14 @@ type Reason = Waiting | null | undefined
 const wordOf = (reason: Reason): string | undefined => reason?.reason.replaceAll('_', ' ')
 
 /** What an operator must mend; the rest goes by itself. */
-const MENDABLE: readonly WaitingReason[] = ['suspended', 'held', 'no_upstream', 'paused', 'upstreams_down']
+const MENDABLE: readonly WaitingReason[] = [
+  'suspended',
+  'held',
+  'no_upstream',
+  'paused',
+  'login',
+  'upstreams_down',
+]
 
 const sayRemedies = (terminal: Terminal, reasons: readonly Reason[]): void => {
   const lines = reasons.flatMap((one) =>

@@ -8,7 +8,7 @@
  *   `list` asks the running daemon's management listener how each of them is doing;
  *   without a daemon it shows what is configured.
  */
-import { diallerOf } from '../base/dial/settings.js'
+import { diallerBy, tokenSettings } from '../base/dial/settings.js'
 import { upstreamRecord } from '../record/tenants/pool.js'
 import { type Trial, trialRecord, tryUpstream } from '../relay/watch/trial.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
@@ -41,7 +41,7 @@ export const allUpstreams = async (
 /** All at once. */
 export const tryAll = async (context: CliContext, places: readonly Place[]): Promise<readonly Trial[]> => {
   const { store, config, deps } = context
-  const dialler = diallerOf(config)
+  const dialler = diallerBy(tokenSettings(config))
   const parts = { store, dialler, pepper: deps.pepper, hostname: config.hostname }
   try {
     return await Promise.all(places.map(({ pool, upstream }) => tryUpstream(parts, pool, upstream)))

@@ -58,7 +58,7 @@ export interface Config {
       readonly domain: string
       /** A site's own lines before the table that tells hard from soft. */
       readonly rules_file: string | null
-      /** Who reads mail to postmaster@ and abuse@ of the domain; null: nobody, it is refused. */
+      /** Who gets mail to postmaster@ and abuse@ of the domain; null: its beginning is kept in the log. */
       readonly postmaster: string | null
     }
   readonly tls: {
@@ -113,6 +113,10 @@ export interface Config {
     readonly proxy: string | null
     /** Who is written to when an endpoint fails. */
     readonly notify: readonly string[]
+  }
+  readonly oauth: {
+    /** Ranges that token endpoints of upstreams may lie in though they are private; plain http is for them alone. */
+    readonly allow_networks: readonly string[]
   }
   readonly retention: {
     readonly bodies: number

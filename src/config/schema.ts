@@ -190,7 +190,7 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .allow(null)
         .default(null)
         .description(
-          'Address that gets mail to postmaster@ and abuse@ of bounce.domain, through the pool of the default workspace; null: such mail is refused, though every domain should take it (RFC 5321, 4.5.1)',
+          'Address that gets mail to postmaster@ and abuse@ of bounce.domain, through the pool of the default workspace; null: the beginning of such mail is kept in the log as `postmaster.received`, up to 200 a day',
         ) as never,
       ...proxied,
     }),
@@ -384,7 +384,7 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .allow(null)
         .default(null)
         .description(
-          'URL of the HTTP proxy through which endpoints are called; it resolves their names, and has to refuse private addresses itself',
+          'URL of the HTTP proxy through which endpoints, those of tokens too, are called; it resolves their names, and has to refuse private addresses itself',
         ) as never,
       notify: Joi.array()
         .items(Joi.string().custom(readSender))
@@ -395,6 +395,17 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         ) as never,
     }),
     'Posts to the endpoints of customers',
+  ),
+  oauth: group(
+    Joi.object<Config['oauth'], true>({
+      allow_networks: Joi.array()
+        .items(Joi.string().custom(readRange))
+        .default([])
+        .description(
+          'Private address ranges in which token endpoints of upstreams may lie, by http as well; elsewhere only public addresses are called, by https',
+        ) as never,
+    }),
+    'Tokens for upstreams that sign in by OAuth',
   ),
   identity,
   default_from: Joi.string()

@@ -5,7 +5,7 @@
  */
 import { systemClock } from '../base/clock.js'
 import { readCrashPoint } from '../base/crash-point.js'
-import { dialSettings } from '../base/dial/settings.js'
+import { tokenSettings } from '../base/dial/settings.js'
 import type { DiskWatch } from '../base/disk.js'
 import { Budget } from '../base/host/budget.js'
 import type { Notifier } from '../base/host/systemd.js'
@@ -235,7 +235,7 @@ const buildRelay = ({ store, options, config, clock, log, pepper, state, spans, 
     log,
     pepper,
     rules: state.rules,
-    ...{ dial: dialSettings(config), rotated: store.rotateToken },
+    ...{ dial: tokenSettings(config), rotated: store.rotateToken },
     capture: options.mode === 'dev',
     outages: options.mode === 'serve' ? store : undefined,
     crashAt: (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null,

@@ -72,6 +72,8 @@ export interface Deps {
   readonly cursors: CursorCodec
   /** Calls endpoints of webhooks, for a test, and knows which it must not call. */
   readonly dialler: Dialler
+  /** Calls token endpoints of upstreams. */
+  readonly tokenDialler: Dialler
   readonly marks: MarkCodec
   /** Serves the event streams, of which `slots` bounds the number. */
   readonly feed: Feed
@@ -181,10 +183,12 @@ export const removing = <Query>({ of, object, faults = [], remove, ...row }: Rem
 /** A record as this caller may see it: without its subject, where viewers see nothing of what is written. */
 export const asSeenBy =
   ({ config }: Deps, { principal }: Pick<Call, 'principal'>) =>
-  <T extends object>(record: T): T =>
-    'subject' in record && !seesSubjects(principal, config.identity.viewers_see)
-      ? { ...record, subject: null }
-      : record
+  <T extends object>(record: T): T => {
+    if (seesSubjects(principal, config.identity.viewers_see)) return record
+    const shown = 'subject' in record ? { ...record, subject: null } : record
+    const { type, data } = shown as { readonly type?: unknown; readonly data?: object }
+    return type === 'postmaster.received' ? { ...shown, data: { ...data, subject: null, text: null } } : shown
+  }
 
 /** Of a body that says why. */
 const reasonIn = (body: unknown): { readonly reason?: string } => {

@@ -11,7 +11,7 @@ import type { Readable } from 'node:stream'
 import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
 import type { Dialler } from '../base/dial/dial.js'
-import { diallerOf } from '../base/dial/settings.js'
+import { diallerBy, diallerOf, tokenSettings } from '../base/dial/settings.js'
 import { Budget } from '../base/host/budget.js'
 import { contextsOf, type FindContext, type NamedPair } from '../base/host/server-names.js'
 import { type Listen, plainListen } from '../base/listen.js'
@@ -66,7 +66,10 @@ interface TlsFiles {
 }
 
 interface HttpOptions
-  extends Omit<Deps, 'cursors' | 'marks' | 'feed' | 'slots' | 'states' | 'reader' | 'dialler'> {
+  extends Omit<
+    Deps,
+    'cursors' | 'marks' | 'feed' | 'slots' | 'states' | 'reader' | 'dialler' | 'tokenDialler'
+  > {
   /** By default made from the configuration. */
   readonly dialler?: Dialler | undefined
   readonly pepper: Uint8Array
@@ -188,6 +191,7 @@ const depsOf = (options: HttpOptions): Deps => {
     slots: new Slots(config.events),
     states: new Kept(options.clock),
     dialler: options.dialler ?? diallerOf(config),
+    tokenDialler: diallerBy(tokenSettings(config)),
   }
 }
 
@@ -257,7 +261,7 @@ const listeningServer = async (
 
 export const createHttp = (options: HttpOptions): Http => {
   const deps = depsOf(options)
-  const { config, reader, dialler, feed } = deps
+  const { config, reader, dialler, tokenDialler, feed } = deps
   const certificates = createCertificates(options.tls ?? null)
   let isDraining = false
   let server: Server | null = null
@@ -300,7 +304,7 @@ export const createHttp = (options: HttpOptions): Http => {
       const stopping = server
       await stopping?.stop({ timeout: STOP_MS })
       await reader.end()
-      await dialler.close()
+      await Promise.all([dialler.close(), tokenDialler.close()])
       if (server === stopping) server = null
     },
   }

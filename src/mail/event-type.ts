@@ -37,10 +37,12 @@ export const EVENT_TYPES = [
   'suppression.incident',
   // the gateway has written to the sender of a mail what became of it
   'email.sender_notified',
+  // somebody has written to postmaster@ or abuse@ the bounce domain, and nobody is named to get it
+  'postmaster.received',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Orders of an operator, and what moves nothing: they stand in the log only. */
+/** Orders of an operator, what moves nothing, and what strangers write: they stand in the log only. */
 const NOTES: readonly EventType[] = [
   'email.reported',
   'email.held',
@@ -48,6 +50,7 @@ const NOTES: readonly EventType[] = [
   'email.rerouted',
   'email.retried',
   'email.sender_notified',
+  'postmaster.received',
 ]
 
 export const isNote = (name: string): boolean => (NOTES as readonly string[]).includes(name)

@@ -12,6 +12,7 @@ export const WAITING_REASONS = [
   'held',
   'no_upstream',
   'paused',
+  'login',
   'upstreams_down',
   'throttled',
   'rate',

@@ -113,7 +113,7 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   drain: parts.drain ?? 25_000,
   watchdog: parts.watchdog ?? 60_000,
   capture: parts.capture ?? false,
-  dial: parts.dial ?? { allow: [], proxy: null, ownPorts: [] },
+  dial: parts.dial ?? { allow: [], proxy: null, setting: 'oauth.allow_networks', ownPorts: [] },
   crashAt: parts.crashAt ?? null,
   traced: parts.attempted !== undefined,
   quiet: isQuiet(parts.log),

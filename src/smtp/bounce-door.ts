@@ -7,8 +7,8 @@
  *   bounce: no backscatter. 250 is said after the report's effect is committed,
  *   else 452: its sender tries again.
  *   A report may return the whole mail: it is taken to its end, and its beginning kept.
- *   postmaster@ and abuse@ of the bounce domain go on to `bounce.postmaster`, whole; without
- *   that setting they are refused, since mail that nobody reads is better not taken.
+ *   postmaster@ and abuse@ of the bounce domain are for people: they go on to `bounce.postmaster`, whole; without
+ *   that setting their beginning is kept in the log.
  *   So does mail to fbl@ that is no report: a provider asks there whether the address is ours.
  *   STARTTLS is offered to TLS 1.0 too: who cannot use it would send in clear.
  */
@@ -30,8 +30,8 @@ import { type Certificate, DoorServer, VERSIONS } from './server.js'
 interface BounceDoorOptions extends BounceIntake {
   /** What STARTTLS shows; without one it is not offered. */
   readonly certificate?: Certificate | null
-  /** Takes mail to postmaster@ and abuse@; null or absent where nobody is named. */
-  readonly toPostmaster?: ToPostmaster | null
+  /** Takes mail to postmaster@ and abuse@. */
+  readonly toPostmaster: ToPostmaster
   readonly config: Pick<Config, 'hostname' | 'bounce' | 'limits'>
   readonly clock: Clock
   readonly log: Log
@@ -105,7 +105,7 @@ const isForPeople = (address: string, domain: string): boolean =>
 const isForLoops = (address: string, domain: string): boolean => roleAt(address, domain) === 'fbl'
 
 const bounceRules = (options: BounceDoorOptions): Rules<never> => {
-  const { config, memory, certificate, verifyRecipient, toPostmaster = null, log } = options
+  const { config, memory, certificate, verifyRecipient, log } = options
   const { domain } = config.bounce
   return {
     hostname: config.hostname,
@@ -125,9 +125,8 @@ const bounceRules = (options: BounceDoorOptions): Rules<never> => {
     mail() {},
     left() {},
     async recipient({ address }) {
-      if (isForPeople(address, domain)) {
-        if (toPostmaster === null) throw new Refusal(NOBODY)
-      } else if (!(await verifyRecipient(address))) throw new Refusal('550 5.1.1 No such return path')
+      if (isForPeople(address, domain)) return
+      if (!(await verifyRecipient(address))) throw new Refusal('550 5.1.1 No such return path')
     },
     async message(envelope, raw, visit) {
       try {
@@ -142,11 +141,9 @@ const bounceRules = (options: BounceDoorOptions): Rules<never> => {
   }
 }
 
-const NOBODY = '550 5.1.1 Nobody reads this address: bounce.postmaster is not set here'
-
 /** Reports first: should the rest fail, they may come again. */
 const take = async (
-  { config, ingest, toPostmaster = null }: BounceDoorOptions,
+  { config, ingest, toPostmaster }: BounceDoorOptions,
   { recipients }: Envelope,
   raw: Buffer,
   { ip, hello, tls }: Visit<never>,
@@ -158,7 +155,7 @@ const take = async (
     const made = await ingest(one.address, raw.subarray(0, READ))
     if (isForLoops(one.address, domain) && made?.kind === 'none' && made.did === 'nothing') forPeople ??= one
   }
-  if (forPeople === undefined || toPostmaster === null) return
+  if (forPeople === undefined) return
   const taken = await toPostmaster({ to: forPeople.address, raw, ip, hello, tls })
   if (taken === 'loop') throw new Refusal('554 5.4.6 Mail loop: this message has been here before')
 }

@@ -99,3 +99,37 @@ t.test('SIGHUP brings the renewed certificate to the bounce door', async () => {
   process.kill(daemon.pid, 'SIGHUP')
   await eventually('another certificate', async () => (await shown()) !== before)
 })
+
+t.test('where nobody is named, mail to postmaster@ is taken and stands in the log', async (t) => {
+  const plain = new Postern({ bounce: { host: '127.0.0.1', port: 0, domain: 'bounce.test' } })
+  t.teardown(() => plain.remove())
+  await plain.start()
+  const to = (address: string, raw: string) =>
+    createTransport({ host: '127.0.0.1', port: plain.ports.bounce, ignoreTLS: true }).sendMail({
+      envelope: { from: 'who@far.test', to: [address] },
+      raw,
+    })
+  const subject = '=?utf-8?q?You_spam_=1B[31m_me?='
+  await to(
+    'Postmaster@bounce.test',
+    `From: Ann <who@far.test>\r\nSubject: ${subject}\r\nContent-Type: text/html\r\n\r\n<script>x()</script><p>${'stop it '.repeat(1_000)}</p>\r\n`,
+  )
+  await to('abuse@bounce.test', 'no header at all')
+  const list = await plain.json('event', 'list', '--type', 'postmaster.received')
+  t.equal(list.length, 2)
+  const [abuse, letter] = list
+  t.match(abuse, {
+    type: 'postmaster.received',
+    email_id: null,
+    change: false,
+    data: { to: 'abuse@bounce.test' },
+  })
+  t.match(letter.data, {
+    ...{ from: 'Ann <who@far.test>', subject: 'You spam  [31m me', to: 'postmaster@bounce.test' },
+    ...{ text: /^stop it stop it/, ip: '127.0.0.1' },
+  })
+  t.ok(letter.data.text.length <= 2_000)
+  t.match((await plain.cli('event', 'show', letter.id)).stdout, /stop it/)
+  const list2 = await plain.api('GET', '/v1/events?type=postmaster.received', await plain.key())
+  t.same(list2.body.data, [], 'the key of a workspace does not see it')
+})

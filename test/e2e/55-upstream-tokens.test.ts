@@ -5,13 +5,14 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { SMTPServer } from 'smtp-server'
 import t from 'tap'
 import { Postern } from '../parts/postern.js'
 import { tokenEndpoint } from '../relay/oauth/endpoint.js'
 
 const CANARY = 'canary-0123456789'
-const postern = new Postern({ webhook: { allow_networks: ['127.0.0.0/8'] } })
+const postern = new Postern({ oauth: { allow_networks: ['127.0.0.0/8'] } })
 t.teardown(() => postern.remove())
 await postern.start()
 const key = await postern.key()
@@ -86,4 +87,29 @@ t.test('a refresh token that is over is told in words, and nothing shows a secre
     t.notMatch(text, CANARY)
   for (const name of readdirSync(join(postern.dir)))
     if (name.startsWith('postern.db')) t.notOk(readFileSync(join(postern.dir, name)).includes(CANARY), name)
+})
+
+t.test('mail that waits for a token says so, in the API, in the log and on the command line', async (t) => {
+  await postern.stop()
+  await postern.start()
+  const { body } = await postern.api('POST', '/v1/emails', key, {
+    ...{ from: 'gw@acme.test', to: 'ana@example.test', subject: 'four', text: 'hello' },
+  })
+  const asked = async () => (await postern.api('GET', `/v1/emails/${body.id}`, key)).body
+  await postern.until(key, body.id, ['deferred'])
+  // the relay tells once a second what it knows of its upstreams
+  let waiting = (await asked()).waiting
+  for (let n = 0; n < 50 && waiting?.reason !== 'login'; n++) {
+    await sleep(200)
+    waiting = (await asked()).waiting
+  }
+  t.match(waiting, { reason: 'login', detail: /lets us sign in/ })
+  const shown = await postern.cli('email', 'show', body.id)
+  t.match(shown.stdout, /no upstream of pool default lets us sign in/)
+  t.match(shown.stdout, /no token: 127\.0\.0\.1:\d+ answered 400 invalid_grant/)
+  const { body: log } = await postern.api('GET', `/v1/emails/${body.id}/events`, key)
+  t.match(log.data[0], {
+    type: 'email.deferred',
+    detail: { stage: 'auth', error: /no token: 127\.0\.0\.1:\d+ answered 400/ },
+  })
 })

@@ -58,6 +58,19 @@ const suppressionTests = async (t: Test, store: Store, open: OpenStore): Promise
       ['there@x.test', 'a@x.test', 'b@x.test'].map((email) => ['suppression.added', email, at.workspace.id]),
     )
   })
+  await t.test('what a stranger wrote is a note, and of the account', async (t) => {
+    const at = await newAccount(store)
+    const data = { from: 'ann@far.test', subject: 'stop', text: 'please' }
+    await store.addNotice({
+      ...{ type: 'postmaster.received', accountId: at.accountId, workspaceId: null, mode: 'live' },
+      ...{ now: T0, data },
+    })
+    t.match(await told(store, at), [{ type: 'postmaster.received', change: false, applied: true, data }])
+    t.equal((await told(store, at, { change: false })).length, 1)
+    t.same(await told(store, at, { change: true }), [], 'endpoints are not told')
+    t.same(await told(store, at, { workspaceId: at.workspace.id, accountWide: false }), [])
+  })
+
   await t.test('added and removed, once each', async (t) => {
     const at = await newAccount(store)
     const row = await store.addSuppression(listed(at, 'ana@x.test'))

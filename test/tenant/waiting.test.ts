@@ -67,6 +67,13 @@ t.test('no upstream, then none that is active, then none that answers', async (t
     more: 'mta1.test:25: connect: ECONNREFUSED; mta2.test:25: connect: ECONNREFUSED',
     remedy: 'postern upstream test default',
   })
+  const atLogin = { stage: 'auth', message: 'no token: login.test answered 401' }
+  t.match((await ask(id, viewOf(upstreams, { breaker: 'open', lastError: atLogin }))).first, {
+    reason: 'login',
+    plain: 'no upstream of pool shop lets us sign in',
+    more: /^mta1.test:25: auth: no token: login.test answered 401; /,
+    remedy: 'postern upstream test default',
+  })
   const [one, two] = upstreams
   const half = viewOf(
     upstreams,

@@ -76,6 +76,10 @@ export interface DialRules {
   readonly allow: readonly string[]
   /** Where we listen ourselves; asked at each connection. */
   readonly ownPorts: () => readonly number[]
+  /** The setting that `allow` comes from, for who is refused. */
+  readonly setting?: string
+  /** Ranges of another setting, which do not count here, though somebody may believe so. */
+  readonly elsewhere?: { readonly setting: string; readonly allow: readonly string[] }
 }
 
 export type Judge = (address: string, port: number, isTls: boolean) => string | null
@@ -87,14 +91,24 @@ const isOurs = (address: string): boolean =>
   )
 
 /** Tells why an address must not be called, in the words that follow its name and "is" or "leads to"; null when it may be. */
-export const createJudge = ({ allow, ownPorts }: DialRules): Judge => {
+export const createJudge = ({
+  allow,
+  ownPorts,
+  setting = 'webhook.allow_networks',
+  elsewhere,
+}: DialRules): Judge => {
   const isAllowed = rangesOf(allow)
+  const isAllowedElsewhere = rangesOf(elsewhere?.allow ?? [])
+  const remedyFor = (address: string): string =>
+    elsewhere !== undefined && isAllowedElsewhere(address)
+      ? `${setting} allows ranges; those of ${elsewhere.setting} do not count here`
+      : `${setting} allows ranges`
   return (address, port, isTls) => {
     const real = unmapped(address)
     if (ownPorts().includes(port) && isOurs(real)) return 'this very server, which is not called'
     if (isAllowed(real)) return null
     if (isRefused(real) || isRefused(address))
-      return 'a private or reserved address, which is not called (webhook.allow_networks allows ranges)'
+      return `a private or reserved address, which is not called (${remedyFor(real)})`
     return isTls ? null : 'an address that is called by https only'
   }
 }

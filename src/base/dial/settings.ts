@@ -7,6 +7,8 @@ import { createDialler, type Dialler } from './dial.js'
 export interface DialSettings {
   readonly allow: readonly string[]
   readonly proxy: string | null
+  readonly setting: string
+  readonly elsewhere?: { readonly setting: string; readonly allow: readonly string[] }
   /** Ports that any free one was taken for are not known here; what is not for others listens on loopback. */
   readonly ownPorts: readonly number[]
 }
@@ -22,15 +24,29 @@ interface Dialling {
   readonly bounce: Listener
   readonly submission: readonly Listener[]
   readonly webhook: { readonly allow_networks: readonly string[]; readonly proxy: string | null }
+  readonly oauth: { readonly allow_networks: readonly string[] }
 }
 
-export const dialSettings = ({ http, management, submission, bounce, webhook }: Dialling): DialSettings => ({
-  allow: webhook.allow_networks,
-  proxy: webhook.proxy,
-  ownPorts: [http, management, bounce, ...submission].map(({ port }) => port).filter((port) => port !== 0),
+const ownPortsOf = ({ http, management, submission, bounce }: Dialling): readonly number[] =>
+  [http, management, bounce, ...submission].map(({ port }) => port).filter((port) => port !== 0)
+
+const hookSettings = (dialling: Dialling): DialSettings => ({
+  allow: dialling.webhook.allow_networks,
+  proxy: dialling.webhook.proxy,
+  setting: 'webhook.allow_networks',
+  ownPorts: ownPortsOf(dialling),
 })
 
-export const diallerBy = ({ allow, proxy, ownPorts }: DialSettings): Dialler =>
-  createDialler({ allow, proxy, ownPorts: () => ownPorts })
+/** How token endpoints of upstreams are called: operators name those, customers name endpoints of webhooks. */
+export const tokenSettings = (dialling: Dialling): DialSettings => ({
+  ...hookSettings(dialling),
+  allow: dialling.oauth.allow_networks,
+  setting: 'oauth.allow_networks',
+  elsewhere: { setting: 'webhook.allow_networks', allow: dialling.webhook.allow_networks },
+})
 
-export const diallerOf = (dialling: Dialling): Dialler => diallerBy(dialSettings(dialling))
+export const diallerBy = ({ ownPorts, ...settings }: DialSettings): Dialler =>
+  createDialler({ ...settings, ownPorts: () => ownPorts })
+
+/** For endpoints of webhooks. */
+export const diallerOf = (dialling: Dialling): Dialler => diallerBy(hookSettings(dialling))

@@ -40,7 +40,9 @@ export const sinceAccepted = (email: Pick<Email, 'created_at'>, at: string): str
 
 /** For titles and rows: what a server said when it failed is told once, beside its attempt. */
 export const briefWaiting = ({ reason, detail }: Pick<WaitingRecord, 'reason' | 'detail'>): string =>
-  reason === 'upstreams_down' ? (detail.split('; ')[0] ?? detail) : partsOfWaiting(detail).why
+  reason === 'upstreams_down' || reason === 'login'
+    ? (detail.split('; ')[0] ?? detail)
+    : partsOfWaiting(detail).why
 
 const ended = (text: string): string => (/[.!?]\u2069?$/.test(text) ? text : `${text}.`)
 

@@ -174,7 +174,7 @@ const testing = (deps: Deps): Endpoint =>
     answers: { 200: shapes.poolTested },
     faults: ['egress_pool.not_found'],
     async handle({ principal, params, body }) {
-      const { store, tenants, config, dialler } = deps
+      const { store, tenants, config, tokenDialler: dialler } = deps
       const pool = await tenants.findPool(principal.accountId, param({ params }, 'id'))
       const { upstreams } = (await leaderOf(store, pool)) ?? pool
       const wanted = body?.upstream_id

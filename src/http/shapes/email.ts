@@ -176,8 +176,8 @@ const waiting = nullable(
   Joi.object({
     reason: need(oneOf(...WAITING_REASONS)).description(
       'Of several, the first in this order. suspended: its workspace is. held: by an operator, or because it may have ' +
-        'been sent already. no_upstream: its pool has none, nor has the pool that it follows. paused, upstreams_down: ' +
-        'all of them are. throttled: the recipient domain asked for a slower pace. rate: the upstreams take no more ' +
+        'been sent already. no_upstream: its pool has none, nor has the pool that it follows. paused: all of them are. login: ' +
+        'none of them lets us sign in, or no token is to be had. upstreams_down: none answers. throttled: the recipient domain asked for a slower pace. rate: the upstreams take no more ' +
         'at once. backoff: it is tried again later. scheduled: its time has not come',
     ),
     detail: Joi.string()

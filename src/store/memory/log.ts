@@ -5,6 +5,7 @@ import type { EventRow } from '../../lifecycle/event.js'
 import type { Outcome } from '../../lifecycle/facts.js'
 import { above, compare, markOf, pageOf, readMark } from '../../lifecycle/place.js'
 import { wireAddress } from '../../mail/address.js'
+import { isNote } from '../../mail/event-type.js'
 import type { EventKind } from '../../mail/status.js'
 import type { Ledger } from '../port/ledger.js'
 import type { EventLog, Followed, LogFilter, LogRow, WholeLog } from '../port/log.js'
@@ -165,7 +166,7 @@ export const createLog = (state: State): Log => {
         source,
         occurredAt: now,
         createdAt: now,
-        change: true,
+        change: !isNote(type),
         applied: true,
         data,
         dedupe,

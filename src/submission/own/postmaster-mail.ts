@@ -7,7 +7,9 @@
  *   No loop: it leaves from `<>`, so nobody is told its failure; a mail whose Delivered-To says
  *   that it has been here is refused. Its record shows `<>` as its sender: whoever wrote it is a
  *   stranger, and no key of ours signs for a stranger.
- *   Anybody may write here, so there is a limit for each minute.
+ *   Where nobody is named, it is taken even so, and its sender, subject and first lines are kept as an event
+ *   of the log (`postmaster.received`), which owners read; no endpoint of a webhook is told what strangers write.
+ *   Anybody may write here, so there is a limit for each minute; for what is kept, for each day, too.
  */
 import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
@@ -16,9 +18,12 @@ import type { Log } from '../../base/log.js'
 import type { Config } from '../../config/config.js'
 import type { NewEmail } from '../../lifecycle/facts.js'
 import { parseAddress } from '../../mail/address.js'
+import { wellFormed } from '../../mail/encoding.js'
 import { asBuffer, fieldValue, isHeaderTooLarge } from '../../mail/header.js'
 import { formatDate, receivedLine } from '../../mail/received.js'
+import { readableOf, readMail, toBinary, words } from '../../mail/report/mime.js'
 import { prepareForRelay, readSubmitted, type Submitted } from '../../mail/submitted.js'
+import type { EventLog, Notice } from '../../store/port/log.js'
 import type { Queue } from '../../store/port/queue.js'
 import type { Tenants, WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import { defaultWorkspace } from './default-workspace.js'
@@ -37,7 +42,7 @@ export interface MailToPostmaster {
 export type ToPostmaster = (mail: MailToPostmaster) => Promise<'taken' | 'loop'>
 
 interface PostmasterMailParts {
-  readonly store: Pick<Queue, 'accept'> & Pick<Tenants, 'workspaces'>
+  readonly store: Pick<Queue, 'accept'> & Pick<Tenants, 'workspaces'> & Pick<EventLog, 'addNotice'>
   readonly config: Pick<Config, 'hostname'> & { readonly bounce: Pick<Config['bounce'], 'postmaster'> }
   readonly accountId: string
   readonly clock: Clock
@@ -47,7 +52,13 @@ interface PostmasterMailParts {
 }
 
 const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
 const MOST_A_MINUTE = 30
+/** That are kept in the log. */
+const MOST_A_DAY = 200
+const MOST_READ = 64 * 1024
+const MOST_TEXT = 2_000
+const MOST_FIELD = 300
 const RETRY_AFTER_S = 5
 
 const wasHere = (raw: Uint8Array, { section }: Submitted, to: string): boolean =>
@@ -91,23 +102,64 @@ const toEmail = (
   }
 }
 
-/** null where nobody is named. */
-export const createToPostmaster = (parts: PostmasterMailParts): ToPostmaster | null => {
+/** Text of a stranger, without what a terminal would act on. */
+const plain = (text: string, most: number): string =>
+  wellFormed(
+    text
+      .replace(/\r\n?/g, '\n')
+      .replace(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/g, ' ')
+      .slice(0, most),
+  ).trim()
+
+/** What of it is kept where nobody is named. */
+const noticeOf = (
+  { accountId }: PostmasterMailParts,
+  { to, raw, ip, hello }: MailToPostmaster,
+  now: number,
+): Notice => {
+  const mail = readMail(toBinary(raw.subarray(0, MOST_READ)))
+  const text = mail.parts.map((part) => readableOf(part)).find((one) => one.trim() !== '') ?? ''
+  const field = (name: string): string => plain(words(mail.headers, name).replace(/\s+/g, ' '), MOST_FIELD)
+  const from = field('from')
+  return {
+    ...{ type: 'postmaster.received', accountId, workspaceId: null, mode: 'live', now },
+    data: {
+      ...{ from, subject: field('subject'), to: plain(to.toLowerCase(), MOST_FIELD) },
+      ...{ text: plain(text.trim(), MOST_TEXT), size: raw.length, ip, hello: plain(hello, MOST_FIELD) },
+    },
+  }
+}
+
+/** Counts within a span, and refuses what is too much of it. */
+const createLimit = (span: number, most: number) => {
+  let current = 0
+  let taken = 0
+  return (now: number): void => {
+    const at = Math.floor(now / span)
+    if (at !== current) taken = 0
+    current = at
+    if (++taken > most) throw new Fault('rate_limit.exceeded', { retryAfter: Math.ceil(span / 1_000) })
+  }
+}
+
+export const createToPostmaster = (parts: PostmasterMailParts): ToPostmaster => {
   const { store, clock, log, accountId } = parts
   const address = parseAddress(parts.config.bounce.postmaster ?? '')?.address
-  if (address === undefined) return null
-  let minute = 0
-  let taken = 0
+  const ofMinute = createLimit(MINUTE, MOST_A_MINUTE)
+  const ofDay = createLimit(DAY, MOST_A_DAY)
   return async (mail) => {
     if (!parts.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
     if (isHeaderTooLarge(asBuffer(mail.raw))) throw new Fault('validation.request_invalid')
     const submitted = readSubmitted(mail.raw)
     if (wasHere(mail.raw, submitted, mail.to)) return 'loop'
     const now = clock.now()
-    const thisMinute = Math.floor(now / MINUTE)
-    if (thisMinute !== minute) taken = 0
-    minute = thisMinute
-    if (++taken > MOST_A_MINUTE) throw new Fault('rate_limit.exceeded', { retryAfter: 60 })
+    ofMinute(now)
+    if (address === undefined) {
+      ofDay(now)
+      await store.addNotice(noticeOf(parts, mail, now))
+      log.info({ event: 'mail_to_postmaster', email: null, from: mail.ip })
+      return 'taken'
+    }
     const workspace = await defaultWorkspace(store, accountId)
     if (workspace === null) throw new Fault('service.unavailable')
     const email = toEmail(parts, mail, submitted, address, workspace, now)

@@ -123,6 +123,13 @@ const paused: Judge = (_entry, { leader, health }) =>
       }
     : null
 
+/** They let us in no more, or no token is to be had. */
+const login: Judge = (entry, facts) => {
+  const atLogin = facts.health.failing.every(({ error }) => error?.startsWith('auth: ') === true)
+  const down = atLogin ? upstreamsDown(entry, facts) : null
+  return down && { ...down, plain: (pool) => `no upstream of ${pool} lets us sign in` }
+}
+
 const upstreamsDown: Judge = (_entry, { leader, health }) => {
   if (health.state !== 'down') return null
   const words = health.failing.map(({ name, error }) => (error === null ? name : `${name}: ${error}`))
@@ -191,6 +198,7 @@ const JUDGES: Readonly<Record<WaitingReason, Judge>> = {
   held,
   no_upstream: noUpstream,
   paused,
+  login,
   upstreams_down: upstreamsDown,
   throttled,
   rate,
@@ -249,6 +257,7 @@ const OF_EVERYTHING: readonly WaitingReason[] = [
   'held',
   'no_upstream',
   'paused',
+  'login',
   'upstreams_down',
 ]
 const ANYTHING: Omit<Waiter, 'workspaceId' | 'poolId'> = {

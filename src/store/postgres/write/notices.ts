@@ -1,6 +1,7 @@
 /**
  * NAME      notices - events without a mail, in the transaction that runs
  */
+import { isNote } from '../../../mail/event-type.js'
 import type { Notice } from '../../port/log.js'
 import { many, manyMarks, type Places } from '../../sql/insert.js'
 import { flagsOf, kindOf } from '../../sql/log/codec.js'
@@ -15,7 +16,7 @@ const ADD_MANY = insert(manyMarks(ROW))
 const valuesOf = (ord: number, notice: Notice): readonly unknown[] => {
   const { type, accountId, workspaceId, mode, now, data, dedupe = null } = notice
   const more = JSON.stringify({ account: accountId, data })
-  const flags = flagsOf('system', true, true)
+  const flags = flagsOf('system', true, !isNote(type))
   return [ord, workspaceId, mode === 'test' ? 1 : 0, kindOf(type), flags, now, dedupe, more]
 }
 

@@ -5,6 +5,7 @@
  *   event of a recipient is not among them: it is made of the recipient's row.
  */
 
+import { isNote } from '../../../mail/event-type.js'
 import type { Notice } from '../../port/log.js'
 import { flagsOf, kindOf, packMore, scopeOf } from '../../sql/log/codec.js'
 import type { EventDraft, MailPlace } from '../../sql/log/draft.js'
@@ -64,7 +65,7 @@ export const createAddNotice = ({
     const ord = order.next()
     const scope = scopeOf(workspaceId === null ? 0 : names.workspace(workspaceId), mode === 'test')
     const more = JSON.stringify({ account: accountId, data })
-    const flags = flagsOf('system', true, true)
+    const flags = flagsOf('system', true, !isNote(type))
     const { changes } = insert.run(
       ord,
       null,
