@@ -19,6 +19,7 @@ type IdPrefix =
   | 'cred'
   | 'usr'
   | 'lnk'
+  | 'fac'
   | 'ses'
   | 'aud'
   | 'pool'

@@ -20,10 +20,10 @@ import {
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Uniform random base62 text (letters and digits only: `=` and `_` upset some SMTP clients). */
-export const randomText = (length: number): string => {
+/** Uniform random text, base62 unless it is said (letters and digits only: `=` and `_` upset some SMTP clients). */
+export const randomText = (length: number, alphabet = BASE62): string => {
   let text = ''
-  for (let i = 0; i < length; i++) text += BASE62[randomInt(62)]
+  for (let i = 0; i < length; i++) text += alphabet[randomInt(alphabet.length)]
   return text
 }
 

@@ -114,7 +114,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'user',
-    summary: 'People: list, show, create, update, password, invite, invitations, uninvite',
+    summary: 'People: list, show, create, update, password, reset-factors, invite, invitations, uninvite',
     load: async () => (await import('./user.js')).userSubject,
   },
   {

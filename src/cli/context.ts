@@ -149,6 +149,7 @@ export const withContext = async <T>(
       perMinute: config.rate_limit.per_minute,
       authFailures: config.rate_limit.auth_failures,
       sessions: config.identity.session,
+      secondFactor: config.identity.second_factor,
     }
     return use({ config, store, deps, account: await ensureAccount(deps) })
   })

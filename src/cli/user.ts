@@ -10,9 +10,10 @@ import { removed } from '../record/removed.js'
 import { link as linkRecord, person, personInFull } from '../record/tenants/identity.js'
 import type { LinkRow, UserRow } from '../store/port/tenants/identity.js'
 import { mailInvitation } from '../submission/own/invitation-mail.js'
+import { resetFactors } from '../tenant/identity/factors.js'
 import { createLink, linkUrl, revokeInvitation } from '../tenant/identity/links.js'
 import { changePerson, createPerson, findPerson } from '../tenant/identity/people.js'
-import { command, type Subject } from './command.js'
+import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
 import { usage } from './exit.js'
 import { CREATED_BY, TO_FILE, tellLink } from './link.js'
@@ -26,6 +27,7 @@ const rowsTable = tableOf<UserRow>([
   ['name', ({ name }) => name ?? ''],
   ['role', 'role'],
   ['state', ({ disabledAt }) => (disabledAt === null ? 'enabled' : 'disabled')],
+  ['second factor', ({ hasFactor }) => (hasFactor ? 'yes' : 'no')],
   ['last sign-in', ({ lastSignInAt }) => (lastSignInAt === null ? 'never' : ago(lastSignInAt))],
 ])
 
@@ -59,10 +61,15 @@ const show = command({
   run: (args, terminal) =>
     withContext(args, async ({ store, deps, account }) => {
       const row = await findPerson(deps, account.id, args.ref)
-      const record = personInFull(row, await store.identities(row.id))
+      const record = personInFull(row, await store.identities(row.id), await store.factors(row.id))
       terminal.data(record, (paint) =>
         fields(paint, [
           ...Object.entries(person(row)).filter(([name]) => name !== 'object'),
+          ...record.factors.map((one): [string, unknown] => [
+            one.kind,
+            `${one.name}, ${one.last_used_at === null ? 'never used' : `last used ${one.last_used_at}`}`,
+          ]),
+          ['recovery codes left', record.recovery_codes_left],
           ...record.identities.map((one): [string, unknown] => [
             one.provider,
             `${one.issuer} ${one.subject}`,
@@ -90,7 +97,7 @@ const create = command({
       const password = args.askPassword ? await terminal.readSecret(`password of ${args.email}: `) : null
       const wish = { email: args.email, name: args.name, role: args.role as Role, password }
       const row = await createPerson(deps, account.id, wish)
-      terminal.data(personInFull(row, []), () => row.id)
+      terminal.data(personInFull(row, [], []), () => row.id)
       if (password === null) terminal.say(`next: postern setup-link --user ${row.email}`)
     }),
 })
@@ -115,7 +122,8 @@ const update = command({
       const before = await findPerson(deps, account.id, args.ref)
       const change = { name: args.name, role: args.role as Role | undefined, disabled }
       const row = await changePerson(deps, before, change)
-      terminal.data(personInFull(row, await store.identities(row.id)), (paint) => rowsTable(paint, [row]))
+      const record = personInFull(row, await store.identities(row.id), await store.factors(row.id))
+      terminal.data(record, (paint) => rowsTable(paint, [row]))
     })
   },
 })
@@ -131,6 +139,30 @@ const password = command({
         password: await terminal.readSecret(`new password of ${before.email}: `),
       })
       terminal.data(person(row), () => `${row.email} has another password; all sessions have ended`)
+    }),
+})
+
+const resetOfPerson = command({
+  usage: 'reset-factors <ref>',
+  summary: 'Take the second factors of a person who lost them; the password alone signs in then',
+  positionals: REF,
+  options: WHY,
+  destroys: true,
+  run: (args, terminal) =>
+    withContext(args, async ({ deps, account }) => {
+      const before = await findPerson(deps, account.id, args.ref)
+      if (args.dryRun) {
+        terminal.data(
+          { dry_run: true, ...person(before) },
+          () => `would take the second factors of ${before.email}`,
+        )
+        return
+      }
+      await terminal.confirm(`take the second factors of ${before.email}`, args.yes)
+      const row = await resetFactors(deps, account.id, before.id)
+      terminal.data(person(row), () =>
+        before.hasFactor ? `${row.email} has no second factor any more` : `${row.email} had no second factor`,
+      )
     }),
 })
 
@@ -197,5 +229,5 @@ const uninvite = command({
 
 export const userSubject: Subject = {
   name: 'user',
-  commands: [list, show, create, update, password, invite, invitations, uninvite],
+  commands: [list, show, create, update, password, resetOfPerson, invite, invitations, uninvite],
 }

@@ -41,6 +41,8 @@ export const labelOf = ({ label, name }: Pick<Provider, 'label' | 'name'>): stri
 export interface IdentitySettings {
   readonly local: boolean
   readonly auto: boolean
+  /** Of who signs in with a password here. */
+  readonly second_factor: 'optional' | 'required'
   readonly viewers_see: 'nothing' | 'subjects' | 'bodies'
   readonly default_role: Role
   readonly session: { readonly idle: number; readonly lifetime: number }
@@ -156,6 +158,12 @@ export const identity = group(
     auto: Joi.boolean()
       .default(false)
       .description('Go straight to the provider when there is only one; /sign-in?local shows the page'),
+    second_factor: Joi.string()
+      .valid('optional', 'required')
+      .default('optional')
+      .description(
+        'Whether who signs in with a password must have a second factor, too; providers have their own',
+      ),
     viewers_see: Joi.string()
       .valid('nothing', 'subjects', 'bodies')
       .default('subjects')

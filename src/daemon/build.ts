@@ -164,6 +164,7 @@ const depsOf = (store: Store, config: Config, pepper: Buffer): TenantDeps => ({
   authFailures: config.rate_limit.auth_failures,
   daemons: () => store.cluster().daemons,
   sessions: config.identity.session,
+  secondFactor: config.identity.second_factor,
 })
 
 /** What the parts share. */
@@ -265,6 +266,7 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
     devKey: () => (options.mode === 'dev' ? readDevKey(devKeyFile(config)) : null),
     ...{ tenant: deps, accountId, identity: config.identity, docs: config.docs, isTls: tls !== null },
     provePerson: tenants.provePerson,
+    proveFactor: tenants.proveFactor,
   })
   const http: Http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay, site, door })
   return { submission, door, http }

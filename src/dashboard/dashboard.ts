@@ -11,6 +11,7 @@ import { Readable } from 'node:stream'
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
 import type { Log } from '../base/log.js'
 import type { IdentitySettings } from '../config/identity.js'
+import type { ProveFactor } from '../tenant/identity/factor-proof.js'
 import type { ProvePerson } from '../tenant/identity/local.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import { act } from './answer/act.js'
@@ -48,6 +49,7 @@ export interface DashboardOptions {
   readonly tenant: TenantDeps
   readonly accountId: string
   readonly provePerson: ProvePerson
+  readonly proveFactor: ProveFactor
   readonly identity: IdentitySettings
   /** Who reads the API reference; members are who has signed in. */
   readonly docs: 'open' | 'members'
@@ -164,10 +166,10 @@ const finish =
 
 export const createDashboard = (options: DashboardOptions): Site => {
   const { follow, baseUrl, log, addressOf } = options
-  const { tenant, accountId, provePerson, identity: settings } = options
+  const { tenant, accountId, provePerson, proveFactor, identity: settings } = options
   const assets = loadAssets()
   const providers = createProviders(settings.oidc, tenant.clock)
-  const signIn = { tenant, accountId, provePerson, settings, baseUrl, log, assets, providers }
+  const signIn = { tenant, accountId, provePerson, proveFactor, settings, baseUrl, log, assets, providers }
   const visitors = createVisitors({ ...options, recheck: createRecheck(signIn) })
   const deps = { ...options, assets, visitors }
   const guard = createGuard(deps)

@@ -178,6 +178,11 @@ export class Visit {
     return reaches(this.who.role ?? 'viewer', least)
   }
 
+  /** Nothing but a second factor of one's own can be seen to: it is required, and there is none yet. */
+  get mustEnrol(): boolean {
+    return this.who.permissions?.includes('enrol') ?? false
+  }
+
   can(permission: string): boolean {
     return this.who.permissions?.includes(permission) ?? true
   }

@@ -50,16 +50,23 @@ export const actorOf = ({ row, user }: LiveSession): Principal['actor'] =>
     ? { kind: row.provider === 'cli' ? 'cli' : 'link', id: row.id, name: null }
     : { kind: 'person', id: user.id, name: user.email }
 
-const ofSession = (live: LiveSession, perMinute: number): Principal => ({
+/** Who came by an identity provider has its second factor. */
+const BY_PASSWORD: ReadonlySet<string> = new Set(['local', 'link'])
+
+const mustEnrol = ({ secondFactor }: TenantDeps, { row, user }: LiveSession): boolean =>
+  secondFactor === 'required' && user !== null && !user.hasFactor && BY_PASSWORD.has(row.provider)
+
+const ofSession = (deps: TenantDeps, live: LiveSession): Principal => ({
   accountId: live.row.accountId,
   via: 'session',
   id: live.row.id,
   scope: 'platform',
   workspaceId: null,
   mode: 'live',
-  limitPerMinute: perMinute,
+  limitPerMinute: deps.perMinute,
   role: live.user?.role ?? live.row.role,
   person: live.user,
+  mustEnrol: mustEnrol(deps, live),
   actor: actorOf(live),
 })
 
@@ -123,7 +130,7 @@ const refusalOf = (failures: Failures, ip: string | undefined): Fault => {
 }
 
 export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authenticate => {
-  const { store, clock, perMinute } = deps
+  const { store, clock } = deps
   const provePassword = createPasswordProof(deps)
 
   const refuse = (ip: string | undefined): Fault => refusalOf(failures, ip)
@@ -132,7 +139,7 @@ export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authen
     async bearer(token, ip) {
       if (token.startsWith('ses_')) {
         const live = await verifySession(deps, token)
-        if (live !== null) return ofSession(live, perMinute)
+        if (live !== null) return ofSession(deps, live)
       } else {
         const principal = await byKey(deps, token, ip ?? null)
         if (principal !== null) return principal

@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import { Fault, type FieldError } from '../base/fault.js'
-import type { Role } from '../config/identity.js'
+import type { IdentitySettings, Role } from '../config/identity.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { Acted } from '../store/port/store.js'
 import type { Actor } from '../store/port/tenants/audit.js'
@@ -34,6 +34,8 @@ export interface Principal {
   readonly role: Role | null
   /** Whose session it is; null also for one of nobody in particular. */
   readonly person: UserRow | null
+  /** Of a session: its person must enrol a second factor first, and may do little else until then. */
+  readonly mustEnrol?: boolean
   /** As whom what it does is written down. */
   readonly actor: Omit<Actor, 'address'>
 }
@@ -59,6 +61,8 @@ export interface TenantDeps {
   readonly daemons?: () => number
   /** How long a person's session may be idle, and last; ms. */
   readonly sessions?: { readonly idle: number; readonly lifetime: number }
+  /** Whether a password alone is enough for those who want no more; unsaid, it is. */
+  readonly secondFactor?: IdentitySettings['second_factor']
 }
 
 /** Which mail this caller sees: a key its own mode, a session both (null). */
@@ -109,8 +113,11 @@ export const seesBodies = ({ role }: Principal, viewersSee: ViewersSee): boolean
 export const seesSubjects = ({ role }: Principal, viewersSee: ViewersSee): boolean =>
   mayWrite(role) || viewersSee !== 'nothing'
 
-/** What the role allows, in words; a key has what its scope allows. */
-export const permissionsOf = (principal: Principal, viewersSee: ViewersSee): readonly string[] => [
+/** What the role allows, in words; a key has what its scope allows. Who must enrol first has nothing else. */
+export const permissionsOf = (principal: Principal, viewersSee: ViewersSee): readonly string[] =>
+  principal.mustEnrol ? ['enrol'] : rolePermissions(principal, viewersSee)
+
+const rolePermissions = (principal: Principal, viewersSee: ViewersSee): readonly string[] => [
   'read',
   ...(seesSubjects(principal, viewersSee) ? ['subjects'] : []),
   ...(seesBodies(principal, viewersSee) ? ['bodies'] : []),

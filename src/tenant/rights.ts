@@ -127,6 +127,12 @@ const RIGHTS = {
   /** Members `role` and `disabled` of updateUser, also of oneself. */
   changeUserRole: 'owner',
   createUserSetupLink: 'owner',
+  /** Of one's own second factors. */
+  beginFactor: 'viewer',
+  addFactor: 'viewer',
+  removeFactor: 'viewer',
+  replaceRecoveryCodes: 'viewer',
+  resetUserFactors: 'owner',
   createInvitation: 'owner',
   listInvitations: 'owner',
   revokeInvitation: 'owner',
@@ -175,8 +181,20 @@ export const requireMoreThanSending = ({ sendsOnly }: Principal, operation: Oper
   })
 }
 
+/** What a session may do before its person has the second factor that everybody must have. */
+const WHILE_ENROLLING: ReadonlySet<Operation> = new Set<Operation>([
+  ...(['getSession', 'updateSession', 'getUser', 'updateUser', 'beginFactor', 'addFactor'] as const),
+])
+
+/** Throws auth.second_factor_required where that stands in the way. */
+const requireEnrolled = ({ mustEnrol }: Principal, operation: Operation, isOwn: boolean): void => {
+  if (mustEnrol !== true || (isOwn && WHILE_ENROLLING.has(operation))) return
+  throw new Fault('auth.second_factor_required')
+}
+
 /** Throws auth.role_forbidden unless it may. */
 export const requireRight = (principal: Principal, operation: Operation, asked: Asked = {}): void => {
+  requireEnrolled(principal, operation, asked.isOwn ?? true)
   if (mayDo(principal, operation, asked)) return
   const { isOwn = true } = asked
   const least = leastFor(operation, isOwn)

@@ -12,6 +12,8 @@ import * as account from './account.js'
 import { createAuthenticate } from './authenticate.js'
 import * as credential from './credential.js'
 import { createFailures } from './failures.js'
+import { createFactorProof } from './identity/factor-proof.js'
+import * as factors from './identity/factors.js'
 import * as links from './identity/links.js'
 import { createPersonProof, deviceOf } from './identity/local.js'
 import * as people from './identity/people.js'
@@ -46,6 +48,11 @@ const verbsOf = (deps: TenantDeps) => {
     findPerson: bind(people.findPerson),
     updatePerson: bind(people.updatePerson),
     changeOwnSettings: bind(people.changeOwnSettings),
+    beginFactor: bind(factors.beginFactor),
+    addFactor: bind(factors.addFactor),
+    removeFactor: bind(factors.removeFactor),
+    replaceRecoveryCodes: bind(factors.replaceRecoveryCodes),
+    resetFactors: bind(factors.resetFactors),
     createLink: bind(links.createLink),
     createSetupLink: bind(links.createSetupLink),
     openLink: bind(links.openLink),
@@ -83,6 +90,7 @@ export const createTenants = (deps: TenantDeps) => {
     hasRange: async (ip: string) => (await credential.credentialOfAddress(deps, ip)) !== null,
     stillValid: authenticate.stillValid,
     provePerson: createPersonProof(deps, failures),
+    proveFactor: createFactorProof(deps, failures),
     deviceOf: (user: UserRow) => deviceOf(deps, user),
     failures,
     sendWindow: {

@@ -14,6 +14,7 @@ t.test('defaults', async (t) => {
   t.strictSame(identity, {
     local: true,
     auto: false,
+    second_factor: 'optional',
     viewers_see: 'subjects',
     default_role: 'viewer',
     session: { idle: 43_200_000, lifetime: 604_800_000 },

@@ -45,6 +45,8 @@ const HOME: Record<string, readonly string[]> = {
   'better-sqlite3': ['store'],
   pg: ['store'],
   bcrypt: ['tenant'],
+  otpauth: ['tenant'],
+  'qrcode-generator': ['dashboard'],
   'lru-cache': ['tenant'],
   'smtp-server': ['smtp', 'sandbox'],
   '@hapi/hapi': ['http', 'dashboard'],

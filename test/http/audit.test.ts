@@ -1,5 +1,7 @@
 /** Every endpoint that changes something is called as a person, and leaves one entry in the audit: of that person, with the reason given. */
+import { Secret, TOTP } from 'otpauth'
 import t, { type Test } from 'tap'
+import { newId } from '../../src/base/id.js'
 import type { Deps } from '../../src/http/deps.js'
 import type { Endpoint } from '../../src/http/endpoint.js'
 import { endpoints } from '../../src/http/http.js'
@@ -25,10 +27,14 @@ const OWNS_NOTHING: Readonly<Record<string, string>> = {
   resendEmail: 'the new mail is its own record, and names the first',
   testEgressPool: 'a trial changes nothing',
   updateDomain: 'it changes nothing',
+  beginFactor: 'nothing is kept before it is proved',
   updateSession: 'what people keep for themselves is nobody’s business',
 }
 
-const owner = await kit.tenants.createPerson(kit.accountId, { email: 'owner@acme.test', role: 'owner' })
+const password = 'violet river under glass'
+const owner = await kit.tenants.createPerson(kit.accountId, {
+  ...({ email: 'owner@acme.test', role: 'owner', password } as const),
+})
 const { row, token: key } = kit.tenants.newSession(kit.accountId, { userId: owner.id, provider: 'local' })
 const parts = { linkId: null, newUser: null, identity: null, change: null, instead: null }
 await kit.store.signIn({ ...parts, session: row, now: row.createdAt })
@@ -66,6 +72,14 @@ const why = { reason: 'because' }
 const order = { scope, ...why }
 const bulk = { action: 'cancel', q: 'to:nobody@example.com', reason: 'because' }
 const since = new Date(Date.now() - 3_600_000).toISOString()
+
+const own = { current_password: password }
+/** What proves a new second factor. */
+const proved = async () => {
+  const { json } = await ask('POST', '/v1/session/factors/begin', { kind: 'totp', ...own })
+  const totp = new TOTP({ secret: Secret.fromBase32(json.secret) })
+  return { enrolment: json.enrolment, name: 'Phone', code: totp.generate({ timestamp: kit.clock.now() }) }
+}
 
 type Wish = readonly [path: string, body?: object]
 
@@ -124,6 +138,19 @@ const CALLS: Readonly<Record<string, () => Wish | Promise<Wish>>> = {
   createUser: () => ['/v1/users', person()],
   updateUser: async () => [`/v1/users/${await make('/v1/users', person())}`, { role: 'member' }],
   createUserSetupLink: async () => [`/v1/users/${await make('/v1/users', person())}/setup-link`],
+  addFactor: async () => ['/v1/session/factors', await proved()],
+  removeFactor: async () => [`/v1/session/factors/${await make('/v1/session/factors', await proved())}`, own],
+  replaceRecoveryCodes: async () => {
+    await make('/v1/session/factors', await proved())
+    return ['/v1/session/recovery-codes', own]
+  },
+  resetUserFactors: async () => {
+    const userId = await make('/v1/users', person())
+    const row = { id: newId('fac'), accountId: kit.accountId, userId, kind: 'totp', name: 'Phone' } as const
+    const rest = { lookup: 'x', secret: '', counter: 0, createdAt: 0, lastUsedAt: null }
+    await kit.store.addFactor({ ...row, ...rest }, [], null)
+    return [`/v1/users/${userId}/factors`]
+  },
   createInvitation: () => ['/v1/invitations', { role: 'member' }],
   revokeInvitation: async () => [`/v1/invitations/${await make('/v1/invitations', { role: 'member' })}`],
   revokeSession: async () => [`/v1/sessions/${(await kit.tenants.createSession(kit.accountId)).row.id}`],

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port/store.js'
 import { type Actor, AUDIT_KEPT_MS, type AuditFilter } from '../../src/store/port/tenants/audit.js'
-import { sessionFor, userFor } from './contract-identity.js'
+import { codesOf, factorOf, sessionFor, userFor } from './contract-identity.js'
 import { credentialFor } from './contract-tenants.js'
 import {
   accepted,
@@ -95,6 +95,39 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
       { action: 'user.created', detail: { email: user.email } },
     ])
     t.notMatch(JSON.stringify(said), /\$2b/)
+  })
+
+  await t.test('second factors: added, removed, reset, and a recovery code that was used', async (t) => {
+    const at = await newAccount(store)
+    const user = userFor(at)
+    await store.createUser(user)
+    const [phone, stick] = [factorOf(user), factorOf(user, { kind: 'passkey', name: 'Stick' })]
+    const codes = codesOf(user, 2)
+    const ana = store.by(ANA)
+    await ana.addFactor(phone, codes, null)
+    await ana.addFactor(phone, codes, null)
+    await ana.addFactor(stick, [], null)
+    await ana.takeFactor(at.accountId, user.id, phone.id, 9, T0)
+    for (const _ of [1, 2]) await ana.takeFactor(at.accountId, user.id, codes[0]?.id ?? '', 0, T0)
+    await ana.replaceRecoveryCodes(at.accountId, user.id, codesOf(user, 2))
+    await ana.removeFactor(at.accountId, user.id, phone.id)
+    await ana.removeFactor(at.accountId, user.id, phone.id)
+    for (const _ of [1, 2]) await store.by(BO).resetFactors(at.accountId, user.id)
+    const said = await entries(store, at, { objectId: user.id })
+    t.match(said, [
+      { actor: BO, action: 'second_factor.reset', detail: { user: user.email, changed: 1 } },
+      { action: 'second_factor.removed', detail: { kind: 'totp', name: 'Phone' } },
+      { action: 'recovery_codes.replaced', detail: { user: user.email } },
+      { action: 'recovery_code.used', detail: { user: user.email } },
+      { action: 'second_factor.added', detail: { kind: 'passkey', name: 'Stick' } },
+      {
+        actor: ANA,
+        action: 'second_factor.added',
+        detail: { user: user.email, kind: 'totp', name: 'Phone' },
+      },
+    ])
+    t.equal(said.length, 6, 'what changed nothing is not in it')
+    t.notMatch(JSON.stringify(said), /sealed|fac_/)
   })
 
   await t.test('an order of many steps has one entry, with what it changed', async (t) => {

@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port/store.js'
 import type {
+  FactorRow,
   IdentityRow,
   LinkRow,
   SessionOidc,
@@ -28,6 +29,7 @@ export const userFor = (at: TestAccount, over: Partial<UserRow> = {}): UserRow =
   views: [],
   disabledAt: null,
   roleFrom: null,
+  hasFactor: false,
   createdAt: T0,
   lastSignInAt: null,
   ...over,
@@ -40,6 +42,17 @@ export const identityOf = (
   ...{ accountId, userId, provider: 'corp', issuer: 'https://id.test', subject: '42', byRule: true },
   ...{ createdAt: T0, lastSignInAt: null, ...over },
 })
+
+export const factorOf = ({ accountId, id: userId }: UserRow, over: Partial<FactorRow> = {}): FactorRow => {
+  const id = newId('fac')
+  return {
+    ...{ id, accountId, userId, kind: 'totp', name: 'Phone', lookup: id, secret: 'sealed', counter: 7 },
+    ...{ createdAt: T0, lastUsedAt: null, ...over },
+  }
+}
+
+export const codesOf = (user: UserRow, n: number): readonly FactorRow[] =>
+  Array.from({ length: n }, () => factorOf(user, { kind: 'recovery', name: '', secret: '', counter: 0 }))
 
 export const linkFor = (at: TestAccount, over: Partial<LinkRow> = {}): LinkRow => {
   const id = newId('lnk')
@@ -127,6 +140,80 @@ const peopleTests = async (t: Test, store: Store): Promise<void> => {
     await store.updateUser(at.accountId, bo.id, { disabledAt: T0 })
     t.same((await store.sessions(at.accountId, bo.id, page())).rows, [])
     t.equal(await store.signIn(signInOf(sessionFor(at, { userId: bo.id }))), 'disabled')
+  })
+}
+
+const factorTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('second factors: the first ends other sessions and brings recovery codes', async (t) => {
+    const at = await newAccount(store)
+    const ana = userFor(at)
+    await store.createUser(ana)
+    const [mine, other] = [sessionFor(at, { userId: ana.id }), sessionFor(at, { userId: ana.id })]
+    for (const session of [mine, other]) await store.signIn(signInOf(session))
+    const phone = factorOf(ana)
+    const codes = codesOf(ana, 3)
+    t.equal(await store.addFactor(phone, codes, mine.id), 'done')
+    t.same(await store.factors(ana.id), [phone, ...codes])
+    t.match(await store.user(at.accountId, ana.id), { hasFactor: true })
+    t.match((await store.sessions(at.accountId, ana.id, page())).rows, [{ id: mine.id }])
+    t.equal(await store.addFactor(phone, codes, mine.id), 'not_unique')
+    const again = factorOf(ana, { lookup: phone.lookup })
+    t.equal(await store.addFactor(again, [], null), 'not_unique', 'the same under another id')
+    await store.signIn(signInOf(other))
+    const stick = factorOf(ana, { kind: 'passkey', counter: 0 })
+    t.equal(await store.addFactor(stick, codesOf(ana, 2), null), 'done')
+    t.same(await store.factors(ana.id), [phone, ...codes, stick], 'the second brings none')
+    t.equal((await store.sessions(at.accountId, ana.id, page())).rows.length, 2, 'and ends none')
+    const bo = userFor(at, { email: 'bo@acme.test', role: 'viewer' })
+    t.equal(await store.addFactor(factorOf(bo), [], null), 'disabled', 'who is not there')
+    await store.createUser(bo)
+    await store.updateUser(at.accountId, bo.id, { disabledAt: T0 })
+    t.equal(await store.addFactor(factorOf(bo), [], null), 'disabled')
+    const foreign = await newAccount(store)
+    t.equal(await store.removeFactor(foreign.accountId, ana.id, phone.id), false)
+    t.equal(await store.removeFactor(at.accountId, bo.id, phone.id), false, 'of somebody else')
+    t.equal(await store.removeFactor(at.accountId, ana.id, codes[0]?.id ?? ''), false, 'a code is none')
+    t.equal(await store.removeFactor(at.accountId, ana.id, phone.id), true)
+    t.match(await store.user(at.accountId, ana.id), { hasFactor: true })
+    t.equal(await store.removeFactor(at.accountId, ana.id, stick.id), true)
+    t.same(await store.factors(ana.id), [], 'with the last one the codes go')
+    t.match(await store.user(at.accountId, ana.id), { hasFactor: false })
+  })
+
+  await t.test('second factors: each use is one, and a count only rises', async (t) => {
+    const at = await newAccount(store)
+    const [ana, bo] = [userFor(at), userFor(at, { email: 'bo@acme.test' })]
+    for (const user of [ana, bo]) await store.createUser(user)
+    const [phone, quiet] = [factorOf(ana), factorOf(ana, { kind: 'passkey', counter: 0 })]
+    const codes = codesOf(ana, 2)
+    await store.addFactor(phone, codes, null)
+    await store.addFactor(quiet, [], null)
+    const take = (id: string, counter: number, userId = ana.id) =>
+      store.takeFactor(at.accountId, userId, id, counter, T0 + 5)
+    t.equal(await take(phone.id, 7), false, 'the step that it was added with')
+    t.same((await Promise.all([take(phone.id, 8), take(phone.id, 8)])).sort(), [false, true])
+    t.equal(await take(phone.id, 6), false)
+    t.equal(await take(phone.id, 9, bo.id), false, 'of another person')
+    t.match((await store.factors(ana.id))[0], { counter: 8, lastUsedAt: T0 + 5 })
+    t.same([await take(quiet.id, 0), await take(quiet.id, 0)], [true, true], 'one that does not count')
+    t.same([await take(quiet.id, 4), await take(quiet.id, 0)], [true, false], 'one that began to')
+    const [code, left] = codes
+    t.same((await Promise.all([take(code?.id ?? '', 0), take(code?.id ?? '', 0)])).sort(), [false, true])
+    t.same(
+      (await store.factors(ana.id)).filter(({ kind }) => kind === 'recovery'),
+      [left],
+    )
+    const fresh = codesOf(ana, 3)
+    t.equal(await store.replaceRecoveryCodes(at.accountId, ana.id, fresh), true)
+    t.equal(await take(left?.id ?? '', 0), false, 'those before are gone')
+    t.equal(await store.replaceRecoveryCodes(at.accountId, bo.id, codesOf(bo, 1)), false)
+    await store.updateUser(at.accountId, ana.id, { disabledAt: T0 })
+    t.equal(await take(phone.id, 20), false, 'of somebody who is disabled')
+    t.equal(await take(fresh[0]?.id ?? '', 0), false)
+    t.equal(await store.resetFactors(at.accountId, ana.id), 2)
+    t.equal(await store.resetFactors(at.accountId, ana.id), 0)
+    t.same(await store.factors(ana.id), [])
+    t.match(await store.user(at.accountId, ana.id), { hasFactor: false })
   })
 }
 
@@ -269,6 +356,7 @@ const sessionTests = async (t: Test, store: Store, open: OpenStore): Promise<voi
 
 export const identityContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await peopleTests(t, store)
+  await factorTests(t, store)
   await signInTests(t, store)
   await sessionTests(t, store, open)
 }

@@ -176,6 +176,17 @@ export const FAULTS = {
     'The role of this person does not allow this; an owner of the installation can change it.',
     'Ask an owner to do it, or to change your role: postern user update --role.',
   ),
+  'auth.second_factor_required': row(
+    403,
+    '535 5.7.8',
+    'Second factor required',
+    'Everybody with a password must have a second factor here (identity.second_factor), and this person has none yet.',
+    'Sign in to the dashboard and add one: it leads there.',
+  ),
+  'factor.not_found': notFound(
+    'second factor',
+    'List your own: GET /v1/users/{id}, or the page of your settings.',
+  ),
   'api_key.not_found': notFound('API key', 'List the keys: GET /v1/api-keys, or postern key list.'),
   'credential.not_found': notFound(
     'SMTP credential',

@@ -25,6 +25,9 @@ export interface Guard {
   guarded(act: (request: Request, h: ResponseToolkit, visit: Visit) => Promise<ResponseObject>): Handle
 }
 
+/** Where one gets to without the second factor that everybody must have. */
+const ENROLLING: ReadonlySet<string> = new Set(['/settings/second-factor', '/settings/you'])
+
 const FAILED: Problem = {
   title: 'This page failed',
   status: 500,
@@ -59,6 +62,8 @@ export const createGuard = (deps: GuardDeps): Guard => {
       let visit: Visit | null = null
       try {
         visit = await visitors.visitOf(request)
+        if (visit.mustEnrol && !ENROLLING.has(visit.url.pathname))
+          return await respond(deps, h, { to: '/settings/second-factor' })
         return await act(request, h, visit)
       } catch (error) {
         if (isSignedOut(error)) return toSignIn(baseUrl(), request, h)

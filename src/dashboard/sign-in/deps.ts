@@ -4,6 +4,7 @@
 import type { Log } from '../../base/log.js'
 import { randomText } from '../../base/secret.js'
 import { type IdentitySettings, labelOf } from '../../config/identity.js'
+import type { ProveFactor } from '../../tenant/identity/factor-proof.js'
 import type { ProvePerson } from '../../tenant/identity/local.js'
 import type { TenantDeps } from '../../tenant/principal.js'
 import type { Assets } from '../assets/assets.js'
@@ -18,6 +19,7 @@ export interface SignInDeps {
   readonly tenant: TenantDeps
   readonly accountId: string
   readonly provePerson: ProvePerson
+  readonly proveFactor: ProveFactor
   readonly settings: IdentitySettings
   /** Known once the listener listens. */
   readonly baseUrl: () => string

@@ -7,7 +7,7 @@
 const PATH = /^\/(?![/\\])[\u0021-\u005b\u005d-\u007e]*$/
 
 /** Nobody wants to come back to these. */
-const DOORS = /^\/(?:sign-in|sign-out|setup|invitation|v1)(?:[/?]|$)/
+const DOORS = /^\/(?:sign-in|sign-out|second-factor|setup|invitation|v1)(?:[/?]|$)/
 
 /** The path with its query, or `/`. */
 export const returnPath = (text: string | null | undefined): string => {

@@ -11,7 +11,7 @@ import { newSession, verifySession } from '../../tenant/session.js'
 import type { SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 
-interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change'> {
+interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change' | 'factor'> {
   /** null: nobody in particular, with `role`. */
   readonly userId: string | null
   readonly role?: Role

@@ -13,6 +13,7 @@ import { message, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 import { showInvitation, showSetup, useInvitation, useSetup } from './link.js'
 import { signInLocally } from './local.js'
+import { showSecond, useSecond } from './second.js'
 import { backChannelLogout, signOut } from './sign-out.js'
 import { showSignedOut, showSignIn } from './start.js'
 import { comeBack, goToProvider } from './with-provider.js'
@@ -22,6 +23,8 @@ type Step = (deps: SignInDeps, asked: Asked) => Promise<Reply>
 const STEPS: readonly (readonly [method: 'GET' | 'POST', path: string, step: Step])[] = [
   ['GET', '/sign-in', showSignIn],
   ['POST', '/sign-in', signInLocally],
+  ['GET', '/second-factor', showSecond],
+  ['POST', '/second-factor', useSecond],
   ['GET', '/signed-out', showSignedOut],
   ['GET', '/setup/{token}', showSetup],
   ['POST', '/setup/{token}', useSetup],

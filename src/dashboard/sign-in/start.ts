@@ -1,7 +1,7 @@
 /**
  * NAME      start - the sign-in page
  */
-
+import { Fault } from '../../base/fault.js'
 import { guestOf, providerLinks, refuseWay, returnOf, returnQuery, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 import { currentSession } from './session.js'
@@ -47,3 +47,13 @@ export const showSignIn = async (deps: SignInDeps, asked: Asked): Promise<Reply>
 
 export const showSignedOut = async (deps: SignInDeps, asked: Asked): Promise<Reply> =>
   signInAgain(deps, asked, 200, { tone: 'ok', says: 'You are signed out.' })
+
+/** What a fault of a proof means for somebody at a form; rethrows what is none. */
+export const tooManyIn = (
+  error: unknown,
+): { readonly says: string; readonly headers: Readonly<Record<string, string>> } => {
+  if (!(error instanceof Fault) || error.row.http !== 429) throw error
+  const seconds = error.options.retryAfter ?? 60
+  const when = seconds === 1 ? '1 second' : `${seconds} seconds`
+  return { says: `Too many attempts. Try again in ${when}.`, headers: { 'retry-after': String(seconds) } }
+}

@@ -155,6 +155,47 @@ export const signInPage = (view: SignInView): VNode => {
   )
 }
 
+interface SecondView extends Frame {
+  readonly notice: Notice | null
+  readonly token: string
+  readonly email: string
+}
+
+/** The password was right: what else proves that it is this person. */
+export const secondPage = ({ notice, token, email, ...frame }: SecondView): VNode => (
+  <Door
+    {...frame}
+    title="One more step"
+    foot="Lost your device and your recovery codes? An owner, or who runs this server, gives you a setup link."
+  >
+    {notice === null ? null : <NoticeBox {...notice} />}
+    <p>
+      Signing in as <b>{email}</b>.
+    </p>
+    <GuestForm action="/second-factor" token={token}>
+      <label>
+        Code
+        <input
+          type="text"
+          name="code"
+          autocomplete="one-time-code"
+          autocapitalize="none"
+          spellcheck={false}
+          required
+          maxLength={40}
+        />
+        <span class="hint">The six digits that your authenticator app shows, or a recovery code.</span>
+      </label>
+      <button type="submit" class="b main">
+        Go on
+      </button>
+    </GuestForm>
+    <p>
+      <a href="/sign-in?local">Sign in as somebody else</a>
+    </p>
+  </Door>
+)
+
 /** A one-use link: nothing happens before the button is pressed. */
 export const setupPage = (
   view: Frame & { readonly path: string; readonly token: string; readonly person: string | null },

@@ -187,7 +187,7 @@ const personFrom = (
   return {
     id: newId('usr', now),
     ...{ accountId, email, name: nameIn(told), role: admission.firstRole },
-    ...{ hash: null, timeZone: null, views: [], disabledAt: null },
+    ...{ hash: null, timeZone: null, views: [], disabledAt: null, hasFactor: false },
     roleFrom: admission.role === null ? null : provider.name,
     createdAt: now,
     lastSignInAt: now,

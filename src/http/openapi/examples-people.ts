@@ -17,6 +17,7 @@ const user = {
   role: 'member',
   role_from: null,
   has_password: true,
+  second_factor: true,
   disabled: false,
   disabled_at: null,
   last_sign_in_at: LATER,
@@ -26,7 +27,14 @@ const user = {
 const identity = {
   ...{ provider: 'corp', issuer: 'https://id.shop.example', subject: '248289761001', last_sign_in_at: LATER },
 }
-const inFull = { ...user, identities: [identity] }
+const FACTOR = 'fac_01k9f2e8tz6w4v2s0q8p6n4m2q'
+const factor = {
+  ...{ id: FACTOR, object: 'factor', kind: 'totp', name: 'Phone', created_at: MADE, last_used_at: LATER },
+}
+const inFull = { ...user, factors: [factor], recovery_codes_left: 10, identities: [identity] }
+const SEED = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+const PASSWORD = { current_password: 'a sentence that nobody guesses' }
+const CODES = ['k3m9x-p7wqd', 'hn4tz-2rvbc']
 
 const link = (object: string) => ({
   ...{ id: LINK, object, email: EMAIL, role: 'member', state: 'open', created_by: 'owner@shop.example' },
@@ -78,6 +86,24 @@ export const PEOPLE: Readonly<Record<string, Example>> = {
   updateUser: { request: { role: 'member', disabled: false }, answer: inFull },
   createUserSetupLink: {
     answer: { ...link('setup_link'), url: `https://mail.shop.example/setup/${SECRET}` },
+  },
+  resetUserFactors: { answer: { ...inFull, second_factor: false, factors: [], recovery_codes_left: 0 } },
+  beginFactor: {
+    request: { kind: 'totp', ...PASSWORD },
+    answer: {
+      ...{ object: 'factor_enrolment', kind: 'totp', secret: SEED },
+      uri: `otpauth://totp/Postern%20mail.shop.example:ana%40shop.example?issuer=Postern%20mail.shop.example&secret=${SEED}`,
+      enrolment: 'q0n7T4…',
+    },
+  },
+  addFactor: {
+    request: { enrolment: 'q0n7T4…', name: 'Phone', code: '492039' },
+    answer: { ...factor, last_used_at: null, recovery_codes: CODES },
+  },
+  removeFactor: { request: PASSWORD, answer: removed(factor) },
+  replaceRecoveryCodes: {
+    request: PASSWORD,
+    answer: { object: 'recovery_codes', recovery_codes: CODES },
   },
   createInvitation: {
     request: { email: EMAIL, role: 'member' },

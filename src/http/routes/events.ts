@@ -241,6 +241,7 @@ export const followAs =
   async (session: string, after: string | null, address: string): Promise<Readable> => {
     const principal = await deps.tenants.authenticateBearer(session, address)
     requireSession(principal)
+    if (principal.mustEnrol) throw new Fault('auth.second_factor_required')
     const caller: Caller = { principal, workspace: null }
     const errors: FieldError[] = []
     const filter = readFilter(caller, {}, errors)

@@ -1,11 +1,17 @@
 /**
- * NAME      identity - people, sessions, links and the audit as the public sees them
+ * NAME      identity - people, second factors, sessions, links and the audit as the public sees them
  * DESCRIPTION
  *   No hash, no secret. A link's address is told once, beside its record.
  */
 import { timeOrNull, toRfc3339 } from '../../base/clock.js'
 import type { AuditRow } from '../../store/port/tenants/audit.js'
-import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../../store/port/tenants/identity.js'
+import type {
+  FactorRow,
+  IdentityRow,
+  LinkRow,
+  SessionRow,
+  UserRow,
+} from '../../store/port/tenants/identity.js'
 
 export const person = (row: UserRow) => ({
   id: row.id,
@@ -15,15 +21,32 @@ export const person = (row: UserRow) => ({
   role: row.role,
   role_from: row.roleFrom,
   has_password: row.hash !== null,
+  second_factor: row.hasFactor,
   disabled: row.disabledAt !== null,
   disabled_at: timeOrNull(row.disabledAt),
   last_sign_in_at: timeOrNull(row.lastSignInAt),
   created_at: toRfc3339(row.createdAt),
 })
 
-/** With the providers that know him. */
-export const personInFull = (row: UserRow, identities: readonly IdentityRow[]) => ({
+/** Without what proves it. */
+export const factor = (row: FactorRow) => ({
+  id: row.id,
+  object: 'factor' as const,
+  kind: row.kind === 'totp' ? ('totp' as const) : ('passkey' as const),
+  name: row.name,
+  created_at: toRfc3339(row.createdAt),
+  last_used_at: timeOrNull(row.lastUsedAt),
+})
+
+/** With the providers that know him, and what he proves beside the password. */
+export const personInFull = (
+  row: UserRow,
+  identities: readonly IdentityRow[],
+  factors: readonly FactorRow[],
+) => ({
   ...person(row),
+  factors: factors.filter(({ kind }) => kind !== 'recovery').map(factor),
+  recovery_codes_left: factors.filter(({ kind }) => kind === 'recovery').length,
   identities: identities.map((one) => ({
     provider: one.provider,
     issuer: one.issuer,
@@ -77,6 +100,7 @@ export const auditEntry = ({ actor, object, ...row }: AuditRow) => ({
 
 export type Person = ReturnType<typeof person>
 export type PersonInFull = ReturnType<typeof personInFull>
+export type Factor = ReturnType<typeof factor>
 export type OpenSession = ReturnType<typeof openSession>
 export type Link = ReturnType<typeof link>
 export type AuditEntry = ReturnType<typeof auditEntry>

@@ -21,7 +21,7 @@ import type { HoldRow } from '../port/operations.js'
 import type { StatisticsRow } from '../port/statistics.js'
 import type { AuditRow } from '../port/tenants/audit.js'
 import type { DomainRow } from '../port/tenants/domains.js'
-import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../port/tenants/identity.js'
+import type { FactorRow, IdentityRow, LinkRow, SessionRow, UserRow } from '../port/tenants/identity.js'
 import type { IncidentRow, PendingSuppression } from '../port/tenants/incident.js'
 import type {
   AccountRow,
@@ -210,6 +210,7 @@ export interface State {
   readonly pauses: Table<PauseRow>
   readonly pending: Table<PendingRow>
   readonly users: Table<UserRow>
+  readonly factors: Table<FactorRow>
   readonly identities: Table<IdentityRow>
   readonly links: Table<LinkRow>
   readonly sessions: Table<SessionRow>
@@ -261,6 +262,7 @@ const TABLES = [
   ...(['accounts', 'workspaces', 'deleted', 'keys', 'credentials', 'pools', 'suppressions'] as const),
   ...(['windows', 'domains', 'holds', 'idempotency', 'mails', 'recipients', 'events', 'reports'] as const),
   ...(['pauses', 'pending', 'users', 'identities', 'links', 'sessions', 'remembered', 'jobs'] as const),
+  ...(['factors'] as const),
   ...(['statistics', 'alarmCounts', 'outages', 'hardBounces', 'hardCounts', 'incidents'] as const),
   ...(['pendingSuppressions', 'endpoints', 'places', 'posts', 'replays', 'lots', 'audit', 'marks'] as const),
 ] satisfies readonly (keyof State)[]

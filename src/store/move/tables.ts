@@ -19,6 +19,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   return_path: 'ring',
   users: 'id',
   identities: 'account_id, issuer, subject',
+  factors: 'id',
   links: 'id',
   sessions: 'id',
   remembered: 'kind, value',

@@ -8,7 +8,6 @@
  *   Unknown people, people without a password and those that are disabled are the
  *   one answer of a wrong password, after the same work.
  */
-import type { Clock } from '../../base/clock.js'
 import { keyedHash, sameBytes } from '../../base/secret.js'
 import type { UserRow } from '../../store/port/tenants/identity.js'
 import { createFailures, type Failures } from '../failures.js'
@@ -37,11 +36,32 @@ export const deviceOf = ({ pepper }: TenantDeps, { id, hash }: UserRow): string 
 const isKnown = (deps: TenantDeps, user: UserRow | null, device: string | null): boolean =>
   user !== null && device !== null && sameBytes(Buffer.from(deviceOf(deps, user)), Buffer.from(device))
 
-const counters = (clock: Clock) => {
+/** Guesses at what proves a person, as many a minute as are allowed. */
+export const createGuesses = (deps: TenantDeps, failures: Failures, ofAccount: number) => {
   const plain = (key: string): string => key
+  const pair = createFailures(deps.clock, () => OF_PAIR, plain)
+  const account = createFailures(deps.clock, () => ofAccount, plain)
   return {
-    pair: createFailures(clock, () => OF_PAIR, plain),
-    account: createFailures(clock, () => OF_ACCOUNT, plain),
+    /** Throws rate_limit.auth_failures when there were too many; what it gives is called for a wrong one. */
+    admit(
+      name: string,
+      user: UserRow | null,
+      { address, device }: Pick<LocalAttempt, 'address' | 'device'>,
+    ): () => void {
+      const known = isKnown(deps, user, device)
+      const pairKey = `${name} ${known ? 'known' : address}`
+      pair.check(pairKey)
+      if (!known) {
+        failures.check(address)
+        account.check(name)
+      }
+      return () => {
+        pair.count(pairKey)
+        if (known) return
+        failures.count(address)
+        account.count(name)
+      }
+    },
   }
 }
 
@@ -49,25 +69,14 @@ const counters = (clock: Clock) => {
 export type ProvePerson = (accountId: string, attempt: LocalAttempt) => Promise<UserRow | null>
 
 export const createPersonProof = (deps: TenantDeps, failures: Failures): ProvePerson => {
-  const { pair, account } = counters(deps.clock)
-  return async (accountId, { email, password, address, device }) => {
-    const name = email.trim().toLowerCase().slice(0, LONGEST)
+  const guesses = createGuesses(deps, failures, OF_ACCOUNT)
+  return async (accountId, attempt) => {
+    const name = attempt.email.trim().toLowerCase().slice(0, LONGEST)
     const user = await deps.store.user(accountId, name.includes('@') ? name : '@')
-    const known = isKnown(deps, user, device)
-    const pairKey = `${accountId} ${name} ${known ? 'known' : address}`
-    const accountKey = `${accountId} ${name}`
-    pair.check(pairKey)
-    if (!known) {
-      failures.check(address)
-      account.check(accountKey)
-    }
-    const isRight = await isPassword(password.slice(0, LONGEST), user?.hash ?? null)
+    const wrong = guesses.admit(`${accountId} ${name}`, user, attempt)
+    const isRight = await isPassword(attempt.password.slice(0, LONGEST), user?.hash ?? null)
     if (isRight && user !== null && user.disabledAt === null) return user
-    pair.count(pairKey)
-    if (!known) {
-      failures.count(address)
-      account.count(accountKey)
-    }
+    wrong()
     return null
   }
 }

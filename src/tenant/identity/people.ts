@@ -65,6 +65,7 @@ export const newPerson = async (
     views: [],
     disabledAt: null,
     roleFrom: null,
+    hasFactor: false,
     createdAt: now,
     lastSignInAt: null,
   }
@@ -144,13 +145,13 @@ export const mayResetPassword = ({ provider, userId, createdAt }: SessionRow, no
   provider === 'link' && userId !== null && now - createdAt < RESET_MS
 
 /** Whether this is the password of now; guesses are counted as those of a sign-in are. */
-type ProveAgain = (email: string, password: string) => Promise<boolean>
+export type ProveAgain = (email: string, password: string) => Promise<boolean>
 
 /**
  * Who has none signs in with a provider, and what that says of him each time must go on to count: only an owner's
  * setup link gives him one.
  */
-const provePasswordChange = async (
+export const provePassword = async (
   { store, clock }: TenantDeps,
   { accountId, id }: Principal,
   { email, hash }: UserRow,
@@ -180,7 +181,7 @@ export const updatePerson = async (
   const user = await findPerson(deps, principal.accountId, ref)
   if (change.password !== undefined) {
     if (!isOwn) throw forbidden('the password of somebody else is not set here: give a setup link')
-    await provePasswordChange(deps, principal, user, currentPassword ?? '', prove)
+    await provePassword(deps, principal, user, currentPassword ?? '', prove)
   }
   return changePerson(deps, user, change, principal.via === 'session' ? principal.id : null)
 }

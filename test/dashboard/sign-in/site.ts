@@ -97,6 +97,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
     perMinute,
     authFailures,
     sessions: config.identity.session,
+    secondFactor: config.identity.second_factor,
   }
   const tenants = createTenants(deps)
   const { id: accountId } = await tenants.ensureAccount()
@@ -110,6 +111,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
     ...{ pepper, log, version: 'test', isDev: false, devKey: () => null },
     ...{ tenant: deps, accountId, identity: config.identity, docs: config.docs, isTls: false },
     provePerson: tenants.provePerson,
+    proveFactor: tenants.proveFactor,
   })
   const submission = createSubmission({ store, config, clock })
   const http: Http = createHttp({ store, tenants, submission, config, clock, log, pepper, site })

@@ -86,7 +86,7 @@ t.test('who may what, as it was meant', async (t) => {
     OPERATIONS.filter((operation) => leastFor(operation, isOwn) === least).sort()
   t.same(leastIs('owner'), [
     ...['changeUserRole', 'createInvitation', 'createUser', 'createUserSetupLink', 'deleteWorkspace'],
-    ...['listAudit', 'listInvitations', 'listUsers', 'revokeInvitation'],
+    ...['listAudit', 'listInvitations', 'listUsers', 'resetUserFactors', 'revokeInvitation'],
   ])
   const others = leastIs('owner', false).filter((one) => leastFor(one) !== 'owner')
   t.same(others, ['getUser', 'listSessions', 'revokeSession', 'revokeSessions', 'updateUser'])
@@ -95,7 +95,10 @@ t.test('who may what, as it was meant', async (t) => {
     ...['listEmailAttachments', 'listWebhookAttempts'],
   ])
   const open = all.filter(({ id, method }) => method !== 'GET' && mayDo('viewer', id)).map(({ id }) => id)
-  t.same(open.sort(), ['revokeSession', 'revokeSessions', 'updateSession', 'updateUser'])
+  t.same(open.sort(), [
+    ...['addFactor', 'beginFactor', 'removeFactor', 'replaceRecoveryCodes'],
+    ...['revokeSession', 'revokeSessions', 'updateSession', 'updateUser'],
+  ])
   const owners = all.filter(({ id }) => leastFor(id) === 'owner')
   t.ok(
     owners.every(({ access }) => access === 'session'),
@@ -201,8 +204,8 @@ const theirs = await (async () => {
   return { token: other.token, workspace, ids: all }
 })()
 
-/** Of which nobody has any, and what is the same for all. */
-const OF_NOBODY = new Set(['incidents', 'errors'])
+/** Of which nobody has any, what is the same for all, and what is one's own whoever asks. */
+const OF_NOBODY = new Set(['incidents', 'errors', 'session'])
 /** What is well-formed, where something must be sent. */
 const SENT: Partial<Record<Operation, unknown>> = {
   rescheduleEmail: { scheduled_at: 'in 3 days' },

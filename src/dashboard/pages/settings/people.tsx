@@ -24,6 +24,11 @@ const columns = (): readonly Column<Person>[] => [
     head: 'State',
     cell: (row) => (row.disabled ? State({ tone: '', icon: 'canceled', children: 'Disabled' }) : ''),
   },
+  {
+    head: 'Second factor',
+    kind: 'opt',
+    cell: (row) => (row.second_factor ? 'yes' : row.has_password ? 'no' : ''),
+  },
   { head: 'Last signed in', cell: (row) => Time({ at: row.last_sign_in_at }) },
 ]
 

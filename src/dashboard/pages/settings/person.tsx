@@ -18,7 +18,9 @@ interface PersonProps {
   readonly row: PersonInFull
 }
 
-const Verbs = ({ row }: PersonProps) => (
+const factorNames = ({ factors }: PersonInFull): string => factors.map(({ name }) => name).join(', ')
+
+const Verbs = ({ row, isOwn }: PersonProps & { readonly isOwn: boolean }) => (
   <>
     {row.disabled ? (
       <Verb action="enable" label="Enable" reason="none">
@@ -26,6 +28,14 @@ const Verbs = ({ row }: PersonProps) => (
       </Verb>
     ) : (
       <>
+        {row.second_factor && !isOwn ? (
+          <Verb action="reset-factors" label="Reset the second factor" reason="none" harm>
+            <p>
+              Everything that {nameOf(row)} proves beside the password is taken, recovery codes too. Be sure
+              that it is {nameOf(row)} who asks.
+            </p>
+          </Verb>
+        ) : null}
         <Verb action="link" label="Make a setup link" reason="none">
           <p>With it {nameOf(row)} sets another password. It works once, within 30 minutes.</p>
         </Verb>
@@ -73,12 +83,13 @@ export const personPage: Page = {
           <Head
             title={row.disabled ? `${nameOf(row)} is disabled.` : `${nameOf(row)}, ${row.role}`}
             crumb={['/settings/people', 'People']}
-            actions={mayChange ? <Verbs {...{ row }} /> : undefined}
+            actions={mayChange ? <Verbs {...{ row, isOwn: row.id === visit.who.person?.id }} /> : undefined}
           />
           <Facts
             facts={[
               ['Address', row.email],
               ['Password', row.has_password ? 'set' : 'none'],
+              row.has_password ? ['Second factor', row.second_factor ? factorNames(row) : 'none'] : null,
               ['Last signed in', <Time at={row.last_sign_in_at} />],
               ['Made', <Time at={row.created_at} />],
               ['Sessions', <a href={`/settings/sessions?user=${row.id}`}>where signed in</a>],
@@ -113,6 +124,7 @@ export const personPage: Page = {
     enable: 'changeUserRole',
     disable: 'changeUserRole',
     link: 'createUserSetupLink',
+    'reset-factors': 'resetUserFactors',
   },
   actions: {
     change: (visit, form) =>
@@ -123,6 +135,10 @@ export const personPage: Page = {
       ),
     enable: (visit) => change(visit, { disabled: false }, (row) => `${nameOf(row)} may sign in again.`),
     disable: (visit) => change(visit, { disabled: true }, (row) => `${nameOf(row)} is out.`),
+    async 'reset-factors'(visit) {
+      const row = await visit.ask<Person>('DELETE', `${pathOf(visit)}/factors`)
+      return { to: pageOf(visit), notice: `${nameOf(row)} has no second factor any more.` }
+    },
     async link(visit) {
       const row = await visit.ask<PersonInFull>('GET', pathOf(visit))
       return setupLink(visit, row.id, nameOf(row))

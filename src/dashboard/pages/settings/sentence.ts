@@ -35,6 +35,11 @@ const DID: Readonly<Record<string, string>> = {
 
 /** Acts that people have a plain word for. */
 const PLAIN: Readonly<Record<string, string>> = {
+  'second_factor.added': 'added a second factor of',
+  'second_factor.removed': 'removed a second factor of',
+  'second_factor.reset': 'took the second factors of',
+  'recovery_codes.replaced': 'made new recovery codes of',
+  'recovery_code.used': 'used a recovery code of',
   'invitation.created': 'invited',
   'invitation.revoked': 'took back the invitation of',
   'invitation.accepted': 'took the invitation of',

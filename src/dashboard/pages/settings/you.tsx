@@ -104,6 +104,11 @@ export const youPage: Page = {
               </Section>
               <Section title="Password">
                 <Password {...{ visit, hasOne }} />
+                {hasOne ? (
+                  <p>
+                    <a href="/settings/second-factor">Second factor and recovery codes</a>
+                  </p>
+                ) : null}
               </Section>
             </div>
             <Section title="Saved views" says="pinned in the rail">

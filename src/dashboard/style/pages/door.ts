@@ -13,6 +13,7 @@ export const DOOR = `
 .door .card :is(.b:not(.tiny), input:not([type=checkbox])) { min-height: 2.5rem; }
 .door form > .b, .door .idps .b { width: 100%; white-space: normal; text-align: center; }
 .door .note { margin: 0; padding: var(--s3); }
+.qr { display: block; width: 14rem; max-width: 100%; margin: 0 0 var(--s4); border-radius: var(--r2); }
 .door .idps { display: grid; gap: var(--s2); }
 .door footer { margin-top: var(--s4); color: var(--ink-3); font: var(--small) var(--sans); text-align: center; }
 .or { display: flex; align-items: center; gap: var(--s3); color: var(--ink-3); font-size: .75rem; }

@@ -1,15 +1,16 @@
 /**
- * NAME      people - who works here, and the links that let them in
+ * NAME      people - who works here, their second factors, and the links that let them in
  * DESCRIPTION
  *   For sessions only. An owner manages people; everybody may see and change what
  *   is his own. The address of a link is in the answer that makes it, and nowhere else.
  */
 import { Fault } from '../../../base/fault.js'
-import { link, person, personInFull } from '../../../record/tenants/identity.js'
+import { removed } from '../../../record/removed.js'
+import { factor, link, person, personInFull } from '../../../record/tenants/identity.js'
 import type { UserRow } from '../../../store/port/tenants/identity.js'
 import { mailInvitation } from '../../../submission/own/invitation-mail.js'
 import { linkUrl } from '../../../tenant/identity/links.js'
-import { checkNewPerson } from '../../../tenant/identity/people.js'
+import { checkNewPerson, type ProveAgain } from '../../../tenant/identity/people.js'
 import { isPerson } from '../../../tenant/rights.js'
 import { type Deps, listing, removing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
@@ -22,7 +23,16 @@ const RIGHTS = { access: 'session', workspace: 'none' } as const
 
 const isOwn: Endpoint['isOwn'] = (principal, { params }) => isPerson(principal, params.id ?? '')
 
-const full = async ({ store }: Deps, row: UserRow) => personInFull(row, await store.identities(row.id))
+const full = async ({ store }: Deps, row: UserRow) =>
+  personInFull(row, await store.identities(row.id), await store.factors(row.id))
+
+/** Whether a password is the one of now; guesses count as those of a sign-in do. */
+const proving =
+  ({ tenants }: Deps, { principal, request }: Pick<Call, 'principal' | 'request'>): ProveAgain =>
+  async (email, password) => {
+    const attempt = { email, password, address: request.app.address, device: null }
+    return (await tenants.provePerson(principal.accountId, attempt)) !== null
+  }
 
 /** Who made something, in words. */
 const byWhom = ({ principal: { actor } }: Call): string => actor.name ?? actor.id
@@ -97,12 +107,8 @@ const changing = (deps: Deps): readonly Endpoint[] => [
     async handle(call) {
       const { current_password: currentPassword, ...change } = call.body
       const ref = param(call, 'id').toLowerCase()
-      const { accountId } = call.principal
-      const { address } = call.request.app
-      const prove = async (email: string, password: string) =>
-        (await deps.tenants.provePerson(accountId, { email, password, address, device: null })) !== null
       const wish = { ...change, currentPassword }
-      const row = await deps.tenants.updatePerson(call.principal, ref, wish, prove)
+      const row = await deps.tenants.updatePerson(call.principal, ref, wish, proving(deps, call))
       return { status: 200, body: await full(deps, row) }
     },
   }),
@@ -163,6 +169,99 @@ const inviting = (deps: Deps, baseUrl: () => string): Endpoint =>
     },
   })
 
+const OF_OWN = ['resource.conflict', 'rate_limit.auth_failures'] as const
+
+const addingFactors = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
+  endpoint({
+    ...RIGHTS,
+    id: 'beginFactor',
+    method: 'POST',
+    path: '/v1/session/factors/begin',
+    summary: 'Begin to add a second factor of your own',
+    description:
+      'Gives the secret of an authenticator app, which is kept nowhere before a code of it has come back. 409 `resource.conflict` with the reason `no_password` for who signs in with an identity provider, `no_person` for a session of nobody in particular.',
+    body: shapes.beginFactorBody,
+    answers: { 200: shapes.begunFactor },
+    faults: OF_OWN,
+    async handle(call) {
+      const by = { currentPassword: call.body.current_password ?? '', prove: proving(deps, call) }
+      const begun = await deps.tenants.beginFactor(call.principal, { ...by, baseUrl: baseUrl() })
+      return { status: 200, body: { object: 'factor_enrolment', ...begun } }
+    },
+  }),
+  endpoint({
+    ...RIGHTS,
+    id: 'addFactor',
+    method: 'POST',
+    path: '/v1/session/factors',
+    summary: 'Add the second factor that was begun',
+    description:
+      'From now on signing in with the password asks for it. The first one ends all your other sessions and brings ten recovery codes. 409 `resource.conflict` with the reason `too_many` beyond twenty, `added_already` for the same enrolment twice.',
+    body: shapes.addFactorBody,
+    answers: { 201: shapes.addedFactor },
+    faults: [...OF_OWN, 'user.not_found'],
+    async handle({ principal, body }) {
+      const { row, codes } = await deps.tenants.addFactor(principal, body)
+      return { status: 201, body: { ...factor(row), recovery_codes: codes } }
+    },
+  }),
+]
+
+const endingFactors = (deps: Deps): readonly Endpoint[] => [
+  endpoint({
+    ...RIGHTS,
+    id: 'removeFactor',
+    method: 'DELETE',
+    path: '/v1/session/factors/{id}',
+    summary: 'Remove a second factor of your own',
+    description: 'With your password. With the last one the recovery codes go, too.',
+    body: shapes.currentPasswordBody,
+    answers: { 200: shapes.removedFactor },
+    faults: [...OF_OWN, 'factor.not_found'],
+    async handle(call) {
+      const id = param(call, 'id')
+      const by = { currentPassword: call.body?.current_password ?? '', prove: proving(deps, call) }
+      await deps.tenants.removeFactor(call.principal, id, by)
+      return { status: 200, body: removed('factor', id) }
+    },
+  }),
+  endpoint({
+    ...RIGHTS,
+    id: 'replaceRecoveryCodes',
+    method: 'POST',
+    path: '/v1/session/recovery-codes',
+    summary: 'Make new recovery codes',
+    description:
+      'Those before open nothing any more. With your password. 409 `resource.conflict` with the reason `no_factor` where there is no second factor that they could stand in for.',
+    body: shapes.currentPasswordBody,
+    answers: { 201: shapes.recoveryCodes },
+    faults: OF_OWN,
+    async handle(call) {
+      const by = { currentPassword: call.body?.current_password ?? '', prove: proving(deps, call) }
+      const codes = await deps.tenants.replaceRecoveryCodes(call.principal, by)
+      return { status: 201, body: { object: 'recovery_codes', recovery_codes: codes } }
+    },
+  }),
+]
+
+const resetting = (deps: Deps): Endpoint =>
+  endpoint({
+    ...RIGHTS,
+    id: 'resetUserFactors',
+    method: 'DELETE',
+    path: '/v1/users/{id}/factors',
+    summary: 'Take the second factors of a person who lost them',
+    description:
+      'All of them, and the recovery codes: the password alone signs in then, where a second factor is required only to add one. 409 `resource.conflict` with the reason `own` for oneself.',
+    answers: { 200: shapes.person },
+    faults: ['user.not_found', 'resource.conflict'],
+    async handle(call) {
+      const { principal } = call
+      const row = await deps.tenants.resetFactors(principal.accountId, param(call, 'id'), principal)
+      return { status: 200, body: await full(deps, row) }
+    },
+  })
+
 const invitations = (deps: Deps): readonly Endpoint[] => [
   listing(deps, {
     ...RIGHTS,
@@ -194,5 +293,8 @@ export const people = (deps: Deps, baseUrl: () => string): readonly Endpoint[] =
   ...changing(deps),
   ...making(deps, baseUrl),
   inviting(deps, baseUrl),
+  ...addingFactors(deps, baseUrl),
+  ...endingFactors(deps),
+  resetting(deps),
   ...invitations(deps),
 ]

@@ -3,7 +3,7 @@
  */
 import Joi from 'joi'
 import { ROLES } from '../../../config/identity.js'
-import { body, clearable, id, need, nullable, oneOf, orNull, time } from '../common.js'
+import { anyBody, body, clearable, id, need, nullable, oneOf, orNull, removedOf, time } from '../common.js'
 
 const role = () => oneOf(...ROLES)
 
@@ -32,6 +32,9 @@ const fields = {
   role: role().required(),
   role_from: nullable(Joi.string()).description('The identity provider that says the role at each sign-in'),
   has_password: Joi.boolean().required(),
+  second_factor: Joi.boolean()
+    .required()
+    .description('Whether the password alone does not sign in: a second factor is asked for, too'),
   disabled: Joi.boolean().required(),
   disabled_at: nullable(Joi.string()),
   last_sign_in_at: nullable(Joi.string()),
@@ -45,9 +48,62 @@ const identity = Joi.object({
   last_sign_in_at: nullable(Joi.string()),
 })
 
-export const person = Joi.object({ ...fields, identities: Joi.array().items(identity).required() }).meta({
-  name: 'User',
+const factorFields = {
+  id: id('fac'),
+  object: Joi.string().valid('factor').required(),
+  kind: oneOf('totp', 'passkey').required().description('`totp`: an authenticator app'),
+  name: Joi.string().required(),
+  created_at: time(),
+  last_used_at: nullable(Joi.string()),
+}
+const factor = Joi.object(factorFields).meta({ name: 'Factor' })
+
+export const person = Joi.object({
+  ...fields,
+  factors: Joi.array().items(factor).required(),
+  recovery_codes_left: Joi.number().integer().min(0).required(),
+  identities: Joi.array().items(identity).required(),
+}).meta({ name: 'User' })
+
+const currentPassword = orNull(Joi.string().max(1_000)).description(
+  'Your own; not for half an hour after a setup link',
+)
+
+export const currentPasswordBody = anyBody({ current_password: currentPassword })
+export const beginFactorBody = body({
+  kind: need(orNull(oneOf('totp'))),
+  current_password: currentPassword,
 })
+
+export const begunFactor = Joi.object({
+  object: Joi.string().valid('factor_enrolment').required(),
+  kind: oneOf('totp').required(),
+  secret: Joi.string().required().description('The seed, in base32 (RFC 6238: SHA-1, 6 digits, 30 s)'),
+  uri: Joi.string().required().description('The same as an `otpauth://` URI, for a QR code'),
+  enrolment: Joi.string().required().description('Send it with the proof, within 10 minutes'),
+}).meta({ name: 'FactorEnrolment' })
+
+export const addFactorBody = body({
+  enrolment: need(orNull(Joi.string().max(2_000))).description('What the beginning gave'),
+  name: orNull(Joi.string().max(200)).description('As you call it'),
+  code: need(orNull(Joi.string().max(100))).description('What the app shows now; it opens nothing any more'),
+})
+
+const codes = Joi.array().items(Joi.string())
+
+export const addedFactor = Joi.object({
+  ...factorFields,
+  recovery_codes: nullable(codes).description(
+    'With the first factor: each signs in once in its place; shown in this answer only',
+  ),
+}).meta({ name: 'AddedFactor', short: 'Factor' })
+
+export const recoveryCodes = Joi.object({
+  object: Joi.string().valid('recovery_codes').required(),
+  recovery_codes: codes.required().description('Shown in this answer only'),
+}).meta({ name: 'RecoveryCodes' })
+
+export const removedFactor = removedOf(factor)
 export const listedPerson = Joi.object(fields).meta({ name: 'ListedUser', short: 'User' })
 
 export const invitationBody = body({

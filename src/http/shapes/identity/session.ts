@@ -35,10 +35,10 @@ export const session = Joi.object({
   ).description('Whose session it is; null for a key, and for a session of nobody in particular'),
   role: nullable(oneOf(...ROLES)).description('Of the session; null for a key'),
   permissions: Joi.array()
-    .items(Joi.string().valid('read', 'subjects', 'bodies', 'write', 'people', 'reset_password'))
+    .items(Joi.string().valid('read', 'subjects', 'bodies', 'write', 'people', 'reset_password', 'enrol'))
     .required()
     .description(
-      'What the role allows: to see subjects and bodies of mail, to change things, to manage people; `reset_password` for half an hour after a setup link: another password without the one of now',
+      'What the role allows: to see subjects and bodies of mail, to change things, to manage people; `reset_password` for half an hour after a setup link: another password without the one of now; `enrol` alone where a second factor is required and there is none yet: nothing but that can be done',
     ),
   scope: Joi.string().valid('platform', 'workspace').required(),
   workspace_id: nullable(Joi.string()).description('The only workspace that it may use; null: all of them'),

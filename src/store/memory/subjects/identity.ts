@@ -1,7 +1,8 @@
 /**
- * NAME      identity - people, links and sessions
+ * NAME      identity - people, second factors, links and sessions
  */
 import type {
+  FactorRow,
   Identity,
   IdentityRow,
   SessionRow,
@@ -77,6 +78,81 @@ const createSignIn = (state: State): Plain<Identity>['signIn'] => {
   }
 }
 
+const isOwn = (accountId: string, id: string) => (row: FactorRow) =>
+  row.accountId === accountId && row.userId === id
+
+const noteFactors = ({ users, factors }: State, accountId: string, userId: string): void => {
+  if (owned(users, accountId, userId) === null) return
+  const hasFactor = factors.where((row) => row.userId === userId && row.kind !== 'recovery').length > 0
+  users.change(userId, { hasFactor })
+  if (!hasFactor) factors.drop(isOwn(accountId, userId))
+}
+
+const replaceCodes = (
+  { factors }: State,
+  accountId: string,
+  userId: string,
+  codes: readonly FactorRow[],
+): void => {
+  factors.drop((row) => isOwn(accountId, userId)(row) && row.kind === 'recovery')
+  for (const code of codes) factors.add(code.id, code)
+}
+
+const createFactors = (
+  state: State,
+): Pick<Plain<Identity>, 'factors' | 'addFactor' | 'removeFactor' | 'resetFactors'> => {
+  const { users, factors, sessions } = state
+  return {
+    factors: (userId) => factors.where((row) => row.userId === userId),
+    addFactor(factor, codes, keepSession) {
+      const { accountId, userId, lookup } = factor
+      const user = owned(users, accountId, userId)
+      if (user === null || user.disabledAt !== null) return 'disabled'
+      const isTaken = (row: FactorRow) =>
+        row.id === factor.id || (row.userId === userId && row.lookup === lookup)
+      if (factors.where(isTaken).length > 0) return 'not_unique'
+      factors.add(factor.id, factor)
+      if (user.hasFactor) return 'done'
+      replaceCodes(state, accountId, userId, codes)
+      noteFactors(state, accountId, userId)
+      sessions.drop((row) => row.userId === userId && row.id !== keepSession)
+      return 'done'
+    },
+    removeFactor(accountId, userId, id) {
+      const row = factors.get(id)
+      if (row === null || row.kind === 'recovery' || !isOwn(accountId, userId)(row)) return false
+      factors.delete(id)
+      noteFactors(state, accountId, userId)
+      return true
+    },
+    resetFactors(accountId, userId) {
+      const removed = factors.drop((row) => isOwn(accountId, userId)(row) && row.kind !== 'recovery')
+      noteFactors(state, accountId, userId)
+      return removed
+    },
+  }
+}
+
+const createFactorUses = (state: State): Pick<Plain<Identity>, 'replaceRecoveryCodes' | 'takeFactor'> => {
+  const { users, factors } = state
+  return {
+    replaceRecoveryCodes(accountId, userId, codes) {
+      if (owned(users, accountId, userId)?.hasFactor !== true) return false
+      replaceCodes(state, accountId, userId, codes)
+      return true
+    },
+    takeFactor(accountId, userId, id, counter, now) {
+      const row = factors.get(id)
+      if (row === null || !isOwn(accountId, userId)(row)) return false
+      if (owned(users, accountId, userId)?.disabledAt !== null) return false
+      if (row.kind === 'recovery') return factors.delete(id)
+      const doesNotCount = row.kind === 'passkey' && row.counter === 0 && counter === 0
+      if (counter <= row.counter && !doesNotCount) return false
+      return factors.change(id, { counter, lastUsedAt: now })
+    },
+  }
+}
+
 export const createIdentity = (state: State): Plain<Identity> => {
   const { users, links, sessions, identities, remembered } = state
   const { isTaken, takesLastOwner, apply } = createPeople(state)
@@ -97,6 +173,8 @@ export const createIdentity = (state: State): Plain<Identity> => {
     userByIdentity: (accountId, issuer, subject) =>
       users.get(identities.get(keyOf({ accountId, issuer, subject }))?.userId ?? ''),
     identities: (userId) => identities.where((row) => row.userId === userId),
+    ...createFactors(state),
+    ...createFactorUses(state),
     createLink: (row) => void links.add(row.id, row),
     linkByLookup: (lookup) => links.where((row) => row.lookup === lookup)[0] ?? null,
     links: (accountId, kind, page) =>

@@ -1,11 +1,13 @@
 /**
- * NAME      port/tenants/identity - the store's verbs about people, links and sessions
+ * NAME      port/tenants/identity - the store's verbs about people, second factors, links and sessions
  * DESCRIPTION
  *   A person is known by an address, and by what identity providers call him
  *   (issuer and subject). A link lets somebody in once. A session is an open
  *   door: ended, its row is gone, and the next request is refused.
  *   Whoever signs in does it in one verb: the link is used up, the person made,
  *   the provider's name for him bound and the session opened, or nothing.
+ *   A second factor of a person is used with `takeFactor`, which is true for one caller
+ *   only: so a code opens one session, whoever else saw it.
  * NOTES
  *   The last enabled owner can be neither disabled nor made less, whoever asks;
  *   the verbs decide it, so two at once can not do it either.
@@ -36,11 +38,35 @@ export interface UserRow {
   readonly disabledAt: number | null
   /** The provider whose word about the role wins at each sign-in. */
   readonly roleFrom: string | null
+  /** Whether a password alone does not sign in. Kept by the verbs of factors, and by nobody else. */
+  readonly hasFactor: boolean
   readonly createdAt: number
   readonly lastSignInAt: number | null
 }
 
-export type UserChange = Partial<Omit<UserRow, 'id' | 'accountId' | 'createdAt' | 'lastSignInAt'>>
+export type UserChange = Partial<
+  Omit<UserRow, 'id' | 'accountId' | 'hasFactor' | 'createdAt' | 'lastSignInAt'>
+>
+
+/** `recovery` is a code that is used once, in place of the others; it makes nobody have a factor. */
+export type FactorKind = 'totp' | 'passkey' | 'recovery'
+
+export interface FactorRow {
+  /** `fac_...` */
+  readonly id: string
+  readonly accountId: string
+  readonly userId: string
+  readonly kind: FactorKind
+  readonly name: string
+  /** What it is found by, unique for its person: the id of the passkey's credential, the peppered hash of a code. */
+  readonly lookup: string
+  /** The seed of an authenticator app, sealed with the pepper; the public key of a passkey; empty for a code. */
+  readonly secret: string
+  /** The last step of time whose code was taken, or the passkey's own count; it only rises. */
+  readonly counter: number
+  readonly createdAt: number
+  readonly lastUsedAt: number | null
+}
 
 /** What a provider calls a person. Nobody else of the account has this issuer and subject. */
 export interface IdentityRow {
@@ -122,6 +148,8 @@ export interface SignIn {
   /** What changes with the person. A password ends his other sessions; a role is left where he is the last owner. */
   readonly change: UserChange | null
   readonly session: SessionRow
+  /** The kind of the second factor that was proved, for the audit. */
+  readonly factor?: FactorKind | undefined
   /** The session that this browser had. */
   readonly instead: string | null
   readonly now: number
@@ -155,6 +183,29 @@ export interface Identity {
   ): Promise<UserWritten>
   userByIdentity(accountId: string, issuer: string, subject: string): Promise<UserRow | null>
   identities(userId: string): Promise<readonly IdentityRow[]>
+
+  /** Recovery codes too; the oldest first. */
+  factors(userId: string): Promise<readonly FactorRow[]>
+  /**
+   * The first one of a person ends his sessions but for `keepSession`: none goes on that a password alone opened. `codes`
+   * are kept with it. `disabled`: the person is, or is not there.
+   */
+  addFactor(
+    factor: FactorRow,
+    codes: readonly FactorRow[],
+    keepSession: string | null,
+  ): Promise<Written | 'disabled'>
+  /** With the last one the recovery codes go, too. */
+  removeFactor(accountId: string, userId: string, id: string): Promise<boolean>
+  /** All of a person; resolves with how many there were, without recovery codes. */
+  resetFactors(accountId: string, userId: string): Promise<number>
+  /** In place of those that there were; false where the person has no factor. */
+  replaceRecoveryCodes(accountId: string, userId: string, codes: readonly FactorRow[]): Promise<boolean>
+  /**
+   * True once for each use: a recovery code is gone then, and of the others `counter` must be above the one before
+   * (a passkey that does not count has 0, always). False also for a person who is disabled.
+   */
+  takeFactor(accountId: string, userId: string, id: string, counter: number, now: number): Promise<boolean>
 
   createLink(link: LinkRow): Promise<void>
   /** Used or expired ones, too: the caller looks. */

@@ -7,6 +7,7 @@
  *   Each step comes with a new version of the package: test/house/releases.test.ts says which brought which.
  */
 
+import { FACTORS_STEP } from '../../sql/schema/identity.js'
 import { hardCountsStep } from '../../sql/schema/incidents.js'
 import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
 import { CLUSTER } from './cluster.js'
@@ -45,6 +46,7 @@ export const STEPS: readonly Step[] = [
     compatibleFrom: 1,
   },
   { text: tables(SANDBOX_STEP), compatibleFrom: 1 },
+  { text: tables(FACTORS_STEP), compatibleFrom: 1 },
 ]
 
 /** The version that they make. */

@@ -12,7 +12,7 @@ import type { HoldRow, QueueOrder } from '../../port/operations.js'
 import type { Store } from '../../port/store.js'
 import type { Actor, AuditDetail, AuditValue } from '../../port/tenants/audit.js'
 import type { DomainRow } from '../../port/tenants/domains.js'
-import type { LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
+import type { FactorRow, LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
 import type { Decision, IncidentRow } from '../../port/tenants/incident.js'
 import type {
   CredentialRow,
@@ -48,6 +48,7 @@ export interface Looked {
   readonly domains: DomainRow
   readonly webhooks: EndpointRow
   readonly users: UserRow
+  readonly factors: FactorRow
   readonly links: LinkRow
   readonly sessions: SessionRow
   readonly incidents: IncidentRow

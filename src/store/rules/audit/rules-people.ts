@@ -1,5 +1,5 @@
 /**
- * NAME      rules-people - people, links and sessions
+ * NAME      rules-people - people, second factors, links and sessions
  * DESCRIPTION
  *   What people keep for themselves, their time zone and their saved views, is
  *   nobody's business.
@@ -18,6 +18,19 @@ const actionOf = (before: UserRow, { disabledAt }: UserChange): string => {
   if (disabledAt === undefined || (disabledAt === null) === (before.disabledAt === null)) return 'updated'
   return disabledAt === null ? 'enabled' : 'disabled'
 }
+
+const ofFactor = (
+  look: Look,
+  accountId: string,
+  userId: string,
+  action: string,
+  detail: AuditDetail = {},
+): Entry => ({
+  accountId,
+  action,
+  object: { type: 'user', id: userId },
+  detail: { user: look('users', userId)?.email ?? null, ...detail },
+})
 
 const typeOf = ({ kind }: LinkRow): string => (kind === 'setup' ? 'setup_link' : 'invitation')
 
@@ -52,6 +65,28 @@ export const PEOPLE_RULES: Rules = {
         : { ...ofUser(before, action), detail: { user: before.email, ...detail } }
     }
   },
+  addFactor:
+    (look, { accountId, userId, kind, name }) =>
+    (result) =>
+      result === 'done' ? ofFactor(look, accountId, userId, 'second_factor.added', { kind, name }) : null,
+  removeFactor(look, accountId, userId, id) {
+    const factor = look('factors', id)
+    return (gone) =>
+      gone
+        ? ofFactor(look, accountId, userId, 'second_factor.removed', {
+            kind: factor?.kind ?? null,
+            name: factor?.name ?? null,
+          })
+        : null
+  },
+  resetFactors: (look, accountId, userId) => (count) =>
+    count === 0 ? null : ofFactor(look, accountId, userId, 'second_factor.reset', { changed: count }),
+  replaceRecoveryCodes: (look, accountId, userId) => (done) =>
+    done ? ofFactor(look, accountId, userId, 'recovery_codes.replaced') : null,
+  takeFactor(look, accountId, userId, id) {
+    const isCode = look('factors', id)?.kind === 'recovery'
+    return (taken) => (taken && isCode ? ofFactor(look, accountId, userId, 'recovery_code.used') : null)
+  },
   createLink: (_look, link) => () => ({
     accountId: link.accountId,
     action: `${typeOf(link)}.created`,
@@ -66,7 +101,7 @@ export const PEOPLE_RULES: Rules = {
         : { accountId, action: `${typeOf(link)}.revoked`, object: { type: typeOf(link), id } }
   },
   signIn:
-    (look, { session, newUser, linkId, change }) =>
+    (look, { session, newUser, linkId, change, factor }) =>
     (result) =>
       result !== 'done'
         ? null
@@ -76,6 +111,7 @@ export const PEOPLE_RULES: Rules = {
               provider: session.provider,
               ...ownerOf(look, session.userId),
               ...(linkId !== null && { link: linkId }),
+              ...(factor !== undefined && { second_factor: factor }),
               ...(newUser !== null && { person_created: newUser.email, role: newUser.role }),
               ...(change?.hash !== undefined && { password_changed: true }),
             },

@@ -3,7 +3,7 @@
  */
 import { LOTS } from '../carry/lots.js'
 import { WEBHOOKS } from '../hooks/tables.js'
-import { LINKS, SESSIONS, USERS } from '../identity/tables.js'
+import { FACTORS, LINKS, SESSIONS, USERS } from '../identity/tables.js'
 import { CREDENTIALS, DOMAINS, KEYS, POOLS, WORKSPACES } from '../tenants/tables.js'
 import { INCIDENTS } from '../watch/incident-tables.js'
 import type { LookedTables } from './write.js'
@@ -16,6 +16,7 @@ export const LOOKED: LookedTables = {
   domains: DOMAINS,
   webhooks: WEBHOOKS,
   users: USERS,
+  factors: FACTORS,
   links: LINKS,
   sessions: SESSIONS,
   incidents: INCIDENTS,

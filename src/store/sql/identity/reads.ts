@@ -1,10 +1,10 @@
 /**
- * NAME      reads - people, links and sessions
+ * NAME      reads - people, second factors, links and sessions
  */
 import type { Identity } from '../../port/tenants/identity.js'
 import type { AskedReads } from '../query.js'
 import { allOf, oneOf, pagesOf } from '../rows.js'
-import { IDENTITIES, LINKS, SESSIONS, USERS } from './tables.js'
+import { FACTORS, IDENTITIES, LINKS, SESSIONS, USERS } from './tables.js'
 
 const userById = oneOf(USERS, 'account_id = ? AND id = ?')
 const userByEmail = oneOf(USERS, 'account_id = ? AND email = ?')
@@ -21,6 +21,7 @@ export const identityReads: AskedReads<Identity> = {
     'id = (SELECT user_id FROM identities WHERE account_id = ? AND issuer = ? AND subject = ?)',
   ),
   identities: allOf(IDENTITIES, 'user_id = ? ORDER BY ord'),
+  factors: allOf(FACTORS, 'user_id = ? ORDER BY ord'),
   linkByLookup: oneOf(LINKS, 'lookup = ?'),
   links: (accountId, kind, page) => pageOfLinks('account_id = ? AND kind = ?', [accountId, kind], page),
   sessionByLookup: oneOf(SESSIONS, 'lookup = ?'),

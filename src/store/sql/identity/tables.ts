@@ -1,7 +1,7 @@
 /**
- * NAME      tables - people, what providers call them, links and sessions
+ * NAME      tables - people, what providers call them, second factors, links and sessions
  */
-import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
+import type { FactorRow, IdentityRow, LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
 import { table } from '../table.js'
 
 export const USERS = table<UserRow>('users', {
@@ -15,6 +15,7 @@ export const USERS = table<UserRow>('users', {
   views: 'json',
   disabledAt: 'plain',
   roleFrom: 'plain',
+  hasFactor: 'bool',
   createdAt: 'plain',
   lastSignInAt: 'plain',
 })
@@ -28,6 +29,19 @@ export const IDENTITIES = table<IdentityRow>('identities', {
   byRule: 'bool',
   createdAt: 'plain',
   lastSignInAt: 'plain',
+})
+
+export const FACTORS = table<FactorRow>('factors', {
+  id: 'plain',
+  accountId: 'plain',
+  userId: 'plain',
+  kind: 'plain',
+  name: 'plain',
+  lookup: 'plain',
+  secret: 'plain',
+  counter: 'plain',
+  createdAt: 'plain',
+  lastUsedAt: 'plain',
 })
 
 export const LINKS = table<LinkRow>('links', {

@@ -1,10 +1,11 @@
 /**
- * NAME      writes - people, links and sessions
+ * NAME      writes - people, second factors, links and sessions
  * DESCRIPTION
  *   A sign-in looks at everything before it changes anything, so a refusal leaves
  *   nothing behind in the commit that it shares with others.
  */
 import type {
+  FactorRow,
   Identity,
   IdentityRow,
   SessionsOf,
@@ -17,7 +18,7 @@ import { addressesOf, endsOwner, judgeSignIn, keepingOwner, locksOut } from '../
 import { insertInto, insertNew, type Places } from '../insert.js'
 import { type AskedWrites, type Asking, first, run } from '../query.js'
 import { allOf, change, isThere, oneOf } from '../rows.js'
-import { IDENTITIES, LINKS, SESSIONS, USERS } from './tables.js'
+import { FACTORS, IDENTITIES, LINKS, SESSIONS, USERS } from './tables.js'
 
 const userOf = oneOf(USERS, 'account_id = ? AND id = ?')
 const sessionsOf = allOf(SESSIONS, 'account_id = ?')
@@ -112,6 +113,74 @@ const signIn = (places: Places) => {
   }
 }
 
+/** What a person has beside recovery codes is what `hasFactor` says. */
+function* noteFactors(accountId: string, userId: string): Asking<void> {
+  const text = "SELECT 1 FROM factors WHERE user_id = ? AND kind <> 'recovery' LIMIT 1"
+  const hasFactor = yield* isThere(text, userId)
+  if (!hasFactor) yield* run('DELETE FROM factors WHERE account_id = ? AND user_id = ?', accountId, userId)
+  yield* run(
+    'UPDATE users SET has_factor = ? WHERE account_id = ? AND id = ?',
+    Number(hasFactor),
+    accountId,
+    userId,
+  )
+}
+
+const OWN = 'account_id = ? AND user_id = ?'
+
+type FactorVerbs = 'addFactor' | 'removeFactor' | 'resetFactors' | 'replaceRecoveryCodes' | 'takeFactor'
+
+const factorWrites = (places: Places): Pick<AskedWrites<Identity>, FactorVerbs> => {
+  const addNew = insertNew(FACTORS, places)
+  const add = insertInto(FACTORS, places)
+
+  function* replace(accountId: string, userId: string, codes: readonly FactorRow[]): Asking<void> {
+    yield* run(`DELETE FROM factors WHERE ${OWN} AND kind = 'recovery'`, accountId, userId)
+    for (const code of codes) yield* add(code)
+  }
+
+  return {
+    *addFactor(factor, codes, keepSession) {
+      const { accountId, userId } = factor
+      const user = yield* userOf(accountId, userId)
+      if (user === null || user.disabledAt !== null) return 'disabled'
+      if (!(yield* addNew(factor))) return 'not_unique'
+      if (user.hasFactor) return 'done'
+      yield* replace(accountId, userId, codes)
+      yield* noteFactors(accountId, userId)
+      yield* endSessions(accountId, { userId, ...(keepSession !== null && { exceptId: keepSession }) })
+      return 'done'
+    },
+    *removeFactor(accountId, userId, id) {
+      const text = `DELETE FROM factors WHERE ${OWN} AND id = ? AND kind <> 'recovery'`
+      if ((yield* run(text, accountId, userId, id)) === 0) return false
+      yield* noteFactors(accountId, userId)
+      return true
+    },
+    *resetFactors(accountId, userId) {
+      const removed = yield* run(`DELETE FROM factors WHERE ${OWN} AND kind <> 'recovery'`, accountId, userId)
+      yield* noteFactors(accountId, userId)
+      return removed
+    },
+    *replaceRecoveryCodes(accountId, userId, codes) {
+      if ((yield* userOf(accountId, userId))?.hasFactor !== true) return false
+      yield* replace(accountId, userId, codes)
+      return true
+    },
+    *takeFactor(accountId, userId, id, counter, now) {
+      const user = yield* userOf(accountId, userId)
+      if (user === null || user.disabledAt !== null) return false
+      const where = `${OWN} AND id = ?`
+      const own = [accountId, userId, id]
+      const gone = yield* run(`DELETE FROM factors WHERE ${where} AND kind = 'recovery'`, ...own)
+      if (gone === 1) return true
+      const rises = `(counter < ? OR (kind = 'passkey' AND counter = 0 AND ? = 0))`
+      const text = `UPDATE factors SET counter = ?, last_used_at = ? WHERE ${where} AND ${rises}`
+      return (yield* run(text, counter, now, ...own, counter, counter)) === 1
+    },
+  }
+}
+
 export const identityWrites = (places: Places): AskedWrites<Identity> => {
   const addUser = insertNew(USERS, places)
   const addLink = insertInto(LINKS, places)
@@ -128,6 +197,7 @@ export const identityWrites = (places: Places): AskedWrites<Identity> => {
       yield* apply(user, by, keepSession)
       return 'done'
     },
+    ...factorWrites(places),
     *createLink(link) {
       yield* addLink(link)
     },

@@ -96,3 +96,23 @@ CREATE TABLE audit (
   detail TEXT NOT NULL -- JSON
 );
 `
+
+/** What a person proves beside the password. */
+export const FACTORS_STEP = `
+ALTER TABLE users ADD COLUMN has_factor INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE factors (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  user_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  lookup TEXT NOT NULL,
+  secret TEXT NOT NULL,
+  counter INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER,
+  ord INTEGER NOT NULL,
+  UNIQUE (user_id, lookup)
+) WITHOUT ROWID;
+CREATE INDEX factors_user ON factors (user_id, ord);
+`

@@ -14,6 +14,7 @@
  */
 
 import { HOOKS_STEP } from '../../sql/schema/hooks.js'
+import { FACTORS_STEP } from '../../sql/schema/identity.js'
 import { hardCountsStep, INCIDENTS_STEP } from '../../sql/schema/incidents.js'
 import { JOBS_STEP } from '../../sql/schema/jobs.js'
 import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
@@ -331,4 +332,5 @@ export const STEPS: readonly Step[] = [
   hardCountsStep("strftime('%s', 'now')"),
   KEYS_AND_JOBS_STEP,
   SANDBOX_STEP,
+  FACTORS_STEP,
 ]

@@ -1,0 +1,137 @@
+/**
+ * NAME      second - the second step of signing in with a password
+ * DESCRIPTION
+ *   Between the two steps the browser holds a cookie, sealed with the pepper: whose password was right, and until when.
+ *   It opens nothing, at /v1 neither; it is used once, lasts ten minutes, and ends with the password that it was given
+ *   for. The session is made after the second step, under a new id, as at every sign-in.
+ */
+import { randomText, seal, unseal } from '../../base/secret.js'
+import type { FactorKind, UserRow } from '../../store/port/tenants/identity.js'
+import { deviceOf } from '../../tenant/identity/local.js'
+import { guestOf, isOurForm, notOurForm, refuseWay, returnQuery, type SignInDeps } from './deps.js'
+import type { Asked, Reply } from './exchange.js'
+import { openSession } from './session.js'
+import { signInAgain, tooManyIn } from './start.js'
+import { type Notice, secondPage } from './views.js'
+
+const SEAL = 'second step of signing in'
+const COOKIE = 'second'
+const LASTS_MS = 600_000
+const DEVICE_SECONDS = 180 * 86_400
+
+interface Pending {
+  /** Used once. */
+  readonly id: string
+  readonly userId: string
+  /** Another password has another one. */
+  readonly device: string
+  readonly until: number
+  readonly returnTo: string
+}
+
+/** Opens the session of somebody who has proved all there is to prove; null where the person is not let in. */
+export const letIn = async (
+  deps: SignInDeps,
+  asked: Asked,
+  user: UserRow,
+  returnTo: string,
+  factor?: FactorKind,
+): Promise<Reply | null> => {
+  const opened = await openSession(deps, asked, {
+    ...{ userId: user.id, provider: 'local', factor },
+    ...{ linkId: null, newUser: null, identity: null, change: null },
+  })
+  if (opened.done !== 'done') return null
+  const device = { value: deviceOf(deps.tenant, user), seconds: DEVICE_SECONDS }
+  return { status: 303, to: returnTo, cookies: { ...opened.cookies, device, [COOKIE]: null } }
+}
+
+/** On to the second step: the password was right. */
+export const askSecond = ({ tenant }: SignInDeps, user: UserRow, returnTo: string): Reply => {
+  const pending: Pending = {
+    id: randomText(32),
+    userId: user.id,
+    device: deviceOf(tenant, user),
+    until: tenant.clock.now() + LASTS_MS,
+    returnTo,
+  }
+  const value = seal(tenant.pepper, SEAL, JSON.stringify(pending))
+  return {
+    status: 303,
+    to: '/second-factor',
+    cookies: { [COOKIE]: { value, seconds: LASTS_MS / 1_000 } },
+  }
+}
+
+const readPending = ({ tenant }: SignInDeps, asked: Asked): Pending | null => {
+  const sealed = asked.cookie(COOKIE)
+  if (sealed === null) return null
+  try {
+    const pending = JSON.parse(unseal(tenant.pepper, SEAL, sealed)) as Pending
+    return tenant.clock.now() < pending.until ? pending : null
+  } catch {
+    return null
+  }
+}
+
+/** Whose second step it is, as he is now; null where it is too late for it. */
+const whose = async (deps: SignInDeps, pending: Pending | null): Promise<UserRow | null> => {
+  if (pending === null || !deps.settings.local) return null
+  const user = await deps.tenant.store.user(deps.accountId, pending.userId)
+  if (user === null || user.disabledAt !== null || !user.hasFactor) return null
+  return deviceOf(deps.tenant, user) === pending.device ? user : null
+}
+
+const again = async (
+  deps: SignInDeps,
+  asked: Asked,
+  user: UserRow,
+  status: number,
+  notice: Notice | null,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply> => {
+  const { assets, baseUrl } = deps
+  const { token, cookies } = guestOf(deps, asked)
+  const page = secondPage({ assets, baseUrl: baseUrl(), notice, token, email: user.email })
+  return { status, page, cookies: cookies ?? {}, headers }
+}
+
+const tooLate = (deps: SignInDeps, asked: Asked): Reply => {
+  const says = 'The second step came too late, or was done already. Sign in again.'
+  const reply = signInAgain(deps, asked, 403, { tone: 'wait', says })
+  return { ...reply, cookies: { ...reply.cookies, [COOKIE]: null } }
+}
+
+export const showSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
+  if (wrong !== null) return wrong
+  const pending = readPending(deps, asked)
+  const user = await whose(deps, pending)
+  if (user !== null) return again(deps, asked, user, 200, null)
+  return { status: 303, to: `/sign-in${returnQuery(pending?.returnTo ?? '/')}`, cookies: { [COOKIE]: null } }
+}
+
+export const useSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
+  if (wrong !== null) return wrong
+  if (!isOurForm(deps, asked)) return notOurForm(deps, asked)
+  const pending = readPending(deps, asked)
+  const user = await whose(deps, pending)
+  if (pending === null || user === null) return tooLate(deps, asked)
+  const { form, address } = asked
+  try {
+    const attempt = { code: form.raw('code'), address, device: asked.cookie('device') }
+    const factor = await deps.proveFactor(user, attempt)
+    if (factor === null) {
+      deps.log.warn({ event: 'sign_in_refused', why: 'second_factor', user: user.id, from: address })
+      const says = 'This is not right, or was used already. Wait for the next code of your app.'
+      return again(deps, asked, user, 422, { tone: 'bad', says })
+    }
+    const isFirst = await deps.tenant.store.rememberOnce(SEAL, pending.id, pending.until)
+    if (!isFirst) return tooLate(deps, asked)
+    return (await letIn(deps, asked, user, pending.returnTo, factor)) ?? tooLate(deps, asked)
+  } catch (error) {
+    const { says, headers } = tooManyIn(error)
+    return again(deps, asked, user, 429, { tone: 'wait', says }, headers)
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * NAME      factor-proof - the second step of signing in
+ * DESCRIPTION
+ *   A code of an authenticator app, taken once (RFC 6238 §5.2), or a recovery code, which is gone then. Wrong codes are
+ *   counted as wrong passwords are, per client address and per person, apart from those: whoever guesses here knows the
+ *   password. A browser in which the person signed in before is counted alone.
+ * NOTES
+ *   Between the look at the count and the counting nothing waits: many guesses at once are not more than one by one.
+ */
+import type { FactorKind, FactorRow, UserRow } from '../../store/port/tenants/identity.js'
+import type { Failures } from '../failures.js'
+import type { TenantDeps } from '../principal.js'
+import { hashCode, seedOf, stepOf } from './factors.js'
+import { createGuesses } from './local.js'
+
+interface FactorAttempt {
+  /** Of an app, or a recovery code; blanks and hyphens as they were typed. */
+  readonly code: string
+  readonly address: string
+  /** What this browser kept of an earlier sign-in. */
+  readonly device: string | null
+}
+
+/** Which factor it was, or null. Throws rate_limit.auth_failures. */
+export type ProveFactor = (user: UserRow, attempt: FactorAttempt) => Promise<FactorKind | null>
+
+/** Guesses a minute at the codes of one person from everywhere, but for known browsers. */
+const OF_PERSON = 10
+
+/** A factor that a code is of, and what it counts to by that. */
+type Match = (code: string) => { readonly row: FactorRow; readonly counter: number } | null
+
+const matching = async ({ pepper, clock }: TenantDeps, rows: readonly FactorRow[]): Promise<Match> => {
+  const now = clock.now()
+  const apps: Match[] = []
+  for (const row of rows) {
+    const seed = row.kind === 'totp' ? seedOf(pepper, row) : null
+    if (seed === null) continue
+    const step = await stepOf(seed, now)
+    apps.push((code) => {
+      const counter = step(code)
+      return counter === null ? null : { row, counter }
+    })
+  }
+  return (code) => {
+    if (/^\d{6}$/.test(code)) {
+      for (const app of apps) {
+        const found = app(code)
+        if (found !== null) return found
+      }
+      return null
+    }
+    const row = rows.find(
+      ({ kind, userId, lookup }) => kind === 'recovery' && lookup === hashCode(pepper, userId, code),
+    )
+    return row === undefined ? null : { row, counter: 0 }
+  }
+}
+
+const MOST_TYPED = 100
+
+export const createFactorProof = (deps: TenantDeps, failures: Failures): ProveFactor => {
+  const guesses = createGuesses(deps, failures, OF_PERSON)
+  return async (user, attempt) => {
+    const { id, accountId } = user
+    const rows = await deps.store.factors(id)
+    const match = await matching(deps, rows)
+    const wrong = guesses.admit(`${accountId} ${id}`, user, attempt)
+    const found = match(attempt.code.slice(0, MOST_TYPED).toLowerCase().replace(/[\s-]/g, ''))
+    if (found === null) {
+      wrong()
+      return null
+    }
+    const { address } = attempt
+    const actor = { kind: 'person', id, name: user.email, address } as const
+    const { row, counter } = found
+    const isTaken = await deps.store.by(actor).takeFactor(accountId, id, row.id, counter, deps.clock.now())
+    if (isTaken) return row.kind
+    wrong()
+    return null
+  }
+}
