@@ -46,6 +46,7 @@ const HOME: Record<string, readonly string[]> = {
   pg: ['store'],
   bcrypt: ['tenant'],
   otpauth: ['tenant'],
+  '@simplewebauthn/server': ['tenant'],
   'qrcode-generator': ['dashboard'],
   'lru-cache': ['tenant'],
   'smtp-server': ['smtp', 'sandbox'],

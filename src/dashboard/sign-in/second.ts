@@ -8,6 +8,7 @@
 import { randomText, seal, unseal } from '../../base/secret.js'
 import type { FactorKind, UserRow } from '../../store/port/tenants/identity.js'
 import { deviceOf } from '../../tenant/identity/local.js'
+import { requestOptions } from '../../tenant/identity/passkeys.js'
 import { guestOf, isOurForm, notOurForm, refuseWay, returnQuery, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 import { openSession } from './session.js'
@@ -20,7 +21,7 @@ const LASTS_MS = 600_000
 const DEVICE_SECONDS = 180 * 86_400
 
 interface Pending {
-  /** Used once. */
+  /** Used once; also what a passkey signs. */
   readonly id: string
   readonly userId: string
   /** Another password has another one. */
@@ -82,17 +83,24 @@ const whose = async (deps: SignInDeps, pending: Pending | null): Promise<UserRow
   return deviceOf(deps.tenant, user) === pending.device ? user : null
 }
 
+interface Halfway {
+  readonly pending: Pending
+  readonly user: UserRow
+}
+
 const again = async (
   deps: SignInDeps,
   asked: Asked,
-  user: UserRow,
+  { pending, user }: Halfway,
   status: number,
   notice: Notice | null,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Reply> => {
   const { assets, baseUrl } = deps
   const { token, cookies } = guestOf(deps, asked)
-  const page = secondPage({ assets, baseUrl: baseUrl(), notice, token, email: user.email })
+  const rows = await deps.tenant.store.factors(user.id)
+  const passkey = requestOptions(baseUrl(), rows, pending.id)
+  const page = secondPage({ assets, baseUrl: baseUrl(), notice, token, email: user.email, passkey })
   return { status, page, cookies: cookies ?? {}, headers }
 }
 
@@ -107,7 +115,7 @@ export const showSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply>
   if (wrong !== null) return wrong
   const pending = readPending(deps, asked)
   const user = await whose(deps, pending)
-  if (user !== null) return again(deps, asked, user, 200, null)
+  if (pending !== null && user !== null) return again(deps, asked, { pending, user }, 200, null)
   return { status: 303, to: `/sign-in${returnQuery(pending?.returnTo ?? '/')}`, cookies: { [COOKIE]: null } }
 }
 
@@ -120,18 +128,25 @@ export const useSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> 
   if (pending === null || user === null) return tooLate(deps, asked)
   const { form, address } = asked
   try {
-    const attempt = { code: form.raw('code'), address, device: asked.cookie('device') }
+    const signed = form.has('response')
+      ? { challenge: pending.id, response: form.raw('response'), baseUrl: deps.baseUrl() }
+      : null
+    const device = asked.cookie('device')
+    const attempt = { code: form.raw('code'), passkey: signed, address, device }
     const factor = await deps.proveFactor(user, attempt)
     if (factor === null) {
       deps.log.warn({ event: 'sign_in_refused', why: 'second_factor', user: user.id, from: address })
-      const says = 'This is not right, or was used already. Wait for the next code of your app.'
-      return again(deps, asked, user, 422, { tone: 'bad', says })
+      const says =
+        signed === null
+          ? 'This is not right, or was used already. Wait for the next code of your app.'
+          : 'This passkey is none of yours here.'
+      return again(deps, asked, { pending, user }, 422, { tone: 'bad', says })
     }
     const isFirst = await deps.tenant.store.rememberOnce(SEAL, pending.id, pending.until)
     if (!isFirst) return tooLate(deps, asked)
     return (await letIn(deps, asked, user, pending.returnTo, factor)) ?? tooLate(deps, asked)
   } catch (error) {
     const { says, headers } = tooManyIn(error)
-    return again(deps, asked, user, 429, { tone: 'wait', says }, headers)
+    return again(deps, asked, { pending, user }, 429, { tone: 'wait', says }, headers)
   }
 }

@@ -7,6 +7,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import type { Assets } from '../assets/assets.js'
 import { Document } from '../layout.js'
+import { PasskeyForm } from '../parts/passkey-form.js'
 import { Icon } from '../parts/status.js'
 import type { WrongWay } from './seen.js'
 
@@ -159,10 +160,12 @@ interface SecondView extends Frame {
   readonly notice: Notice | null
   readonly token: string
   readonly email: string
+  /** What a passkey of the person is asked to sign; null where there is none. */
+  readonly passkey: object | null
 }
 
 /** The password was right: what else proves that it is this person. */
-export const secondPage = ({ notice, token, email, ...frame }: SecondView): VNode => (
+export const secondPage = ({ notice, token, email, passkey, ...frame }: SecondView): VNode => (
   <Door
     {...frame}
     title="One more step"
@@ -172,6 +175,14 @@ export const secondPage = ({ notice, token, email, ...frame }: SecondView): VNod
     <p>
       Signing in as <b>{email}</b>.
     </p>
+    {passkey === null ? null : (
+      <PasskeyForm how="get" action="/second-factor" options={passkey}>
+        <input type="hidden" name="_form" value={token} />
+        <button type="submit" class="b main">
+          Use a passkey
+        </button>
+      </PasskeyForm>
+    )}
     <GuestForm action="/second-factor" token={token}>
       <label>
         Code
@@ -186,7 +197,7 @@ export const secondPage = ({ notice, token, email, ...frame }: SecondView): VNod
         />
         <span class="hint">The six digits that your authenticator app shows, or a recovery code.</span>
       </label>
-      <button type="submit" class="b main">
+      <button type="submit" class={passkey === null ? 'b main' : 'b'}>
         Go on
       </button>
     </GuestForm>

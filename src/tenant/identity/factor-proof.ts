@@ -1,21 +1,30 @@
 /**
  * NAME      factor-proof - the second step of signing in
  * DESCRIPTION
- *   A code of an authenticator app, taken once (RFC 6238 §5.2), or a recovery code, which is gone then. Wrong codes are
+ *   A code of an authenticator app, taken once (RFC 6238 §5.2), a challenge that a passkey signed, or a recovery code,
+ *   which is gone then. Wrong ones are
  *   counted as wrong passwords are, per client address and per person, apart from those: whoever guesses here knows the
  *   password. A browser in which the person signed in before is counted alone.
  * NOTES
- *   Between the look at the count and the counting nothing waits: many guesses at once are not more than one by one.
+ *   Between the look at the count and the counting of a code nothing waits: many guesses at once are not more than one by
+ *   one. Nobody guesses signatures.
  */
 import type { FactorKind, FactorRow, UserRow } from '../../store/port/tenants/identity.js'
 import type { Failures } from '../failures.js'
 import type { TenantDeps } from '../principal.js'
 import { hashCode, seedOf, stepOf } from './factors.js'
 import { createGuesses } from './local.js'
+import { signedBy } from './passkeys.js'
 
 interface FactorAttempt {
   /** Of an app, or a recovery code; blanks and hyphens as they were typed. */
   readonly code: string
+  /** What a browser says that signed with a passkey; null: the code counts. */
+  readonly passkey: {
+    readonly challenge: string
+    readonly response: string
+    readonly baseUrl: string
+  } | null
   readonly address: string
   /** What this browser kept of an earlier sign-in. */
   readonly device: string | null
@@ -66,7 +75,11 @@ export const createFactorProof = (deps: TenantDeps, failures: Failures): ProveFa
     const rows = await deps.store.factors(id)
     const match = await matching(deps, rows)
     const wrong = guesses.admit(`${accountId} ${id}`, user, attempt)
-    const found = match(attempt.code.slice(0, MOST_TYPED).toLowerCase().replace(/[\s-]/g, ''))
+    const { passkey } = attempt
+    const found =
+      passkey === null
+        ? match(attempt.code.slice(0, MOST_TYPED).toLowerCase().replace(/[\s-]/g, ''))
+        : await signedBy(passkey.baseUrl, rows, passkey.challenge, passkey.response)
     if (found === null) {
       wrong()
       return null

@@ -12,6 +12,7 @@ import { keyedHash, randomText, seal, unseal } from '../../base/secret.js'
 import type { FactorRow, UserRow } from '../../store/port/tenants/identity.js'
 import type { Principal, TenantDeps } from '../principal.js'
 import { isPerson } from '../rights.js'
+import { creationOptions, madePasskey, passkeySite } from './passkeys.js'
 import { findPerson, type ProveAgain, provePassword } from './people.js'
 
 const ENROLMENT = 'second factor enrolment'
@@ -48,12 +49,14 @@ export const stepOf = async (seed: string, now: number): Promise<(code: string) 
   }
 }
 
-interface Enrolment {
+type Enrolment = {
   readonly id: string
   readonly userId: string
   readonly until: number
-  readonly seed: string
-}
+} & (
+  | { readonly kind: 'totp'; readonly seed: string }
+  | { readonly kind: 'passkey'; readonly challenge: string }
+)
 
 const readEnrolment = ({ pepper, clock }: TenantDeps, user: UserRow, sealed: string): Enrolment => {
   let found: Enrolment | null = null
@@ -87,35 +90,50 @@ const owner = async (deps: TenantDeps, principal: Principal, by: Changing): Prom
   return user
 }
 
-export interface BegunFactor {
-  readonly kind: 'totp'
-  /** In base32, for who cannot read the picture. */
-  readonly secret: string
-  /** `otpauth://`, for a picture of it. */
-  readonly uri: string
-  readonly enrolment: string
+export type BegunFactor = { readonly enrolment: string } & (
+  | {
+      readonly kind: 'totp'
+      /** In base32, for who cannot read the picture. */
+      readonly secret: string
+      /** `otpauth://`, for a picture of it. */
+      readonly uri: string
+    }
+  | { readonly kind: 'passkey'; readonly options: object }
+)
+
+interface Beginning extends Changing {
+  readonly kind: 'totp' | 'passkey'
+  readonly baseUrl: string
 }
 
-/** A secret for an authenticator app that is not in use yet. */
+/** What a device is given to become a factor; nothing is in use yet. Throws resource.conflict where there can be no passkeys. */
 export const beginFactor = async (
   deps: TenantDeps,
   principal: Principal,
-  { baseUrl, ...by }: Changing & { readonly baseUrl: string },
+  { kind, baseUrl, ...by }: Beginning,
 ): Promise<BegunFactor> => {
   const user = await owner(deps, principal, by)
+  const now = deps.clock.now()
+  const about = { id: newId('fac', now), userId: user.id, until: now + ENROL_MS }
+  const sealed = (wish: Enrolment): string => seal(deps.pepper, ENROLMENT, JSON.stringify(wish))
+  if (kind === 'passkey') {
+    const site = siteOf(baseUrl)
+    const options = await creationOptions(site, user, await deps.store.factors(user.id))
+    return { kind, options, enrolment: sealed({ ...about, kind, challenge: options.challenge }) }
+  }
   const { Secret, TOTP } = await import('otpauth')
   const secret = new Secret({ size: 20 })
-  const now = deps.clock.now()
-  const wish: Enrolment = {
-    ...{ id: newId('fac', now), userId: user.id, until: now + ENROL_MS, seed: secret.base32 },
-  }
   const issuer = `Postern ${new URL(baseUrl).hostname}`
   return {
-    kind: 'totp',
-    secret: secret.base32,
+    ...{ kind, secret: secret.base32, enrolment: sealed({ ...about, kind, seed: secret.base32 }) },
     uri: new TOTP({ issuer, label: user.email, secret }).toString(),
-    enrolment: seal(deps.pepper, ENROLMENT, JSON.stringify(wish)),
   }
+}
+
+const siteOf = (baseUrl: string) => {
+  const site = passkeySite(baseUrl)
+  if (typeof site !== 'string') return site
+  throw new Fault('resource.conflict', { reason: 'no_passkeys', detail: site })
 }
 
 const newCodes = ({ pepper, clock }: TenantDeps, { accountId, id: userId }: UserRow) => {
@@ -133,7 +151,11 @@ const newCodes = ({ pepper, clock }: TenantDeps, { accountId, id: userId }: User
 interface NewFactor {
   readonly enrolment: string
   readonly name?: string | null | undefined
-  readonly code: string
+  /** Of an app. */
+  readonly code?: string | null | undefined
+  /** Of a browser that made a passkey. */
+  readonly response?: string | null | undefined
+  readonly baseUrl: string
 }
 
 export interface AddedFactor {
@@ -147,31 +169,42 @@ const wrongName = (name: string): readonly FieldError[] =>
     ? [{ field: 'body.name', kind: 'length', message: 'must have 1 to 100 characters' }]
     : []
 
+type Proved = Pick<FactorRow, 'lookup' | 'secret' | 'counter'>
+
+const wrongProof = (field: string, message: string): FieldError => ({ field, kind: 'forbidden', message })
+
+/** What is kept of a device that proved what it was given; else what is wrong. */
+const provedBy = async (
+  { pepper, clock }: TenantDeps,
+  enrolment: Enrolment,
+  { code, response, baseUrl }: NewFactor,
+): Promise<Proved | FieldError> => {
+  if (enrolment.kind === 'passkey') {
+    const made = await madePasskey(siteOf(baseUrl), enrolment.challenge, response ?? '')
+    return made ?? wrongProof('body.response', 'is no passkey that was made for this')
+  }
+  const { id, seed, userId } = enrolment
+  const step = (await stepOf(seed, clock.now()))((code ?? '').replace(/\s/g, ''))
+  if (step === null)
+    return wrongProof('body.code', 'is not the code of this moment: look at the app again, and at its clock')
+  // the code that proved it opens nothing any more
+  return { lookup: id, secret: seal(pepper, seedPurpose(userId), seed), counter: step }
+}
+
+const NAMES = { totp: 'Authenticator app', passkey: 'Passkey' } as const
+
 /** The factor that an enrolment and its proof make. Throws validation.request_invalid. */
 const madeOf = async (deps: TenantDeps, user: UserRow, wish: NewFactor): Promise<FactorRow> => {
-  const { id, seed } = readEnrolment(deps, user, wish.enrolment)
-  const now = deps.clock.now()
-  const name = (wish.name ?? 'Authenticator app').trim()
-  const step = (await stepOf(seed, now))(wish.code.replace(/\s/g, ''))
-  const errors: readonly FieldError[] = [
-    ...wrongName(name),
-    ...(step === null
-      ? [
-          {
-            field: 'body.code',
-            kind: 'forbidden',
-            message: 'is not the code of this moment: look at the app again, and at its clock',
-          } as const,
-        ]
-      : []),
-  ]
-  if (errors.length > 0 || step === null) throw invalid(errors)
+  const enrolment = readEnrolment(deps, user, wish.enrolment)
+  const { id, kind } = enrolment
+  const name = (wish.name ?? NAMES[kind]).trim()
+  const proved = await provedBy(deps, enrolment, wish)
+  const wrong = 'field' in proved ? [proved] : []
+  const errors = [...wrongName(name), ...wrong]
+  if (errors.length > 0 || 'field' in proved) throw invalid(errors)
   return {
-    ...{ id, accountId: user.accountId, userId: user.id, kind: 'totp', name, lookup: id },
-    secret: seal(deps.pepper, seedPurpose(user.id), seed),
-    // the code that proved it opens nothing any more
-    counter: step,
-    ...{ createdAt: now, lastUsedAt: null },
+    ...{ id, accountId: user.accountId, userId: user.id, kind, name, ...proved },
+    ...{ createdAt: deps.clock.now(), lastUsedAt: null },
   }
 }
 

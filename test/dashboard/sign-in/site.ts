@@ -30,6 +30,8 @@ export interface SiteWish {
   readonly more?: readonly object[]
   readonly idp?: IdpWish
   readonly baseUrl?: string
+  /** What it listens at, and is called where baseUrl says nothing else. */
+  readonly host?: string
 }
 
 export interface Site {
@@ -77,7 +79,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
   const text = JSON.stringify({
     hostname: 'mail.test',
     data_dir: 'data',
-    http: { port: 0 },
+    http: { port: 0, ...(wish.host && { host: wish.host }) },
     identity: { oidc, ...wish.identity },
     ...(wish.baseUrl && { base_url: wish.baseUrl }),
     ...settingsOf(join(dir, 'data')),
@@ -116,7 +118,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
   const submission = createSubmission({ store, config, clock })
   const http: Http = createHttp({ store, tenants, submission, config, clock, log, pepper, site })
   await http.start()
-  const url = `http://127.0.0.1:${http.address.port}`
+  const url = `http://${wish.host ?? '127.0.0.1'}:${http.address.port}`
   await idp.know(wish.baseUrl ?? url, 'office')
   const get: Site['get'] = (client, path, going) => client.go(url + path, going)
   return {

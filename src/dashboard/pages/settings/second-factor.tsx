@@ -2,13 +2,15 @@
  * NAME      second-factor - what somebody proves beside the password
  * DESCRIPTION
  *   One's own: added, removed, recovery codes made anew. Where a second factor is required, this is the only page before
- *   there is one. Nothing of it needs a script.
+ *   there is one. Only a passkey needs a script, as it does everywhere.
  */
 import type { Factor, PersonInFull } from '../../../record/tenants/identity.js'
+import { passkeySite } from '../../../tenant/identity/passkeys.js'
 import type { Form } from '../../form.js'
 import type { Done, Page, Refused, View } from '../../page.js'
-import { ActionForm, Field, Hidden, Leave, Send, Verb } from '../../parts/form.js'
+import { ActionForm, Field, FormMarks, Hidden, Leave, Send, Verb } from '../../parts/form.js'
 import { Code, Empty, Head, Note, Section } from '../../parts/page-parts.js'
+import { PasskeyForm } from '../../parts/passkey-form.js'
 import { Qr } from '../../parts/qr.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -33,6 +35,11 @@ const Password = ({ visit }: { readonly visit: Visit }) =>
       autocomplete="current-password"
     />
   )
+
+interface BegunPasskey {
+  readonly options: object
+  readonly enrolment: string
+}
 
 interface Begun {
   readonly secret: string
@@ -73,6 +80,28 @@ const appView = (visit: Visit, begun: Begun): View => ({
         />
         <Send beside={<Leave to={visit.link(SECOND_FACTOR)} />}>Turn it on</Send>
       </ActionForm>
+    </>
+  ),
+})
+
+const passkeyView = (visit: Visit, { options, enrolment }: BegunPasskey): View => ({
+  title: 'Add a passkey',
+  body: (
+    <>
+      <Head
+        title="Add a passkey"
+        crumb={[SECOND_FACTOR, 'Second factor']}
+        says="The browser asks where to keep it: on this device, on a phone or on a security key."
+      />
+      <PasskeyForm how="create" action={SECOND_FACTOR} options={options}>
+        <FormMarks action="confirm-passkey" />
+        <Hidden of={{ enrolment }} />
+        <Field name="name" label="What you call it" value="Passkey" maxLength={100} />
+        <Send beside={<Leave to={visit.link(SECOND_FACTOR)} />}>Make the passkey</Send>
+      </PasskeyForm>
+      <noscript>
+        <p>Browsers make passkeys by a script only. An authenticator app works without.</p>
+      </noscript>
     </>
   ),
 })
@@ -132,6 +161,22 @@ const AddApp = ({ visit }: { readonly visit: Visit }) => (
   </Section>
 )
 
+const AddPasskey = ({ visit }: { readonly visit: Visit }) => {
+  const site = passkeySite(visit.baseUrl)
+  return (
+    <Section title="Add a passkey" says="this device, a phone or a security key; nothing to type">
+      {typeof site === 'string' ? (
+        <p class="soft">{site}</p>
+      ) : (
+        <ActionForm action="begin-passkey">
+          <Password visit={visit} />
+          <Send plain>Add a passkey</Send>
+        </ActionForm>
+      )}
+    </Section>
+  )
+}
+
 const sentence = ({ factors }: PersonInFull): string => {
   if (factors.length === 0) return 'Your password alone signs you in.'
   return factors.length === 1
@@ -153,7 +198,10 @@ const Own = ({ visit, row }: { readonly visit: Visit; readonly row: PersonInFull
     ) : null}
     {row.factors.length === 0 ? null : <Factors visit={visit} rows={row.factors} />}
     {row.factors.length === 0 ? null : <RecoveryCodes visit={visit} left={row.recovery_codes_left} />}
-    <AddApp visit={visit} />
+    <div class="two">
+      <AddApp visit={visit} />
+      <AddPasskey visit={visit} />
+    </div>
   </>
 )
 
@@ -200,6 +248,8 @@ export const secondFactorPage: Page = {
   does: {
     'begin-app': 'beginFactor',
     'confirm-app': 'addFactor',
+    'begin-passkey': 'beginFactor',
+    'confirm-passkey': 'addFactor',
     remove: 'removeFactor',
     codes: 'replaceRecoveryCodes',
   },
@@ -213,6 +263,17 @@ export const secondFactorPage: Page = {
         enrolment: form.raw('enrolment'),
         name: form.text('name'),
         code: form.raw('code'),
+      }),
+    async 'begin-passkey'(visit, form) {
+      const body = { kind: 'passkey', ...password(form) }
+      const begun = await visit.ask<BegunPasskey>('POST', '/v1/session/factors/begin', { body })
+      return { view: passkeyView(visit, begun) }
+    },
+    'confirm-passkey': (visit, form) =>
+      added(visit, {
+        enrolment: form.raw('enrolment'),
+        name: form.text('name'),
+        response: form.raw('response'),
       }),
     async remove(visit, form) {
       const path = `/v1/session/factors/${encodeURIComponent(form.raw('id'))}`

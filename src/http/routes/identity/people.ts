@@ -179,13 +179,14 @@ const addingFactors = (deps: Deps, baseUrl: () => string): readonly Endpoint[] =
     path: '/v1/session/factors/begin',
     summary: 'Begin to add a second factor of your own',
     description:
-      'Gives the secret of an authenticator app, which is kept nowhere before a code of it has come back. 409 `resource.conflict` with the reason `no_password` for who signs in with an identity provider, `no_person` for a session of nobody in particular.',
+      'Gives the secret of an authenticator app, or what a browser makes a passkey with; nothing is kept before the proof of it has come back. 409 `resource.conflict` with the reason `no_password` for who signs in with an identity provider, `no_person` for a session of nobody in particular, `no_passkeys` where base_url is no host name with https (or localhost).',
     body: shapes.beginFactorBody,
     answers: { 200: shapes.begunFactor },
     faults: OF_OWN,
     async handle(call) {
       const by = { currentPassword: call.body.current_password ?? '', prove: proving(deps, call) }
-      const begun = await deps.tenants.beginFactor(call.principal, { ...by, baseUrl: baseUrl() })
+      const { kind } = call.body
+      const begun = await deps.tenants.beginFactor(call.principal, { ...by, kind, baseUrl: baseUrl() })
       return { status: 200, body: { object: 'factor_enrolment', ...begun } }
     },
   }),
@@ -201,7 +202,7 @@ const addingFactors = (deps: Deps, baseUrl: () => string): readonly Endpoint[] =
     answers: { 201: shapes.addedFactor },
     faults: [...OF_OWN, 'user.not_found'],
     async handle({ principal, body }) {
-      const { row, codes } = await deps.tenants.addFactor(principal, body)
+      const { row, codes } = await deps.tenants.addFactor(principal, { ...body, baseUrl: baseUrl() })
       return { status: 201, body: { ...factor(row), recovery_codes: codes } }
     },
   }),

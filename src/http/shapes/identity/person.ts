@@ -71,22 +71,28 @@ const currentPassword = orNull(Joi.string().max(1_000)).description(
 
 export const currentPasswordBody = anyBody({ current_password: currentPassword })
 export const beginFactorBody = body({
-  kind: need(orNull(oneOf('totp'))),
+  kind: need(orNull(oneOf('totp', 'passkey'))),
   current_password: currentPassword,
 })
 
 export const begunFactor = Joi.object({
   object: Joi.string().valid('factor_enrolment').required(),
-  kind: oneOf('totp').required(),
-  secret: Joi.string().required().description('The seed, in base32 (RFC 6238: SHA-1, 6 digits, 30 s)'),
-  uri: Joi.string().required().description('The same as an `otpauth://` URI, for a QR code'),
+  kind: oneOf('totp', 'passkey').required(),
+  options: Joi.object()
+    .unknown()
+    .description('Of a passkey: what navigator.credentials.create is called with, octets in base64url'),
+  secret: Joi.string().description('The seed, in base32 (RFC 6238: SHA-1, 6 digits, 30 s)'),
+  uri: Joi.string().description('The same as an `otpauth://` URI, for a QR code'),
   enrolment: Joi.string().required().description('Send it with the proof, within 10 minutes'),
 }).meta({ name: 'FactorEnrolment' })
 
 export const addFactorBody = body({
   enrolment: need(orNull(Joi.string().max(2_000))).description('What the beginning gave'),
   name: orNull(Joi.string().max(200)).description('As you call it'),
-  code: need(orNull(Joi.string().max(100))).description('What the app shows now; it opens nothing any more'),
+  response: orNull(Joi.string().max(20_000)).description(
+    'Of a passkey: the credential that the browser made, as JSON text, octets in base64url',
+  ),
+  code: orNull(Joi.string().max(100)).description('What the app shows now; it opens nothing any more'),
 })
 
 const codes = Joi.array().items(Joi.string())
