@@ -14,12 +14,8 @@ interface Release {
   readonly postgres: number
 }
 
-const FIRST: Release = { version: '0.9.0', sqlite: 40, postgres: 3 }
-const RELEASES: readonly Release[] = [
-  FIRST,
-  { version: '0.10.0', sqlite: 41, postgres: 4 },
-  { version: '0.11.0', sqlite: 42, postgres: 5 },
-]
+const FIRST: Release = { version: '0.9.0', sqlite: 43, postgres: 6 }
+const RELEASES: readonly Release[] = [FIRST]
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
