@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { SMTPServer } from 'smtp-server'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 import { tokenEndpoint } from '../relay/oauth/endpoint.js'
 
@@ -98,12 +98,8 @@ t.test('mail that waits for a token says so, in the API, in the log and on the c
   const asked = async () => (await postern.api('GET', `/v1/emails/${body.id}`, key)).body
   await postern.until(key, body.id, ['deferred'])
   // the relay tells once a second what it knows of its upstreams
-  let waiting = (await asked()).waiting
-  for (let n = 0; n < 50 && waiting?.reason !== 'login'; n++) {
-    await sleep(200)
-    waiting = (await asked()).waiting
-  }
-  t.match(waiting, { reason: 'login', detail: /lets us sign in/ })
+  await eventually('it waits for a login', async () => (await asked()).waiting?.reason === 'login')
+  t.match((await asked()).waiting, { reason: 'login', detail: /lets us sign in/ })
   const shown = await postern.cli('email', 'show', body.id)
   t.match(shown.stdout, /no upstream of pool default lets us sign in/)
   t.match(shown.stdout, /no token: 127\.0\.0\.1:\d+ answered 400 invalid_grant/)
