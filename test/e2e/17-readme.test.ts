@@ -171,6 +171,10 @@ const TRIALS: readonly Trial[] = [
   { begins: 'postern upstream add', run: addsUpstreams },
   { begins: 'npm run deb', run: 'test/e2e/13-packages, 15-executable and 16-walk build and use them' },
   { begins: 'sudo apt install', run: 'test/e2e/16-walk types each of its lines' },
+  {
+    begins: 'sudo install -D -m 755 systemd/examples/certbot',
+    run: 'test/e2e/12-renewal runs the hook when a certificate was renewed',
+  },
   { begins: 'export POSTERN_CONFIG', run: goesLive },
 ]
 
