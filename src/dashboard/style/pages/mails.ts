@@ -62,6 +62,8 @@ export const MAILS = `
 @media (width < 40rem) {
   .t.mails tbody td.tick { top: .875rem; }
   .head:has(.live-state + .b) > :first-child { flex-basis: 4.75rem; }
+  /* while it connects there is nothing to pause, and the line is full */
+  .live-state[data-state=wait]:has(+ .b) button { display: none; }
   .live-state + .b { min-height: 1.5rem; padding: 0 var(--s2); border-color: var(--line); font-size: .75rem; line-height: 1.375rem; }
   .narrow > .filters { flex-wrap: nowrap; margin-bottom: var(--s2); }
   .narrow > .filters > label { flex: 1 1 0; min-width: 0; }
