@@ -60,8 +60,15 @@ const factor = Joi.object(factorFields).meta({ name: 'Factor' })
 
 export const person = Joi.object({
   ...fields,
-  factors: Joi.array().items(factor).required(),
-  recovery_codes_left: Joi.number().integer().min(0).required(),
+  factors: Joi.array()
+    .items(factor)
+    .required()
+    .description('What the person proves beside the password, the oldest first'),
+  recovery_codes_left: Joi.number()
+    .integer()
+    .min(0)
+    .required()
+    .description('How many recovery codes are not used yet'),
   identities: Joi.array().items(identity).required(),
 }).meta({ name: 'User' })
 
