@@ -67,7 +67,11 @@ export const relayView = async (context: Pick<CliContext, 'config'>): Promise<Re
       upstreams: new Map(
         state.data.map((one) => [
           one.id,
-          { ...one, lastSuccessAt: instant(one.last_success_at), lastError: one.last_error },
+          {
+            ...one,
+            lastSuccessAt: instant(one.last_success_at),
+            lastError: one.last_error && { ...one.last_error, at: Date.parse(one.last_error.at) },
+          },
         ]),
       ),
       throttled: state.throttled.map(({ egress_pool_id: poolId, domain, until }) => ({

@@ -17,7 +17,7 @@ export interface RelayView {
       /** Which of its limits is used up now. */
       readonly full: 'rate' | 'connections' | null
       readonly lastSuccessAt: number | null
-      readonly lastError: { readonly stage: string; readonly message: string } | null
+      readonly lastError: { readonly at?: number; readonly stage: string; readonly message: string } | null
     }
   >
   /** Recipient domains that have a slower pace in a pool now; `until` is the end of a pause. */

@@ -147,6 +147,21 @@ const livingOf = ({ leader, view }: Facts) =>
     return live === undefined ? [] : [{ ...live, name: `${host}:${port}` }]
   })
 
+/** They let us in no more, or no token is to be had; mail that was tried meets it again, though no breaker may be open yet. */
+const login: Judge = (_entry, facts) => {
+  const living = livingOf(facts)
+  const isShutOut = living.every(
+    ({ breaker, lastError, lastSuccessAt }) =>
+      breaker !== 'half-open' && lastError?.stage === 'auth' && (lastError.at ?? 1) > (lastSuccessAt ?? 0),
+  )
+  if (living.length === 0 || !isShutOut) return null
+  return {
+    plain: (pool) => `no upstream of ${pool} lets us sign in`,
+    more: living.map(({ name, lastError }) => `${name}: auth: ${lastError?.message}`).join('; '),
+    remedy: `postern upstream test ${facts.leader.name}`,
+  }
+}
+
 const throttled: Judge = (entry, { view, now }) => {
   const domain = storedDomain(entry.address)
   const pace = view?.throttled.find((one) => one.poolId === entry.poolId && one.domain === domain)
