@@ -123,13 +123,6 @@ const paused: Judge = (_entry, { leader, health }) =>
       }
     : null
 
-/** They let us in no more, or no token is to be had. */
-const login: Judge = (entry, facts) => {
-  const atLogin = facts.health.failing.every(({ error }) => error?.startsWith('auth: ') === true)
-  const down = atLogin ? upstreamsDown(entry, facts) : null
-  return down && { ...down, plain: (pool) => `no upstream of ${pool} lets us sign in` }
-}
-
 const upstreamsDown: Judge = (_entry, { leader, health }) => {
   if (health.state !== 'down') return null
   const words = health.failing.map(({ name, error }) => (error === null ? name : `${name}: ${error}`))
