@@ -83,7 +83,7 @@ export const standingAlarms = ({ alarmed }: WorkspaceRow): readonly string[] =>
     const raised = alarmed[alarm]
     return raised === undefined
       ? []
-      : [`${alarmText(alarm, raised)} at ${new Date(raised.since).toISOString()}`]
+      : [`${alarmText(alarm, raised)}, raised at ${new Date(raised.since).toISOString()}`]
   })
 
 /** The status by which the mail that raised them is found. */

@@ -39,6 +39,7 @@ export const EVENT_TYPES = [
   'email.sender_notified',
   // somebody has written to postmaster@ or abuse@ the bounce domain, and nobody is named to get it
   'postmaster.received',
+  'workspace.rate_alarm_ended',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 

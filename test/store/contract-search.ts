@@ -17,6 +17,7 @@ import {
   type OpenStore,
   ofLease,
   page,
+  report,
   T0,
   type TestAccount,
   toOne,
@@ -177,6 +178,32 @@ const scopeContract = async (t: Test, store: Store): Promise<void> => {
   t.same(await found(store, { ...all, accountId: stranger.accountId }), ['secret of default'])
   const id = { ...searchFor(at, 'ana@example.com'), workspaceId: at.workspace.id }
   t.equal((await found(store, id)).length, 1)
+}
+
+const troubleContract = async (t: Test, store: Store): Promise<void> => {
+  const at = await newAccount(store)
+  const send = async (subject: string, over: Parameters<typeof ofLease>[1] = {}) => {
+    await accepted(store, at, { subject })
+    const claimed = await claimOne(store, at, T0 + 1)
+    await store.settle([ofLease(claimed, over)])
+    return claimed.recipientId
+  }
+  await send('later', { seen: 'postponed', retryAt: T0 + 9 * HOUR })
+  await send('fine')
+  const annoyed = await send('too much')
+  const doubted = await send('who says so')
+  await store.settle([
+    report(annoyed, { seen: 'complained', source: 'arf', reason: 'abuse' }),
+    report(doubted, { seen: 'complained', source: 'arf', trusted: false }),
+  ])
+  await index(store)
+  t.same(await found(store, searchFor(at, 'is:deferred')), ['later'])
+  t.same(await found(store, searchFor(at, 'is:complained')), ['too much'])
+  t.same(await found(store, searchFor(at, 'example.com is:complained')), ['too much'])
+  t.same(await found(store, searchFor(at, '-is:complained -is:deferred')), ['who says so', 'fine'])
+  t.same(await found(store, searchFor(at, 'is:deferred OR is:complained')), ['too much', 'later'])
+  const stranger = await newAccount(store)
+  t.same(await found(store, searchFor(stranger, 'is:complained')), [])
 }
 
 const stateContract = async (t: Test, store: Store): Promise<void> => {
@@ -343,6 +370,7 @@ export const searchContract = async (t: Test, store: Store, open: OpenStore): Pr
   await t.test('what a query names in vain', (t) => unknownContract(t, store))
   await t.test('of whom', (t) => scopeContract(t, store))
   await t.test('what became of it', (t) => stateContract(t, store))
+  await t.test('what went wrong with it', (t) => troubleContract(t, store))
   await t.test('pages', (t) => pagesContract(t, store))
   await t.test('polling', (t) => pollContract(t, store))
   await t.test('the place of the index', (t) => placeContract(t, open))

@@ -140,7 +140,7 @@ export const emailFilters = {
     .description(
       'What a mail must have: words of the subject (the last one may be a beginning), an address or its beginning, a domain, a ' +
         'Message-ID, an id; or terms `to:` `from:` `subject:` `tag:` `status:` `reason:` `domain:` `pool:` `key:` `message-id:` `before:` ' +
-        '`after:` `id:` `is:held` `is:resent` `is:test` `is:live` `has:attachment`. All of them hold; `-` or `NOT` before one negates ' +
+        '`after:` `id:` `is:held` `is:deferred` `is:complained` `is:resent` `is:test` `is:live` `has:attachment`. All of them hold; `-` or `NOT` before one negates ' +
         'it, `OR` between two lets either do and binds closer than a blank (`a b OR c` is a, and b or c); there are no brackets. ' +
         'Double quotes keep words together. At most 256 characters and 16 terms. A mail is found a second or two after it was ' +
         'accepted; a page may hold fewer rows than `limit` and still have a next one: `pagination.searched_to` says how far it looked',

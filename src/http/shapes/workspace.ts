@@ -149,7 +149,9 @@ export const workspace = Joi.object({
       }),
     )
     .required()
-    .description('The alarms that stand, with what was counted when they were raised'),
+    .description(
+      'The alarms that stand: since when, and what was counted at the last look, a second or two ago',
+    ),
   statistics: Joi.object({ tags: tags().required() }).required(),
   suspended: Joi.boolean().required(),
   suspended_at: nullable(Joi.string()),

@@ -46,8 +46,18 @@ const hasTag = ({ tags }: Sought, value: string): boolean => {
 }
 
 const isState = (mail: Sought, value: string): boolean => {
-  if (value === 'held') return mail.recipients.some(({ isHeld }) => isHeld)
-  return value === 'resent' ? mail.isResent : mail.mode === value
+  switch (value) {
+    case 'held':
+      return mail.recipients.some(({ isHeld }) => isHeld)
+    case 'deferred':
+      return mail.recipients.some(({ isDeferred }) => isDeferred)
+    case 'complained':
+      return mail.isComplained
+    case 'resent':
+      return mail.isResent
+    default:
+      return mail.mode === value
+  }
 }
 
 const holds = (term: Term, mail: Sought, subjects: boolean): boolean => {

@@ -55,7 +55,7 @@ const SAME: Readonly<Record<string, (typeof NAMES)[number]>> = {
   since: 'after',
   until: 'before',
 }
-const IS = ['held', 'resent', 'test', 'live']
+const IS = ['held', 'deferred', 'complained', 'resent', 'test', 'live']
 const HAS = ['attachment']
 const ID = /^em_[0-9a-z]{26}$/
 const DAY = /^\d{4}-\d\d-\d\d$/

@@ -67,11 +67,14 @@ export interface Sought {
   /** Whether the key or credential that submitted it is called so. */
   readonly isOfKey: (named: string) => boolean
   readonly hasAttachment: boolean
+  /** A recipient has reported it as abuse. */
+  readonly isComplained: boolean
   readonly recipients: readonly {
     /** In lower case, the domain in A-labels. */
     readonly address: string
     readonly reason: string | null
     readonly isHeld: boolean
+    readonly isDeferred: boolean
   }[]
 }
 
@@ -80,3 +83,7 @@ const OF_RECIPIENTS: readonly Field[] = ['text', 'to', 'domain', 'reason', 'is']
 /** False where it can be judged without knowing the recipients. */
 export const needsRecipients = (query: Query): boolean =>
   termsIn(query).some(({ field }) => OF_RECIPIENTS.includes(field))
+
+/** False where it can be judged without knowing who complained. */
+export const needsComplaints = (query: Query): boolean =>
+  termsIn(query).some(({ field, value }) => field === 'is' && value === 'complained')

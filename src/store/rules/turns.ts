@@ -5,6 +5,7 @@
  *   enough; a person lifts it, and no later look makes it again for the same alarm. Pure, but for the
  *   ids of holds.
  */
+import { toRfc3339 } from '../../base/clock.js'
 import { newId } from '../../base/id.js'
 import type { Notice } from '../port/log.js'
 import type { HoldRow } from '../port/operations.js'
@@ -44,6 +45,12 @@ interface AlarmFacts {
   readonly holdId: string | null
 }
 
+interface Ended {
+  readonly rate: Rate
+  readonly since: number
+  readonly now: number
+}
+
 interface Judged {
   readonly alarmed: RaisedAlarms
   readonly turns: readonly AlarmTurn[]
@@ -74,6 +81,21 @@ const noticeOf = (row: Judging, alarm: Alarm, raised: Raised, holdId: string | n
   }
 }
 
+/** The rate has been below its limit for an hour, or has none any more. */
+const endOf = (row: Judging, alarm: Alarm, { rate, since, now }: Ended): Notice => ({
+  ...{ type: 'workspace.rate_alarm_ended', accountId: row.accountId, workspaceId: row.id, mode: 'live', now },
+  data: {
+    workspace_id: row.id,
+    alarm,
+    rate: shareOf(rate),
+    count: rate.count,
+    tried: rate.tried,
+    window_seconds: ALARM_WINDOW_MS[alarm] / 1_000,
+    raised_at: toRfc3339(since),
+    seconds: Math.max(0, Math.round((now - since) / 1_000)),
+  },
+})
+
 export const judgeWorkspace = (row: Judging, facts: AlarmFacts, now: number): Judged => {
   const alarmed: Partial<Record<Alarm, Raised>> = {}
   const turns: AlarmTurn[] = []
@@ -81,13 +103,15 @@ export const judgeWorkspace = (row: Judging, facts: AlarmFacts, now: number): Ju
   let { holdId } = facts
   for (const alarm of ALARMS) {
     const before = row.alarmed[alarm] ?? null
-    const raised = judge(limitOf(row.alarms, alarm), facts.rateOf(alarm), before, now)
+    const rate = facts.rateOf(alarm)
+    const raised = judge(limitOf(row.alarms, alarm), rate, before, now)
     if (raised !== null) alarmed[alarm] = raised
     if ((raised === null) === (before === null)) continue
     const hold =
       raised !== null && row.onAlarm === 'hold' && holdId === null ? holdOf(row, alarm, raised) : null
     holdId = hold?.id ?? holdId
     if (raised !== null) notices.push(noticeOf(row, alarm, raised, holdId))
+    else if (before !== null) notices.push(endOf(row, alarm, { rate, since: before.since, now }))
     turns.push({ accountId: row.accountId, workspaceId: row.id, alarm, raised, hold })
   }
   return { alarmed, turns, notices }

@@ -115,6 +115,18 @@ t.test('alarms: one hold for those that are raised together, each told once', as
   t.ok(first.notices.every(({ data }) => data?.hold_id === holdId))
   const again = judgeWorkspace({ ...row, alarmed: first.alarmed }, bad, 6)
   t.same([again.turns, again.notices], [[], []])
+  const fewer = { ...bad, rateOf: (_: Alarm) => ({ count: 1, tried: 200 }) }
+  const calm = judgeWorkspace({ ...row, alarmed: first.alarmed }, fewer, 7)
+  t.same([calm.turns, calm.notices], [[], []], 'it stands for an hour more')
+  t.match(calm.alarmed, { complaints: { since: 5, count: 1, tried: 200 } }, 'with the figures of now')
+  const over = judgeWorkspace({ ...row, alarmed: calm.alarmed }, fewer, 5 + 3_600_000)
+  t.same(over.alarmed, {})
+  t.match(
+    over.notices.map(({ type, data }) => [type, data?.alarm, data?.count, data?.seconds]),
+    ['complaints', 'hard_bounces', 'deferrals'].map((a) => ['workspace.rate_alarm_ended', a, 1, 3_600]),
+  )
+  const off = { complaints: 'off', hard_bounces: 'off', deferrals: 'off' } as const
+  t.equal(judgeWorkspace({ ...row, alarmed: first.alarmed, alarms: off }, bad, 6).notices.length, 3)
   const held = judgeWorkspace(row, { ...bad, holdId: 'hold_1' }, 5)
   t.ok(held.turns.every(({ hold }) => hold === null))
   t.equal(held.notices[0]?.data?.hold_id, 'hold_1')

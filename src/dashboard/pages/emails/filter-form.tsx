@@ -18,7 +18,7 @@ const TERMS: readonly (readonly [term: string, says: string])[] = [
   ['status:bounced reason:mailbox_full', 'what became of it, and why'],
   ['tag:order:118838', 'a tag, by name or by name and value'],
   ['before:2026-11-20 after:2026-11-01', 'days, or times with their zone'],
-  ['is:held is:resent has:attachment', 'states'],
+  ['is:held is:deferred is:complained is:resent has:attachment', 'states'],
   ['message-id:<…> pool:shop-eu', 'where it went'],
   ['key:billing', 'who sent it: a key or credential by id, name, first characters or login'],
   ['id:em_…', 'one mail'],

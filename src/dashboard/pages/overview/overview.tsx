@@ -41,11 +41,25 @@ interface Props {
   readonly facts: Facts
 }
 
-/** What each alarm counts, and which mails show it, where a list of mails can. */
-const ALARMS: Readonly<Record<string, { readonly words: string; readonly status: string | null }>> = {
-  complaints: { words: 'complained within 24 hours', status: null },
-  hard_bounces: { words: 'bounced for good within an hour', status: 'bounced' },
-  deferrals: { words: 'were deferred within an hour', status: 'deferred' },
+/** What each alarm counts, and which mails show it. */
+const ALARMS: Readonly<
+  Record<Alarm, { readonly words: string; readonly mails: string; readonly by: object }>
+> = {
+  complaints: {
+    words: 'complained within 24 hours',
+    mails: 'Mails that were complained about',
+    by: { q: 'is:complained' },
+  },
+  hard_bounces: {
+    words: 'bounced for good within an hour',
+    mails: 'Its bounced mails',
+    by: { status: 'bounced', time: '24h' },
+  },
+  deferrals: {
+    words: 'were deferred within an hour',
+    mails: 'Its deferred mails',
+    by: { status: 'deferred', time: '24h' },
+  },
 }
 
 /** Endpoints that take nothing, and pools that could send nothing. */
@@ -94,24 +108,16 @@ const AlarmNote = ({ visit, row }: { readonly visit: Visit; readonly row: Worksp
             <bdi>{row.name}</bdi>:{' '}
           </strong>
         ) : null}
-        {share(tried === 0 ? 0 : Math.min(1, count / tried))} {ALARMS[alarm]?.words ?? alarm}, {count} of{' '}
-        {tried} recipients when it was raised, <Time at={since} />
-        {limitWords(row.alarms[alarm])}.
+        {share(tried === 0 ? 0 : Math.min(1, count / tried))} {ALARMS[alarm].words}, {count} of {tried}{' '}
+        recipients{limitWords(row.alarms[alarm])}. Raised <Time at={since} />.
       </p>
     ))}
     <p class="actions">
-      {row.alarmed.map(({ alarm }) => {
-        const status = ALARMS[alarm]?.status ?? null
-        return status === null ? (
-          <a class="b" href={visit.link('/suppressions', { workspace: row.id, mode: null })}>
-            Who complained
-          </a>
-        ) : (
-          <a class="b" href={visit.link('/emails', { workspace: row.id, status, time: '24h' })}>
-            Its {status} mails
-          </a>
-        )
-      })}
+      {row.alarmed.map(({ alarm }) => (
+        <a class="b" href={visit.link('/emails', { workspace: row.id, ...ALARMS[alarm].by })}>
+          {ALARMS[alarm].mails}
+        </a>
+      ))}
       {visit.may('placeHold') ? (
         <a class="b harm" href={actLink(visit, 'hold', { workspace_id: row.id })}>
           Hold its mail…

@@ -96,8 +96,8 @@ export const AlarmNotes = ({ visit, row }: { readonly visit: Visit; readonly row
         <p>
           <strong>
             {count} {ALARM_WORDS[alarm]} of {tried} tried
-          </strong>{' '}
-          when it was raised, <Time at={since} />. Its limit: {limitWords(row.alarms[alarm])}.
+          </strong>
+          , raised <Time at={since} />. Its limit: {limitWords(row.alarms[alarm])}.
         </p>
         <p>
           {row.on_alarm === 'hold' ? 'Its mail is held until somebody releases it: ' : 'Its mail goes on: '}

@@ -13,7 +13,7 @@ import type { Plain } from '../plain.js'
 import type { Mail, State } from '../state.js'
 
 const createSought = (state: State) => {
-  const { pools, keys, credentials } = state
+  const { pools, keys, credentials, events } = state
   const keysCalled = (account: string, name: string): readonly string[] =>
     [
       ...keys.where(
@@ -33,9 +33,13 @@ const createSought = (state: State) => {
       isOfKey: (name) =>
         submittedBy !== null && [name, ...keysCalled(mail.accountId, name)].includes(submittedBy),
       hasAttachment: mail.attachments.length > 0,
-      recipients: recipientsOf(state, id).map(({ address, reason, held }) => ({
+      isComplained:
+        events.where((row) => row.emailId === id && row.type === 'email.complained' && row.applied).length >
+        0,
+      recipients: recipientsOf(state, id).map(({ address, reason, held, status }) => ({
         ...{ address: address.toLowerCase(), reason },
         isHeld: held !== null && !isAway(held),
+        isDeferred: status === 'deferred',
       })),
     }
   }

@@ -48,7 +48,7 @@ export interface Raised {
   readonly since: number
   /** When the rate was last found at its limit or above. */
   readonly lastAt: number
-  /** As they were when it was raised. */
+  /** As they were at the last look. */
   readonly count: number
   readonly tried: number
 }
@@ -79,11 +79,10 @@ export const judge = (
   now: number,
 ): Raised | null => {
   if (limit === 'off') return null
-  if (isOver(limit, rate))
-    return before === null ? { since: now, lastAt: now, ...rate } : { ...before, lastAt: now }
+  if (isOver(limit, rate)) return { since: before?.since ?? now, lastAt: now, ...rate }
   if (before === null || now - before.lastAt >= ALARM_CALM_MS) return null
   // by a clock that was put back since, the calm begins now
-  return before.lastAt > now ? { ...before, lastAt: now } : before
+  return { ...before, ...rate, lastAt: Math.min(before.lastAt, now) }
 }
 
 const WORDS: Readonly<Record<Alarm, string>> = {

@@ -4,6 +4,7 @@
  *   What many mails have is found in no order, so a look goes over a span of time: a short one at first, and longer ones
  *   while that takes no time. `ord + 0` keeps the planner from going over all mails in their order.
  */
+import { COMPLAINED } from '../../sql/log/codec.js'
 import { EMAIL } from '../../sql/mails/rows.js'
 import { type Asking, all, first, type Row } from '../../sql/query.js'
 import { type Direction, type Lead, offered, way } from '../../sql/search/leads.js'
@@ -53,8 +54,11 @@ export const WORDS: Words = {
   hasMail,
   mailsAt: each(`${EMAIL} WHERE e.ord = ANY(CAST(? AS BIGINT[]))`),
   recipientsAt: each(
-    `SELECT r.email_ord, r.address_lc, r.reason, q.held FROM recipient_rows r
+    `SELECT r.email_ord, r.address_lc, r.status, r.reason, q.held FROM recipient_rows r
      LEFT JOIN queue q ON q.recipient_id = r.id WHERE r.email_ord = ANY(CAST(? AS BIGINT[]))`,
+  ),
+  complainedAt: each(
+    `SELECT email AS email_ord FROM events WHERE email = ANY(CAST(? AS BIGINT[])) AND kind = ${COMPLAINED} AND flags & 1 = 1`,
   ),
   together: 25,
   held: 'queue',

@@ -22,6 +22,8 @@ const SOURCE = 4
 
 export const kindOf = (type: EventType): number => EVENT_TYPES.indexOf(type)
 
+export const COMPLAINED = kindOf('email.complained')
+
 export const typeOf = (kind: unknown): EventType => {
   const type = EVENT_TYPES[kind as number]
   if (type === undefined) throw new Error(`no event type has the number ${kind}`)

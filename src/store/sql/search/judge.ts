@@ -3,7 +3,7 @@
  */
 import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { matches } from '../../../mail/query/matches.js'
-import { needsRecipients, type Sought, termsIn } from '../../../mail/query/query.js'
+import { needsComplaints, needsRecipients, type Sought, termsIn } from '../../../mail/query/query.js'
 import type { EmailRow, SearchFilter } from '../../port/ledger.js'
 import { addressLc } from '../mails/emails.js'
 import { toEmail } from '../mails/rows.js'
@@ -30,12 +30,14 @@ const recipientOf = (row: Row): Sought['recipients'][number] => ({
   address: row.address_lc as string,
   reason: row.reason as string | null,
   isHeld: row.held !== null && !isAway(row.held as string),
+  isDeferred: row.status === 'deferred',
 })
 
 const soughtOf = (
   mail: EmailRow,
   pool: Row | null,
   recipients: readonly Row[],
+  isComplained: boolean,
   isOfKey: (named: string, id: string | null | undefined) => boolean,
 ): Sought => ({
   id: mail.id,
@@ -50,6 +52,7 @@ const soughtOf = (
   isResent: mail.resentFrom != null,
   isOfKey: (named) => isOfKey(named, mail.submittedBy),
   hasAttachment: mail.attachments.length > 0,
+  isComplained,
   recipients: recipients.map(recipientOf),
 })
 
@@ -73,6 +76,7 @@ export function* judgeOf(words: Words, filter: SearchFilter): Asking<Judge> {
   const { query, subjects } = filter
   const to = filter.to === null ? null : addressLc(filter.to)
   const asksRecipients = to !== null || needsRecipients(query)
+  const asksComplaints = needsComplaints(query)
   const asksPool = termsIn(query).some(({ field }) => field === 'pool')
   const keys = yield* keysIn(filter)
   const isOfKey = (named: string, id: string | null | undefined) => keys.has(`${named} ${id}`)
@@ -83,12 +87,14 @@ export function* judgeOf(words: Words, filter: SearchFilter): Asking<Judge> {
       .map((row) => ({ row, ord: row.ord as number, mail: toEmail(row) }))
       .filter(({ mail }) => isInScope(filter, mail))
     const recipients = asksRecipients ? yield* words.recipientsAt(found.map(({ ord }) => ord)) : []
+    const complained = asksComplaints ? yield* words.complainedAt(found.map(({ ord }) => ord)) : []
     const judged = new Map<number, EmailRow>()
     for (const { row, ord, mail } of found) {
       const pool = asksPool ? yield* pools.of(row.pool as number) : null
       const own = recipients.filter((one) => one.email_ord === ord)
       if (to !== null && !own.some(({ address_lc }) => address_lc === to)) continue
-      if (matches(query, soughtOf(mail, pool, own, isOfKey), subjects)) judged.set(ord, mail)
+      const isComplained = complained.some(({ email_ord }) => email_ord === ord)
+      if (matches(query, soughtOf(mail, pool, own, isComplained, isOfKey), subjects)) judged.set(ord, mail)
     }
     return ords.flatMap((ord) => {
       const mail = judged.get(ord)

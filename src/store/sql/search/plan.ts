@@ -10,6 +10,7 @@ import { clausesOf, type Term, termsIn } from '../../../mail/query/query.js'
 import { hasRuns, soughtOf, wordsOf } from '../../../mail/query/words.js'
 import { STATUSES } from '../../../mail/status.js'
 import type { SearchFilter } from '../../port/ledger.js'
+import { COMPLAINED, scopeOf } from '../log/codec.js'
 import { addressLc, ordsOfMessage, workspacesIn } from '../mails/emails.js'
 import type { Range } from '../order/days.js'
 import { type Asking, all, first } from '../query.js'
@@ -184,6 +185,16 @@ const rangesOfTerm = (
       where: 'r.workspace = ? AND r.held IS NOT NULL',
       params: [n],
     }))
+  // a complaint in the history of a mail that came with an import has no scope: it is found beside another term alone
+  if (field === 'is' && value === 'complained')
+    return workspaces.flatMap((n) =>
+      modes.map((test) => ({
+        from: 'events v',
+        ord: 'v.email',
+        where: 'v.scope = ? AND v.kind = ?',
+        params: [scopeOf(n, test === 1), COMPLAINED],
+      })),
+    )
   return null
 }
 

@@ -20,8 +20,10 @@ export interface Words {
   hasMail(tokens: readonly string[]): Asking<boolean>
   /** Rows of mails (mails/rows.ts) at these places, in any order. */
   mailsAt(ords: readonly number[]): Asking<readonly Row[]>
-  /** Their recipients: `email_ord`, `address_lc`, `reason`, `held`. */
+  /** Their recipients: `email_ord`, `address_lc`, `status`, `reason`, `held`. */
   recipientsAt(ords: readonly number[]): Asking<readonly Row[]>
+  /** Those of them that a recipient complained about, as far as the report could be believed: `email_ord`. */
+  complainedAt(ords: readonly number[]): Asking<readonly Row[]>
   /** How many are best asked for together. */
   readonly together: number
   /** The table of recipients that are held. */

@@ -1,6 +1,7 @@
 /**
  * NAME      words - the index of words, as it is searched
  */
+import { COMPLAINED } from '../../sql/log/codec.js'
 import { EMAIL } from '../../sql/mails/rows.js'
 import type { Range } from '../../sql/order/days.js'
 import { TOP } from '../../sql/order/ord.js'
@@ -89,7 +90,12 @@ export const WORDS: Words = {
   lead: indexLead,
   hasMail,
   mailsAt: each(`${EMAIL} WHERE e.ord = ?`),
-  recipientsAt: each('SELECT email_ord, address_lc, reason, held FROM recipients WHERE email_ord = ?'),
+  recipientsAt: each(
+    'SELECT email_ord, address_lc, status, reason, held FROM recipients WHERE email_ord = ?',
+  ),
+  complainedAt: each(
+    `SELECT email AS email_ord FROM events WHERE email = ? AND kind = ${COMPLAINED} AND flags & 1 = 1`,
+  ),
   together: 1,
   held: 'recipients',
   end: null,
