@@ -7,6 +7,7 @@ import type { Store } from '../../src/store/port/store.js'
 import type { AuditRow } from '../../src/store/port/tenants/audit.js'
 import { openIncident } from '../parts/incident.js'
 import { isOnPostgres } from '../parts/store.js'
+import { factorOf } from '../store/contract-identity.js'
 import { accepted, HOUR, page } from '../store/fixture.js'
 import { openDesk } from './desk.js'
 import { withStore } from './waiting.js'
@@ -23,6 +24,14 @@ const workspace = () => made('workspace', 'create', unique('shop'))
 const pool = () => made('pool', 'create', unique('pool'), '--upstream', 'smtp://mta.acme.test:25?tls=none')
 const domain = () => made('domain', 'add', `${unique('d')}.example`)
 const person = () => made('user', 'create', `${unique('p')}@acme.test`)
+/** With a second factor. */
+const protectedPerson = async (): Promise<string> => {
+  const userId = await person()
+  await withStore(desk, (store, { accountId }) =>
+    store.addFactor(factorOf({ id: userId, accountId }), [], null),
+  )
+  return userId
+}
 const webhook = () => made('webhook', 'create', 'https://app.acme.test/hook', '--events', '*')
 const scheduled = () =>
   withStore(desk, async (store, at) => {
@@ -119,6 +128,7 @@ const CALLS: Readonly<Record<string, () => Promise<Words>>> = {
   'user create': async () => [`${unique('p')}@acme.test`],
   'user update': async () => [await person(), '--role', 'owner'],
   'user password': async () => [await person()],
+  'user reset-factors': async () => [await protectedPerson(), '--yes'],
   'user invite': async () => ['--out', file()],
   'user uninvite': async () => [await made('user', 'invite', '--out', file())],
   'session create': async () => [],
@@ -156,7 +166,7 @@ const OWNS_NOTHING: Readonly<Record<string, string>> = {
   ...{ 'queue import': 'another installation’s mail: see below', 'config check': 'reads' },
 }
 const READS =
-  /(^| )(list|show|top|ages|throttles|holds|lots|incidents|events|source|tail|export|test|read|classify|invitations|print|reference|check|doctor|stats|completion|version|man)$/
+  /(^| )(list|show|top|ages|throttles|holds|lots|incidents|events|source|tail|export|test|read|classify|invitations|print|reference|check|doctor|stats|completion|version|man|status)$/
 
 t.test('each command is known to the audit, reads, or has a reason', async (t) => {
   for (const entry of CATALOG) {

@@ -43,7 +43,10 @@ export const identityOf = (
   ...{ createdAt: T0, lastSignInAt: null, ...over },
 })
 
-export const factorOf = ({ accountId, id: userId }: UserRow, over: Partial<FactorRow> = {}): FactorRow => {
+export const factorOf = (
+  { accountId, id: userId }: Pick<UserRow, 'accountId' | 'id'>,
+  over: Partial<FactorRow> = {},
+): FactorRow => {
   const id = newId('fac')
   return {
     ...{ id, accountId, userId, kind: 'totp', name: 'Phone', lookup: id, secret: 'sealed', counter: 7 },
