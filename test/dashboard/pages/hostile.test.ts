@@ -80,7 +80,11 @@ t.test('a report is plain text', async (t) => {
   const id = await send({ to: 'ana@example.com', text: 'x' })
   await postern.until(key, id, ['delivered'])
   const { html } = await browser.request('GET', `/emails/${id}`)
-  const [, path = ''] = /href="([^"]+\/report)"/.exec(html) ?? []
+  const [, page = ''] = /href="([^"]+\/events\/evt_[^"]+)"/.exec(html) ?? []
+  const read = await browser.request('GET', page)
+  t.match(read.html, /<th[^>]*>Action<\/th>|>delivered</, 'what it says, as a table')
+  const path = `${page}/report`
+  t.match(read.html, `href="${path}"`)
   const seen = await browser.request('GET', path)
   t.equal(seen.status, 200)
   t.equal(seen.headers.get('content-type'), 'text/plain; charset=utf-8')

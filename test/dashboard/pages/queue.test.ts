@@ -38,6 +38,8 @@ t.test('what waits, where, why, and an order that tells first what it meets', as
   const overview = await browser.visit('/')
   t.match(title(overview.html), /^No upstream of pool \S+ answers: 2 recipients wait\.$/)
   t.match(overview.html, />To the pool</)
+  const [, pool = ''] = /href="(\/pools\/pool_[0-9a-z]+)/.exec(overview.html) ?? []
+  t.match((await browser.visit(pool)).html, 'href="/queue/order?verb=reroute&amp;egress_pool_id=pool_')
   t.match(overview.html, /Queue <span class="n warn">2 wait<\/span>/, 'beside the link to the queue')
   t.match(overview.html, /Pools <span class="n warn">1 down<\/span>/)
   t.match((await browser.visit('/queue?by=domain')).html, /slow\.example/)
