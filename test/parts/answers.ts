@@ -32,8 +32,12 @@ const OF_NOW = new Set([
   'last_error',
 ])
 
+/** How long something has lasted by now, in the sentences that tell it. */
+const LASTED = /\b\d+ (?:second|minute|hour)s?\b/g
+
 const plain = (value: unknown, own: ReadonlySet<string> = OWN): unknown => {
   if (Array.isArray(value)) return value.map((one) => plain(one, own))
+  if (typeof value === 'string') return value.replace(LASTED, 'a while')
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(
     Object.entries(value)
