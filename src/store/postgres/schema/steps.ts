@@ -41,8 +41,8 @@ export const STEPS: readonly Step[] = [
   // what a statement of several calls has added to a window
   { text: 'ALTER TABLE rate_windows ADD COLUMN got bigint NOT NULL DEFAULT 0', compatibleFrom: 1 },
   {
-    text: `ALTER TABLE keys ADD COLUMN permission text NOT NULL DEFAULT 'full_access';
-      ALTER TABLE jobs ADD COLUMN created_by_name text`,
+    text: tables(`ALTER TABLE keys ADD COLUMN permission TEXT NOT NULL DEFAULT 'full_access';
+      ALTER TABLE jobs ADD COLUMN created_by_name TEXT`),
     compatibleFrom: 1,
   },
   { text: tables(SANDBOX_STEP), compatibleFrom: 1 },
