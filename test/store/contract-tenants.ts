@@ -127,13 +127,13 @@ const whoTests = async (t: Test, store: Store): Promise<void> => {
       rows: [{ scope: 'platform' }],
       hasOlder: true,
     })
-    const next = keyFor(at, { lookup: `n${at.accountId.slice(-11)}` })
+    const next = keyFor(at, { lookup: `i${at.accountId.slice(-11)}` })
     t.equal(await store.rotateKey('acct_x', key.id, next, T0 + 5), false)
     t.equal(await store.keyByLookup(next.lookup), null, 'nothing follows a key that is not there')
     t.equal(await store.rotateKey(at.accountId, key.id, next, T0 + 5), true)
     t.equal((await store.key(at.accountId, key.id))?.expiresAt, T0 + 5)
     t.match(await store.keyByLookup(next.lookup), { id: next.id, expiresAt: null })
-    const third = keyFor(at, { lookup: `m${at.accountId.slice(-11)}` })
+    const third = keyFor(at, { lookup: `l${at.accountId.slice(-11)}` })
     t.equal(await store.rotateKey(at.accountId, key.id, third, T0 + 9), true)
     t.equal(
       (await store.key(at.accountId, key.id))?.expiresAt,
