@@ -2,7 +2,7 @@
  * NAME      queue - what waits, and for how long
  */
 import * as record from '../record/queue.js'
-import { type Waiting, type WaitingReason, waitingInFull } from '../record/waiting.js'
+import { STOPPING_REASONS, type Waiting, waitingInFull } from '../record/waiting.js'
 import { QUEUE_STATES } from '../store/port/operations.js'
 import { queueDepths } from '../tenant/queue/depths.js'
 import { createWaiting } from '../tenant/queue/waiting.js'
@@ -27,19 +27,9 @@ type Reason = Waiting | null | undefined
 
 const wordOf = (reason: Reason): string | undefined => reason?.reason.replaceAll('_', ' ')
 
-/** What an operator must mend; the rest goes by itself. */
-const MENDABLE: readonly WaitingReason[] = [
-  'suspended',
-  'held',
-  'no_upstream',
-  'paused',
-  'login',
-  'upstreams_down',
-]
-
 const sayRemedies = (terminal: Terminal, reasons: readonly Reason[]): void => {
   const lines = reasons.flatMap((one) =>
-    one == null || one.remedy === null || !MENDABLE.includes(one.reason)
+    one == null || one.remedy === null || !STOPPING_REASONS.includes(one.reason)
       ? []
       : [`${one.plain}: ${one.remedy}`],
   )

@@ -99,7 +99,7 @@ const UNITS = [
 ] as const
 
 /** `14 minutes`. */
-export const longSpan = (ms: number): string => {
+const longSpan = (ms: number): string => {
   const [, unit, word] = UNITS.find(([below]) => ms < below) ?? UNITS[3]
   const n = Math.max(1, Math.floor(ms / unit))
   return `${n} ${word}${n === 1 ? '' : 's'}`

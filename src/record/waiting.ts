@@ -21,6 +21,16 @@ export const WAITING_REASONS = [
 ] as const
 export type WaitingReason = (typeof WAITING_REASONS)[number]
 
+/** What stops more than one mail, until an operator mends it; the rest goes by itself. */
+export const STOPPING_REASONS: readonly WaitingReason[] = [
+  'suspended',
+  'held',
+  'no_upstream',
+  'paused',
+  'login',
+  'upstreams_down',
+]
+
 export interface Waiting {
   readonly reason: WaitingReason
   /** Names the pool. */

@@ -24,7 +24,7 @@ import { ownMail } from './own-mail.js'
 const TAG = 'invitation'
 
 /** Whether a mail has a link in it that lets somebody in. */
-export const isInvitation = ({
+const isInvitation = ({
   source,
   tags,
 }: {

@@ -13,7 +13,13 @@ import { AMBIGUOUS } from '../../lifecycle/recipient.js'
 import { isAway } from '../../lifecycle/waiting/holds.js'
 import { storedDomain } from '../../mail/address.js'
 import { type PoolHealth, scopeOfHold, stoppedWords } from '../../record/queue-state.js'
-import { type MailWaiting, WAITING_REASONS, type Waiting, type WaitingReason } from '../../record/waiting.js'
+import {
+  type MailWaiting,
+  STOPPING_REASONS,
+  WAITING_REASONS,
+  type Waiting,
+  type WaitingReason,
+} from '../../record/waiting.js'
 import { leaderOf } from '../../store/following.js'
 import type { HoldRow, Operations, QueueEntry } from '../../store/port/operations.js'
 import { isRoutedTo } from '../../store/port/tenants/routes.js'
@@ -256,18 +262,11 @@ export const createWaiting = async ({ store, clock, view }: WaitingDeps, account
   return {
     of: (entry: Waiter) => why(entry),
     /** Why everything of a workspace waits in a pool. */
-    ofAll: (workspaceId: string, poolId: string) => why({ ...ANYTHING, workspaceId, poolId }, OF_EVERYTHING),
+    ofAll: (workspaceId: string, poolId: string) =>
+      why({ ...ANYTHING, workspaceId, poolId }, STOPPING_REASONS),
   }
 }
 
-const OF_EVERYTHING: readonly WaitingReason[] = [
-  'suspended',
-  'held',
-  'no_upstream',
-  'paused',
-  'login',
-  'upstreams_down',
-]
 const ANYTHING: Omit<Waiter, 'workspaceId' | 'poolId'> = {
   emailId: '',
   address: '',

@@ -17,7 +17,7 @@ import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { shownOnce } from '../shown-once.js'
 
-export const SECOND_FACTOR = '/settings/second-factor'
+const SECOND_FACTOR = '/settings/second-factor'
 
 const KINDS: Readonly<Record<Factor['kind'], string>> = {
   totp: 'Authenticator app',
