@@ -197,8 +197,8 @@ const reasonIn = (body: unknown): { readonly reason?: string } => {
 }
 
 /** The deps of one call: what is changed from it is written down as the caller's, with the reason in its body. */
-const depsOf = (deps: Deps, { principal, request, body }: Call): Deps => {
-  const actor = { ...principal.actor, address: request.app.address, ...reasonIn(body) }
+const depsOf = (deps: Deps, { principal, address, body }: Call): Deps => {
+  const actor = { ...principal.actor, address, ...reasonIn(body) }
   return { ...deps, store: deps.store.by(actor), tenants: deps.tenants.by(actor) }
 }
 

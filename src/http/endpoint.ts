@@ -6,9 +6,8 @@
  *   document are all made from the same rows. Its `handle` only translates:
  *   call one stage, render.
  */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { Request } from '@hapi/hapi'
 import type Joi from 'joi'
 import type { FaultCode } from '../base/fault/table.js'
 import { Fault, type FieldError } from '../base/fault.js'
@@ -34,7 +33,13 @@ export interface Call<Query = unknown, Body = unknown> {
   /** The octets of a body that is for the bodies' thread to read; there is no `body` then. */
   readonly large: Uint8Array | null
   readonly req: IncomingMessage
-  readonly request: Request
+  readonly res: ServerResponse
+  /** The path of the endpoint, with its parameters' names. */
+  readonly route: string
+  /** The client's address. */
+  readonly address: string
+  /** Counts further sends, or throws rate_limit.exceeded. The answer shows the window as it is then. */
+  spend(n: number): Promise<void>
 }
 
 export interface Answer {

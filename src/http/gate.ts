@@ -8,6 +8,7 @@
  *   step, because only there has `100 Continue` not been sent yet: a refused upload
  *   never starts. A send that is malformed or too large has been counted, too.
  */
+import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Request } from '@hapi/hapi'
 import { Fault } from '../base/fault.js'
@@ -47,6 +48,8 @@ export interface GateDeps {
   readonly maxBody: number
   readonly memory: Budget
   readonly viewersSee: ViewersSee
+  /** Sends that were counted before hapi got them (direct.ts). */
+  readonly counted: WeakMap<IncomingMessage, WindowState>
 }
 
 const BEARER = /^Bearer +([!-~]+) *$/i
@@ -113,7 +116,7 @@ export const windowFor = async (tenants: Tenancy, request: Request): Promise<Win
 }
 
 /** A body is its octets, their text, the values in it and the mail that is made of them. */
-const TIMES = 4
+export const TIMES = 4
 const RETRY_AFTER_S = 2
 
 const full = (): Fault =>
@@ -124,14 +127,15 @@ const full = (): Fault =>
 
 /** Before the body: who, whether, how often, how large. */
 export const admit = async (
-  { tenants, maxBody, memory, viewersSee }: GateDeps,
+  { tenants, maxBody, memory, viewersSee, counted }: GateDeps,
   endpoint: Endpoint,
   request: Request,
 ): Promise<Principal> => {
   const principal = await tenants.authenticateBearer(bearerOf(request), request.app.address)
   request.app.principal = principal
   checkAccess(endpoint, principal, viewersSee, request)
-  if (endpoint.sends) await spend(tenants, request, principal, 1)
+  request.app.window = counted.get(request.raw.req) ?? null
+  if (endpoint.sends && request.app.window === null) await spend(tenants, request, principal, 1)
   if (endpoint.method !== 'GET') {
     const { req, res } = request.raw
     checkDeclared(req.headers, mostOf(endpoint, maxBody))
@@ -156,7 +160,7 @@ const MANY_FILES = 50
 /** A message of so many letters of base64 takes long to read, however plain its JSON is. */
 const LONG_MESSAGE = 64 * 1024
 
-const takesLong = (value: unknown): boolean => {
+export const takesLong = (value: unknown): boolean => {
   let files = 0
   for (const one of Array.isArray(value) ? value : [value]) {
     const { attachments, raw } = (one ?? {}) as { readonly attachments?: unknown; readonly raw?: unknown }

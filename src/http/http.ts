@@ -8,6 +8,7 @@
 
 import { type AddressInfo, isIP, type Socket } from 'node:net'
 import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
 import type { Dialler } from '../base/dial/dial.js'
@@ -23,6 +24,7 @@ import { ownUrl } from '../config/load.js'
 import { MarkCodec } from '../record/mark.js'
 import { CursorCodec } from './cursor.js'
 import { acted, type Deps } from './deps.js'
+import { createDirect, type DirectSends } from './direct.js'
 import type { Endpoint } from './endpoint.js'
 import { Kept } from './kept.js'
 import { demandJson } from './large.js'
@@ -81,6 +83,8 @@ interface HttpOptions
   readonly spans?: Spans | null
   /** Pages for people, on the same listener. */
   readonly site?: Site
+  /** null: hapi answers all sends. For tests, which compare the two. */
+  readonly direct?: typeof createDirect | null
   /** How to get its socket, `http`; by default it is bound here. */
   readonly listen?: Listen | undefined
 }
@@ -222,12 +226,18 @@ const placeOf = ({ listener }: Server): ListenAddress => {
   return { host: address, port }
 }
 
+/** hapi, and what answers plain sends before it. */
+interface Door {
+  readonly server: Server
+  readonly direct: DirectSends | null
+}
+
 /** A server that listens and is not started yet. */
 const listeningServer = async (
   { config, log, tenants, ...options }: HttpOptions,
   deps: Deps,
   { baseUrl, draining, ...certificates }: Now,
-): Promise<Server> => {
+): Promise<Door> => {
   const tls = certificates.files()
   const listener = new Listener({
     baseUrl,
@@ -235,10 +245,20 @@ const listeningServer = async (
     tls: tls && { ...tls, SNICallback: (name, done) => done(null, certificates.byName(name)) },
     failures: tenants.failures,
   })
-  const parts = {
-    ...{ listener, tls: tls !== null, baseUrl, log, tenants, draining },
+  const rows = endpoints(deps, baseUrl)
+  const shared = {
+    ...{ log, tenants, draining },
     maxBody: config.http.max_body,
     memory: options.memory ?? new Budget(config.limits.memory),
+    counted: new WeakMap(),
+  }
+  const send = rows.find(({ id }) => id === 'sendEmail')
+  // a span begins with hapi's request
+  const make = options.spans == null ? (options.direct === undefined ? createDirect : options.direct) : null
+  const direct = make && send ? make({ ...shared, send }) : null
+  const parts = {
+    ...shared,
+    ...{ listener, tls: tls !== null, baseUrl, direct },
     viewersSee: config.identity.viewers_see,
     addressOf: addressOf(config.http.trusted_proxies),
     demandJson: (bytes: Uint8Array) => demandJson(deps, bytes),
@@ -247,16 +267,22 @@ const listeningServer = async (
   }
   if (config.http.behind_proxy)
     listener.server.prependListener('connection', keepOthersOut(config.http.trusted_proxies))
-  const fresh = await createServer(parts, endpoints(deps, baseUrl))
-  await fresh.initialize()
+  const server = await createServer(parts, rows)
+  await server.initialize()
   try {
     // Only now, because hapi follows the connections of a listener from its first moment.
     await (options.listen ?? plainListen)(listener.server, 'http', config.http)
   } catch (error) {
-    await fresh.stop()
+    await server.stop()
     throw error
   }
-  return fresh
+  return { server, direct }
+}
+
+const stopDoor = async ({ server, direct }: Door): Promise<void> => {
+  // hapi ends the connections of all requests that it does not know
+  if (direct !== null) await Promise.race([direct.idle(), sleep(STOP_MS, null, { ref: false })])
+  await server.stop({ timeout: STOP_MS })
 }
 
 export const createHttp = (options: HttpOptions): Http => {
@@ -264,13 +290,13 @@ export const createHttp = (options: HttpOptions): Http => {
   const { config, reader, dialler, tokenDialler, feed } = deps
   const certificates = createCertificates(options.tls ?? null)
   let isDraining = false
-  let server: Server | null = null
+  let door: Door | null = null
   let url = baseUrlAt(config, config.http)
   const now: Now = { ...certificates, baseUrl: () => url, draining: () => isDraining }
 
   const running = (): Server => {
-    if (server === null) throw new Error('http is not started')
-    return server
+    if (door === null) throw new Error('http is not started')
+    return door.server
   }
 
   const drain = (): void => {
@@ -287,25 +313,25 @@ export const createHttp = (options: HttpOptions): Http => {
       return placeOf(running())
     },
     drain,
-    renew: (fresh) => certificates.renew(fresh, server?.listener),
+    renew: (fresh) => certificates.renew(fresh, door?.server.listener),
     inject: (request) => running().inject(request),
     follow: followAs(deps),
     async start() {
-      if (server !== null) return
+      if (door !== null) return
       isDraining = false
       feed.start()
       const fresh = await listeningServer(options, deps, now)
-      url = baseUrlAt(config, { ...config.http, port: placeOf(fresh).port })
-      await fresh.start()
-      server = fresh
+      url = baseUrlAt(config, { ...config.http, port: placeOf(fresh.server).port })
+      await fresh.server.start()
+      door = fresh
     },
     async stop() {
       drain()
-      const stopping = server
-      await stopping?.stop({ timeout: STOP_MS })
+      const stopping = door
+      if (stopping !== null) await stopDoor(stopping)
       await reader.end()
       await Promise.all([dialler.close(), tokenDialler.close()])
-      if (server === stopping) server = null
+      if (door === stopping) door = null
     },
   }
 }

@@ -32,5 +32,5 @@ export const keyOf = (call: Call): string | null => {
 export const idempotencyOf = async (call: Call, variant = ''): Promise<IdempotencyWish | null> => {
   const key = keyOf(call)
   if (key === null) return null
-  return { key, fingerprint: await sendFingerprint(call.request.route.path, variant, call.sent) }
+  return { key, fingerprint: await sendFingerprint(call.route, variant, call.sent) }
 }

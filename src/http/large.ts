@@ -29,7 +29,7 @@ export const readLarge = async (
   const { items, fingerprint } = await reader.read({
     bytes: call.large,
     what,
-    fingerprint: key === null ? null : { route: call.request.route.path, variant },
+    fingerprint: key === null ? null : { route: call.route, variant },
     rules: rulesOf({ config, clock }, call.workspace),
   })
   return { items, idempotency: key === null || fingerprint === null ? null : { key, fingerprint } }

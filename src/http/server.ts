@@ -6,6 +6,7 @@
  *   Allow, since hapi by itself would say 404. Bodies reach us as streams, unpacked
  *   but unread, so that the gate decides whether they are read at all.
  */
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Boom } from '@hapi/boom'
 import hapi, { type Request, type ResponseObject, type ResponseToolkit } from '@hapi/hapi'
@@ -15,8 +16,8 @@ import type { Log } from '../base/log.js'
 import type { Spans } from '../base/observe/trace.js'
 import { type Checked, check } from './check.js'
 import { type Answer, type Call, type Endpoint, headerValues, type Method } from './endpoint.js'
-import { admit, type GateDeps, readBody, recognize, windowFor, workspaceOf } from './gate.js'
-import { headersTooLarge, type Listener, MAX_TARGET } from './wire/listener.js'
+import { admit, type GateDeps, readBody, recognize, spend, windowFor, workspaceOf } from './gate.js'
+import { type Direct, headersTooLarge, type Listener, MAX_TARGET } from './wire/listener.js'
 import { problemHeaders, toFault, toProblem } from './wire/problem.js'
 import { rateHeaders } from './wire/rate.js'
 import { beginSpan, endSpan } from './wire/span.js'
@@ -31,6 +32,8 @@ interface ServerDeps extends GateDeps {
   /** The client's address, when a trusted proxy stands between. */
   readonly addressOf: (request: Request) => string
   readonly draining: () => boolean
+  /** Takes plain sends before hapi does. */
+  readonly direct: Direct | null
   /** Throws request.body_malformed for octets that are no JSON, and keeps them. */
   readonly demandJson: (bytes: Uint8Array) => Promise<void>
   /** null without an OpenTelemetry SDK. */
@@ -163,8 +166,9 @@ const handler = (deps: ServerDeps, endpoint: Endpoint) => async (request: Reques
   const { site } = deps
   if (endpoint.access !== 'public') await takeBody(deps, endpoint, request)
   if (site && endpoint.hasPage && wantsHtml(request)) return site.page(request, h)
+  const principal = request.app.principal as Call['principal']
   const caller = {
-    principal: request.app.principal as Call['principal'],
+    principal,
     workspace: request.app.workspace,
     params: request.params as Record<string, string>,
   }
@@ -173,8 +177,10 @@ const handler = (deps: ServerDeps, endpoint: Endpoint) => async (request: Reques
     trace: request.app.span?.traceparent ?? null,
     sent: request.app.body,
     large: request.app.large,
-    req: request.raw.req,
-    request,
+    ...request.raw,
+    route: request.route.path,
+    address: request.app.address,
+    spend: (n) => spend(deps.tenants, request, principal, n),
     ...caller,
     ...(await checkFields(endpoint, request, caller)),
   }
@@ -215,19 +221,35 @@ const finish = (deps: ServerDeps) => async (request: Request, h: ResponseToolkit
   return response
 }
 
-const logRequest = (log: Log) => (request: Request) => {
-  endSpan(request)
-  const theirs = request.headers['x-request-id']
+interface Line {
+  readonly requestId: string
+  readonly method: string
+  readonly route: string
+  readonly status: number
+  readonly ms: number
+  readonly req: IncomingMessage
+}
+
+export const logRequest = (log: Log, { requestId, req, ...line }: Line): void => {
+  const theirs = req.headers['x-request-id']
   log.info({
     event: 'request',
-    request_id: request.app.id,
-    method: request.method,
-    route: request.route.path,
-    status: request.raw.res.statusCode,
-    ms: Date.now() - request.info.received,
+    request_id: requestId,
+    ...line,
     ...(theirs !== undefined && { client_request_id: String(theirs).slice(0, 128) }),
   })
 }
+
+const responded = (log: Log) => (request: Request) => {
+  endSpan(request)
+  const { app, method, route, info, raw } = request
+  const { statusCode: status } = raw.res
+  const ms = Date.now() - info.received
+  logRequest(log, { requestId: app.id, method, route: route.path, status, ms, req: raw.req })
+}
+
+/** Octets of the smallest answer that is compressed. */
+export const COMPRESSED_FROM = 4_096
 
 const METHODS: readonly Method[] = ['GET', 'POST', 'PATCH', 'DELETE']
 
@@ -285,7 +307,7 @@ export const createServer = async (
     tls: deps.tls,
     autoListen: false,
     debug: false,
-    compression: { minBytes: 4_096 },
+    compression: { minBytes: COMPRESSED_FROM },
     routes: {
       payload: {
         parse: 'gunzip',
@@ -298,7 +320,7 @@ export const createServer = async (
       response: { emptyStatusCode: 200, ranges: false },
     },
   })
-  deps.listener.take()
+  deps.listener.take(deps.direct)
   server.auth.scheme('bearer', () => ({
     authenticate: async (request, h) => {
       await admit(deps, endpointOf(request), request)
@@ -308,7 +330,7 @@ export const createServer = async (
   server.auth.strategy('bearer', 'bearer')
   server.ext('onRequest', begin(deps))
   server.ext('onPreResponse', finish(deps))
-  server.events.on('response', logRequest(deps.log))
+  server.events.on('response', responded(deps.log))
   addRoutes(deps, server, endpoints)
   if (deps.site) await server.register(deps.site.plugin)
   return server

@@ -19,6 +19,8 @@ import { type LiveSession, verifySession } from './session.js'
 interface Authenticate {
   /** A key or session from `Authorization: Bearer`. With an address, failures are counted against it. */
   bearer(token: string, ip?: string): Promise<Principal>
+  /** Whose key this is, or null; no failure is counted. */
+  key(text: string, ip: string): Promise<Principal | null>
   password(username: string, password: string, ip: string): Promise<Login>
   /** The range credential of this client address, or null. */
   range(ip: string): Promise<Login | null>
@@ -146,6 +148,8 @@ export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authen
       }
       throw refuse(ip)
     },
+
+    key: (text, ip) => byKey(deps, text, ip),
 
     async password(username, password, ip) {
       if (looksLikeKey(password)) {

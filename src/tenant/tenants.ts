@@ -83,6 +83,7 @@ export const createTenants = (deps: TenantDeps) => {
   const authenticate = createAuthenticate(deps, failures)
   const proofs = {
     authenticateBearer: authenticate.bearer,
+    authenticateKey: authenticate.key,
     authenticatePassword: authenticate.password,
     authenticateRange: authenticate.range,
     authenticateCertificate: authenticate.certificate,

@@ -8,10 +8,11 @@ import { join } from 'node:path'
 import type { Clock } from '../../src/base/clock.js'
 import { createDialler, type Lookup } from '../../src/base/dial/dial.js'
 import type { Budget } from '../../src/base/host/budget.js'
-import { silentLog } from '../../src/base/log.js'
+import { type Log, silentLog } from '../../src/base/log.js'
 import type { Config } from '../../src/config/config.js'
 import { readConfig } from '../../src/config/load.js'
 import type { Deps } from '../../src/http/deps.js'
+import type { createDirect } from '../../src/http/direct.js'
 import { createHttp, endpoints, type Http } from '../../src/http/http.js'
 import { openApi } from '../../src/http/openapi/document.js'
 import { loadPepper } from '../../src/keys/pepper.js'
@@ -81,6 +82,8 @@ export interface Wish {
   readonly releaseTo?: readonly string[]
   readonly events?: Config['events']
   readonly viewersSee?: Config['identity']['viewers_see']
+  readonly direct?: typeof createDirect | null
+  readonly log?: Log
   /** Puts something into the data folder before it is opened. */
   readonly prepare?: (dataDir: string) => void
 }
@@ -135,7 +138,8 @@ export const openKit = async (wish: Wish = {}): Promise<Kit> => {
   const { id: accountId } = await tenants.ensureAccount()
   const submission = createSubmission({ store, config, clock })
   const http = createHttp({
-    ...{ store, tenants, submission, config, clock, log: silentLog(), pepper },
+    ...{ store, tenants, submission, config, clock, log: wish.log ?? silentLog(), pepper },
+    ...(wish.direct !== undefined && { direct: wish.direct }),
     ...(wish.memory && { memory: wish.memory }),
     lookup: wish.lookup,
     dialler: createDialler({ allow: wish.allowNetworks ?? [], ownPorts: () => [], lookup: resolve }),

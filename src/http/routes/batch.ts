@@ -13,7 +13,6 @@ import { sendingAs } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
 import { readDraft } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, headerValue } from '../endpoint.js'
-import { spend } from '../gate.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { readLarge } from '../large.js'
 import { type SendQuery, sendQuery } from '../shapes/email.js'
@@ -71,7 +70,7 @@ export const batch = (deps: Deps): Endpoint =>
         idempotency,
         permissive,
         trace: call.trace,
-        charge: (n) => spend(deps.tenants, call.request, call.principal, n),
+        charge: call.spend,
         render: (records, errors) => {
           const data = records.map(({ id }) => ({ id }))
           return {

@@ -251,20 +251,19 @@ export const followAs =
   }
 
 const openStream = async (deps: Deps, call: Call<shapes.StreamQuery>): Promise<Answer> => {
-  const { query, request } = call
+  const { query, req, res } = call
   const errors: FieldError[] = []
   const filter = readFilter(call, query, errors)
-  const last = headerValue(call.req, 'last-event-id') || null
+  const last = headerValue(req, 'last-event-id') || null
   const after =
     last === null
       ? readMark(deps, call, 'query.after', query.after, errors)
       : readMark(deps, call, 'header.last-event-id', last, errors)
   if (errors.length > 0) throw invalid(errors)
-  if (request.method === 'head') return { status: 200, body: '', headers: STREAM_HEADERS }
+  if (req.method === 'HEAD') return { status: 200, body: '', headers: STREAM_HEADERS }
   const merge = query.merge === undefined ? null : Number.parseInt(query.merge, 10)
-  const token = /^Bearer +(\S+)/i.exec(headerValue(call.req, 'authorization') ?? '')?.[1] ?? ''
-  const stream = await openFeed(deps, { filter, merge, after, caller: call, token }, request.app.address)
-  const { res } = request.raw
+  const token = /^Bearer +(\S+)/i.exec(headerValue(req, 'authorization') ?? '')?.[1] ?? ''
+  const stream = await openFeed(deps, { filter, merge, after, caller: call, token }, call.address)
   if (res.destroyed) stream.destroy()
   else res.once('close', () => stream.destroy())
   return { status: 200, body: stream, headers: STREAM_HEADERS }

@@ -10,7 +10,13 @@
  *   reset can overtake our answer. So closing means: stop writing, read on for a
  *   second, then destroy (nginx calls it a lingering close).
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { createServer as createTlsServer, type ServerOptions as SecureServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -20,6 +26,11 @@ import { newRequestId } from '../../base/id.js'
 import type { Failures } from '../../tenant/failures.js'
 import { problemHeaders, toProblem } from './problem.js'
 import { rateHeaders } from './rate.js'
+
+/** Takes a request, or answers false; one that it has taken it may hand on later. */
+export interface Direct {
+  take(req: IncomingMessage, res: ServerResponse, handOn: () => void): boolean
+}
 
 interface ListenerOptions {
   /** Asked for each answer: which port it names is known only after listening. */
@@ -32,7 +43,7 @@ interface ListenerOptions {
 const LINGER_MS = 1_000
 /** Node's bound is for both; ours are told apart, and answered as what they are. */
 const MAX_HEAD = 49_152
-const MAX_HEADERS = 16_384
+export const MAX_HEADERS = 16_384
 /** Longer request targets get 414. */
 export const MAX_TARGET = 8_192
 
@@ -95,7 +106,6 @@ export class Listener {
     this.server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) => {
       socket.destroySoon = lingeringClose
     })
-    this.server.on('request', (req, res) => this.#underWay.set(req.socket, res))
     this.server.on('checkContinue', (req, res) => this.#underWay.set(req.socket, res))
     this.server.on('checkExpectation', (req, res) => this.#refuse(req, res, 'request.expectation_failed'))
     this.server.on('connect', (req: IncomingMessage, socket: Duplex) => {
@@ -106,8 +116,14 @@ export class Listener {
     })
   }
 
-  /** Call once hapi has added its listeners. */
-  take(): void {
+  /** Call once hapi has added its listeners: of requests it gets what `direct` does not take. */
+  take(direct: Direct | null): void {
+    const [handOn] = this.server.listeners('request') as RequestListener[]
+    this.server.removeAllListeners('request')
+    this.server.on('request', (req, res) => {
+      this.#underWay.set(req.socket, res)
+      if (direct?.take(req, res, () => handOn?.(req, res)) !== true) handOn?.(req, res)
+    })
     this.server.removeAllListeners('clientError')
     this.server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) =>
       this.#clientError(error, socket),

@@ -28,9 +28,9 @@ const full = async ({ store }: Deps, row: UserRow) =>
 
 /** Whether a password is the one of now; guesses count as those of a sign-in do. */
 const proving =
-  ({ tenants }: Deps, { principal, request }: Pick<Call, 'principal' | 'request'>): ProveAgain =>
+  ({ tenants }: Deps, { principal, address }: Pick<Call, 'principal' | 'address'>): ProveAgain =>
   async (email, password) => {
-    const attempt = { email, password, address: request.app.address, device: null }
+    const attempt = { email, password, address, device: null }
     return (await tenants.provePerson(principal.accountId, attempt)) !== null
   }
 

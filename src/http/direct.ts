@@ -1,0 +1,223 @@
+/**
+ * NAME      direct - a plain send, past hapi
+ * DESCRIPTION
+ *   POST /v1/emails of a workspace's live key in its plainest form costs hapi more than it costs us. It is answered
+ *   here by the row of the endpoint itself, with the same functions for its limits, its check and its headers.
+ *   Whatever is not plain, or would be refused, is handed to hapi as if it had just come: its octets are put back into
+ *   the request before anything is done with them. So there is one way to say no, and it is not here.
+ * NOTES
+ *   A send that hapi refuses after it was counted here is not counted again: `counted` has the window of then.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Budget } from '../base/host/budget.js'
+import { newRequestId } from '../base/id.js'
+import type { Log } from '../base/log.js'
+import { plainAddress } from '../base/network.js'
+import type { WireDraft } from '../submission/draft.js'
+import type { Tenancy } from '../tenant/tenants.js'
+import type { WindowState } from '../tenant/window.js'
+import { check } from './check.js'
+import type { Answer, Endpoint } from './endpoint.js'
+import { TIMES, takesLong } from './gate.js'
+import { COMPRESSED_FROM, logRequest } from './server.js'
+import { parseJson, weighLight } from './wire/body.js'
+import { type Direct, MAX_HEADERS } from './wire/listener.js'
+import { rateHeaders } from './wire/rate.js'
+
+export interface DirectSends extends Direct {
+  /** Resolves when every request that was taken is answered or handed on. */
+  idle(): Promise<void>
+}
+
+interface Done {
+  readonly answer: Answer
+  readonly window: WindowState
+}
+
+interface DirectDeps {
+  readonly tenants: Tenancy
+  readonly memory: Budget
+  readonly maxBody: number
+  readonly log: Log
+  readonly draining: () => boolean
+  readonly counted: WeakMap<IncomingMessage, WindowState>
+  /** POST /v1/emails. */
+  readonly send: Endpoint
+}
+
+const LARGEST = 64 * 1024
+const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i
+const LIVE_KEY = /^Bearer +(svc_live_[!-~]+) *$/i
+/** Of the others, some mean something to hapi or to us. Each is read once, so one that is repeated is not plain. */
+const PLAIN = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'authorization',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'idempotency-key',
+  'sec-fetch-mode',
+  'user-agent',
+  'x-request-id',
+])
+
+const hasPlainHeaders = ({ rawHeaders }: IncomingMessage): boolean => {
+  const seen = new Set<string>()
+  let size = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] ?? '').toLowerCase()
+    if (!PLAIN.has(name) || seen.has(name)) return false
+    seen.add(name)
+    size += name.length + (rawHeaders[i + 1] ?? '').length
+  }
+  return size <= MAX_HEADERS
+}
+
+/** The key of a request that may be plain, as far as its head tells; else null. */
+const plainKey = (req: IncomingMessage, { maxBody, send }: DirectDeps): string | null => {
+  const { headers } = req
+  if (req.method !== send.method || req.url !== send.path) return null
+  const length = Number(headers['content-length'])
+  if (!(length > 0 && length <= Math.min(LARGEST, maxBody))) return null
+  if (!JSON_TYPE.test(headers['content-type'] ?? '') || !hasPlainHeaders(req)) return null
+  return LIVE_KEY.exec(headers.authorization ?? '')?.[1] ?? null
+}
+
+/** The body, which stays in the request for others to read; null when the client has gone. */
+const peek = (req: IncomingMessage, length: number): Promise<Buffer | null> =>
+  new Promise((resolve) => {
+    const done = (bytes: Buffer | null): void => {
+      req.off('readable', look)
+      req.off('close', gone)
+      resolve(bytes)
+    }
+    const gone = (): void => done(null)
+    const look = (): void => {
+      const bytes = req.read(length) as Buffer | null
+      if (bytes === null) return
+      // at once: a request whose octets are all read has ended, and takes none back
+      req.unshift(bytes)
+      if (bytes.length === length) done(bytes)
+    }
+    req.on('readable', look)
+    req.once('close', gone)
+  })
+
+/** hapi compresses answers from some size on, or says that it might. The answer shows all of this, and no more that grows. */
+const isShort = ({ from, to, cc, bcc, reply_to, subject, tags, attachments }: WireDraft): boolean => {
+  const shown = JSON.stringify([from, to, cc, bcc, reply_to, subject, tags])
+  const many = [to, cc, bcc].reduce((sum, one) => sum + (Array.isArray(one) ? one.length : 1), 0)
+  return !attachments && Buffer.byteLength(shown) * 3 + many * 250 + 1_000 < COMPRESSED_FROM
+}
+
+/** What is in the body of a plain send; null for whatever takes long, or is wrong. */
+const read = (bytes: Buffer, { send }: DirectDeps) => {
+  const weight = weighLight(bytes)
+  if (weight === null || send.body === undefined) return null
+  try {
+    const sent = parseJson(bytes, weight)
+    const { value, errors } = check<unknown>('body', send.body, sent)
+    if (errors !== null || takesLong(sent)) return null
+    return isShort(value as WireDraft) ? { sent, body: value } : null
+  } catch {
+    return null
+  }
+}
+
+/** The answer to a plain send, or null: then hapi says what is wrong. */
+const answerTo = async (
+  deps: DirectDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  requestId: string,
+  key: string,
+): Promise<Done | null> => {
+  const { tenants, counted, send } = deps
+  const address = plainAddress(req.socket.remoteAddress ?? '')
+  const principal = await tenants.authenticateKey(key, address)
+  if (principal === null || principal.workspaceId === null) return null
+  const bytes = await peek(req, Number(req.headers['content-length']))
+  const found = bytes && read(bytes, deps)
+  if (!found) return null
+  const workspace = await tenants.workspaceForSend(principal, null)
+  const window = await tenants.sendWindow.consume(principal, 1)
+  if (!window.allowed) return null
+  counted.set(req, window)
+  const answer = await send.handle({
+    ...{ requestId, req, res, address, principal, workspace, ...found },
+    trace: null,
+    params: {},
+    query: {},
+    large: null,
+    route: send.path,
+    spend: () => Promise.reject(new Error('one mail is one send')),
+  })
+  return { answer, window }
+}
+
+/** As hapi would say it. */
+const say = (res: ServerResponse, requestId: string, { answer, window }: Done): void => {
+  const { status, body, headers } = answer
+  const text = body as string
+  res.writeHead(status, {
+    'x-request-id': requestId,
+    ...rateHeaders(window),
+    'content-type': 'application/json; charset=utf-8',
+    ...headers,
+    'cache-control': 'no-store',
+    'content-length': Buffer.byteLength(text),
+  })
+  res.end(text)
+}
+
+export const createDirect = (deps: DirectDeps): DirectSends => {
+  const { memory, draining, log, send } = deps
+  let open = 0
+  let resting: (() => void)[] = []
+
+  const serve = async (
+    req: IncomingMessage,
+    res: ServerResponse,
+    key: string,
+    handOn: () => void,
+  ): Promise<void> => {
+    const began = Date.now()
+    const requestId = newRequestId()
+    const share = memory.share(TIMES)
+    const isRoom = share.cover(Number(req.headers['content-length']), true)
+    const done = isRoom ? await answerTo(deps, req, res, requestId, key).catch(() => null) : null
+    if (done === null) {
+      share.release()
+      if (!req.destroyed) handOn()
+      return
+    }
+    res.once('close', () => {
+      share.release()
+      const { statusCode: status } = res
+      logRequest(log, { requestId, method: 'post', route: send.path, status, ms: Date.now() - began, req })
+    })
+    say(res, requestId, done)
+    // its octets are still in it
+    req.resume()
+  }
+
+  const leave = (): void => {
+    if (--open > 0) return
+    for (const resolve of resting) resolve()
+    resting = []
+  }
+
+  return {
+    take(req, res, handOn) {
+      const key = draining() ? null : plainKey(req, deps)
+      if (key === null) return false
+      open++
+      void serve(req, res, key, handOn).finally(leave)
+      return true
+    },
+    idle: () => (open === 0 ? Promise.resolve() : new Promise((resolve) => resting.push(resolve))),
+  }
+}
