@@ -68,7 +68,7 @@ const HOME: Record<string, readonly string[]> = {
 }
 
 const DOORS: ReadonlySet<string> = new Set(['http', 'smtp'])
-const ENGINES: ReadonlySet<string> = new Set(['sqlite', 'memory', 'postgres'])
+const ENGINES: ReadonlySet<string> = new Set(['sqlite', 'postgres'])
 
 const files = (dir: string): string[] =>
   readdirSync(dir, { withFileTypes: true }).flatMap((entry) =>

@@ -3,17 +3,6 @@
  */
 export const LONG_FUNCTIONS: ReadonlySet<string> = new Set([
   'relay/relay.ts createRelay',
-  'store/memory/ledger.ts createLedger',
-  'store/memory/log.ts createLog',
-  'store/memory/open.ts openMemoryStore',
-  'store/memory/operations.ts createOperations',
-  'store/memory/pending-dsns.ts createPendingDsns',
-  'store/memory/queue.ts createAccept',
-  'store/memory/queue.ts createClaim',
-  'store/memory/queue.ts createLeases',
-  'store/memory/recipients.ts createRecipients',
-  'store/memory/tenants.ts createPools',
-  'store/memory/upkeep.ts createUpkeep',
   'store/sqlite/body/body-store.ts createBodyStore',
   'store/sqlite/body/files.ts createBodyFiles',
   'store/sqlite/open.ts openSqliteStore',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { bringRing, keptRing, liveKeys, type RingStore, rotateKeys } from '../../src/keys/return-path.js'
 import { makeReturnPath, verifyReturnPath } from '../../src/mail/return-path.js'
-import { createMemory, openMemoryStore } from '../../src/store/memory/open.js'
+import { createMemory, openMemoryStore } from '../model/open.js'
 
 const DAY = 86_400_000
 const pepper = randomBytes(32)

@@ -9,7 +9,7 @@ import { firstCounts, firstState } from '../../src/lifecycle/sending/accept.js'
 import type { Status } from '../../src/mail/status.js'
 import type { RelayQueue } from '../../src/relay/turns/flow-parts.js'
 import { beginningOf } from '../../src/store/built-in.js'
-import { createMemory, openMemoryStore } from '../../src/store/memory/open.js'
+import { createMemory, openMemoryStore } from '../model/open.js'
 import { eventually } from '../parts/eventually.js'
 import { mailFor, toOne } from '../store/fixture.js'
 

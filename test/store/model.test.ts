@@ -1,6 +1,6 @@
 /** The model keeps the contract. */
 import t from 'tap'
-import { createMemory, openMemoryStore } from '../../src/store/memory/open.js'
+import { createMemory, openMemoryStore } from '../model/open.js'
 import { contract } from './contract.js'
 import { deadContract } from './contract-dead.js'
 import { livingContract } from './contract-living.js'

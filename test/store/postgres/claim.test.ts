@@ -1,8 +1,8 @@
 /** Leasing what is due: fairly, once, by several at a time, and at the cost of the limit. */
 import fc from 'fast-check'
 import t from 'tap'
-import { createMemory, openMemoryStore } from '../../../src/store/memory/open.js'
 import type { Store } from '../../../src/store/port/store.js'
+import { createMemory, openMemoryStore } from '../../model/open.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { accepted, addWorkspace, HOUR, mailFor, newAccount, scopeOf, T0, toOne } from '../fixture.js'
 import { opened } from './database.js'

@@ -4,12 +4,12 @@
  *   What the model writes only the model reads: a row in a file is the row here, as JSON, beside the few
  *   fields that others look at.
  */
-import { Fault } from '../../../base/fault.js'
-import { observed } from '../../../lifecycle/observed.js'
-import { isAway } from '../../../lifecycle/waiting/holds.js'
-import { type Carry, EXPORTED, type Fields, type LotRow, MOVED } from '../../port/carry.js'
-import type { QueueScope } from '../../port/operations.js'
-import { comesBack, ENDABLE, mayLeave } from '../../rules/carry.js'
+import { Fault } from '../../../src/base/fault.js'
+import { observed } from '../../../src/lifecycle/observed.js'
+import { isAway } from '../../../src/lifecycle/waiting/holds.js'
+import { type Carry, EXPORTED, type Fields, type LotRow, MOVED } from '../../../src/store/port/carry.js'
+import type { QueueScope } from '../../../src/store/port/operations.js'
+import { comesBack, ENDABLE, mayLeave } from '../../../src/store/rules/carry.js'
 import { recipientsOf } from '../ledger.js'
 import type { Plain } from '../plain.js'
 import type { QueueParts } from '../queue.js'

@@ -2,12 +2,12 @@
  * NAME      search - finding mail by a query, up to where the index is
  */
 
-import { pageOf } from '../../../lifecycle/place.js'
-import { isAway } from '../../../lifecycle/waiting/holds.js'
-import { matches } from '../../../mail/query/matches.js'
-import { type Sought, type Term, termsIn } from '../../../mail/query/query.js'
-import { CATEGORIES } from '../../../mail/report/category.js'
-import type { EmailSearch, SearchFilter } from '../../port/ledger.js'
+import { pageOf } from '../../../src/lifecycle/place.js'
+import { isAway } from '../../../src/lifecycle/waiting/holds.js'
+import { matches } from '../../../src/mail/query/matches.js'
+import { type Sought, type Term, termsIn } from '../../../src/mail/query/query.js'
+import { CATEGORIES } from '../../../src/mail/report/category.js'
+import type { EmailSearch, SearchFilter } from '../../../src/store/port/ledger.js'
 import { createMatches, recipientsOf, rowOf } from '../ledger.js'
 import type { Plain } from '../plain.js'
 import type { Mail, State } from '../state.js'

@@ -7,14 +7,14 @@
  * NOTES
  *   What only an engine with files can do is in WITHOUT.
  */
-import { type Clock, systemClock } from '../../base/clock.js'
-import { OutageError } from '../../base/fault.js'
-import { newId } from '../../base/id.js'
-import type { Settled } from '../../lifecycle/facts.js'
-import { beginningOf } from '../built-in.js'
-import type { Store } from '../port/store.js'
-import type { Lifecycle } from '../port/upkeep.js'
-import type { Acting } from '../rules/audit/entry.js'
+import { type Clock, systemClock } from '../../src/base/clock.js'
+import { OutageError } from '../../src/base/fault.js'
+import { newId } from '../../src/base/id.js'
+import type { Settled } from '../../src/lifecycle/facts.js'
+import { beginningOf } from '../../src/store/built-in.js'
+import type { Store } from '../../src/store/port/store.js'
+import type { Lifecycle } from '../../src/store/port/upkeep.js'
+import type { Acting } from '../../src/store/rules/audit/entry.js'
 import { createLedger } from './ledger.js'
 import { createLog } from './log.js'
 import { createOperations } from './operations.js'

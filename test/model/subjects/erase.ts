@@ -1,13 +1,13 @@
 /**
  * NAME      erase - a workspace that was deleted, and what is left of it
  */
-import { isOpen } from '../../../lifecycle/retention.js'
-import { suppressionList } from '../../../lifecycle/suppress.js'
-import type { QueueOrder } from '../../port/operations.js'
-import { isRoutedTo } from '../../port/tenants/routes.js'
-import type { Tenants, WorkspaceRow } from '../../port/tenants/tenants.js'
-import { PERSONAL } from '../../rules/busiest.js'
-import { createSuppressionEvents } from '../../suppression-events.js'
+import { isOpen } from '../../../src/lifecycle/retention.js'
+import { suppressionList } from '../../../src/lifecycle/suppress.js'
+import type { QueueOrder } from '../../../src/store/port/operations.js'
+import { isRoutedTo } from '../../../src/store/port/tenants/routes.js'
+import type { Tenants, WorkspaceRow } from '../../../src/store/port/tenants/tenants.js'
+import { PERSONAL } from '../../../src/store/rules/busiest.js'
+import { createSuppressionEvents } from '../../../src/store/suppression-events.js'
 import type { Plain } from '../plain.js'
 import type { QueueParts } from '../queue.js'
 import type { State } from '../state.js'

@@ -4,10 +4,16 @@
  *   The rules know verbs of several steps by the first of them. Here each is one call, which says what it
  *   changed in `effects`.
  */
-import { newId } from '../../../base/id.js'
-import { AUDIT_KEPT_MS, type Audit, type AuditDetail } from '../../port/tenants/audit.js'
-import { type Acting, countOf, type Entry, type Look, type Looked } from '../../rules/audit/entry.js'
-import { RULES } from '../../rules/audit/rules.js'
+import { newId } from '../../../src/base/id.js'
+import { AUDIT_KEPT_MS, type Audit, type AuditDetail } from '../../../src/store/port/tenants/audit.js'
+import {
+  type Acting,
+  countOf,
+  type Entry,
+  type Look,
+  type Looked,
+} from '../../../src/store/rules/audit/entry.js'
+import { RULES } from '../../../src/store/rules/audit/rules.js'
 import type { Plain } from '../plain.js'
 import { anyWorkspace, type Effects, type State, type Table } from '../state.js'
 import { listed } from '../tenants.js'

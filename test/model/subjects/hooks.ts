@@ -2,7 +2,7 @@
  * NAME      hooks - endpoints, and what is posted to them
  */
 
-import { markOf } from '../../../lifecycle/place.js'
+import { markOf } from '../../../src/lifecycle/place.js'
 import type {
   DisabledReason,
   EndpointRow,
@@ -11,8 +11,8 @@ import type {
   KnownEndpoint,
   ListedPost,
   PostRow,
-} from '../../port/hooks.js'
-import type { Notice } from '../../port/log.js'
+} from '../../../src/store/port/hooks.js'
+import type { Notice } from '../../../src/store/port/log.js'
 import {
   afresh,
   isLost,
@@ -21,7 +21,7 @@ import {
   listedOf,
   POSTS_KEPT_MS,
   SKIPPED,
-} from '../../rules/posts.js'
+} from '../../../src/store/rules/posts.js'
 import type { Plain } from '../plain.js'
 import { nextOrd, type State } from '../state.js'
 import { listed, owned } from '../tenants.js'

@@ -2,19 +2,26 @@
  * NAME      tenants - who is who, and what is suppressed
  */
 
-import type { Page, Rows } from '../../lifecycle/page.js'
-import { pageOf } from '../../lifecycle/place.js'
-import { countSends } from '../../lifecycle/rate.js'
-import { isSuppressing } from '../../lifecycle/suppress.js'
-import { isPaused } from '../../lifecycle/waiting/pauses.js'
-import { numbered } from '../built-in.js'
-import type { ReturnPathRing } from '../port/cluster/return-path.js'
-import type { Notice } from '../port/log.js'
-import type { SandboxPlace } from '../port/sandbox-place.js'
-import type { Domains } from '../port/tenants/domains.js'
-import { isRoutedTo } from '../port/tenants/routes.js'
-import type { KeyRow, KnownPool, PoolRow, SuppressionRow, Tenants, Written } from '../port/tenants/tenants.js'
-import { createSuppressionEvents } from '../suppression-events.js'
+import type { Page, Rows } from '../../src/lifecycle/page.js'
+import { pageOf } from '../../src/lifecycle/place.js'
+import { countSends } from '../../src/lifecycle/rate.js'
+import { isSuppressing } from '../../src/lifecycle/suppress.js'
+import { isPaused } from '../../src/lifecycle/waiting/pauses.js'
+import { numbered } from '../../src/store/built-in.js'
+import type { ReturnPathRing } from '../../src/store/port/cluster/return-path.js'
+import type { Notice } from '../../src/store/port/log.js'
+import type { SandboxPlace } from '../../src/store/port/sandbox-place.js'
+import type { Domains } from '../../src/store/port/tenants/domains.js'
+import { isRoutedTo } from '../../src/store/port/tenants/routes.js'
+import type {
+  KeyRow,
+  KnownPool,
+  PoolRow,
+  SuppressionRow,
+  Tenants,
+  Written,
+} from '../../src/store/port/tenants/tenants.js'
+import { createSuppressionEvents } from '../../src/store/suppression-events.js'
 import type { Plain } from './plain.js'
 import type { State, Table } from './state.js'
 

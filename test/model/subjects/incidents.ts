@@ -12,20 +12,26 @@ import {
   type Refusals,
   SLOW_BEFORE_MS,
   SLOW_WINDOW_MS,
-} from '../../../lifecycle/incident.js'
-import { isSuppressing } from '../../../lifecycle/suppress.js'
-import { storedDomain } from '../../../mail/address.js'
-import type { Notice } from '../../port/log.js'
+} from '../../../src/lifecycle/incident.js'
+import { isSuppressing } from '../../../src/lifecycle/suppress.js'
+import { storedDomain } from '../../../src/mail/address.js'
+import type { Notice } from '../../../src/store/port/log.js'
 import type {
   AddedHardBounce,
   Decision,
   HardBounce,
   IncidentRow,
   Incidents,
-} from '../../port/tenants/incident.js'
-import type { SuppressionRow } from '../../port/tenants/tenants.js'
-import { answeredIn, type Cause, causesOf, incidentNotice, openedIncident } from '../../rules/bounces.js'
-import { createSuppressionEvents } from '../../suppression-events.js'
+} from '../../../src/store/port/tenants/incident.js'
+import type { SuppressionRow } from '../../../src/store/port/tenants/tenants.js'
+import {
+  answeredIn,
+  type Cause,
+  causesOf,
+  incidentNotice,
+  openedIncident,
+} from '../../../src/store/rules/bounces.js'
+import { createSuppressionEvents } from '../../../src/store/suppression-events.js'
 import type { Plain } from '../plain.js'
 import type { HardBounced, State } from '../state.js'
 import { listed, owned } from '../tenants.js'

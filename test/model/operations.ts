@@ -2,13 +2,13 @@
  * NAME      operations - what is done to the queue by whoever runs it
  */
 
-import { observed } from '../../lifecycle/observed.js'
-import { covers } from '../../lifecycle/waiting/holds.js'
-import { effectOf, mayHold, stateOf } from '../../lifecycle/waiting/orders.js'
-import { moved } from '../../lifecycle/waiting/pauses.js'
-import { type Key, pageOfQueue } from '../../lifecycle/waiting/queue-list.js'
-import { adjustTimes } from '../../lifecycle/waiting/times.js'
-import { domainOf } from '../../mail/address.js'
+import { observed } from '../../src/lifecycle/observed.js'
+import { covers } from '../../src/lifecycle/waiting/holds.js'
+import { effectOf, mayHold, stateOf } from '../../src/lifecycle/waiting/orders.js'
+import { moved } from '../../src/lifecycle/waiting/pauses.js'
+import { type Key, pageOfQueue } from '../../src/lifecycle/waiting/queue-list.js'
+import { adjustTimes } from '../../src/lifecycle/waiting/times.js'
+import { domainOf } from '../../src/mail/address.js'
 import {
   AGE_EDGES,
   type Operations,
@@ -17,10 +17,10 @@ import {
   type QueueEntry,
   type QueueOrder,
   type QueueScope,
-} from '../port/operations.js'
-import { poolFor } from '../port/tenants/routes.js'
-import type { Tenants } from '../port/tenants/tenants.js'
-import type { QueueDepth, Times } from '../port/upkeep.js'
+} from '../../src/store/port/operations.js'
+import { poolFor } from '../../src/store/port/tenants/routes.js'
+import type { Tenants } from '../../src/store/port/tenants/tenants.js'
+import type { QueueDepth, Times } from '../../src/store/port/upkeep.js'
 import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'
 import { pausesOf } from './recipients.js'

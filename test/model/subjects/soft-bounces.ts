@@ -1,10 +1,10 @@
 /**
  * NAME      soft-bounces - an address that bounces softly for too long is suppressed
  */
-import type { Outcome } from '../../../lifecycle/facts.js'
-import { LIVING_AFTER_MS } from '../../../lifecycle/incident.js'
-import type { SuppressionRow } from '../../port/tenants/tenants.js'
-import { isTooMuch, softLimitOf, softSuppression } from '../../rules/bounces.js'
+import type { Outcome } from '../../../src/lifecycle/facts.js'
+import { LIVING_AFTER_MS } from '../../../src/lifecycle/incident.js'
+import type { SuppressionRow } from '../../../src/store/port/tenants/tenants.js'
+import { isTooMuch, softLimitOf, softSuppression } from '../../../src/store/rules/bounces.js'
 import type { Recipient, State } from '../state.js'
 
 /** Its mail reached somebody: a report of the contrary would be here. */

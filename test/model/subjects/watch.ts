@@ -1,11 +1,11 @@
 /**
  * NAME      watch - counts that alarms are judged by, and upstreams that were told to be down
  */
-import type { Notice } from '../../port/log.js'
-import type { HoldRow } from '../../port/operations.js'
-import { ALARMS, type Alarm, type Rate } from '../../port/watch/alarms.js'
-import type { AlarmCount, AlarmTurn, Watch } from '../../port/watch/watch.js'
-import { forgottenBefore, judgeWorkspace, windowOf } from '../../rules/turns.js'
+import type { Notice } from '../../../src/store/port/log.js'
+import type { HoldRow } from '../../../src/store/port/operations.js'
+import { ALARMS, type Alarm, type Rate } from '../../../src/store/port/watch/alarms.js'
+import type { AlarmCount, AlarmTurn, Watch } from '../../../src/store/port/watch/watch.js'
+import { forgottenBefore, judgeWorkspace, windowOf } from '../../../src/store/rules/turns.js'
 import type { Plain } from '../plain.js'
 import type { State } from '../state.js'
 

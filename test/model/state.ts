@@ -5,24 +5,30 @@
  *   place that it got when it was stored (`ord`), and lists go by it. What a verb
  *   changes it can take back, so that a verb that throws has changed nothing.
  */
-import type { Clock } from '../../base/clock.js'
-import type { EventRow } from '../../lifecycle/event.js'
-import type { DsnRequest, EmailFacts, NewEmail, RecipientKind, Settled } from '../../lifecycle/facts.js'
-import type { KeyRow as IdempotencyRow } from '../../lifecycle/idempotency.js'
-import type { Mode } from '../../lifecycle/page.js'
-import type { RecipientState } from '../../lifecycle/recipient.js'
-import type { Action } from '../../mail/report/report.js'
-import type { Counts, Status } from '../../mail/status.js'
-import type { LotRow } from '../port/carry.js'
-import type { EndpointRow, EndpointState, ListedPost, ReplayRow } from '../port/hooks.js'
-import type { JobRow } from '../port/jobs.js'
-import type { LogRow } from '../port/log.js'
-import type { HoldRow } from '../port/operations.js'
-import type { StatisticsRow } from '../port/statistics.js'
-import type { AuditRow } from '../port/tenants/audit.js'
-import type { DomainRow } from '../port/tenants/domains.js'
-import type { FactorRow, IdentityRow, LinkRow, SessionRow, UserRow } from '../port/tenants/identity.js'
-import type { IncidentRow, PendingSuppression } from '../port/tenants/incident.js'
+import type { Clock } from '../../src/base/clock.js'
+import type { EventRow } from '../../src/lifecycle/event.js'
+import type { DsnRequest, EmailFacts, NewEmail, RecipientKind, Settled } from '../../src/lifecycle/facts.js'
+import type { KeyRow as IdempotencyRow } from '../../src/lifecycle/idempotency.js'
+import type { Mode } from '../../src/lifecycle/page.js'
+import type { RecipientState } from '../../src/lifecycle/recipient.js'
+import type { Action } from '../../src/mail/report/report.js'
+import type { Counts, Status } from '../../src/mail/status.js'
+import type { LotRow } from '../../src/store/port/carry.js'
+import type { EndpointRow, EndpointState, ListedPost, ReplayRow } from '../../src/store/port/hooks.js'
+import type { JobRow } from '../../src/store/port/jobs.js'
+import type { LogRow } from '../../src/store/port/log.js'
+import type { HoldRow } from '../../src/store/port/operations.js'
+import type { StatisticsRow } from '../../src/store/port/statistics.js'
+import type { AuditRow } from '../../src/store/port/tenants/audit.js'
+import type { DomainRow } from '../../src/store/port/tenants/domains.js'
+import type {
+  FactorRow,
+  IdentityRow,
+  LinkRow,
+  SessionRow,
+  UserRow,
+} from '../../src/store/port/tenants/identity.js'
+import type { IncidentRow, PendingSuppression } from '../../src/store/port/tenants/incident.js'
 import type {
   AccountRow,
   CredentialRow,
@@ -30,8 +36,8 @@ import type {
   PoolRow,
   SuppressionRow,
   WorkspaceRow,
-} from '../port/tenants/tenants.js'
-import type { AlarmCount, Outage } from '../port/watch/watch.js'
+} from '../../src/store/port/tenants/tenants.js'
+import type { AlarmCount, Outage } from '../../src/store/port/watch/watch.js'
 
 export interface Placed<Row> {
   readonly ord: number

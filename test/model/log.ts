@@ -1,14 +1,14 @@
 /**
  * NAME      log - the events of all mails, and those without one
  */
-import type { EventRow } from '../../lifecycle/event.js'
-import type { Outcome } from '../../lifecycle/facts.js'
-import { above, compare, markOf, pageOf, readMark } from '../../lifecycle/place.js'
-import { wireAddress } from '../../mail/address.js'
-import { isNote } from '../../mail/event-type.js'
-import type { EventKind } from '../../mail/status.js'
-import type { Ledger } from '../port/ledger.js'
-import type { EventLog, Followed, LogFilter, LogRow, WholeLog } from '../port/log.js'
+import type { EventRow } from '../../src/lifecycle/event.js'
+import type { Outcome } from '../../src/lifecycle/facts.js'
+import { above, compare, markOf, pageOf, readMark } from '../../src/lifecycle/place.js'
+import { wireAddress } from '../../src/mail/address.js'
+import { isNote } from '../../src/mail/event-type.js'
+import type { EventKind } from '../../src/mail/status.js'
+import type { Ledger } from '../../src/store/port/ledger.js'
+import type { EventLog, Followed, LogFilter, LogRow, WholeLog } from '../../src/store/port/log.js'
 import type { Plain } from './plain.js'
 import { type Logged, type Mail, nextOrd, type Placed, type State } from './state.js'
 

@@ -1,12 +1,12 @@
 /**
  * NAME      upkeep - what is old goes
  */
-import { ANSWER_KEPT_MS } from '../../lifecycle/idempotency.js'
-import { expiry, isAged, isOpen, isOverdue, logFloor, WINDOW_KEPT_MS } from '../../lifecycle/retention.js'
-import { onlyWriter } from '../only-writer.js'
-import { ALONE, type Cluster } from '../port/cluster/cluster.js'
-import type { Keep, Upkeep } from '../port/upkeep.js'
-import { createSuppressionEvents } from '../suppression-events.js'
+import { ANSWER_KEPT_MS } from '../../src/lifecycle/idempotency.js'
+import { expiry, isAged, isOpen, isOverdue, logFloor, WINDOW_KEPT_MS } from '../../src/lifecycle/retention.js'
+import { onlyWriter } from '../../src/store/only-writer.js'
+import { ALONE, type Cluster } from '../../src/store/port/cluster/cluster.js'
+import type { Keep, Upkeep } from '../../src/store/port/upkeep.js'
+import { createSuppressionEvents } from '../../src/store/suppression-events.js'
 import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'
 import type { Mail } from './state.js'

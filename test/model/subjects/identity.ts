@@ -9,8 +9,14 @@ import type {
   SessionsOf,
   UserChange,
   UserRow,
-} from '../../port/tenants/identity.js'
-import { addressesOf, endsOwner, judgeSignIn, keepingOwner, locksOut } from '../../rules/people.js'
+} from '../../../src/store/port/tenants/identity.js'
+import {
+  addressesOf,
+  endsOwner,
+  judgeSignIn,
+  keepingOwner,
+  locksOut,
+} from '../../../src/store/rules/people.js'
 import type { Plain } from '../plain.js'
 import type { State } from '../state.js'
 import { addUnless, listed, owned, removed } from '../tenants.js'

@@ -2,19 +2,26 @@
  * NAME      queue - mails from accepted to settled
  */
 
-import { toRfc3339 } from '../../base/clock.js'
-import type { Acceptance, Claimed, IdempotentAnswer, LeaseRef, NewEmail } from '../../lifecycle/facts.js'
-import { isLockedBy, keyState } from '../../lifecycle/idempotency.js'
-import { firstCounts, firstState, firstStatus } from '../../lifecycle/sending/accept.js'
-import { circle, deal } from '../../lifecycle/sending/claim.js'
-import { attempting, freed, hasRunOut, isLeasedTo, leased, recovered } from '../../lifecycle/sending/lease.js'
-import { isAway } from '../../lifecycle/waiting/holds.js'
-import { waitsSince } from '../../lifecycle/waiting/pauses.js'
-import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../lifecycle/waiting/schedule.js'
-import { aggregate } from '../../mail/status.js'
-import type { EmailScope } from '../port/ledger.js'
-import type { Queue, Schedule } from '../port/queue.js'
-import type { DeadBoots } from '../port/upkeep.js'
+import { toRfc3339 } from '../../src/base/clock.js'
+import type { Acceptance, Claimed, IdempotentAnswer, LeaseRef, NewEmail } from '../../src/lifecycle/facts.js'
+import { isLockedBy, keyState } from '../../src/lifecycle/idempotency.js'
+import { firstCounts, firstState, firstStatus } from '../../src/lifecycle/sending/accept.js'
+import { circle, deal } from '../../src/lifecycle/sending/claim.js'
+import {
+  attempting,
+  freed,
+  hasRunOut,
+  isLeasedTo,
+  leased,
+  recovered,
+} from '../../src/lifecycle/sending/lease.js'
+import { isAway } from '../../src/lifecycle/waiting/holds.js'
+import { waitsSince } from '../../src/lifecycle/waiting/pauses.js'
+import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../src/lifecycle/waiting/schedule.js'
+import { aggregate } from '../../src/mail/status.js'
+import type { EmailScope } from '../../src/store/port/ledger.js'
+import type { Queue, Schedule } from '../../src/store/port/queue.js'
+import type { DeadBoots } from '../../src/store/port/upkeep.js'
 import { recipientsOf } from './ledger.js'
 import type { Log } from './log.js'
 import type { PendingDsns } from './pending-dsns.js'

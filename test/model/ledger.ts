@@ -1,9 +1,9 @@
 /**
  * NAME      ledger - what became of the mails
  */
-import { rowBeside } from '../../lifecycle/page.js'
-import { markOf } from '../../lifecycle/place.js'
-import type { EmailFilter, EmailRecord, EmailRow, Ledger } from '../port/ledger.js'
+import { rowBeside } from '../../src/lifecycle/page.js'
+import { markOf } from '../../src/lifecycle/place.js'
+import type { EmailFilter, EmailRecord, EmailRow, Ledger } from '../../src/store/port/ledger.js'
 import { type Log, plainAddress } from './log.js'
 import type { Plain } from './plain.js'
 import type { Mail, Recipient, State } from './state.js'
