@@ -50,7 +50,7 @@ t.test('beside live mail it comes one by one, with rests; live mail never waits'
   )
   t.equal(seen.most, 1)
   t.ok(rests.length >= 9)
-  t.ok(rests.every((ms) => ms === 20))
+  t.ok(rests.every((ms) => ms === 45))
 })
 
 t.test('what fails takes its turn, and rests, too; its failure is its own', async (t) => {

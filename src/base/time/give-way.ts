@@ -1,8 +1,8 @@
 /**
  * NAME      give-way - work for test mail leaves the machine to live mail
  * DESCRIPTION
- *   While live mail is about, whoever has done a piece of work for test mail rests four times as long as that took: a
- *   fifth of the time is the most that it has, on a fast machine as on a busy one. Without live mail nobody rests.
+ *   While live mail is about, whoever has done a piece of work for test mail rests nine times as long as that took: a
+ *   tenth of the time is the most that it has, on a fast machine as on a busy one. Without live mail nobody rests.
  */
 import { systemClock } from '../clock.js'
 
@@ -17,7 +17,7 @@ export interface GiveWay {
 const RECENT_MS = 2_000
 /** Others are told this often. */
 const TELL_MS = 500
-const REST = 4
+const REST = 9
 
 /** `told` passes it on, to threads that do not see it themselves. */
 export const createGiveWay = (told: () => void = () => {}, tick = systemClock.tick): GiveWay => {
