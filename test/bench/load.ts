@@ -139,6 +139,32 @@ export const cpuSeconds = (pid: number): number => {
   return ticks / 100
 }
 
+/** Microseconds of CPU of each thread of a process so far, by its name (base/host/thread gives them theirs). */
+export const threadMicros = (pid: number): Map<string, number> => {
+  const found = new Map<string, number>()
+  for (const id of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      const task = `/proc/${pid}/task/${id}`
+      const own = readFileSync(`${task}/comm`, 'latin1').trim()
+      const name = Number(id) === pid ? 'main' : own.startsWith('postern-') ? own.slice(8) : 'node'
+      const micros = Number(readFileSync(`${task}/schedstat`, 'latin1').split(' ')[0]) / 1_000
+      found.set(name, (found.get(name) ?? 0) + micros)
+    } catch {
+      // it ended while we looked
+    }
+  }
+  return found
+}
+
+/** Resolves once the process does no work that counts: what follows the log has read all of it, and is in the figure. */
+export const idle = async (pid: number): Promise<void> => {
+  for (let tries = 0; tries < 60; tries++) {
+    const before = cpuSeconds(pid)
+    await sleep(500)
+    if (cpuSeconds(pid) - before <= 0.03) return
+  }
+}
+
 /** Proportional memory of a process tree, MiB. */
 export const memoryMiB = (pid: number): number => {
   let kib = 0

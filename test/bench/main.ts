@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --runs 3 --count 3000 --warm 4000 --only accept|relay|http|pages|kept|memory|fleet|attack|events|dashboard|postgres|latency
+ * `npm run bench [-- --runs 3 --count 3000 --warm 20000 --only accept|relay|http|pages|kept|memory|fleet|attack|events|dashboard|grown|postgres|latency
  *                    --rows 100000 --queued 20000 --further 100000]`
  * Postern beside Postfix (mail) and beside a bare hapi route (HTTP), interleaved
  * in one run on one machine, with fresh instances for every figure. Quote the
@@ -18,6 +18,7 @@ import { latencyBench } from './latency.js'
 import { mailBench } from './mail.js'
 import { memoryBench } from './memory.js'
 import { numberOf, readOptions } from './options.js'
+import { grownBench } from './stored/grown.js'
 import { keptBench } from './stored/kept.js'
 import { pagesBench } from './stored/pages.js'
 import { postgresBench } from './stored/postgres.js'
@@ -25,20 +26,21 @@ import { postgresBench } from './stored/postgres.js'
 const options = readOptions(process.argv.slice(2))
 const runs = numberOf(options, 'runs', 3)
 const count = numberOf(options, 'count', 3_000)
-const warm = numberOf(options, 'warm', 4_000)
+const warm = numberOf(options, 'warm', 20_000)
 const wanted = (name: string): boolean => options.only === undefined || name.startsWith(options.only)
 
 const why = noPostfix()
 if (why !== null) console.log(`no comparison with Postfix: ${why}`)
 else if (/^(?:accept|relay)/.test(options.only ?? 'accept')) await mailBench({ runs, count, warm, wanted })
-if (wanted('http')) await httpBench(runs, count, warm)
-if (wanted('latency')) await latencyBench(runs, count, warm)
+if (wanted('http')) await httpBench(runs, count, Math.min(warm, 4_000))
+if (wanted('latency')) await latencyBench(runs, count, Math.min(warm, 4_000))
 if (wanted('fleet')) await fleetBench(runs, count)
 if (wanted('events')) await eventsBench(runs, count)
 if (wanted('dashboard')) await dashboardBench(runs, count, numberOf(options, 'rows', 100_000))
 if (wanted('attack')) await attackBench(runs, count)
 if (wanted('pages')) await pagesBench(numberOf(options, 'rows', 100_000))
 if (wanted('kept')) await keptBench(count * 5)
+if (wanted('grown')) await grownBench(Math.min(count, 1_000))
 if (wanted('postgres'))
   await postgresBench(runs, count, numberOf(options, 'rows', 20_000), numberOf(options, 'queued', 20_000))
 if (why === null && wanted('memory')) {

@@ -18,7 +18,8 @@ export interface Peer {
   stop(): Promise<void>
 }
 
-export type Start = (sinkPort: number | null) => Promise<Peer>
+/** `dkim`: Postern signs for the sender's domain (RSA-2048); Postfix has nothing of the kind by itself. */
+export type Start = (sinkPort: number | null, dkim?: boolean) => Promise<Peer>
 
 const waitFor = async (port: number): Promise<void> => {
   for (let tries = 0; tries < 200; tries++) {
@@ -115,7 +116,7 @@ export const startPostfix: Start = async (sinkPort) => {
   }
 }
 
-export const startPostern: Start = async (sinkPort) => {
+export const startPostern: Start = async (sinkPort, dkim = false) => {
   const postern = new Postern({
     submission: [{ host: '127.0.0.1', port: 0, tls: 'none', ip_credentials: true }],
     rate_limit: { per_minute: 100_000_000 },
@@ -124,5 +125,7 @@ export const startPostern: Start = async (sinkPort) => {
   // without a pool the queue simply holds; like HOLD in Postfix
   if (sinkPort !== null) await postern.route(`smtp://127.0.0.1:${sinkPort}?tls=none&max_connections=20`)
   await postern.json('credential', 'create', '--workspace', 'default', '--cidr', '127.0.0.0/8')
+  if (dkim) await postern.json('domain', 'add', 'bench.test')
+  if (sinkPort !== null) await postern.relayHasRead()
   return { port: postern.ports.submission[0] ?? 0, pid: postern.pid, stop: () => postern.remove() }
 }

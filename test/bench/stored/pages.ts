@@ -19,8 +19,8 @@ const LATER = 365 * DAY
 /** Less than mail is kept by default. */
 const SPAN = 80 * DAY
 
-/** Adds scheduled mails, which lie still, to a daemon that is stopped. */
-export const fill = async (postern: Postern, count: number): Promise<void> => {
+/** Adds mails to a daemon that is stopped: scheduled ones, which lie still, or with null such as wait for an upstream. */
+export const fill = async (postern: Postern, count: number, later: number | null = LATER): Promise<void> => {
   const store = openSqliteStore({ dataDir: join(postern.dir, 'data'), daemon: true })
   await store.open()
   const [account] = await store.accounts()
@@ -33,7 +33,7 @@ export const fill = async (postern: Postern, count: number): Promise<void> => {
     const mails = Array.from({ length: Math.min(AT_ONCE, count - made) }, (_, i) =>
       mailFor(place, {
         createdAt: at,
-        scheduledAt: at + LATER,
+        scheduledAt: later === null ? null : at + later,
         recipients: [toOne(`u${made + i}@dest.test`)],
       }),
     )
@@ -61,7 +61,13 @@ export const swell = (postern: Postern, count: number): void => {
   db.pragma('cache_size = -400000')
   const email = db.prepare('SELECT * FROM emails ORDER BY ord DESC LIMIT 1').get() as Row
   const recipient = db.prepare('SELECT * FROM recipients WHERE email_ord = ?').get(email.ord) as Row
-  const addEmail = inserter(db, 'emails', { ...email, status: 'delivered', scheduled: 0, delivered: 1 })
+  const addEmail = inserter(db, 'emails', {
+    ...email,
+    status: 'delivered',
+    scheduled: 0,
+    queued: 0,
+    delivered: 1,
+  })
   const addRecipient = inserter(db, 'recipients', { ...recipient, status: 'delivered', due_at: null })
   const began = Date.now() - SPAN
   let ord = 1
