@@ -9,29 +9,33 @@
  *   A connection that failed says nothing about the workspace's mail and is no
  *   deferral here: upstream.down tells that.
  */
-import { isGreylisting } from '../mail/reply.js'
 import type { LogRow, WholeLog } from '../store/port/log.js'
-import { ALARM_SPAN_MS } from '../store/port/watch/alarms.js'
+import {
+  ALARM_COUNTS,
+  ALARM_EVENTS,
+  ALARM_SPAN_MS,
+  ALARMS,
+  type Alarm,
+  countsFor,
+} from '../store/port/watch/alarms.js'
 import type { AlarmCount } from '../store/port/watch/watch.js'
 
 /** What is looked at; everything else says nothing here. */
 export const COUNTED: WholeLog = {
-  types: ['email.sent', 'email.deferred', 'email.bounced', 'email.complained'],
+  types: ['email.sent', ...Object.values(ALARM_EVENTS)],
 }
 
-type Kind = 'tried' | 'complaints' | 'hardBounces' | 'deferrals'
+type Kind = 'tried' | (typeof ALARM_COUNTS)[Alarm]
 
 const ATTEMPTED = new Set<LogRow['type']>(['email.sent', 'email.deferred', 'email.bounced'])
 
+const ALARM_OF: ReadonlyMap<string, Alarm> = new Map(ALARMS.map((alarm) => [ALARM_EVENTS[alarm], alarm]))
+
 const kindsOf = (row: LogRow): readonly Kind[] => {
   const kinds: Kind[] = []
-  const isReply = row.source === 'smtp'
-  if (isReply && row.attempt === 1 && ATTEMPTED.has(row.type)) kinds.push('tried')
-  if (row.type === 'email.complained') kinds.push('complaints')
-  if (row.type === 'email.bounced' && row.detail?.class === 'hard') kinds.push('hardBounces')
-  if (row.type === 'email.deferred' && isReply && row.reply !== null && row.reason !== 'connection') {
-    if (!isGreylisting(row.reply)) kinds.push('deferrals')
-  }
+  if (row.source === 'smtp' && row.attempt === 1 && ATTEMPTED.has(row.type)) kinds.push('tried')
+  const alarm = ALARM_OF.get(row.type)
+  if (alarm !== undefined && countsFor(alarm, row)) kinds.push(ALARM_COUNTS[alarm])
   return kinds
 }
 

@@ -9,6 +9,7 @@ import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import {
   ALARM_HOLD,
   ALARM_LIMITS,
+  ALARM_SEARCH,
   ALARMS,
   type Alarm,
   alarmText,
@@ -86,11 +87,9 @@ export const standingAlarms = ({ alarmed }: WorkspaceRow): readonly string[] =>
       : [`${alarmText(alarm, raised)}, raised at ${new Date(raised.since).toISOString()}`]
   })
 
-/** The status by which the mail that raised them is found. */
-export const alarmingStatus = ({ alarmed }: WorkspaceRow): 'bounced' | 'deferred' =>
-  alarmed.deferrals !== undefined && alarmed.hard_bounces === undefined && alarmed.complaints === undefined
-    ? 'deferred'
-    : 'bounced'
+/** By it the mail is found that raised the first of them. */
+export const alarmSearch = ({ alarmed }: WorkspaceRow): string =>
+  ALARM_SEARCH[ALARMS.find((alarm) => alarmed[alarm] !== undefined) ?? 'hard_bounces']
 
 /** True while a hold that an alarm made keeps its mail. */
 export const heldByAlarm = ({ id }: WorkspaceRow, holds: readonly HoldRow[]): boolean =>

@@ -43,6 +43,7 @@ const RAIL: readonly (readonly [
       ['/settings/sessions', 'Sessions'],
       ['/settings/audit', 'Audit'],
       ['/settings/daemons', 'Daemons'],
+      ['/settings/postmaster', 'Mail to postmaster@'],
     ],
   ],
   [
@@ -58,6 +59,7 @@ const RAIL: readonly (readonly [
 const OPENS: Readonly<Record<string, Operation>> = {
   '/settings/people': 'listUsers',
   '/settings/audit': 'listAudit',
+  '/settings/postmaster': 'listAudit',
 }
 
 /** What is said beside a link, where there is something to say. */

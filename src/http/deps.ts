@@ -185,9 +185,7 @@ export const asSeenBy =
   ({ config }: Deps, { principal }: Pick<Call, 'principal'>) =>
   <T extends object>(record: T): T => {
     if (seesSubjects(principal, config.identity.viewers_see)) return record
-    const shown = 'subject' in record ? { ...record, subject: null } : record
-    const { type, data } = shown as { readonly type?: unknown; readonly data?: object }
-    return type === 'postmaster.received' ? { ...shown, data: { ...data, subject: null, text: null } } : shown
+    return 'subject' in record ? { ...record, subject: null } : record
   }
 
 /** Of a body that says why. */

@@ -111,6 +111,13 @@ t.test('hard bounces: one alarm, then silence; the neighbour hears nothing', asy
     return rows.length > 0 && rows
   })
   t.match(found, [{ data: { alarm: 'hard_bounces', count: 20, tried: 80, rate: 0.25, hold_id: null } }])
+  t.same(found[0]?.data?.cause, {
+    reason: 'unknown_user',
+    title: 'No such mailbox',
+    count: 20,
+    of: 20,
+    domain: 'example.com',
+  })
   await send(at, 20, HARD)
   await counted()
   t.equal((await alarms(at)).length, 1)
@@ -128,7 +135,8 @@ t.test('deferrals: greylisting is none', async (t) => {
   t.same(await alarms(at), [])
   await send(at, 1, later('too busy'))
   await eventually('an alarm', async () => (await alarms(at)).length === 1)
-  t.match(await alarms(at), [{ data: { alarm: 'deferrals', count: 50, tried: 130 } }])
+  const cause = { reason: 'unknown', title: 'No reason that we know', count: 50, of: 50 }
+  t.match(await alarms(at), [{ data: { alarm: 'deferrals', count: 50, tried: 130, cause } }])
   await service.stop()
 })
 
@@ -143,7 +151,8 @@ t.test('complaints', async (t) => {
   t.same(await alarms(at), [])
   await store.settle(ids.slice(4, 5).map(complaint))
   await eventually('an alarm', async () => (await alarms(at)).length === 1)
-  t.match(await alarms(at), [{ data: { alarm: 'complaints', count: 5, tried: 60 } }])
+  const cause = { reason: 'abuse', title: 'Called spam', count: 5, of: 5 }
+  t.match(await alarms(at), [{ data: { alarm: 'complaints', count: 5, tried: 60, cause } }])
   await service.stop()
 })
 
@@ -185,6 +194,11 @@ t.test('what happened while nobody followed is judged when somebody does', async
   const service = await begin()
   await eventually('an alarm', async () => (await alarms(at)).length > 0)
   const holds = (await store.holds(at.accountId)).filter(({ workspaceId }) => workspaceId === at.workspace.id)
-  t.match(holds, [{ reason: 'alarm: 40 of 40 recipients bounced hard within an hour (100 %)' }])
+  t.match(holds, [
+    {
+      reason:
+        'alarm: 40 of 40 recipients bounced hard within an hour (100 %), mostly: No such mailbox (40 of 40), most at example.com',
+    },
+  ])
   await service.stop()
 })

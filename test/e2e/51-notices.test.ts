@@ -91,26 +91,41 @@ t.test('an alarm: event, metric, workspace show, doctor, log line', async (t) =>
   t.match(await told(['workspace.rate_alarm'], id), [
     {
       workspaceId: id,
-      data: { workspace_id: id, alarm: 'hard_bounces', window_seconds: 3600, hold_id: null },
+      data: {
+        ...{ workspace_id: id, alarm: 'hard_bounces', window_seconds: 3600, hold_id: null },
+        cause: { reason: 'unknown_user', title: 'No such mailbox' },
+      },
     },
   ])
   t.same(await metric(id), [`postern_workspace_alarm{workspace="${id}",alarm="hard_bounces"} 1`])
   const record = await daemon.json('workspace', 'show', id)
-  t.match(record, { on_alarm: 'notify', alarmed: [{ alarm: 'hard_bounces' }] })
+  t.match(record, {
+    on_alarm: 'notify',
+    alarmed: [{ alarm: 'hard_bounces', cause: { reason: 'unknown_user', title: 'No such mailbox' } }],
+  })
   t.match((await daemon.api('GET', `/v1/workspaces/${id}`, key)).body, record)
   t.match(
     (await daemon.cli('workspace', 'show', id)).stdout,
-    /alarms +\d+ of \d+ recipients bounced hard within an hour/,
+    /alarms +\d+ of \d+ recipients bounced hard within an hour \(\S+ %\), mostly: No such mailbox \(\d+ of \d+\)/,
   )
   t.match((await daemon.cli('doctor')).stdout, /alarm: plain: \d+ of \d+ recipients bounced hard/)
+  t.match((await daemon.cli('status')).stdout, /\nalarm: plain: \d+ of \d+ .*mostly: No such mailbox/)
+  t.match(await daemon.json('status'), { alarms: [{ workspace_id: id, ...record.alarmed[0] }] })
+  t.same((await daemon.json('status', '--test')).alarms, [])
   t.ok(daemon.output.some((line) => line.includes('"alarm raised"') && line.includes(id)))
   const { html } = await (await signedIn(daemon)).visit('/')
   t.match(
     html,
-    /<bdi>Plain<\/bdi>: <\/strong>[\d.]+ % bounced for good within an hour.*; the limit is 5 %\./s,
+    /<bdi>Plain<\/bdi>: <\/strong>[\d.]+ % bounced hard within an hour.*Mostly: <a href="\/emails\?workspace=plain&amp;mode=live&amp;q=status%3Abounced\+reason%3Aunknown_user">No such mailbox<\/a> \(\d+ of \d+\).*; its limit: at 5 %, and 20 or more\./s,
   )
-  t.match(html, `href="/emails?workspace=${id}&amp;status=bounced&amp;time=24h"`)
+  t.match(html, 'href="/emails?workspace=plain&amp;mode=live&amp;q=status%3Abounced"')
   t.match(html, `href="/queue/order?verb=hold&amp;workspace_id=${id}"`)
+  const own = await (await signedIn(daemon)).visit('/workspaces/plain')
+  t.match(
+    own.html,
+    /bounced hard within an hour.*Mostly: <a [^>]*>No such mailbox<\/a>/s,
+    'on its page as well',
+  )
   // nobody at that server but them: a person decides
   await eventually('all forty wait', async () => (await store.openIncidents()).suppressions === 40)
   t.equal((await told(['suppression.incident'], id)).length, 1)

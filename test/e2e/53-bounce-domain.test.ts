@@ -7,6 +7,7 @@ import { copyFileSync } from 'node:fs'
 import { connect } from 'node:tls'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
+import { signedIn } from '../parts/browser.js'
 import { authority } from '../parts/certificates.js'
 import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
@@ -132,4 +133,24 @@ t.test('where nobody is named, mail to postmaster@ is taken and stands in the lo
   t.match((await plain.cli('event', 'show', letter.id)).stdout, /stop it/)
   const list2 = await plain.api('GET', '/v1/events?type=postmaster.received', await plain.key())
   t.same(list2.body.data, [], 'the key of a workspace does not see it')
+  const owner = await signedIn(plain)
+  const { html } = await owner.visit('/settings/postmaster')
+  t.match(
+    html,
+    /<bdi>Ann &lt;who@far\.test>?(&gt;)?<\/bdi>.*<bdi>You spam {2}\[31m me<\/bdi>.*stop it stop it/s,
+  )
+  t.match(html, 'href="/settings/postmaster"')
+  const { token } = await plain.json('session', 'create', '--role', 'member')
+  const asMember = (path: string) => plain.api('GET', path, token)
+  for (const path of ['/v1/events', '/v1/events/stream'])
+    t.match(await asMember(`${path}?type=postmaster.received`), {
+      status: 403,
+      body: { code: 'auth.role_forbidden', detail: 'mail to postmaster@ is for owners' },
+    })
+  t.notMatch((await asMember('/v1/events')).text, 'postmaster.received')
+  t.equal((await asMember(`/v1/events/${letter.id}`)).status, 404)
+  t.same((await asMember('/v1/events?email_id=em_1')).body.data, [])
+  owner.setCookie('postern_session', token)
+  t.equal((await owner.visit('/settings/postmaster')).status, 403)
+  t.notMatch((await owner.visit('/')).html, '/settings/postmaster')
 })

@@ -1,6 +1,8 @@
 /** Counts that alarms are judged by, and outages that were told. */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import type { Outcome } from '../../src/lifecycle/facts.js'
+import type { Mode } from '../../src/lifecycle/page.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
 import { ALARM_CALM_MS, ALARM_SPAN_MS } from '../../src/store/port/watch/alarms.js'
@@ -11,9 +13,11 @@ import {
   HOUR,
   newAccount,
   type OpenStore,
+  ofLease,
   page,
   T0,
   type TestAccount,
+  toOne,
 } from './fixture.js'
 
 const counted = (at: TestAccount, over: Partial<AlarmCount>): AlarmCount => ({
@@ -133,6 +137,78 @@ const crossingTests = async (t: Test, open: OpenStore): Promise<void> => {
   })
 }
 
+const causeTests = async (t: Test, open: OpenStore): Promise<void> => {
+  await t.test(
+    'the cause of an alarm: of what counts in its window, in live mail of that workspace',
+    async (t) => {
+      const store = await open(t)
+      const other = await newAccount(store)
+      const at = await addWorkspace(store, other, 'caused')
+      const refuse = async (
+        of: TestAccount,
+        n: number,
+        reason: string,
+        over: Partial<Outcome> = {},
+        mode: Mode = 'live',
+      ) => {
+        const recipients = Array.from({ length: n }, (_, i) => toOne(`r${i}@example.com`))
+        await accepted(store, of, { recipients, mode })
+        const leases = await store.claim(of.poolId, n, T0 + HOUR, T0)
+        const detail = { stage: 'rcpt', class: 'hard', fault: 'recipient', ms: 3 }
+        await store.settle(
+          leases.map((one) =>
+            ofLease(one, {
+              ...{
+                seen: 'rejected',
+                reply: { code: 550, enhanced: '5.1.1', text: 'no' },
+                reason,
+                detail,
+                at: T0,
+              },
+              ...over,
+            }),
+          ),
+        )
+      }
+      const soft = { detail: { stage: 'rcpt', class: 'soft', fault: 'recipient', ms: 3 } }
+      await refuse(at, 9, 'moved', { at: T0 - 2 * HOUR })
+      await refuse(at, 3, 'unknown_user')
+      await refuse(at, 2, 'disabled')
+      await refuse(at, 9, 'mailbox_full', soft)
+      await refuse(at, 9, 'disabled', {}, 'test')
+      await refuse(other, 9, 'unknown_domain')
+      const fold = folder(store)
+      const [turn] = await fold([counted(at, { tried: 100, hardBounces: 20 })], T0 + 1)
+      const cause = { reason: 'unknown_user', count: 3, of: 5, domain: 'example.com' }
+      t.same(turn?.raised?.cause, cause)
+      const inEvent = await store.log(
+        {
+          ...{ accountId: at.accountId, workspaceId: at.workspace.id, accountWide: false, mode: null },
+          ...{ types: ['workspace.rate_alarm'], emailId: null, recipient: null, change: null },
+          ...{ createdAfter: null, createdBefore: null },
+        },
+        page(),
+      )
+      t.same(inEvent.rows[0]?.data?.cause, { ...cause, title: 'No such mailbox' })
+      const causeNow = async () => (await alarmedOf(store, at))?.hard_bounces?.cause
+      await refuse(at, 4, 'disabled')
+      await fold([counted(at, { hardBounces: 4 })], T0 + 2)
+      t.same(await causeNow(), cause, 'not with each look')
+      await fold([counted(at, { hardBounces: 1 })], T0 + 60_000)
+      t.same(
+        await causeNow(),
+        { reason: 'disabled', count: 6, of: 9, domain: 'example.com' },
+        'once a minute',
+      )
+      for (const minutes of [64, 66]) await fold([], T0 + minutes * 60_000)
+      t.match(await causeNow(), { reason: 'disabled' }, 'while it is calm, what it was')
+      const silent = await addWorkspace(store, other, 'silent')
+      const [other2] = await fold([counted(silent, { tried: 100, deferrals: 90 })], T0 + HOUR)
+      t.same(other2?.raised?.cause, null, 'of nothing that is known')
+    },
+  )
+}
+
 const holdTests = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test(
     'held in the same commit; released by a person, and not held again for the same alarm',
@@ -202,6 +278,7 @@ const otherTests = async (t: Test, store: Store): Promise<void> => {
 
 export const watchContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await crossingTests(t, open)
+  await causeTests(t, open)
   await holdTests(t, open)
   await otherTests(t, store)
 }

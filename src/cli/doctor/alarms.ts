@@ -4,7 +4,7 @@
 
 import type { CliContext } from '../context.js'
 import { collect } from '../rows.js'
-import { alarmingStatus, heldByAlarm, releaseCommand, standingAlarms } from '../workspace-alarms.js'
+import { alarmSearch, heldByAlarm, releaseCommand, standingAlarms } from '../workspace-alarms.js'
 import { type Finding, warn } from './finding.js'
 
 export const checkAlarms = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
@@ -17,7 +17,7 @@ export const checkAlarms = async ({ store, account }: CliContext): Promise<reado
     const detail = [...said, ...(isHeld ? ['its mail is held'] : [])].join('; ')
     const remedy = isHeld
       ? releaseCommand(row)
-      : `postern email list --workspace ${row.slug} --status ${alarmingStatus(row)}`
+      : `postern email list --workspace ${row.slug} --q ${alarmSearch(row)}`
     return warn('alarm', `${row.slug}: ${detail}`, remedy)
   })
 }

@@ -4,7 +4,7 @@
  *   The words of a server are shown as they came; these say what follows from them. Codes are those of RFC 3463 and of
  *   the registry that it opened; a detail that nobody registered falls back on its subject, and that on its class.
  */
-import type { Category } from '../../mail/report/category.js'
+import { type Category, categoryTitle } from '../../mail/report/category.js'
 
 /** After a colon: "Bounced: the mailbox does not exist." Reasons of the gateway itself are here, too. */
 const REASONS: Readonly<Record<Category | 'suppressed' | 'lifetime' | 'ambiguous' | 'purged', string>> = {
@@ -42,23 +42,12 @@ const REASONS: Readonly<Record<Category | 'suppressed' | 'lifetime' | 'ambiguous
 export const reasonWords = (reason: string | null | undefined): string | null =>
   reason != null && Object.hasOwn(REASONS, reason) ? REASONS[reason as keyof typeof REASONS] : null
 
-/** Of some that are long: the same in a row of a list, where the reply follows. */
-const BRIEF: Readonly<Record<string, string>> = {
-  unknown_user: 'No such mailbox',
-  unknown_domain: 'No such domain',
-  mailbox_full: 'Mailbox full',
-  authentication: 'SPF, DKIM or DMARC failed',
-  policy: 'Refused by a rule',
-  ambiguous: 'May have been sent already',
-  network: 'Not reached',
-  system: 'Busy or in trouble',
-}
-
-/** Null of what has no words, and of what is not known. */
+/** The same in a row of a list, where the reply follows. Null of what has no words, and of what is not known. */
 export const briefReason = (reason: string | null | undefined): string | null => {
   const words = reason === 'unknown' ? null : reasonWords(reason)
-  if (words === null) return null
-  return BRIEF[reason ?? ''] ?? words.charAt(0).toUpperCase() + words.slice(1)
+  if (reason == null || words === null) return null
+  if (reason === 'ambiguous') return 'May have been sent already'
+  return categoryTitle(reason) ?? words.charAt(0).toUpperCase() + words.slice(1)
 }
 
 /** By subject and detail. */

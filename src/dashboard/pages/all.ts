@@ -31,6 +31,7 @@ import { auditExport, auditPage } from './settings/audit.js'
 import { daemonsPage } from './settings/daemons.js'
 import { invitePage, peoplePage } from './settings/people.js'
 import { personPage } from './settings/person.js'
+import { postmasterPage } from './settings/postmaster.js'
 import { secondFactorPage } from './settings/second-factor.js'
 import { sessionsPage } from './settings/sessions.js'
 import { youPage } from './settings/you.js'
@@ -78,6 +79,7 @@ export const PAGES: readonly Page[] = [
   sessionsPage,
   auditPage,
   daemonsPage,
+  postmasterPage,
   youPage,
   secondFactorPage,
   lookPage,

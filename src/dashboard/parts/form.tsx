@@ -110,6 +110,31 @@ export const useOwnRefusal = (action: string): Refused | null => {
 
 export const ActionForm = (props: FormProps) => <PostForm {...props} refused={useOwnRefusal(props.action)} />
 
+interface PasskeyFormProps {
+  /** As navigator.credentials has it. */
+  readonly how: 'create' | 'get'
+  readonly action: string
+  readonly options: object
+  /** With what makes it one of our forms, and its button. */
+  readonly children: ComponentChildren
+}
+
+/** Only a script can ask a browser for a passkey, and it shows and sends the form (client/passkey.ts). */
+export const PasskeyForm = ({ how, action, options, children }: PasskeyFormProps) => (
+  <form
+    class="form"
+    method="post"
+    action={action}
+    data-passkey={how}
+    data-options={JSON.stringify(options)}
+    hidden
+  >
+    <input type="hidden" name="response" value="" />
+    {children}
+    <p class="wrong" role="alert" data-wrong hidden />
+  </form>
+)
+
 interface SendProps {
   readonly children: string
   /** Where the page has something more important to do. */

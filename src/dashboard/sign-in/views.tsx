@@ -7,7 +7,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import type { Assets } from '../assets/assets.js'
 import { Document } from '../layout.js'
-import { PasskeyForm } from '../parts/passkey-form.js'
+import { PasskeyForm } from '../parts/form.js'
 import { Icon } from '../parts/status.js'
 import type { WrongWay } from './seen.js'
 

@@ -164,7 +164,12 @@ const workspace = {
   },
   on_alarm: 'notify',
   suppress_soft: { mailbox_full: { bounces: 8, days: 30 } },
-  alarmed: [{ alarm: 'complaints', since: MADE, count: 6, tried: 750 }],
+  alarmed: [
+    {
+      ...{ alarm: 'complaints', since: MADE, count: 6, tried: 750 },
+      cause: { reason: 'abuse', title: 'Called spam', count: 6, of: 6, domain: 'example.com' },
+    },
+  ],
   statistics: { tags: ['kind'] },
   suspended: false,
   suspended_at: null,

@@ -9,10 +9,10 @@
 import type { Readable } from 'node:stream'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { type Page, rowBeside } from '../../lifecycle/page.js'
-import { type EventType, nearestEventType, readEventType } from '../../mail/event-type.js'
+import { EVENT_TYPES, type EventType, nearestEventType, readEventType } from '../../mail/event-type.js'
 import { loggedEvent } from '../../record/event.js'
 import type { LogFilter, LogRow } from '../../store/port/log.js'
-import { readMode, requireSession } from '../../tenant/principal.js'
+import { type Principal, readMode, requireSession } from '../../tenant/principal.js'
 import { requireRight } from '../../tenant/rights.js'
 import { asSeenBy, type Deps, listAnswer } from '../deps.js'
 import { type Answer, type Call, type Endpoint, endpoint, headerValue, param } from '../endpoint.js'
@@ -39,6 +39,19 @@ const readTypes = (
   return [...new Set(types)].sort()
 }
 
+/** What strangers wrote to postmaster@ is for owners, of people. It is about no mail and no recipient. */
+const typesSeen = (
+  { role }: Principal,
+  types: readonly EventType[] | null,
+  query: shapes.FilterQuery,
+): readonly EventType[] | null => {
+  if (role === null || role === 'owner') return types
+  if (types === null && (query.email_id ?? query.recipient) !== undefined) return types
+  const seen = (types ?? EVENT_TYPES).filter((type) => type !== 'postmaster.received')
+  if (seen.length > 0 || types?.length === 0) return seen
+  throw new Fault('auth.role_forbidden', { detail: 'mail to postmaster@ is for owners' })
+}
+
 const readFilter = (
   { principal, workspace }: Caller,
   query: shapes.FilterQuery,
@@ -48,7 +61,7 @@ const readFilter = (
   workspaceId: workspace?.id ?? null,
   accountWide: workspace === null && principal.scope === 'platform',
   mode: readMode(principal, query.mode, errors),
-  types: readTypes(query.type, errors),
+  types: typesSeen(principal, readTypes(query.type, errors), query),
   emailId: query.email_id ?? null,
   recipient: query.recipient?.toLowerCase() ?? null,
   change: query.change === undefined ? null : query.change === 'true',

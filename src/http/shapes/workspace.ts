@@ -121,6 +121,16 @@ export type WorkspaceChange = TypeOf<typeof workspaceChange>
 
 export const READ_WORKSPACE = ['id', 'object', 'is_default'] as const
 
+const alarmCause = Joi.object({
+  reason: Joi.string().required(),
+  title: Joi.string().required(),
+  count: Joi.number().integer().required(),
+  of: Joi.number().integer().required(),
+  domain: nullable(Joi.string()),
+}).description(
+  'The most frequent reason, in a word and in plain words: so often among the newest of those counted, at most 1,000, at most a minute ago; and the domain of most of those recipients, where one has more than half. Of complaints it is the type of feedback. null: nothing is known',
+)
+
 export const workspace = Joi.object({
   id: id('ws'),
   object: Joi.string().valid('workspace').required(),
@@ -146,6 +156,7 @@ export const workspace = Joi.object({
         since: time(),
         count: Joi.number().integer().required(),
         tried: Joi.number().integer().required(),
+        cause: nullable(alarmCause),
       }),
     )
     .required()

@@ -11,32 +11,36 @@ export type Fault = 'recipient' | 'sender' | 'infrastructure' | 'content'
 const row = (severity: Severity, fault: Fault, title: string) => ({ severity, fault, title }) as const
 
 export const CATEGORIES = {
-  unknown_user: row('hard', 'recipient', 'No mailbox of that name'),
-  unknown_domain: row('hard', 'recipient', 'The domain does not exist or takes no mail'),
+  unknown_user: row('hard', 'recipient', 'No such mailbox'),
+  unknown_domain: row('hard', 'recipient', 'No such domain'),
   moved: row('hard', 'recipient', 'The mailbox has moved away'),
   disabled: row('hard', 'recipient', 'The mailbox was closed'),
   suspended: row('soft', 'recipient', 'The mailbox is locked or inactive for now'),
-  mailbox_full: row('soft', 'recipient', 'The mailbox is full'),
-  recipient_rejected: row('soft', 'recipient', 'The recipient, or a list, does not take this mail'),
-  authentication: row('soft', 'sender', 'SPF, DKIM or DMARC did not pass'),
-  reputation: row('soft', 'sender', 'The sending address or host is blocked'),
+  mailbox_full: row('soft', 'recipient', 'Mailbox full'),
+  recipient_rejected: row('soft', 'recipient', 'The recipient does not take this mail'),
+  authentication: row('soft', 'sender', 'SPF, DKIM or DMARC failed'),
+  reputation: row('soft', 'sender', 'Our sending address or host is blocked'),
   rate_limited: row('soft', 'sender', 'Too much mail in too short a time'),
   relay_denied: row('soft', 'sender', 'The server does not relay for us'),
   sender_rejected: row('soft', 'sender', 'The sender address is refused'),
-  policy: row('soft', 'sender', 'Refused by a rule of the recipient server'),
+  policy: row('soft', 'sender', 'Refused by a rule'),
   spam: row('soft', 'content', 'Taken for spam'),
   virus: row('soft', 'content', 'Taken for a virus'),
   too_big: row('soft', 'content', 'The message is too big'),
-  content: row('soft', 'content', 'The content or its format is refused'),
+  content: row('soft', 'content', 'Its content or format is refused'),
   expired: row('soft', 'infrastructure', 'Not delivered in time'),
-  network: row('soft', 'infrastructure', 'The server could not be reached, or the name not be looked up'),
+  network: row('soft', 'infrastructure', 'Not reached'),
   loop: row('soft', 'infrastructure', 'A mail loop'),
-  system: row('soft', 'infrastructure', 'The server is in trouble'),
+  system: row('soft', 'infrastructure', 'Busy or in trouble'),
   protocol: row('soft', 'infrastructure', 'The two servers did not understand each other'),
-  security: row('soft', 'infrastructure', 'No TLS or authentication as required'),
+  security: row('soft', 'infrastructure', 'TLS or authentication is missing'),
   unknown: row('soft', 'infrastructure', 'No reason that we know'),
 } as const
 export type Category = keyof typeof CATEGORIES
+
+/** What a row of a list says of it; null where that is no category. */
+export const categoryTitle = (reason: string): string | null =>
+  Object.hasOwn(CATEGORIES, reason) ? CATEGORIES[reason as Category].title : null
 
 /** One line of the table. All that is given must hold; the first rule that holds decides. */
 export interface Rule {

@@ -3,7 +3,7 @@
  */
 import { timeOrNull, toRfc3339 } from '../../base/clock.js'
 import type { KeyScope, WorkspaceRow } from '../../store/port/tenants/tenants.js'
-import { ALARMS, type AlarmLimit, limitOf } from '../../store/port/watch/alarms.js'
+import { ALARMS, type AlarmLimit, causeRecord, limitOf } from '../../store/port/watch/alarms.js'
 
 const limit = (of: AlarmLimit | 'off') => (of === 'off' ? of : { rate: of.rate, at_least: of.atLeast })
 
@@ -13,7 +13,8 @@ const alarms = ({ alarms: settings, alarmed, onAlarm }: WorkspaceRow) => ({
   alarmed: ALARMS.flatMap((alarm) => {
     const raised = alarmed[alarm]
     if (raised === undefined) return []
-    return [{ alarm, since: toRfc3339(raised.since), count: raised.count, tried: raised.tried }]
+    const { since, count, tried, cause } = raised
+    return [{ alarm, since: toRfc3339(since), count, tried, cause: causeRecord(cause) }]
   }),
 })
 

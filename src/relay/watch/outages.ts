@@ -2,7 +2,8 @@
  * NAME      outages - an upstream is down, and up again, each told once
  * DESCRIPTION
  *   Reads what the relay tells each second of its breakers. Down is told when a
- *   breaker is found not closed; up, when the upstream has taken mail since and its breaker has stayed
+ *   breaker is found not closed, or when for a minute no login was let in or no token was to be had, though too few
+ *   were tried to open it; up, when the upstream has taken mail since and its breaker has stayed
  *   closed for a while. That while doubles with each outage within an hour, so an
  *   upstream that comes and goes is told to be down, and not to be up.
  *   What was told last is stored with the event: after a restart an outage goes
@@ -17,6 +18,7 @@ import type { KnownPool, Tenants } from '../../store/port/tenants/tenants.js'
 import type { Watch } from '../../store/port/watch/watch.js'
 import type { UpstreamHealth } from './health.js'
 
+const LOGIN_MS = 60_000
 const STEADY_MS = 10_000
 const LONGEST_STEADY_MS = 600_000
 const REMEMBERED_MS = 3600_000
@@ -37,12 +39,18 @@ const poolsOf = (pools: readonly KnownPool[], poolId: string): readonly string[]
   ...pools.filter(({ follows }) => follows === poolId).map(({ id }) => id),
 ]
 
+/** It refused our login, or no token was to be had for it, and it has taken no mail since. */
+const isShutOut = ({ lastError, lastSuccessAt }: UpstreamHealth): boolean =>
+  lastError?.stage === 'auth' && lastError.at > (lastSuccessAt ?? 0)
+
 export class Outages {
   readonly #parts: OutagesParts
   /** Those told to be down, and since when; null before they were read. */
   #down: Map<string, number> | null = null
   /** On the tick clock: since when those that are down look well. */
   readonly #wellSince = new Map<string, number>()
+  /** On the tick clock: since when those shut us out that do. */
+  readonly #shutOutSince = new Map<string, number>()
   /** On the tick clock: when each went down within the last hour. */
   readonly #falls = new Map<string, number[]>()
   #looking = false
@@ -69,7 +77,7 @@ export class Outages {
     this.#down ??= new Map((await store.outages()).map(({ upstreamId, since }) => [upstreamId, since]))
     for (const one of upstreams) {
       const since = this.#down.get(one.upstreamId)
-      if (since === undefined && one.breaker !== 'closed') await this.#fell(one, this.#down)
+      if (since === undefined && this.#isDown(one)) await this.#fell(one, this.#down)
       else if (since !== undefined && this.#isSteady(one)) await this.#rose(one, since, this.#down)
     }
     const known = new Set(upstreams.map(({ upstreamId }) => upstreamId))
@@ -77,6 +85,15 @@ export class Outages {
       await store.noteOutage(id, null, null)
       this.#down.delete(id)
     }
+  }
+
+  #isDown(one: UpstreamHealth): boolean {
+    const { tick } = this.#parts
+    const { upstreamId } = one
+    const shutOutSince = this.#shutOutSince.get(upstreamId) ?? tick()
+    if (isShutOut(one)) this.#shutOutSince.set(upstreamId, shutOutSince)
+    else this.#shutOutSince.delete(upstreamId)
+    return one.breaker !== 'closed' || tick() - shutOutSince >= LOGIN_MS
   }
 
   async #fell(one: UpstreamHealth, down: Map<string, number>): Promise<void> {
@@ -92,9 +109,10 @@ export class Outages {
   }
 
   /** A breaker that was open closes by a mail that was taken; one that is as new has to see one first. */
-  #isSteady({ upstreamId, breaker, lastSuccessAt }: UpstreamHealth): boolean {
+  #isSteady(one: UpstreamHealth): boolean {
     const { tick, steady = STEADY_MS } = this.#parts
-    const isWell = breaker === 'closed' && lastSuccessAt !== null
+    const { upstreamId, breaker, lastSuccessAt } = one
+    const isWell = breaker === 'closed' && lastSuccessAt !== null && !isShutOut(one)
     const wellSince = this.#wellSince.get(upstreamId) ?? tick()
     if (isWell) this.#wellSince.set(upstreamId, wellSince)
     else this.#wellSince.delete(upstreamId)

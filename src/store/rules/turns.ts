@@ -17,6 +17,8 @@ import {
   ALARMS,
   type Alarm,
   alarmText,
+  type Cause,
+  causeRecord,
   judge,
   limitOf,
   type Raised,
@@ -41,6 +43,8 @@ export type Judging = Pick<WorkspaceRow, 'id' | 'accountId' | 'alarms' | 'onAlar
 
 interface AlarmFacts {
   rateOf(alarm: Alarm): Rate
+  /** Of those that causesDue named. */
+  causeOf(alarm: Alarm): Cause | null
   /** The hold of the whole workspace, when there is one. */
   readonly holdId: string | null
 }
@@ -56,6 +60,18 @@ interface Judged {
   readonly turns: readonly AlarmTurn[]
   readonly notices: readonly Notice[]
 }
+
+const CAUSE_MS = 60_000
+
+/** Alarms whose cause is to be looked for: those that begin now, and once a minute those whose rate is over its limit still. */
+export const causesDue = (row: Judging, rateOf: AlarmFacts['rateOf'], now: number): readonly Alarm[] =>
+  ALARMS.filter((alarm) => {
+    const before = row.alarmed[alarm] ?? null
+    const raised = judge(limitOf(row.alarms, alarm), rateOf(alarm), before, now)
+    if (raised?.lastAt !== now) return false
+    const minuteOf = (at: number): number => Math.floor(at / CAUSE_MS)
+    return before?.cause == null || minuteOf(before.lastAt) !== minuteOf(now)
+  })
 
 const holdOf = ({ id, accountId }: Judging, alarm: Alarm, raised: Raised): HoldRow => ({
   ...{ id: newId('hold', raised.since), accountId, workspaceId: id },
@@ -75,6 +91,7 @@ const noticeOf = (row: Judging, alarm: Alarm, raised: Raised, holdId: string | n
       count: raised.count,
       tried: raised.tried,
       limit: limit === 'off' ? null : { rate: limit.rate, at_least: limit.atLeast },
+      cause: causeRecord(raised.cause),
       window_seconds: ALARM_WINDOW_MS[alarm] / 1_000,
       hold_id: holdId,
     },
@@ -104,7 +121,9 @@ export const judgeWorkspace = (row: Judging, facts: AlarmFacts, now: number): Ju
   for (const alarm of ALARMS) {
     const before = row.alarmed[alarm] ?? null
     const rate = facts.rateOf(alarm)
-    const raised = judge(limitOf(row.alarms, alarm), rate, before, now)
+    const found = judge(limitOf(row.alarms, alarm), rate, before, now)
+    const cause = facts.causeOf(alarm) ?? before?.cause ?? null
+    const raised = found === null ? null : { ...found, cause }
     if (raised !== null) alarmed[alarm] = raised
     if ((raised === null) === (before === null)) continue
     const hold =

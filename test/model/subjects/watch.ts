@@ -3,30 +3,46 @@
  */
 import type { Notice } from '../../../src/store/port/log.js'
 import type { HoldRow } from '../../../src/store/port/operations.js'
-import { ALARMS, type Alarm, type Rate } from '../../../src/store/port/watch/alarms.js'
+import {
+  ALARM_COUNTS,
+  ALARM_EVENTS,
+  ALARMS,
+  type Alarm,
+  type Cause,
+  causeIn,
+  MOST_OF_CAUSE,
+  type Rate,
+} from '../../../src/store/port/watch/alarms.js'
 import type { AlarmCount, AlarmTurn, Watch } from '../../../src/store/port/watch/watch.js'
-import { forgottenBefore, judgeWorkspace, windowOf } from '../../../src/store/rules/turns.js'
+import { causesDue, forgottenBefore, judgeWorkspace, windowOf } from '../../../src/store/rules/turns.js'
 import type { Plain } from '../plain.js'
 import type { State } from '../state.js'
-
-const COUNTED = {
-  complaints: 'complaints',
-  hard_bounces: 'hardBounces',
-  deferrals: 'deferrals',
-} as const satisfies Record<Alarm, keyof AlarmCount>
 
 const isWhole = ({ poolId, domain, emailId }: HoldRow): boolean =>
   poolId === null && domain === null && emailId === null
 
-const createCounts = ({ workspaces, alarmCounts }: State) => {
-  const sumOf = (rows: readonly AlarmCount[], name: 'tried' | (typeof COUNTED)[Alarm]): number =>
+const createCounts = ({ workspaces, alarmCounts, events, recipients }: State) => {
+  const sumOf = (rows: readonly AlarmCount[], name: 'tried' | (typeof ALARM_COUNTS)[Alarm]): number =>
     rows.reduce((sum, row) => sum + row[name], 0)
   const rateOf = (id: string, alarm: Alarm, now: number): Rate => {
     const [after, until] = windowOf(alarm, now)
     const rows = alarmCounts.where(
       ({ workspaceId, span }) => workspaceId === id && span > after && span <= until,
     )
-    return { count: sumOf(rows, COUNTED[alarm]), tried: sumOf(rows, 'tried') }
+    return { count: sumOf(rows, ALARM_COUNTS[alarm]), tried: sumOf(rows, 'tried') }
+  }
+  const causeOf = (id: string, alarm: Alarm, now: number): Cause | null => {
+    const [after] = windowOf(alarm, now)
+    const likely = events.where(
+      ({ workspaceId, mode, type, isTold, n }) =>
+        workspaceId === id && mode === 'live' && type === ALARM_EVENTS[alarm] && isTold && n === 0,
+    )
+    const newest = likely.slice(-MOST_OF_CAUSE).filter(({ occurredAt }) => occurredAt > after)
+    const addressOf = (id: string | null) => recipients.get(id ?? '')?.address ?? null
+    return causeIn(
+      alarm,
+      newest.map((event) => ({ ...event, recipient: addressOf(event.recipientId) })),
+    )
   }
   const add = (count: AlarmCount): void => {
     if (workspaces.get(count.workspaceId) === null) return
@@ -36,18 +52,21 @@ const createCounts = ({ workspaces, alarmCounts }: State) => {
     const [hardBounces, deferrals] = [sumOf(rows, 'hardBounces'), sumOf(rows, 'deferrals')]
     alarmCounts.put(key, { ...count, tried, complaints, hardBounces, deferrals })
   }
-  return { rateOf, add }
+  return { rateOf, causeOf, add }
 }
 
 export const createWatch = (state: State, addNotice: (notice: Notice) => unknown): Plain<Watch> => {
   const { workspaces, holds, alarmCounts, marks, outages } = state
-  const { rateOf, add } = createCounts(state)
+  const { rateOf, causeOf, add } = createCounts(state)
   const judgeAll = (id: string, now: number): readonly AlarmTurn[] => {
     alarmCounts.drop(({ workspaceId, span }) => workspaceId === id && span < forgottenBefore(now))
     const row = workspaces.get(id)
     if (row === null) return []
     const [hold] = holds.where((one) => one.workspaceId === id && isWhole(one))
-    const facts = { rateOf: (alarm: Alarm) => rateOf(id, alarm, now), holdId: hold?.id ?? null }
+    const rate = (alarm: Alarm): Rate => rateOf(id, alarm, now)
+    const due = causesDue(row, rate, now)
+    const cause = (alarm: Alarm) => (due.includes(alarm) ? causeOf(id, alarm, now) : null)
+    const facts = { rateOf: rate, causeOf: cause, holdId: hold?.id ?? null }
     const { alarmed, turns, notices } = judgeWorkspace(row, facts, now)
     for (const turn of turns) if (turn.hold !== null) holds.add(turn.hold.id, turn.hold)
     for (const notice of notices) addNotice(notice)

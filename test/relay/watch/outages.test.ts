@@ -131,6 +131,28 @@ t.test('one that flaps is told to be down, and then less and less often', async 
   t.equal(types().at(-1), 'upstream.up')
 })
 
+t.test('no login for a minute is an outage, though its breaker is closed, until mail is taken', async (t) => {
+  const { look, told, types } = await scene('login')
+  const at = T0 + 3_000
+  await look('closed', 3)
+  const lastError = { at, stage: 'auth', message: 'no token: login.test answered 401' }
+  const shutOut = { lastError, lastSuccessAt: T0 + 2_000 }
+  await look('closed', 59, shutOut)
+  await look('closed', 1, { lastError: null })
+  t.same(types(), [], 'let in before the minute was over')
+  await look('closed', 60, shutOut)
+  t.same(types(), [])
+  await look('closed', 1, shutOut)
+  t.match(told, [{ type: 'upstream.down', data: { why: { stage: 'auth', message: /^no token: / } } }])
+  await look('closed', 600, shutOut)
+  t.equal(told.length, 1, 'told once, and not to be up')
+  await look('closed', 11, { lastError })
+  t.same(types(), ['upstream.down', 'upstream.up'])
+  const other = await scene('connection')
+  await other.look('closed', 120, { lastError: { ...lastError, stage: 'connect' }, lastSuccessAt: null })
+  t.same(other.types(), [], 'of connections the breaker judges')
+})
+
 t.test('an outage outlives a restart, and ends when mail is taken', async (t) => {
   const { look, types, restart } = await scene('c')
   await look('open', 2)

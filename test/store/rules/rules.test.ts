@@ -107,7 +107,7 @@ t.test('mail leaves whole, and comes back when all of it had left', async (t) =>
 t.test('alarms: one hold for those that are raised together, each told once', async (t) => {
   const facts = { name: 'x', slug: 'x', isDefault: true, poolId: 'p' }
   const row = { ...freshWorkspace('acct', 0, facts), onAlarm: 'hold' as const }
-  const bad = { rateOf: (_: Alarm) => ({ count: 100, tried: 100 }), holdId: null }
+  const bad = { rateOf: (_: Alarm) => ({ count: 100, tried: 100 }), causeOf: () => null, holdId: null }
   const first = judgeWorkspace(row, bad, 5)
   t.equal(first.turns.length, 3)
   t.equal(first.turns.filter(({ hold }) => hold !== null).length, 1)

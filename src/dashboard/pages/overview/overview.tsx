@@ -5,7 +5,6 @@
  *   it counts, each chart with its table. Before the first mail it says what to do next.
  */
 import type { MailEvent } from '../../../record/event.js'
-import { type Alarm, percent as share } from '../../../store/port/watch/alarms.js'
 import { exported } from '../../exported.js'
 import type { EmailRow } from '../../mail/record.js'
 import type { Page, RawRoute, View } from '../../page.js'
@@ -21,9 +20,8 @@ import { FirstMail } from '../emails/first-mail.js'
 import { Mails } from '../emails/rows.js'
 import { TEST_MAIL } from '../emails/test-mail.js'
 import { Few, Troubles } from '../queue/blocks.js'
-import { actLink } from '../queue/links.js'
 import { IncidentNote } from '../suppressions/incidents.js'
-import type { WorkspaceRow } from '../workspaces/record.js'
+import { AlarmNote } from '../workspaces/record.js'
 import {
   askScene,
   type Facts,
@@ -39,27 +37,6 @@ import { latestReplies, WaitingByPool, WorstDomains } from './trouble-tables.js'
 interface Props {
   readonly visit: Visit
   readonly facts: Facts
-}
-
-/** What each alarm counts, and which mails show it. */
-const ALARMS: Readonly<
-  Record<Alarm, { readonly words: string; readonly mails: string; readonly by: object }>
-> = {
-  complaints: {
-    words: 'complained within 24 hours',
-    mails: 'Mails that were complained about',
-    by: { q: 'is:complained' },
-  },
-  hard_bounces: {
-    words: 'bounced for good within an hour',
-    mails: 'Its bounced mails',
-    by: { status: 'bounced', time: '24h' },
-  },
-  deferrals: {
-    words: 'were deferred within an hour',
-    mails: 'Its deferred mails',
-    by: { status: 'deferred', time: '24h' },
-  },
 }
 
 /** Endpoints that take nothing, and pools that could send nothing. */
@@ -93,38 +70,6 @@ const Unready = ({ visit, facts }: Props) => (
         </Note>
       ))}
   </>
-)
-
-const limitWords = (limit: WorkspaceRow['alarms'][Alarm]): string =>
-  limit === 'off' ? '' : `; the limit is ${share(limit.rate)}`
-
-/** All that is wrong with the mail of one workspace, and what may be done about it. */
-const AlarmNote = ({ visit, row }: { readonly visit: Visit; readonly row: WorkspaceRow }) => (
-  <Note tone="bad" icon="alarm">
-    {row.alarmed.map(({ alarm, count, tried, since }, i) => (
-      <p>
-        {i === 0 ? (
-          <strong>
-            <bdi>{row.name}</bdi>:{' '}
-          </strong>
-        ) : null}
-        {share(tried === 0 ? 0 : Math.min(1, count / tried))} {ALARMS[alarm].words}, {count} of {tried}{' '}
-        recipients{limitWords(row.alarms[alarm])}. Raised <Time at={since} />.
-      </p>
-    ))}
-    <p class="actions">
-      {row.alarmed.map(({ alarm }) => (
-        <a class="b" href={visit.link('/emails', { workspace: row.id, ...ALARMS[alarm].by })}>
-          {ALARMS[alarm].mails}
-        </a>
-      ))}
-      {visit.may('placeHold') ? (
-        <a class="b harm" href={actLink(visit, 'hold', { workspace_id: row.id })}>
-          Hold its mail…
-        </a>
-      ) : null}
-    </p>
-  </Note>
 )
 
 const Alarms = ({ visit, facts }: Props) => (

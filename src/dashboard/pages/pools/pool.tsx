@@ -192,8 +192,19 @@ const Saving = ({ visit, pool }: Seen) => {
 
 const About = (seen: Seen) => {
   const { visit, pool, users } = seen
+  const mayChange = visit.may('updateEgressPool') && pool.kind === 'relay'
   return (
-    <Section title="Settings">
+    <Section
+      title="Settings"
+      actions={
+        mayChange ? (
+          <Verb action="delete" label="Delete the pool" harm>
+            The pool and the passwords of its upstreams are forgotten. Refused while a workspace uses it or
+            mail waits in it.
+          </Verb>
+        ) : undefined
+      }
+    >
       <Facts
         facts={[
           ['Return path', pool.return_path === 'verp' ? 'signed, one per recipient' : 'one for all'],
@@ -214,7 +225,7 @@ const About = (seen: Seen) => {
           ['Id', <code>{pool.id}</code>],
         ]}
       />
-      {visit.may('updateEgressPool') && pool.kind === 'relay' ? <Settings {...seen} /> : null}
+      {mayChange ? <Settings {...seen} /> : null}
     </Section>
   )
 }
@@ -258,14 +269,6 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
               {pool.kind === 'sandbox' ? 'Built in: test mail ends here, and nobody gets it. ' : null}
               {health?.says}
             </span>
-          }
-          actions={
-            visit.may('updateEgressPool') && pool.kind === 'relay' ? (
-              <Verb action="delete" label="Delete" harm>
-                The pool and the passwords of its upstreams are forgotten. Refused while a workspace uses it
-                or mail waits in it.
-              </Verb>
-            ) : undefined
           }
         />
         <InQueue {...seen} />

@@ -4,13 +4,13 @@
  *   One's own: added, removed, recovery codes made anew. Where a second factor is required, this is the only page before
  *   there is one. Only a passkey needs a script, as it does everywhere.
  */
+import type { ComponentChildren } from 'preact'
 import type { Factor, PersonInFull } from '../../../record/tenants/identity.js'
 import { passkeySite } from '../../../tenant/identity/passkeys.js'
 import type { Form } from '../../form.js'
 import type { Done, Page, Refused, View } from '../../page.js'
-import { ActionForm, Field, FormMarks, Hidden, Leave, Send, Verb } from '../../parts/form.js'
+import { ActionForm, Field, FormMarks, Hidden, Leave, PasskeyForm, Send, Verb } from '../../parts/form.js'
 import { Code, Empty, Head, Note, Section } from '../../parts/page-parts.js'
-import { PasskeyForm } from '../../parts/passkey-form.js'
 import { Qr } from '../../parts/qr.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -57,15 +57,22 @@ const begunIn = (form: Form): Begun => ({
 /** The secret in groups of four, as people type it. */
 const inGroups = (secret: string): string => secret.replace(/(.{4})(?=.)/g, '$1 ')
 
-const appView = (visit: Visit, begun: Begun): View => ({
-  title: 'Add an authenticator app',
+/** A page on which one is added. */
+const addView = (title: string, says: string, body: ComponentChildren): View => ({
+  title,
   body: (
     <>
-      <Head
-        title="Add an authenticator app"
-        crumb={[SECOND_FACTOR, 'Second factor']}
-        says="Scan the code with the app, or type the secret into it. It is on once a code of it has come back."
-      />
+      <Head {...{ title, says }} crumb={[SECOND_FACTOR, 'Second factor']} />
+      {body}
+    </>
+  ),
+})
+
+const appView = (visit: Visit, begun: Begun): View =>
+  addView(
+    'Add an authenticator app',
+    'Scan the code with the app, or type the secret into it. It is on once a code of it has come back.',
+    <>
       <Qr text={begun.uri} label="QR code for an authenticator app" />
       <Code label="The secret" text={inGroups(begun.secret)} />
       <ActionForm action="confirm-app">
@@ -80,19 +87,14 @@ const appView = (visit: Visit, begun: Begun): View => ({
         />
         <Send beside={<Leave to={visit.link(SECOND_FACTOR)} />}>Turn it on</Send>
       </ActionForm>
-    </>
-  ),
-})
+    </>,
+  )
 
-const passkeyView = (visit: Visit, { options, enrolment }: BegunPasskey): View => ({
-  title: 'Add a passkey',
-  body: (
+const passkeyView = (visit: Visit, { options, enrolment }: BegunPasskey): View =>
+  addView(
+    'Add a passkey',
+    'The browser asks where to keep it: on this device, on a phone or on a security key.',
     <>
-      <Head
-        title="Add a passkey"
-        crumb={[SECOND_FACTOR, 'Second factor']}
-        says="The browser asks where to keep it: on this device, on a phone or on a security key."
-      />
       <PasskeyForm how="create" action={SECOND_FACTOR} options={options}>
         <FormMarks action="confirm-passkey" />
         <Hidden of={{ enrolment }} />
@@ -102,9 +104,8 @@ const passkeyView = (visit: Visit, { options, enrolment }: BegunPasskey): View =
       <noscript>
         <p>Browsers make passkeys by a script only. An authenticator app works without.</p>
       </noscript>
-    </>
-  ),
-})
+    </>,
+  )
 
 const codesView = (visit: Visit, title: string, codes: readonly string[]): Done => ({
   view: shownOnce({

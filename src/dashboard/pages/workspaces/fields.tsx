@@ -1,9 +1,10 @@
 /**
  * NAME      fields - the form of a workspace, new or changed
  */
+import { ALARM_LIMITS, ALARMS, type Alarm } from '../../../store/port/watch/alarms.js'
 import type { Form } from '../../form.js'
 import { Check, Choice, Field } from '../../parts/form.js'
-import { ALARM_WORDS, type Alarm, SOFT_WORDS, type WorkspaceRow } from './record.js'
+import { ALARM_NAMES, SOFT_WORDS, type WorkspaceRow } from './record.js'
 
 export interface PoolName {
   readonly id: string
@@ -14,8 +15,6 @@ interface FieldsProps {
   readonly row: WorkspaceRow | null
   readonly pools: readonly PoolName[]
 }
-
-const ALARM_NAMES = Object.keys(ALARM_WORDS) as readonly Alarm[]
 
 const alarmIn = (form: Form, alarm: Alarm) => {
   if (form.has(`${alarm}_off`)) return 'off'
@@ -42,34 +41,33 @@ export const bodyOf = (form: Form) => ({
   sender_dsn: form.has('sender_dsn'),
   line_endings: form.text('line_endings'),
   ambiguous: form.text('ambiguous'),
-  alarms: Object.fromEntries(ALARM_NAMES.map((alarm) => [alarm, alarmIn(form, alarm)])),
+  alarms: Object.fromEntries(ALARMS.map((alarm) => [alarm, alarmIn(form, alarm)])),
   on_alarm: form.text('on_alarm'),
   suppress_soft: softIn(form),
   statistics: { tags: form.list('statistics') },
 })
 
-/** Those that a new workspace gets. */
-const USUAL: Readonly<Record<Alarm, { readonly rate: number; readonly at_least: number }>> = {
-  complaints: { rate: 0.003, at_least: 5 },
-  hard_bounces: { rate: 0.05, at_least: 20 },
-  deferrals: { rate: 0.3, at_least: 50 },
+/** Those that a new workspace gets, where it says nothing. */
+const limitFor = (row: WorkspaceRow | null, alarm: Alarm) => {
+  const { rate, atLeast: at_least } = ALARM_LIMITS[alarm]
+  const limit = row?.alarms[alarm] ?? { rate, at_least }
+  return limit === 'off' ? { rate, at_least, isOff: true } : { ...limit, isOff: false }
 }
 
 const AlarmFields = ({ row }: FieldsProps) => (
   <fieldset class="form">
     <legend>Alarms</legend>
-    {ALARM_NAMES.map((alarm) => {
-      const limit = row?.alarms[alarm] ?? USUAL[alarm]
-      const { rate, at_least } = limit === 'off' ? USUAL[alarm] : limit
+    {ALARMS.map((alarm) => {
+      const { rate, at_least, isOff } = limitFor(row, alarm)
       return (
         <div class="form-row">
           <Field
             name={`${alarm}_rate`}
-            label={`Percent of ${ALARM_WORDS[alarm]}`}
+            label={`Percent of ${ALARM_NAMES[alarm]}`}
             value={Number((rate * 100).toFixed(3))}
           />
           <Field name={`${alarm}_at_least`} label="and as many, at least" type="number" value={at_least} />
-          <Check name={`${alarm}_off`} label={`No alarm about ${ALARM_WORDS[alarm]}`} on={limit === 'off'} />
+          <Check name={`${alarm}_off`} label={`No alarm about ${ALARM_NAMES[alarm]}`} on={isOff} />
         </div>
       )
     })}

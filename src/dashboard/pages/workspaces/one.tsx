@@ -2,6 +2,7 @@
  * NAME      one - a workspace: whether it sends, and as what
  */
 import type { Hold as HoldRow } from '../../../record/queue.js'
+import { ALARMS } from '../../../store/port/watch/alarms.js'
 import type { Page } from '../../page.js'
 import { Field, Verb } from '../../parts/form.js'
 import { Said } from '../../parts/isolate.js'
@@ -11,15 +12,7 @@ import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/history.js'
 import type { PoolName } from './fields.js'
-import {
-  ALARM_WORDS,
-  type Alarm,
-  AlarmNotes,
-  limitWords,
-  SOFT_WORDS,
-  stateSentence,
-  type WorkspaceRow,
-} from './record.js'
+import { ALARM_NAMES, AlarmNote, limitWords, SOFT_WORDS, stateSentence, type WorkspaceRow } from './record.js'
 
 const pathOf = (visit: Visit): string => `/v1/workspaces/${encodeURIComponent(visit.params.id ?? '')}`
 
@@ -203,7 +196,7 @@ export const workspacePage: Page = {
             }
           />
           <Held {...{ visit, holds }} />
-          <AlarmNotes visit={visit} row={row} />
+          {row.alarmed.length === 0 ? null : <AlarmNote {...{ visit, row }} />}
           <Ways visit={visit} row={row} />
           <Section title="Facts">
             <WorkspaceFacts {...{ visit, row, pools }} />
@@ -212,12 +205,7 @@ export const workspacePage: Page = {
             title="Alarms"
             says={row.on_alarm === 'hold' ? 'an alarm holds its mail' : 'an alarm tells, and holds nothing'}
           >
-            <Facts
-              facts={(Object.keys(ALARM_WORDS) as readonly Alarm[]).map((alarm) => [
-                ALARM_WORDS[alarm],
-                limitWords(row.alarms[alarm]),
-              ])}
-            />
+            <Facts facts={ALARMS.map((alarm) => [ALARM_NAMES[alarm], limitWords(row.alarms[alarm])])} />
           </Section>
           <HistoryOf visit={visit} about={{ target: row.id }} history={history} />
         </>

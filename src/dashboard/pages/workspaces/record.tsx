@@ -2,19 +2,21 @@
  * NAME      record - workspaces as /v1 tells of them, and in words
  */
 
+import { ALARM_SEARCH, ALARM_WORDS, type Alarm, percent, shareOf } from '../../../store/port/watch/alarms.js'
 import { SOFT_KINDS, type SoftLimits } from '../../../store/port/watch/soft-bounces.js'
 import { isolate } from '../../parts/isolate.js'
 import { Note } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
+import { actLink } from '../queue/links.js'
 
-export const ALARM_WORDS = {
+/** Of what there is too much. */
+export const ALARM_NAMES: Readonly<Record<Alarm, string>> = {
   complaints: 'complaints',
   hard_bounces: 'hard bounces',
   deferrals: 'deferrals',
-} as const
-export type Alarm = keyof typeof ALARM_WORDS
+}
 
 type AlarmLimit = 'off' | { readonly rate: number; readonly at_least: number }
 
@@ -37,6 +39,13 @@ export interface WorkspaceRow {
     readonly since: string
     readonly count: number
     readonly tried: number
+    readonly cause: {
+      readonly reason: string
+      readonly title: string
+      readonly count: number
+      readonly of: number
+      readonly domain: string | null
+    } | null
   }[]
   readonly suppress_soft: SoftLimits
   readonly statistics: { readonly tags: readonly string[] }
@@ -50,9 +59,6 @@ export interface WorkspaceRow {
 export const SOFT_WORDS: readonly (readonly [kind: keyof SoftLimits, words: string])[] = SOFT_KINDS.map(
   (kind) => [kind, kind.replaceAll('_', ' ')],
 )
-
-/** A share as people write it: 0.3 %. */
-const percent = (rate: number): string => `${Number((rate * 100).toFixed(3))} %`
 
 export const limitWords = (limit: AlarmLimit): string =>
   limit === 'off' ? 'never' : `at ${percent(limit.rate)}, and ${limit.at_least} or more`
@@ -68,7 +74,7 @@ export const WorkspaceState = ({ row }: { readonly row: WorkspaceRow }) => {
   if (alarm === undefined) return <span class="st">Sends</span>
   return (
     <State tone="bad" icon="alarm" hue="bad">
-      Alarm: {ALARM_WORDS[alarm.alarm]}
+      Alarm: {ALARM_NAMES[alarm.alarm]}
     </State>
   )
 }
@@ -79,34 +85,71 @@ export const stateSentence = (row: WorkspaceRow): string => {
   if (row.suspended) return `${name} is suspended: nothing is taken for it, and what waits rests.`
   const [alarm] = row.alarmed
   if (alarm === undefined) return `${name} sends.`
-  return `${name} has too many ${ALARM_WORDS[alarm.alarm]}: ${percent(alarm.count / Math.max(alarm.tried, 1))}.`
+  return `${name} has too many ${ALARM_NAMES[alarm.alarm]}: ${percent(shareOf(alarm))}.`
 }
 
-/** Where the mails behind an alarm are found. */
-const SEARCH: Readonly<Record<Alarm, string>> = {
-  complaints: 'is:complained',
-  hard_bounces: 'status:bounced',
-  deferrals: 'status:deferred',
+interface AlarmProps {
+  readonly visit: Visit
+  readonly row: WorkspaceRow
 }
 
-export const AlarmNotes = ({ visit, row }: { readonly visit: Visit; readonly row: WorkspaceRow }) => (
-  <>
-    {row.alarmed.map(({ alarm, since, count, tried }) => (
-      <Note tone="bad" icon="alarm">
-        <p>
+/** The live mails behind an alarm, or those of its cause. */
+const alarmLink = ({ visit, row }: AlarmProps, alarm: Alarm, reason?: string): string => {
+  const q = reason === undefined ? ALARM_SEARCH[alarm] : `${ALARM_SEARCH[alarm]} reason:${reason}`
+  return visit.link('/emails', { workspace: row.slug, mode: 'live', q })
+}
+
+/** What most of them have in common, with the way to those mails; of a complaint a mail keeps no reason. */
+const Cause = ({ visit, row, of: { alarm, cause } }: AlarmProps & { of: WorkspaceRow['alarmed'][number] }) =>
+  cause === null ? null : (
+    <>
+      {' '}
+      Mostly:{' '}
+      {alarm === 'complaints' ? (
+        cause.title
+      ) : (
+        <a href={alarmLink({ visit, row }, alarm, cause.reason)}>{cause.title}</a>
+      )}{' '}
+      ({cause.count} of {cause.of})
+      {cause.domain === null ? null : (
+        <>
+          , most at <bdi>{cause.domain}</bdi>
+        </>
+      )}
+      .
+    </>
+  )
+
+/** All that is wrong with the mail of one workspace, and what may be done about it. */
+export const AlarmNote = ({ visit, row }: AlarmProps) => (
+  <Note tone="bad" icon="alarm">
+    {row.alarmed.map((one, i) => (
+      <p>
+        {i === 0 ? (
           <strong>
-            {count} {ALARM_WORDS[alarm]} of {tried} tried
+            <bdi>{row.name}</bdi>:{' '}
           </strong>
-          , raised <Time at={since} />. Its limit: {limitWords(row.alarms[alarm])}.
-        </p>
-        <p>
-          {row.on_alarm === 'hold' ? 'Its mail is held until somebody releases it: ' : 'Its mail goes on: '}
-          <a href={visit.link('/emails', { workspace: row.slug, mode: null, q: SEARCH[alarm] })}>
-            those mails
-          </a>
-          , <a href={visit.link('/queue', { workspace: row.slug })}>what waits</a>.
-        </p>
-      </Note>
+        ) : null}
+        {percent(shareOf(one))} {ALARM_WORDS[one.alarm]}, {one.count} of {one.tried} recipients.
+        <Cause {...{ visit, row }} of={one} /> Raised <Time at={one.since} />; its limit:{' '}
+        {limitWords(row.alarms[one.alarm])}.
+      </p>
     ))}
-  </>
+    {row.on_alarm === 'hold' ? <p>An alarm holds its mail until somebody releases it.</p> : null}
+    <p class="actions">
+      {row.alarmed.map(({ alarm }) => (
+        <a class="b" href={alarmLink({ visit, row }, alarm)}>
+          Its mails with {ALARM_NAMES[alarm]}
+        </a>
+      ))}
+      <a class="b" href={visit.link('/queue', { workspace: row.slug, mode: 'live' })}>
+        What waits
+      </a>
+      {visit.may('placeHold') ? (
+        <a class="b harm" href={actLink(visit, 'hold', { workspace_id: row.id })}>
+          Hold its mail…
+        </a>
+      ) : null}
+    </p>
+  </Note>
 )

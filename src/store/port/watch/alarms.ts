@@ -9,7 +9,14 @@
  *   complaints    reports of abuse, of the recipients tried
  *   hard_bounces  recipients who do not exist, of those tried
  *   deferrals     refused for now, in an answer and not to greylist, of those tried
+ *   Each says what most of what it counts has in common, so that whoever is woken knows where to look.
  */
+import type { EventRow } from '../../../lifecycle/event.js'
+import { storedDomain } from '../../../mail/address.js'
+import type { EventType } from '../../../mail/event-type.js'
+import { isGreylisting } from '../../../mail/reply.js'
+import { categoryTitle } from '../../../mail/report/category.js'
+
 export const ALARMS = ['complaints', 'hard_bounces', 'deferrals'] as const
 export type Alarm = (typeof ALARMS)[number]
 
@@ -43,6 +50,17 @@ export const ALARM_CALM_MS = HOUR
 /** Counts are kept by these, and windows move by them. */
 export const ALARM_SPAN_MS = 300_000
 
+/** What most of them have in common. */
+export interface Cause {
+  /** Why a recipient was refused; of complaints, the type of feedback. */
+  readonly reason: string
+  /** As often, of so many that were looked at. */
+  readonly count: number
+  readonly of: number
+  /** Of the recipients, where more than half of them have one. */
+  readonly domain: string | null
+}
+
 /** An alarm that stands. */
 export interface Raised {
   readonly since: number
@@ -51,6 +69,8 @@ export interface Raised {
   /** As they were at the last look. */
   readonly count: number
   readonly tried: number
+  /** Looked for when it is raised, and then once a minute; null or not there: nothing is known. */
+  readonly cause?: Cause | null
 }
 
 export type RaisedAlarms = Readonly<Partial<Record<Alarm, Raised>>>
@@ -85,18 +105,91 @@ export const judge = (
   return { ...before, ...rate, lastAt: Math.min(before.lastAt, now) }
 }
 
-const WORDS: Readonly<Record<Alarm, string>> = {
-  complaints: 'recipients complained within 24 hours',
-  hard_bounces: 'recipients bounced hard within an hour',
-  deferrals: 'recipients were deferred within an hour',
+/** What each counts. */
+export const ALARM_EVENTS = {
+  complaints: 'email.complained',
+  hard_bounces: 'email.bounced',
+  deferrals: 'email.deferred',
+} as const satisfies Readonly<Record<Alarm, EventType>>
+
+/** Where its counts stand. */
+export const ALARM_COUNTS = {
+  complaints: 'complaints',
+  hard_bounces: 'hardBounces',
+  deferrals: 'deferrals',
+} as const satisfies Readonly<Record<Alarm, string>>
+
+/** What of an event, or of a record of the log, says whether it is counted. */
+export type Countable = Pick<EventRow, 'source' | 'change' | 'reply' | 'reason' | 'detail' | 'recipient'>
+
+const COUNTS: Readonly<Record<Alarm, (event: Countable) => boolean>> = {
+  complaints: () => true,
+  hard_bounces: ({ detail }) => detail?.class === 'hard',
+  deferrals: ({ source, reply, reason }) =>
+    source === 'smtp' && reply !== null && reason !== 'connection' && !isGreylisting(reply),
+}
+
+/** Whether an event of its type counts for it. */
+export const countsFor = (alarm: Alarm, event: Countable): boolean => event.change && COUNTS[alarm](event)
+
+/** As many of the newest events are looked at for a cause. */
+export const MOST_OF_CAUSE = 1_000
+
+/** The most frequent, and of those that are as frequent the first by name. */
+const mostOf = (texts: readonly string[]): readonly [text: string, count: number] | null => {
+  const counts = new Map<string, number>()
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
+  return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))[0] ?? null
+}
+
+const reasonOf = ({ reason }: Countable): string => reason ?? 'unknown'
+
+/** The most frequent reason of those that count. */
+export const causeIn = (alarm: Alarm, events: readonly Countable[]): Cause | null => {
+  const counted = events.filter((event) => countsFor(alarm, event))
+  const most = mostOf(counted.map(reasonOf))
+  if (most === null) return null
+  const [reason, count] = most
+  const same = counted.filter((event) => reasonOf(event) === reason)
+  const at = mostOf(same.flatMap(({ recipient }) => (recipient === null ? [] : storedDomain(recipient))))
+  return { reason, count, of: counted.length, domain: at !== null && at[1] * 2 > count ? at[0] : null }
+}
+
+const FEEDBACK: Readonly<Record<string, string>> = { abuse: 'Called spam', fraud: 'Called fraud' }
+
+/** In plain words: `No such mailbox`. */
+const causeTitle = ({ reason }: Cause): string => categoryTitle(reason) ?? FEEDBACK[reason] ?? reason
+
+/** As the wire has it. */
+export const causeRecord = (cause: Cause | null | undefined) =>
+  cause == null ? null : { ...cause, title: causeTitle(cause) }
+
+/** Where the mails behind an alarm are found, as a search. */
+export const ALARM_SEARCH: Readonly<Record<Alarm, string>> = {
+  complaints: 'is:complained',
+  hard_bounces: 'status:bounced',
+  deferrals: 'is:deferred',
+}
+
+/** What recipients did, or what became of them, when it is raised. */
+export const ALARM_WORDS: Readonly<Record<Alarm, string>> = {
+  complaints: 'complained within 24 hours',
+  hard_bounces: 'bounced hard within an hour',
+  deferrals: 'were deferred within an hour',
 }
 
 /** How the reason of a hold begins that an alarm made. */
 export const ALARM_HOLD = 'alarm: '
 
 /** A share as people read it: `0.3 %`, `12 %`. */
-export const percent = (share: number): string => `${Number((share * 100).toPrecision(2))} %`
+export const percent = (share: number): string => `${Number((share * 100).toPrecision(3))} %`
+
+/** `No such mailbox (41 of 52), most at example.com`. */
+const causeText = (cause: Cause): string =>
+  `${causeTitle(cause)} (${cause.count} of ${cause.of})${cause.domain === null ? '' : `, most at ${cause.domain}`}`
 
 /** What an alarm says, in words that name nobody. */
-export const alarmText = (alarm: Alarm, { count, tried }: Rate): string =>
-  `${count} of ${tried} ${WORDS[alarm]} (${percent(shareOf({ count, tried }))})`
+export const alarmText = (alarm: Alarm, { count, tried, cause }: Rate & Pick<Raised, 'cause'>): string => {
+  const said = `${count} of ${tried} recipients ${ALARM_WORDS[alarm]} (${percent(shareOf({ count, tried }))})`
+  return cause == null ? said : `${said}, mostly: ${causeText(cause)}`
+}

@@ -5,14 +5,25 @@
  *   judges (rules/turns.ts), all in one transaction with the event of an alarm
  *   and with its hold. So whoever dies and counts again from the stored mark
  *   counts nothing twice and tells nothing twice.
+ *   The cause of an alarm is found in the newest events of its kind, when it is raised and then once a minute.
  *   Judged are the workspaces that were counted now, and those whose alarms stand,
  *   since these end by time alone.
  */
 import type { Notice } from '../../port/log.js'
 import type { HoldRow } from '../../port/operations.js'
-import { ALARMS, type Alarm, type Rate } from '../../port/watch/alarms.js'
+import {
+  ALARM_EVENTS,
+  ALARMS,
+  type Alarm,
+  type Cause,
+  type Countable,
+  causeIn,
+  MOST_OF_CAUSE,
+  type Rate,
+} from '../../port/watch/alarms.js'
 import type { AlarmCount, AlarmTurn, StandingAlarm, Watch } from '../../port/watch/watch.js'
-import { forgottenBefore, type Judging, judgeWorkspace, windowOf } from '../../rules/turns.js'
+import { causesDue, forgottenBefore, type Judging, judgeWorkspace, windowOf } from '../../rules/turns.js'
+import { kindOf, readFlags, scopeOf, UnpackMore } from '../log/codec.js'
 import { type Asked, type Asking, all, first, run } from '../query.js'
 import { table } from '../table.js'
 
@@ -50,6 +61,26 @@ function* rateOf(id: string, alarm: Alarm, now: number): Asking<Rate> {
   return { count: Number(row?.count), tried: Number(row?.tried) }
 }
 
+// the newest, and of them those of the window: time is in no index
+const LIKELY = `SELECT flags, reason, more, occurred_at AS at,
+  (SELECT r.address_lc FROM recipients r WHERE r.id = v.recipient) AS address
+  FROM events v WHERE scope = ? AND kind = ? ORDER BY ord DESC LIMIT ${MOST_OF_CAUSE}`
+
+function* causeOf(id: string, alarm: Alarm, now: number): Asking<Cause | null> {
+  const n = (yield* first('SELECT n FROM workspaces WHERE id = ?', id))?.n as number
+  const [after] = windowOf(alarm, now)
+  const unpack = new UnpackMore()
+  const events: Countable[] = []
+  for (const row of yield* all(LIKELY, scopeOf(n, false), kindOf(ALARM_EVENTS[alarm]))) {
+    if ((row.at as number) <= after) continue
+    const { reply, detail } = yield* unpack.more(row.more as string | null)
+    const { source, change } = readFlags(row.flags as number)
+    const [reason, recipient] = [row.reason as string | null, row.address as string | null]
+    events.push({ source, change, reason, recipient, reply, detail })
+  }
+  return causeIn(alarm, events)
+}
+
 function* holdOf(id: string): Asking<string | null> {
   const row = yield* first(
     'SELECT id FROM holds WHERE workspace_id = ? AND pool_id IS NULL AND domain IS NULL AND email_id IS NULL',
@@ -76,9 +107,12 @@ export const alarmWrites = ({ addHold, addNotice }: AlarmParts): Asked<Pick<Watc
     const row = JUDGED.decode(found)
     const rates = {} as Record<Alarm, Rate>
     for (const alarm of ALARMS) rates[alarm] = yield* rateOf(id, alarm, now)
+    const rate = (alarm: Alarm): Rate => rates[alarm]
+    const causes: Partial<Record<Alarm, Cause | null>> = {}
+    for (const alarm of causesDue(row, rate, now)) causes[alarm] = yield* causeOf(id, alarm, now)
     const { alarmed, turns, notices } = judgeWorkspace(
       row,
-      { rateOf: (alarm) => rates[alarm], holdId: yield* holdOf(id) },
+      { rateOf: rate, causeOf: (alarm) => causes[alarm] ?? null, holdId: yield* holdOf(id) },
       now,
     )
     for (const { hold } of turns) if (hold !== null) yield* addHold(hold)
