@@ -8,10 +8,13 @@ import { bounced } from '../sql/watch/bounced.js'
 import { softBounces } from '../sql/watch/soft-bounces.js'
 import { createAccept } from './accept/accept.js'
 import { createClaim } from './claim/claim.js'
+import { dueVerbs, leastDue } from './claim/due.js'
+import { createFloors } from './claim/floor.js'
 import { scheduleVerbs } from './claim/schedule.js'
 import { createStopped } from './claim/stopped.js'
 import { timeVerbs } from './claim/times.js'
 import { createUnheard, freeingUnheard } from './claim/unheard.js'
+import { deadInQueue } from './cluster/server-state.js'
 import { MAIL } from './mails.js'
 import { createQueueWrites } from './operate/queue-writes.js'
 import type { Readers } from './readers.js'
@@ -25,6 +28,7 @@ import type { Writer } from './write/writer.js'
 
 export const QUEUE_VERBS = [
   ...(['accept', 'claim', 'attempting', 'settle', 'release', 'recover', 'adjustTimes'] as const),
+  ...(['nextDue', 'duePools'] as const),
 ] as const
 
 export type QueueVerbs = Pick<Store, (typeof QUEUE_VERBS)[number]>
@@ -56,7 +60,11 @@ export const queueVerbs = (
   writer.onPutBack(leased.clear)
   const { hold } = createQueueWrites(writer, settleAll)
   const stopped = createStopped({ fallDue, hold, settle: settleOne })
-  const { claim, clockMoved } = createClaim({ writer, readers, takeStopped: stopped.take, leased })
+  const floors = createFloors({
+    walk: () => readers.read(() => leastDue()),
+    dead: () => readers.read(deadInQueue),
+  })
+  const { claim, clockMoved } = createClaim({ writer, readers, takeStopped: stopped.take, leased, floors })
   const unheard = createUnheard(writer)
   const verbs: QueueVerbs = {
     accept: createAccept(writer, { addEvent, hold: stopped.hold, unheard }),
@@ -66,6 +74,7 @@ export const queueVerbs = (
     release: createRelease(writer),
     recover: (dead, now) => writer.mail(() => (dead === 'earlier' ? ofNobody(now) : ofDead(dead, now))),
     ...timeVerbs(writer, readers, clockMoved),
+    ...dueVerbs(readers, floors),
   }
   return watched(verbs, told)
 }

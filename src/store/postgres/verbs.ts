@@ -42,7 +42,6 @@ import { incidentReads } from '../sql/watch/incident-reads.js'
 import { outageReads, outageWrites } from '../sql/watch/outages.js'
 import { softBounces } from '../sql/watch/soft-bounces.js'
 import { createSuppressionEvents } from '../suppression-events.js'
-import { dueReads } from './claim/due.js'
 import { scheduleVerbs } from './claim/schedule.js'
 import { relayMark } from './cluster/relay-mark.js'
 import { serverState } from './cluster/server-state.js'
@@ -92,7 +91,6 @@ export const READS = {
   ...identityReads,
   ...jobReads,
   ...auditReads,
-  ...dueReads,
   ...holdReads,
   ...heldReads(MAIL.waiting),
   ...queueReads(MAIL.waiting),

@@ -1,57 +1,119 @@
 /** While an old snapshot is held, claims pass over what has left the queue, and miss nothing that falls due before it. */
+import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createFloors } from '../../../src/store/postgres/claim/floor.js'
+import { leastDue } from '../../../src/store/postgres/claim/due.js'
+import { createFloors, floorOf } from '../../../src/store/postgres/claim/floor.js'
 import { waitingIn } from '../../../src/store/postgres/claim/waiting.js'
 import { connect } from '../../../src/store/postgres/connect/connection.js'
 import { serversOf } from '../../../src/store/postgres/connect/servers.js'
 import { statementOf } from '../../../src/store/postgres/connect/statement.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
-import type { Query } from '../../../src/store/sql/query.js'
+import { answer } from '../../../src/store/postgres/run.js'
+import type { Asking, Query } from '../../../src/store/sql/query.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
-import { accepted, HOUR, newAccount, scopeOf } from '../fixture.js'
+import { accepted, addWorkspace, HOUR, newAccount, scopeOf } from '../fixture.js'
 
-t.test('the floor', async (t) => {
-  let tick = 0
-  let cost = 50
-  let least: number | null = 70_000
-  let asked = 0
+/** Floors whose reading takes `cost`, and finds `found`; `turn` lets what was begun come to its end. */
+const given = () => {
+  const is = {
+    tick: 0,
+    now: 100_000,
+    cost: 50,
+    dead: 200_000,
+    found: [{ n: 1, id: 'pool_1', due_at: 70_000 }],
+    walks: 0,
+  }
   const floors = createFloors({
-    tick: () => tick,
-    async least() {
-      asked += 1
-      tick += cost
-      return least
+    clock: { tick: () => is.tick, now: () => is.now },
+    dead: async () => is.dead,
+    async walk() {
+      is.walks += 1
+      is.tick += is.cost
+      return is.found
     },
   })
-  const now = 100_000
-  t.equal(await floors.of(1, now), 0, 'none while nobody has looked')
-  floors.note(1, 0, 1)
-  t.equal(await floors.of(1, now), 0, 'none while looks are quick')
-  floors.note(1, 0, 50)
-  t.equal(await floors.of(1, now), 70_000)
-  t.equal(await floors.of(2, now), 0, 'each pool has its own')
-  least = 60_000
-  tick += 900
-  t.equal(await floors.of(1, now), 70_000, 'for a second')
-  t.equal(await floors.of(1, 69_999), 60_000, 'unless the clock is before it')
-  tick += 1001
-  least = null
-  t.equal(await floors.of(1, now), 95_000, 'nothing waits: what comes may be a little older than now')
-  least = 99_999
-  tick += 1001
-  t.equal(await floors.of(1, now), 95_000)
-  tick += 1001
-  cost = 1
-  t.equal(await floors.of(1, now), 95_000)
-  asked = 0
-  t.equal(await floors.of(1, now), 0, 'looks are quick again')
-  floors.note(1, 95_000, 50)
-  t.equal(await floors.of(1, now), 0, 'a look from a floor says nothing of one without')
-  floors.note(1, 0, 50)
+  const of = (pool: number, now = is.now): number => floorOf(floors.standing(), pool, now)
+  return { is, floors, of }
+}
+
+t.test('the floor', async (t) => {
+  const { is, floors, of } = given()
+  t.equal(of(1), 0, 'none while nobody has looked')
+  floors.note(1, null)
+  await turn()
+  t.equal(of(1), 0, 'none while looks are quick')
+  is.dead = 100
+  floors.note(50, null)
+  await turn()
+  t.same([of(1), is.walks], [0, 0], 'nor when they are slow for another reason')
+  is.dead = 200_000
+  floors.note(50, null)
+  await turn()
+  t.equal(is.walks, 0, 'which is not asked at each look')
+  is.tick += 1000
+  floors.note(50, null)
+  t.equal(of(1), 0, 'no look waits for it')
+  await turn()
+  t.equal(of(1), 70_000)
+  t.equal(of(2), 95_000, 'of a pool in which nothing waits: what comes may be a little older than now')
+  t.equal(of(1, 69_999), 0, 'none when the clock is before it')
+  is.found = [{ n: 1, id: 'pool_1', due_at: 99_999 }]
+  is.tick += 999
+  of(1)
+  await turn()
+  t.equal(of(1), 70_000, 'it is kept for twenty times what reading it took')
+  is.tick += 1
+  t.equal(of(1), 70_000)
+  await turn()
+  t.equal(of(1), 95_000)
+  is.cost = 5000
+  is.tick += 1000
+  of(1)
+  await turn()
+  is.walks = 0
+  is.tick += 9999
+  of(1)
+  await turn()
+  t.equal(is.walks, 0, 'and for ten seconds at most')
+  is.cost = 1
+  is.tick += 1
+  of(1)
+  await turn()
+  t.same([of(1), is.walks], [0, 1], 'looks are quick again')
+})
+
+t.test('a floor from which on looks are no faster', async (t) => {
+  const { is, floors, of } = given()
+  floors.note(50, null)
+  await turn()
+  floors.note(49, floors.standing())
+  t.equal(of(1), 70_000)
+  floors.note(51, floors.standing())
+  t.equal(of(1), 0, 'is none')
+  floors.note(50, null)
+  is.tick += 9999
+  floors.note(50, null)
+  await turn()
+  t.equal(of(1), 0, 'for a while')
+  is.tick += 1
+  floors.note(50, null)
+  await turn()
+  t.equal(of(1), 70_000)
+})
+
+t.test('when due times have moved', async (t) => {
+  const { is, floors, of } = given()
+  floors.note(50, null)
   floors.forget()
-  t.equal(await floors.of(1, now), 0)
-  t.equal(asked, 0)
+  await turn()
+  t.equal(of(1), 0, 'what was read before says nothing')
+  is.tick += 1000
+  floors.note(50, null)
+  await turn()
+  t.equal(of(1), 70_000)
+  floors.forget()
+  t.equal(of(1), 0)
 })
 
 const LEFT = 40_000
@@ -78,11 +140,12 @@ const heldBack = async (t: Test) => {
   })
   await run('DELETE FROM queue')
   const { n } = (await run(`SELECT n FROM pools WHERE id = '${at.poolId}'`)).rows[0] ?? {}
-  return { store, at, now, run, pool: Number(n) }
+  const ask = <T>(asking: Asking<T>): Promise<T> => answer(beside, asking)
+  return { store, at, now, run, ask, pool: Number(n) }
 }
 
 t.test('under a held snapshot', { skip: noPostgres() }, async (t) => {
-  const { store, at, now, run, pool } = await heldBack(t)
+  const { store, at, now, run, ask, pool } = await heldBack(t)
   const claim = () => store.claim(at.poolId, 10, now + HOUR, now)
   for (const _ of [1, 2, 3]) t.same(await claim(), [])
   const young = await accepted(store, at, { createdAt: now })
@@ -110,6 +173,28 @@ t.test('under a held snapshot', { skip: noPostgres() }, async (t) => {
     await store.adjustTimes(now - HOUR, -HOUR, 8 * HOUR)
     const [found] = await store.claim(at.poolId, 10, now, now - HOUR)
     t.equal(found?.emailId, mail.id)
+  })
+
+  await t.test('looks from a floor find what others find', async (t) => {
+    for (const slug of ['b', 'c', 'd'])
+      await accepted(store, await addWorkspace(store, at, slug), { createdAt: now })
+    const { rest, pools } = { rest: now - 5000, pools: new Map([[pool, now - 5000]]) }
+    t.same(await ask(leastDue({ rest, pools })), await ask(leastDue()))
+    t.same(
+      await ask(leastDue({ rest, pools: new Map() })),
+      await ask(leastDue()),
+      'a pool that nobody knows yet',
+    )
+    t.same(await ask(leastDue({ rest: now + 1, pools: new Map() })), [])
+    const all = (await ask(waitingIn(pool, 0, 10, now, 0))).map(({ workspace }) => workspace)
+    t.equal(all.length, 3)
+    for (const served of [0, ...all])
+      t.same(
+        await ask(waitingIn(pool, served, 2, now, rest)),
+        await ask(waitingIn(pool, served, 2, now, 0)),
+        'in the same order',
+      )
+    for (let found = [null]; found.length > 0; ) found = (await claim()) as never
   })
 
   await t.test('a look from the floor reads few rows', async (t) => {

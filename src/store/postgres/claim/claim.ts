@@ -14,17 +14,18 @@ import type { Readers } from '../readers.js'
 import type { Leased } from '../settle/leased.js'
 import type { Writer } from '../write/writer.js'
 import { claimedOf } from './claimed.js'
-import { createFloors, leastDue } from './floor.js'
+import { type Floors, floorOf } from './floor.js'
 import { type Picked, pickQuery, type Round } from './pick.js'
 import { createReap } from './reap.js'
 import type { createStopped } from './stopped.js'
-import { type Plan, planOf, poolNumber, type Waiting, waitingIn } from './waiting.js'
+import { type Plan, planOf, poolNumber, waitingIn } from './waiting.js'
 
 interface ClaimParts {
   readonly writer: Writer
   readonly readers: Readers
   readonly takeStopped: ReturnType<typeof createStopped>['take']
   readonly leased: Leased
+  readonly floors: Floors
 }
 
 /** So often a claim looks again because others took what it had seen. */
@@ -97,37 +98,38 @@ const createNumberOf = ({ readers, writer }: ClaimParts) => {
 }
 
 /** Who has mail that is due; `served` has the workspace of each pool that was served last. */
-const createLook = ({ readers }: ClaimParts) => {
+const createLook = ({ readers, floors }: ClaimParts) => {
   const served = new Map<number, number>()
-  const floors = createFloors({ least: (pool) => readers.read(() => leastDue(pool)) })
-  const look = async ({ pool, now, floor }: Round, limit: number): Promise<readonly Waiting[]> => {
-    const began = systemClock.tick()
+  /** With the floor from which on it was. */
+  const look = async ({ pool, now }: Omit<Round, 'floor'>, limit: number) => {
+    const [from, began] = [floors.standing(), systemClock.tick()]
+    const floor = floorOf(from, pool, now)
     const waiting = await readers.read(() => waitingIn(pool, served.get(pool) ?? 0, limit, now, floor))
-    floors.note(pool, floor, systemClock.tick() - began)
-    return waiting
+    floors.note(systemClock.tick() - began, floor === 0 ? null : from)
+    return { waiting, floor }
   }
-  return { look, served, floors }
+  return { look, served }
 }
 
 export const createClaim = (parts: ClaimParts) => {
-  const { writer, readers, leased: noted } = parts
+  const { writer, readers, leased: noted, floors } = parts
   const { boot, hints } = writer
   const take = createTake(parts)
   const reap = createReap(writer)
   const numberOf = createNumberOf(parts)
-  const { look, served, floors } = createLook(parts)
+  const { look, served } = createLook(parts)
 
   /** Leases what there is, at most `limit`. */
-  const lease = async (round: Round, limit: number): Promise<readonly string[]> => {
+  const lease = async (round: Omit<Round, 'floor'>, limit: number): Promise<readonly string[]> => {
     const { pool } = round
     const ids: string[] = []
     let stopped = 0
     for (let looks = 0; looks < MOST_LOOKS && ids.length < limit && stopped < MOST_STOPPED; looks++) {
       const left = limit - ids.length
-      const waiting = await look(round, left)
+      const { waiting, floor } = await look(round, left)
       if (waiting.length === 0) break
       const plan = planOf(waiting, left)
-      const taken = await take(plan, round)
+      const taken = await take(plan, { ...round, floor })
       served.set(pool, plan.servedLast)
       ids.push(...inOrder(plan, taken))
       const { picked, leased } = taken
@@ -144,7 +146,7 @@ export const createClaim = (parts: ClaimParts) => {
       await reap.runOut(now)
       const pool = await numberOf(poolId)
       if (pool === null) return []
-      const ids = await lease({ pool, boot, leaseUntil, now, floor: await floors.of(pool, now) }, limit)
+      const ids = await lease({ pool, boot, leaseUntil, now }, limit)
       if (ids.length === 0) return []
       reap.noteUntil(leaseUntil)
       const found = await readers.read(() => claimedOf(ids, { id: poolId, n: pool }, boot, now))

@@ -1,73 +1,108 @@
 /**
- * NAME      floor - from which due time on a claim looks
+ * NAME      floor - from which due time on one looks for what is due
  * DESCRIPTION
  *   While somebody holds an old snapshot (a dump, a report, a replication slot), rows that left the queue stay in its
- *   index, and each look walks over all that were due before. When a look takes long, the least due time of what waits is
- *   read, and for a second looks begin there. What falls due earlier than that meanwhile (the clock of another daemon, a
- *   hold that ends) is found by the first look after that second: by a hint, or when the relay next polls. As long as looks
- *   are quick there is no floor.
+ *   index, and each look walks over all that were due before. When a look takes long and the database counts many dead
+ *   rows, the least due time of each pool is read, and looks begin there. That reading walks over all of them: it is
+ *   repeated beside the looks, for a small part of the time. What falls due earlier than the floor meanwhile (the clock of
+ *   another daemon, a hold that ends) is found after the next of it, within ten seconds. As long as looks are quick there
+ *   is no floor.
  */
-import { systemClock } from '../../../base/clock.js'
-import { type Asking, first } from '../../sql/query.js'
+import { type Clock, systemClock } from '../../../base/clock.js'
 
-/** A look that takes so long walks over much, or the machine is busy: then a floor does no harm. */
+/** A look that takes so long walks over much, or the machine is busy. */
 const SLOW_MS = 5
-/** So long it is good for. */
-const KEPT_MS = 1000
+/** So many dead rows are more than a busy queue leaves between two rounds of autovacuum. */
+const MANY = 5000
+/** What reading the floor took is a twentieth of what it is kept for. */
+const KEPT = 20
+const [LEAST_KEPT_MS, MOST_KEPT_MS] = [1000, 10_000]
 /** Clocks differ, and what was accepted a moment ago may not be committed. */
 const BEFORE_MS = 5000
 
-const LEAST = `WITH RECURSIVE least AS (
-  (SELECT workspace, due_at FROM queue WHERE pool = ? AND due_at IS NOT NULL ORDER BY workspace, due_at LIMIT 1)
-  UNION ALL
-  SELECT n.workspace, n.due_at FROM least l CROSS JOIN LATERAL (
-    SELECT q.workspace, q.due_at FROM queue q WHERE q.pool = ? AND q.due_at IS NOT NULL AND q.workspace > l.workspace
-    ORDER BY q.workspace, q.due_at LIMIT 1) n)
-SELECT min(due_at) AS due_at FROM least`
-
 /** When the first of a pool is due. */
-export function* leastDue(pool: number): Asking<number | null> {
-  return ((yield* first(LEAST, pool, pool))?.due_at ?? null) as number | null
+export interface PoolDue {
+  readonly n: number
+  readonly id: string
+  readonly due_at: number
 }
 
-interface Floor {
-  readonly from: number
-  /** By the tick clock. */
-  readonly until: number
+export interface Standing {
+  /** Of pools with mail that waits. */
+  readonly pools: ReadonlyMap<number, number>
+  /** Of the others. */
+  readonly rest: number
 }
 
 interface FloorParts {
-  least(pool: number): Promise<number | null>
-  readonly tick?: () => number
+  /** Walks over all that is due or was. */
+  walk(): Promise<readonly PoolDue[]>
+  /** How many rows of the queue are dead. */
+  dead(): Promise<number>
+  readonly clock?: Clock
 }
 
-export const createFloors = ({ least, tick = systemClock.tick }: FloorParts) => {
-  const floors = new Map<number, Floor>()
+export type Floors = ReturnType<typeof createFloors>
 
-  const raise = async (pool: number, now: number): Promise<number> => {
-    const began = tick()
-    const from = Math.min((await least(pool)) ?? now, now - BEFORE_MS)
-    const ended = tick()
-    // it is quick again: the next look does without
-    if (ended - began < SLOW_MS) floors.delete(pool)
-    else floors.set(pool, { from, until: ended + KEPT_MS })
-    return from
+export const createFloors = ({ walk, dead, clock = systemClock }: FloorParts) => {
+  let standing: Standing | null = null
+  /** How long the last walk took. */
+  let took = 0
+  /** Not to be read anew before, by the tick clock. */
+  let until = 0
+  let isReading = false
+  let age = 0
+
+  const read = async (): Promise<void> => {
+    const [mine, rest] = [age, clock.now() - BEFORE_MS]
+    until = clock.tick() + LEAST_KEPT_MS
+    if (standing === null && (await dead()) < MANY) return
+    const began = clock.tick()
+    const pools = (await walk()).map(({ n, due_at }) => [n, Math.min(due_at, rest)] as const)
+    if (mine !== age) return
+    took = clock.tick() - began
+    until = clock.tick() + Math.min(Math.max(took * KEPT, LEAST_KEPT_MS), MOST_KEPT_MS)
+    // it is quick again: looks do without
+    standing = took < SLOW_MS ? null : { pools: new Map(pools), rest }
+  }
+
+  const readBeside = (): void => {
+    if (isReading || clock.tick() < until) return
+    isReading = true
+    read()
+      .catch(() => {})
+      .finally(() => {
+        isReading = false
+      })
   }
 
   return {
-    /** 0: from the first on. */
-    async of(pool: number, now: number): Promise<number> {
-      const known = floors.get(pool)
-      if (known === undefined) return 0
-      return tick() < known.until && known.from <= now ? known.from : raise(pool, now)
+    /** Null: there is none. */
+    standing(): Standing | null {
+      if (standing !== null) readBeside()
+      return standing
     },
-    /** How long a look from there took. */
-    note(pool: number, floor: number, ms: number): void {
-      if (floor === 0 && ms >= SLOW_MS) floors.set(pool, { from: 0, until: 0 })
+    /** How long a look took, from a floor or without one. */
+    note(ms: number, from: Standing | null): void {
+      if (from === null && ms >= SLOW_MS) readBeside()
+      // there are more workspaces to ask than dead rows to walk over
+      else if (from !== null && from === standing && ms > took) {
+        standing = null
+        until = clock.tick() + MOST_KEPT_MS
+      }
     },
     /** Due times have moved. */
     forget(): void {
-      floors.clear()
+      age += 1
+      standing = null
+      until = 0
     },
   }
+}
+
+/** 0: from the first on. */
+export const floorOf = (standing: Standing | null, pool: number, now: number): number => {
+  if (standing === null) return 0
+  const from = standing.pools.get(pool) ?? standing.rest
+  return from <= now ? from : 0
 }

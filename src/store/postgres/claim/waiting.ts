@@ -2,7 +2,8 @@
  * NAME      waiting - who has mail that is due, and how many each may give
  * DESCRIPTION
  *   The workspaces of a pool are found by skipping from one to the next in the index of what is due, in a circle from
- *   the one that was served last. lifecycle/sending/claim.ts deals: here with as many as each has, and not with rows.
+ *   the one that was served last. From a floor on (floor.ts) each workspace is asked: to skip is to walk over what is dead.
+ *   lifecycle/sending/claim.ts deals: here with as many as each has, and not with rows.
  */
 import { deal } from '../../../lifecycle/sending/claim.js'
 import { type Asking, all, first } from '../../sql/query.js'
@@ -13,18 +14,23 @@ export interface Waiting {
   readonly due: number
 }
 
+const DUE = `SELECT count(*) AS due FROM (
+    SELECT 1 FROM queue q WHERE q.pool = ? AND q.workspace = c.workspace AND q.due_at <= ? AND q.due_at >= ? ORDER BY q.due_at LIMIT ?) f`
+
 const CIRCLE = `WITH RECURSIVE circle (workspace, lap, is_here) AS (
   SELECT CAST(? AS BIGINT), 0, false
   UNION ALL
   SELECT coalesce(n.workspace, 0), CASE WHEN n.workspace IS NULL THEN c.lap + 1 ELSE c.lap END, n.workspace IS NOT NULL
   FROM circle c LEFT JOIN LATERAL (
-    SELECT q.workspace FROM queue q WHERE q.pool = ? AND q.due_at >= ? AND q.workspace > c.workspace
+    SELECT q.workspace FROM queue q WHERE q.pool = ? AND q.due_at IS NOT NULL AND q.workspace > c.workspace
     ORDER BY q.workspace LIMIT 1) n ON c.lap = 0 OR n.workspace <= ?
   WHERE c.lap < 2)
-SELECT c.workspace, d.due FROM circle c CROSS JOIN LATERAL (
-  SELECT count(*) AS due FROM (
-    SELECT 1 FROM queue q WHERE q.pool = ? AND q.workspace = c.workspace AND q.due_at <= ? AND q.due_at >= ? ORDER BY q.due_at LIMIT ?) f) d
-WHERE c.is_here AND d.due > 0 LIMIT ?`
+SELECT c.workspace, d.due FROM circle c CROSS JOIN LATERAL (${DUE}) d WHERE c.is_here AND d.due > 0 LIMIT ?`
+
+const EACH = `SELECT c.workspace, d.due FROM (
+  (SELECT n AS workspace FROM workspaces WHERE n > ? ORDER BY n) UNION ALL
+  (SELECT n AS workspace FROM workspaces WHERE n <= ? ORDER BY n)) c
+CROSS JOIN LATERAL (${DUE}) d WHERE d.due > 0 LIMIT ?`
 
 /** Its number, or null when it is not there. */
 export function* poolNumber(poolId: string): Asking<number | null> {
@@ -39,7 +45,8 @@ export function* waitingIn(
   now: number,
   floor: number,
 ): Asking<readonly Waiting[]> {
-  const rows = yield* all(CIRCLE, served, pool, floor, served, pool, now, floor, limit, limit)
+  const circle = floor === 0 ? [CIRCLE, served, pool, served] : [EACH, served, served]
+  const rows = yield* all(...(circle as [string]), pool, now, floor, limit, limit)
   return rows as unknown as readonly Waiting[]
 }
 

@@ -23,6 +23,11 @@ const QUEUE = `SELECT n_live_tup AS live, n_dead_tup AS dead,
   CAST(extract(epoch FROM greatest(last_vacuum, last_autovacuum)) * 1000 AS BIGINT) AS cleared
   FROM pg_stat_user_tables WHERE relid = to_regclass('queue')`
 
+/** How many of its rows are dead, and not cleared away. */
+export function* deadInQueue(): Asking<number> {
+  return Number((yield* first(QUEUE))?.dead ?? 0)
+}
+
 const ROOM = `SELECT pg_database_size(current_database()) AS total,
   coalesce(pg_total_relation_size(to_regclass('bodies')), 0) AS bodies`
 
