@@ -13,8 +13,6 @@
  *   A connection is kept for one idle second. With a proxy the proxy resolves
  *   names, and has to judge what they lead to; literals are judged here even so.
  *   A `100 Continue` that nobody asked for is passed over (RFC 9110, section 15.2).
- * BUGS
- *   Through a proxy it is not: undici takes it there for a broken answer.
  */
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
@@ -152,14 +150,20 @@ const withoutContinue = (socket: Socket): Socket => {
   return socket
 }
 
+/** The connections that `connect` makes, without it. */
+const passingContinue =
+  (connect: buildConnector.connector): buildConnector.connector =>
+  (options, done) =>
+    connect(options, (...[error, socket]) =>
+      error === null ? done(null, withoutContinue(socket)) : done(error, null),
+    )
+
 const connectWith =
-  (build: typeof buildConnector, resolve: Resolve, tls: object) =>
-  (options: buildConnector.Options, done: buildConnector.Callback): void => {
+  (build: typeof buildConnector, resolve: Resolve, tls: object): buildConnector.connector =>
+  (options, done) => {
     const at = { port: options.port, protocol: options.protocol }
-    const built: buildConnector.Callback = (...[error, socket]) =>
-      error === null ? done(null, withoutContinue(socket)) : done(error, null)
     resolve(options.hostname, portOf(at), options.protocol === 'https:').then(
-      (addresses) => build({ ...tls, lookup: answering(addresses) } as object)(options, built),
+      (addresses) => build({ ...tls, lookup: answering(addresses) } as object)(options, done),
       (error: Error) => done(error, null),
     )
   }
@@ -191,7 +195,7 @@ const within = <T>(ms: number, work: Promise<T>): Promise<T | null> => {
 
 /** undici takes a quarter of a second to load, so it is loaded at the first call. */
 const createDispatcher = async (options: DialOptions, resolve: Resolve, timeout: number) => {
-  const { Agent, ProxyAgent, buildConnector } = await import('undici')
+  const { Agent, Pool, ProxyAgent, buildConnector } = await import('undici')
   const tls = { rejectUnauthorized: true, timeout, ...(options.ca !== undefined && { ca: options.ca }) }
   const common = {
     headersTimeout: 0,
@@ -199,9 +203,14 @@ const createDispatcher = async (options: DialOptions, resolve: Resolve, timeout:
     keepAliveTimeout: IDLE_MS,
     keepAliveMaxTimeout: IDLE_MS,
   }
-  return typeof options.proxy === 'string'
-    ? new ProxyAgent({ ...common, uri: options.proxy, requestTls: tls })
-    : new Agent({ ...common, connect: connectWith(buildConnector, resolve, tls) })
+  if (typeof options.proxy !== 'string')
+    return new Agent({ ...common, connect: passingContinue(connectWith(buildConnector, resolve, tls)) })
+  // its own connect makes the tunnel
+  const factory = (
+    origin: string | URL,
+    { connect, ...rest }: { readonly connect: buildConnector.connector },
+  ) => new Pool(origin, { ...rest, connect: passingContinue(connect) })
+  return new ProxyAgent({ ...common, uri: options.proxy, requestTls: tls, factory: factory as never })
 }
 
 /** Throws when it may not be called; a proxy looks up names by itself, so only addresses are judged there. */

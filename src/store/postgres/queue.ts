@@ -9,7 +9,7 @@ import { softBounces } from '../sql/watch/soft-bounces.js'
 import { createAccept } from './accept/accept.js'
 import { createClaim } from './claim/claim.js'
 import { dueVerbs, leastDue } from './claim/due.js'
-import { createFloors } from './claim/floor.js'
+import { Floors } from './claim/floor.js'
 import { scheduleVerbs } from './claim/schedule.js'
 import { createStopped } from './claim/stopped.js'
 import { timeVerbs } from './claim/times.js'
@@ -60,7 +60,7 @@ export const queueVerbs = (
   writer.onPutBack(leased.clear)
   const { hold } = createQueueWrites(writer, settleAll)
   const stopped = createStopped({ fallDue, hold, settle: settleOne })
-  const floors = createFloors({
+  const floors = new Floors({
     walk: () => readers.read(() => leastDue()),
     dead: () => readers.read(deadInQueue),
   })

@@ -305,14 +305,13 @@ t.test('who stops in the middle is told so', async (t) => {
   t.match(await second, { failure: 'stopped' })
 })
 
-t.test('through a proxy, which resolves names itself', async (t) => {
-  const tls = await ca.issue('hook.test')
-  const end = await receiver(t, { tls })
+/** A proxy that leads every CONNECT to this port of ours; the URL of it, and what it was asked for. */
+const tunnel = async (t: Test, port: number) => {
   const asked: string[] = []
   const proxy = createServer((client) => {
     client.once('data', (head) => {
       asked.push(String(head).split('\r\n')[0] ?? '')
-      const server = connect(end.port, '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'))
+      const server = connect(port, '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'))
       server.on('error', () => client.destroy())
       client.on('error', () => server.destroy())
       client.pipe(server).pipe(client)
@@ -321,11 +320,41 @@ t.test('through a proxy, which resolves names itself', async (t) => {
   proxy.listen(0, '127.0.0.1')
   await once(proxy, 'listening')
   t.teardown(() => proxy.close())
-  const dial = dialler(t, { proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` })
+  return { asked, proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` }
+}
+
+t.test('through a proxy, which resolves names itself', async (t) => {
+  const end = await receiver(t, { tls: await ca.issue('hook.test') })
+  const { asked, proxy } = await tunnel(t, end.port)
+  const dial = dialler(t, { proxy })
   t.equal((await get(dial, 'https://hook.test/x')).status, 200)
   t.match(end.received, [{ path: '/x' }])
   t.strictSame(asked, ['CONNECT hook.test:443 HTTP/1.1'])
   t.match(await failure(get(dial, 'https://10.0.0.1/')), { failure: 'forbidden' }, 'literals are judged here')
   t.match(await failure(get(dial, 'http://hook.test/')), { failure: 'forbidden' })
   t.equal(asked.length, 1)
+})
+
+t.test('through a proxy a 100 Continue is passed over, too', async (t) => {
+  const behave = (response: ServerResponse) => {
+    response.writeContinue()
+    response.end('ok')
+  }
+  const ends = {
+    'https://hook.test/': await receiver(t, { tls: await ca.issue('hook.test'), behave }),
+    'http://10.0.0.1/': await receiver(t, { behave }),
+  }
+  for (const [url, { port, received }] of Object.entries(ends)) {
+    const dial = dialler(t, { proxy: (await tunnel(t, port)).proxy, allow: ['10.0.0.0/8'] })
+    const answers = [await get(dial, url), await get(dial, url)]
+    t.same(
+      answers.map(({ status, body }) => [status, String(body)]),
+      [
+        [200, 'ok'],
+        [200, 'ok'],
+      ],
+      url,
+    )
+    t.equal(received.length, 2)
+  }
 })

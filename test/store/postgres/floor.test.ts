@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { leastDue } from '../../../src/store/postgres/claim/due.js'
-import { createFloors, floorOf } from '../../../src/store/postgres/claim/floor.js'
+import { Floors, floorOf } from '../../../src/store/postgres/claim/floor.js'
 import { waitingIn } from '../../../src/store/postgres/claim/waiting.js'
 import { connect } from '../../../src/store/postgres/connect/connection.js'
 import { serversOf } from '../../../src/store/postgres/connect/servers.js'
@@ -24,7 +24,7 @@ const given = () => {
     found: [{ n: 1, id: 'pool_1', due_at: 70_000 }],
     walks: 0,
   }
-  const floors = createFloors({
+  const floors = new Floors({
     clock: { tick: () => is.tick, now: () => is.now },
     dead: async () => is.dead,
     async walk() {

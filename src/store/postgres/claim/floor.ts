@@ -42,61 +42,66 @@ interface FloorParts {
   readonly clock?: Clock
 }
 
-export type Floors = ReturnType<typeof createFloors>
-
-export const createFloors = ({ walk, dead, clock = systemClock }: FloorParts) => {
-  let standing: Standing | null = null
+export class Floors {
+  readonly #parts: Required<FloorParts>
+  #standing: Standing | null = null
   /** How long the last walk took. */
-  let took = 0
+  #took = 0
   /** Not to be read anew before, by the tick clock. */
-  let until = 0
-  let isReading = false
-  let age = 0
+  #until = 0
+  #isReading = false
+  #age = 0
 
-  const read = async (): Promise<void> => {
-    const [mine, rest] = [age, clock.now() - BEFORE_MS]
-    until = clock.tick() + LEAST_KEPT_MS
-    if (standing === null && (await dead()) < MANY) return
-    const began = clock.tick()
-    const pools = (await walk()).map(({ n, due_at }) => [n, Math.min(due_at, rest)] as const)
-    if (mine !== age) return
-    took = clock.tick() - began
-    until = clock.tick() + Math.min(Math.max(took * KEPT, LEAST_KEPT_MS), MOST_KEPT_MS)
-    // it is quick again: looks do without
-    standing = took < SLOW_MS ? null : { pools: new Map(pools), rest }
+  constructor({ clock = systemClock, ...parts }: FloorParts) {
+    this.#parts = { ...parts, clock }
   }
 
-  const readBeside = (): void => {
-    if (isReading || clock.tick() < until) return
-    isReading = true
-    read()
+  /** Null: there is none. */
+  standing(): Standing | null {
+    if (this.#standing !== null) this.#readBeside()
+    return this.#standing
+  }
+
+  /** How long a look took, from a floor or without one. */
+  note(ms: number, from: Standing | null): void {
+    if (from === null && ms >= SLOW_MS) this.#readBeside()
+    // there are more workspaces to ask than dead rows to walk over
+    else if (from !== null && from === this.#standing && ms > this.#took) {
+      this.#standing = null
+      this.#until = this.#parts.clock.tick() + MOST_KEPT_MS
+    }
+  }
+
+  /** Due times have moved. */
+  forget(): void {
+    this.#age += 1
+    this.#standing = null
+    this.#until = 0
+  }
+
+  #readBeside(): void {
+    if (this.#isReading || this.#parts.clock.tick() < this.#until) return
+    this.#isReading = true
+    this.#read()
       .catch(() => {})
       .finally(() => {
-        isReading = false
+        this.#isReading = false
       })
   }
 
-  return {
-    /** Null: there is none. */
-    standing(): Standing | null {
-      if (standing !== null) readBeside()
-      return standing
-    },
-    /** How long a look took, from a floor or without one. */
-    note(ms: number, from: Standing | null): void {
-      if (from === null && ms >= SLOW_MS) readBeside()
-      // there are more workspaces to ask than dead rows to walk over
-      else if (from !== null && from === standing && ms > took) {
-        standing = null
-        until = clock.tick() + MOST_KEPT_MS
-      }
-    },
-    /** Due times have moved. */
-    forget(): void {
-      age += 1
-      standing = null
-      until = 0
-    },
+  async #read(): Promise<void> {
+    const { clock, dead, walk } = this.#parts
+    const [age, rest] = [this.#age, clock.now() - BEFORE_MS]
+    this.#until = clock.tick() + LEAST_KEPT_MS
+    if (this.#standing === null && (await dead()) < MANY) return
+    const began = clock.tick()
+    const pools = (await walk()).map(({ n, due_at }) => [n, Math.min(due_at, rest)] as const)
+    if (age !== this.#age) return
+    const took = clock.tick() - began
+    this.#took = took
+    this.#until = clock.tick() + Math.min(Math.max(took * KEPT, LEAST_KEPT_MS), MOST_KEPT_MS)
+    // it is quick again: looks do without
+    this.#standing = took < SLOW_MS ? null : { pools: new Map(pools), rest }
   }
 }
 
