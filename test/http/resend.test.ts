@@ -73,6 +73,12 @@ t.test('every list is paged by ids', async (t) => {
   await isWhole('keys', (at) => person.apiKeys.list(at as never), 5)
   await isWhole('suppressions', (at) => client.suppressions.list(at as never), 5)
   await isWhole('webhooks', (at) => client.webhooks.list(at as never), 5)
+  const webhookId = (await client.webhooks.list()).data?.data[0]?.id ?? ''
+  for (const { id } of (await client.emails.list({ limit: 5 })).data?.data ?? []) {
+    const [event] = (await kit.ask(`/v1/emails/${id}/events`)).json.data
+    t.equal((await client.webhooks.events.replay({ webhookId, eventId: event.id })).error, null)
+  }
+  await isWhole('events of a webhook', (at) => client.webhooks.events.list({ webhookId, ...at } as never), 5)
   const { data } = await client.emails.send({
     ...MAIL,
     attachments: [1, 2, 3, 4, 5].map((n) => ({ filename: `${n}.txt`, content: Buffer.from(`${n}`) })),
@@ -243,30 +249,78 @@ t.test('webhooks, with the types that others have', async (t) => {
   t.match(await client.webhooks.remove(id), { error: null, data: { deleted: true } })
 })
 
-t.test('what there is none of here is a clear problem', async (t) => {
-  const calls: readonly (() => Promise<{ readonly error: unknown }>)[] = [
-    () => client.contacts.list(),
-    () => client.contacts.create({ email: 'a@b.test' }),
-    () => client.segments.list(),
-    () => client.topics.list(),
-    () => client.broadcasts.list(),
-    () => client.templates.list(),
-    () => client.automations.list(),
-    () => client.contactProperties.list(),
-    () => client.emails.receiving.list(),
-    () => client.logs.list(),
-    () => client.usage.get(),
-    () => client.inboxes.list(),
-    () => client.oauthGrants.list(),
-    () => client.emails.attachments.get({ emailId: 'em_x', id: '1' }),
-    () => client.domains.claims.get('shop.example'),
-  ]
-  for (const call of calls)
-    t.match(
-      (await call()).error,
-      { status: 404, code: /^(?:route|email)\.not_found$/, detail: /./ },
-      String(call),
+/** Every method of the client, as `emails.attachments.get`. */
+const methodsOf = (of: object, at = ''): string[] =>
+  Object.entries(of).flatMap(([name, one]) => {
+    if (typeof one !== 'object' || one === null || one === client || one instanceof Headers) return []
+    const own = Object.getOwnPropertyNames(Object.getPrototypeOf(one)).filter(
+      (method) => method !== 'constructor',
     )
+    return [...own.map((method) => `${at}${name}.${method}`), ...methodsOf(one, `${at}${name}.`)]
+  })
+
+/** These ask nobody. */
+const WITHIN =
+  /^(?:webhooks\.verify|templates\.performCreate|contacts\.imports\.(?:build|append)\w+|emails\.receiving\.(?:forward\w+|downloadRaw))$/
+
+/** What has a counterpart here; the tests above call it as its users do. */
+const HERE = new Set([
+  ...['apiKeys.create', 'apiKeys.list', 'apiKeys.remove', 'batch.send', 'batch.create'],
+  ...['create', 'list', 'get', 'update', 'remove', 'verify'].map((name) => `domains.${name}`),
+  ...['send', 'create', 'get', 'list', 'update', 'cancel', 'attachments.list'].map(
+    (name) => `emails.${name}`,
+  ),
+  // those of ours: the log of what happened
+  ...['events.list', 'events.get'],
+  ...['add', 'list', 'get', 'remove', 'batch.add', 'batch.remove'].map((name) => `suppressions.${name}`),
+  ...['create', 'get', 'list', 'update', 'remove', 'rotateSigningSecret'].map((name) => `webhooks.${name}`),
+  ...['list', 'get', 'replay', 'attempts.list'].map((name) => `webhooks.events.${name}`),
+])
+
+t.test('each method is answered; what there is none of here, by a clear problem', async (t) => {
+  const ids = [
+    'id',
+    'email',
+    'emailId',
+    'webhookId',
+    'eventId',
+    'domainId',
+    'contactId',
+    'segmentId',
+    'topicId',
+  ]
+  const others = ['automationId', 'runId', 'inboxId', 'threadId', 'labelId', 'draftId', 'name', 'to', 'query']
+  const members = Object.fromEntries([...ids, ...others].map((name) => [name, 'x_1']))
+  // an id where it is put into a path, and a record where its members are read
+  const given = Object.assign(new String('x_1'), {
+    ...members,
+    emails: ['x_1'],
+    labels: ['x_1'],
+    data: [],
+    steps: [],
+    connections: [],
+  })
+  const called = methodsOf(client).filter((name) => !WITHIN.test(name))
+  t.same(
+    [...HERE].filter((name) => !called.includes(name)),
+    [],
+  )
+  for (const name of called) {
+    const path = name.split('.')
+    const method = path.pop() ?? ''
+    // biome-ignore lint/suspicious/noExplicitAny: whatever the client has
+    const of = path.reduce<any>((at, step) => at[step], client)
+    const whole = name.startsWith('batch.') ? [members] : given
+    const options = name === 'emails.metrics' ? {} : whole
+    const { data, error, headers } = await of[method](options, { ...members })
+    t.not(headers, null, `${name} asked us`)
+    if (HERE.has(name)) t.notMatch(error?.code ?? '', /^route\./, `${name}: ${JSON.stringify(error)}`)
+    else t.equal(data, null, `${name}: ${JSON.stringify(data)}`)
+    if (error === null) continue
+    t.ok(error.status >= 400 && error.status < 500, `${name}: ${JSON.stringify(error)}`)
+    t.match(error, { code: /^\w+\.\w+$/, title: /./ }, name)
+    if (!HERE.has(name)) t.match(error, { status: /^40[45]$/ }, `${name}: ${JSON.stringify(error)}`)
+  }
 })
 
 t.test('a platform key with its header, and errors as errors', async (t) => {
