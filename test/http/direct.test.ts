@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import pino from 'pino'
 import t from 'tap'
 import { createDirect } from '../../src/http/direct.js'
+import { eventually } from '../parts/eventually.js'
 import { type Kit, MAIL, openKit } from './kit.js'
 import { raw } from './raw.js'
 
@@ -246,7 +247,7 @@ t.test('a body in pieces, two sends at once on a connection, and a client that l
   t.same(ways, ['taken', 'taken', 'taken', 'handed on'])
   const socket = connect(kit.port, '127.0.0.1', () => socket.write(whole.subarray(0, 20_000)))
   await new Promise((resolve) => socket.once('connect', resolve))
-  while (ways.length < 5) await new Promise((resolve) => setImmediate(resolve))
+  await eventually('the half of it has come', () => ways.length >= 5)
   socket.destroy()
   t.equal((await kit.ask('/v1/emails', { body: MAIL })).status, 202)
   t.equal((await kit.ask('/v1/emails')).json.data.length, 4, 'nothing is stored of the last one')
