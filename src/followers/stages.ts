@@ -68,7 +68,7 @@ const sandboxReports = async (deps: FollowerDeps, store: ReachedStore): Promise<
 
 /** In the order of starting. */
 export const followersOf = async (deps: FollowerDeps): Promise<readonly Service[]> => {
-  const { store, config, pepper, log } = deps
+  const { store, config, pepper, log, way } = deps
   const looking = { ...store, logEnds: knownEnds(store) }
   return [
     // before anything is handed to the sandbox
@@ -76,6 +76,6 @@ export const followersOf = async (deps: FollowerDeps): Promise<readonly Service[
     createStatistics({ store: looking, log }),
     createIndexing({ store: looking, log }),
     createAlarms({ store: looking, clock: systemClock, log }),
-    createPosting({ store, config, pepper, log }),
+    createPosting({ store, config, pepper, log, way }),
   ]
 }

@@ -8,6 +8,7 @@ import { systemClock } from '../base/clock.js'
 import { diallerOf } from '../base/dial/settings.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
+import type { GiveWay } from '../base/time/give-way.js'
 import type { Config } from '../config/config.js'
 import { MarkCodec } from '../record/mark.js'
 import { targetOf } from './endpoint/deps.js'
@@ -20,15 +21,17 @@ interface PostingParts {
   readonly config: Config
   readonly pepper: Uint8Array
   readonly log: Log
+  readonly way: GiveWay
 }
 
-export const createPosting = ({ store, config, pepper, log }: PostingParts): Service => {
+export const createPosting = ({ store, config, pepper, log, way }: PostingParts): Service => {
   const dialler = diallerOf(config)
   const post = createPost(dialler, systemClock)
   const marks = new MarkCodec(pepper)
   const engine = createWebhooks({
     store,
     log,
+    way,
     clock: systemClock,
     post: (endpoint, request) => post(targetOf(pepper, endpoint, systemClock.now()), request),
     signMark: (mark, accountId) => marks.write(mark, accountId),

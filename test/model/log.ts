@@ -96,7 +96,8 @@ export const createLog = (state: State): Log => {
         : 'accountId' in filter
           ? isWanted(filter)
           : ({ n, type, mode }: Logged) =>
-              n === 0 && filter.types.includes(type as never) && mode === (filter.mode ?? mode)
+              (filter.types === null || (n === 0 && filter.types.includes(type as never))) &&
+              mode === (filter.mode ?? mode)
     const rest = found(wanted).filter((one) => compare(one, from) >= 0)
     const isEnd = rest.length <= limit
     const here = rest.slice(0, limit)

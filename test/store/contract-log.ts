@@ -185,11 +185,13 @@ type Hop = { readonly reader: number; readonly limit: number }
 /** Of all accounts. */
 const ENDS: WholeLog = { types: ['email.sent', 'email.bounced', 'email.complained'] }
 const TEST_ENDS: WholeLog = { ...ENDS, mode: 'test' }
+const LIVE: WholeLog = { types: null, mode: 'live' }
 
 const readers = async (store: Store, at: TestAccount): Promise<Reader[]> => [
   await follower(store, null),
   ...(await Promise.all(FILTERS.map((over) => follower(store, logFilter(at, over))))),
   ...(await Promise.all(FILTERS.map((over) => poller(store, logFilter(at, over))))),
+  await follower(store, LIVE),
   await follower(store, TEST_ENDS),
   await follower(store, ENDS),
 ]
@@ -207,6 +209,12 @@ const agree = async (t: Test, store: Store, at: TestAccount, all: readonly Reade
     tests?.map(told),
     wanted.filter(({ mode }) => mode === 'test').map(told),
     'followed by type and mode',
+  )
+  const live = all.at(-3)?.seen.filter((row) => row.accountId === at.accountId)
+  t.same(
+    live?.map(told),
+    everything.filter(({ mode }) => mode === 'live').map(told),
+    'followed by mode, first events too',
   )
   for (const [i, over] of FILTERS.entries()) {
     const filter = logFilter(at, over)

@@ -66,11 +66,12 @@ export interface LogFilter {
   readonly createdBefore: number | null
 }
 
-/** Of all accounts, but only events of these types, none of them a first one. */
+/** Of all accounts. */
 export interface WholeLog {
   /** Unsaid: both. */
   readonly mode?: Mode
-  readonly types: readonly Exclude<EventType, 'email.queued' | 'email.scheduled'>[]
+  /** Only of these, none of them a first one; null: all of them. */
+  readonly types: readonly Exclude<EventType, 'email.queued' | 'email.scheduled'>[] | null
 }
 
 export interface Followed {

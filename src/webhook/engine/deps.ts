@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SteadyClock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
+import type { GiveWay } from '../../base/time/give-way.js'
 import type { EventType } from '../../mail/event-type.js'
 import type { EndpointRow, Hooks, PostRow } from '../../store/port/hooks.js'
 import type { EventLog } from '../../store/port/log.js'
@@ -34,6 +35,8 @@ export interface Deps {
   readonly clock: SteadyClock
   readonly log: Log
   readonly random: () => number
+  /** Hears of live mail: posts of test mail give way to it. */
+  readonly way?: GiveWay | undefined
   /** Posts once; throws when it was stopped. */
   readonly post: (endpoint: EndpointRow, request: PostRequest) => Promise<Posted>
   /** A mark of the store as the public may have it. */

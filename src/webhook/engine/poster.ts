@@ -96,6 +96,11 @@ export class Poster {
     this.#wants = createWants(known)
   }
 
+  /** Resolves when all that is under way now has ended. */
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#running)
+  }
+
   get room(): number {
     if (this.waiting + this.#inFlight.size >= MOST_WAITING) return 0
     if (this.#state.health === 'healthy') return Math.max(0, QUEUE - this.#queue.length)
@@ -251,7 +256,8 @@ export class Poster {
       .finally(() => {
         this.#inFlight.delete(key)
         this.#running.delete(running)
-        this.#launch()
+        // what gives way begins nothing but in its turn
+        if (this.#endpoint.mode === 'live' || this.#deps.way?.isLive !== true) this.#launch()
       })
     this.#running.add(running)
   }

@@ -1,7 +1,8 @@
 /**
  * NAME      reading - one log, read for many endpoints
  * DESCRIPTION
- *   Those that are at the head of the log share one reading of it. One that cannot
+ *   Those that are at the head of the log share one reading of it, of their mode alone: a flood of test mail is not
+ *   read for live mail. One that cannot
  *   take what was read goes on by itself, from where it stopped, and joins the others
  *   again when it has come to the end: its reading ended no earlier than theirs, so
  *   what they are offered next begins before it or where it is, and what it has
@@ -11,6 +12,7 @@
  *   Those that are behind get a part of each look's time and take turns for it.
  */
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Mode } from '../../lifecycle/page.js'
 import { filterOf } from '../match.js'
 import { type Deps, tell } from './deps.js'
 import type { Poster } from './poster.js'
@@ -33,15 +35,16 @@ const skipLost = async (deps: Deps, poster: Poster): Promise<void> => {
   await tell(deps, 'webhook.exhausted', poster.endpoint, { count: null, since })
 }
 
-/** One reading for all that are at the end of the log, from `head` on; where the next one begins. */
+/** One reading for all of a mode that are at the end of the log, from `head` on; where the next one begins. */
 const readHead = async (
   { store }: Deps,
+  mode: Mode,
   head: string | null,
   posters: readonly Poster[],
 ): Promise<{ readonly head: string | null; readonly isMore: boolean }> => {
   const present = posters.filter(({ isAtHead }) => isAtHead)
   if (present.length === 0 || head === null) return { head: null, isMore: false }
-  const read = await store.follow(null, head, AT_HEAD)
+  const read = await store.follow({ types: null, mode }, head, AT_HEAD)
   if (read === 'gone') {
     // not while somebody follows it; whoever does finds its own way
     for (const poster of present) poster.isAtHead = false
@@ -51,7 +54,7 @@ const readHead = async (
   return { head: read.mark, isMore: !read.isEnd }
 }
 
-export const createReading = (deps: Deps): Reading => {
+export const createReading = (deps: Deps, mode: Mode): Reading => {
   const { store, clock } = deps
   let head: string | null = null
   let next = 0
@@ -72,7 +75,7 @@ export const createReading = (deps: Deps): Reading => {
 
   return {
     async look(posters) {
-      const read = await readHead(deps, head, posters)
+      const read = await readHead(deps, mode, head, posters)
       head = read.head
       let { isMore } = read
       const behind = posters.filter(({ isAtHead, room }) => !isAtHead && room > 0)

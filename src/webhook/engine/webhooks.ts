@@ -5,6 +5,8 @@
  *   places once a second. What is stored of endpoints (new ones, changes, what was
  *   enabled or disabled) is read twice a second and is the truth: an endpoint whose
  *   generation has changed begins anew from its stored place.
+ *   Endpoints of live and of test mail are read for and posted to apart: no endpoint of test mail keeps one of live mail
+ *   waiting, and while live mail is about, what was done for test mail is followed by a rest (base/time/give-way).
  * NOTES
  *   Looks are timed on the machine's timers; whatever is compared with a stored time
  *   is compared with the clock that is given.
@@ -12,6 +14,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, steadyClock } from '../../base/clock.js'
 import type { Service } from '../../base/service.js'
+import type { Mode } from '../../lifecycle/page.js'
 import type { KnownEndpoint } from '../../store/port/hooks.js'
 import type { Deps } from './deps.js'
 import { MOST_WAITING } from './health.js'
@@ -25,6 +28,8 @@ const LOAD_MS = 500
 const KEEP_MS = 1000
 const REPLAY_MS = 200
 const GRACE_MS = 2000
+/** Of endpoints of test mail; a stop waits for it. */
+const LONGEST_REST_MS = 1000
 /** Longer than any post takes. */
 const LAST_POSTS_MS = 20_000
 
@@ -49,19 +54,17 @@ class Engine {
   readonly #posters = new Map<string, Poster>()
   /** What is under way to endpoints that were disabled or enabled ends first, and its place is kept. */
   readonly #leaving = new Map<string, { readonly poster: Poster; readonly left: Promise<void> }>()
-  readonly #reading
   readonly #replays
   #steppedBy = 0
   #isReplaying = false
   #isStopped = false
-  #loop: Promise<void> = Promise.resolve()
+  #loops: Promise<unknown> = Promise.resolve()
 
   constructor(parts: WebhookParts) {
     const clock = steadyClock(parts.clock, (by) => {
       this.#steppedBy += by
     })
     this.#deps = { ...parts, random: parts.random ?? Math.random, clock }
-    this.#reading = createReading(this.#deps)
     this.#replays = createReplays(this.#deps)
   }
 
@@ -69,12 +72,12 @@ class Engine {
     const { store, clock } = this.#deps
     await store.adjustPosts(clock.now(), 0, LONGEST_WAIT_MS)
     await this.#load()
-    this.#loop = this.#run()
+    this.#loops = Promise.all([this.#run(this.#liveTurn()), this.#run(this.#testTurn())])
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    await this.#loop
+    await this.#loops
     const leaving = [...this.#leaving.values()]
     const ending = [...this.#posters.values(), ...leaving.map(({ poster }) => poster)]
     await Promise.all(ending.map((poster) => poster.stop(GRACE_MS)))
@@ -83,27 +86,64 @@ class Engine {
     this.#posters.clear()
   }
 
-  async #run(): Promise<void> {
-    const load = every(LOAD_MS, () => this.#load())
-    const keep = every(KEEP_MS, () => this.#keep())
-    const replay = every(REPLAY_MS, () => this.#replay())
+  /** Turn after turn, each of which tells how long to rest after it. */
+  async #run(turn: () => Promise<number>): Promise<void> {
     let failed = ''
     while (!this.#isStopped) {
-      let isMore = false
+      let rest = LOOK_MS
       try {
-        await this.#followClock()
-        await load()
-        isMore = await this.#reading.look([...this.#posters.values()])
-        await replay()
-        await Promise.all([...this.#posters.values()].map((poster) => poster.work()))
-        await keep()
+        rest = await turn()
         failed = ''
       } catch (error) {
         const { message } = error as Error
         if (message !== failed) this.#deps.log.error({ error: message }, 'webhooks failed')
         failed = message
       }
-      await sleep(isMore && failed === '' ? 1 : LOOK_MS)
+      await sleep(rest)
+    }
+  }
+
+  /** Reads on for the endpoints of one mode, and starts what may be started; true when there is more to read. */
+  #work(mode: Mode): () => Promise<boolean> {
+    const reading = createReading(this.#deps, mode)
+    const replay = every(REPLAY_MS, () => this.#replay(mode))
+    return async () => {
+      const isMore = await reading.look(this.#postersOf(mode))
+      await replay()
+      await Promise.all(this.#postersOf(mode).map((poster) => poster.work()))
+      return isMore
+    }
+  }
+
+  #postersOf(mode: Mode): readonly Poster[] {
+    return [...this.#posters.values()].filter(({ endpoint }) => endpoint.mode === mode)
+  }
+
+  /** Also does what is done for all. */
+  #liveTurn(): () => Promise<number> {
+    const load = every(LOAD_MS, () => this.#load())
+    const keep = every(KEEP_MS, () => this.#keep())
+    const work = this.#work('live')
+    return async () => {
+      await this.#followClock()
+      await load()
+      const isMore = await work()
+      await keep()
+      return isMore ? 1 : LOOK_MS
+    }
+  }
+
+  #testTurn(): () => Promise<number> {
+    const { way } = this.#deps
+    const work = this.#work('test')
+    return async () => {
+      const began = performance.now()
+      const isMore = await work()
+      const rest = isMore ? 1 : LOOK_MS
+      if (way?.isLive !== true) return rest
+      const ended = this.#postersOf('test').map((poster) => poster.ended())
+      await Promise.race([Promise.all(ended), sleep(LOOK_MS)])
+      return Math.min(LONGEST_REST_MS, Math.max(rest, way.restAfter(performance.now() - began)))
     }
   }
 
@@ -130,9 +170,10 @@ class Engine {
   }
 
   /** From where they are stored to be now: what was read before has moved on. */
-  async #replay(): Promise<void> {
+  async #replay(mode: Mode): Promise<void> {
     if (!this.#isReplaying) return
-    await this.#replays.look(await this.#deps.store.replays(), this.#posters)
+    const posters = new Map(this.#postersOf(mode).map((poster) => [poster.endpoint.id, poster]))
+    await this.#replays.look(await this.#deps.store.replays(), posters)
   }
 
   async #begin(known: KnownEndpoint): Promise<Poster> {

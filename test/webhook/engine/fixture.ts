@@ -7,6 +7,7 @@ import type { Clock } from '../../../src/base/clock.js'
 import { createDialler, type Dialler } from '../../../src/base/dial/dial.js'
 import { newId } from '../../../src/base/id.js'
 import { silentLog } from '../../../src/base/log.js'
+import type { Mode } from '../../../src/lifecycle/page.js'
 import type { EndpointRow, EndpointState, ListedPost } from '../../../src/store/port/hooks.js'
 import type { LogRow } from '../../../src/store/port/log.js'
 import type { Store } from '../../../src/store/port/store.js'
@@ -62,7 +63,7 @@ export interface Bench {
   /** An endpoint at a path of the receiver, from the end of the log on. */
   add(path: string, over?: Partial<EndpointRow>): Promise<string>
   /** So many mails, each of them one event; their ids, in the order of the log. */
-  events(n: number): Promise<string[]>
+  events(n: number, mode?: Mode): Promise<string[]>
   state(id: string): Promise<EndpointState>
   posts(id: string, failed?: boolean): Promise<readonly ListedPost[]>
   /** All events of the account of one type. */
@@ -135,8 +136,8 @@ export const bench = async (t: Test): Promise<Bench> => {
       await store.createEndpoint(row, (await store.logEnds()).newest)
       return row.id
     },
-    async events(n) {
-      const mails = Array.from({ length: n }, () => mailFor(at, { createdAt: clock.now() }))
+    async events(n, mode = 'live') {
+      const mails = Array.from({ length: n }, () => mailFor(at, { mode, createdAt: clock.now() }))
       const known = new Set((await logged('email.queued')).map(({ id }) => id))
       for (let i = 0; i < mails.length; i += 100)
         await store.accept({ mails: mails.slice(i, i + 100), idempotency: null, now: clock.now() })

@@ -316,3 +316,49 @@ t.test('a changed or deleted endpoint is so at once', async (t) => {
   t.equal(b.receiver.idsOf('/new4').length, 5, 'nothing that happened later')
   t.equal((await b.store.allEndpoints()).length, 1)
 })
+
+t.test('what endpoints of test mail wait for keeps none of live mail waiting', async (t) => {
+  const b = await bench(t)
+  await b.add('/live')
+  await b.add('/test', { mode: 'test' })
+  let letGo = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
+  let isHeld = false
+  const follow: Bench['store']['follow'] = async (filter, ...rest) => {
+    if (filter?.mode === 'test') {
+      isHeld = true
+      await gate
+    }
+    return b.store.follow(filter, ...rest)
+  }
+  const tests = await b.events(5, 'test')
+  await b.start({ store: { ...b.store, follow } })
+  await eventually('the log is read for test mail', () => isHeld)
+  const ids = await b.events(5)
+  await gotAll(b, '/live', ids)
+  t.same(b.receiver.idsOf('/test'), [])
+  letGo()
+  await gotAll(b, '/test', tests)
+  t.same(b.receiver.idsOf('/live').sort(), [...ids].sort(), 'each told what is of its mode')
+})
+
+t.test('beside live mail, what is done for test mail is followed by a rest', async (t) => {
+  const b = await bench(t)
+  await b.add('/test', { mode: 'test', maxInFlight: 2 })
+  let rests = 0
+  const way = {
+    live() {},
+    isLive: true,
+    restAfter(ms: number) {
+      t.ok(ms >= 0)
+      rests++
+      return 0
+    },
+  }
+  await b.start({ way })
+  const ids = await b.events(6, 'test')
+  await gotAll(b, '/test', ids)
+  t.ok(rests >= 3, `${rests} turns for six events, two at a time`)
+})

@@ -13,7 +13,7 @@ import { type Page, type Rows, rowBeside } from '../../../lifecycle/page.js'
 import type { Followed, LogFilter, LogRow, WholeLog } from '../../port/log.js'
 import type { MailTables } from '../mails/tables.js'
 import { type Asking, together } from '../query.js'
-import { kindOf, scopeOf } from './codec.js'
+import { kindOf } from './codec.js'
 import { namedBy, placeOfFirst } from './event-id.js'
 import { sourcesOf } from './filter.js'
 import {
@@ -40,23 +40,26 @@ export interface LogEnds {
   readonly newest: Place
 }
 
-/** All of it, of whoever: for those who follow the whole log. */
-const WHOLE: readonly [Source, Source] = [
-  storedSource({ from: 'events v', where: [], params: [] }),
-  firstSource({ from: 'emails e CROSS JOIN recipients r', where: ['r.email_ord = e.ord'], params: [] }),
-]
+const isOfMode = (column: string, mode: WholeLog['mode']): readonly string[] =>
+  mode === undefined ? [] : [`${column} = ${mode === 'test' ? 1 : 0}`]
 
-/** Some types of what is stored, of whoever. */
-const someTypes = ({ types, mode }: WholeLog): readonly Source[] => [
-  storedSource({
-    from: 'events v',
-    where: [
-      `v.kind IN (${types.map(kindOf).join()})`,
-      ...(mode === undefined ? [] : [`v.scope % 2 = ${scopeOf(0, mode === 'test')}`]),
-    ],
-    params: [],
-  }),
-]
+const storedOf = ({ types, mode }: WholeLog): Source => {
+  const kinds = types === null ? [] : [`v.kind IN (${types.map(kindOf).join()})`]
+  return storedSource({ from: 'events v', where: [...kinds, ...isOfMode('v.scope % 2', mode)], params: [] })
+}
+
+const firstsOf = ({ mode }: WholeLog): Source => {
+  const where = ['r.email_ord = e.ord', ...isOfMode('e.test', mode)]
+  return firstSource({ from: 'emails e CROSS JOIN recipients r', where, params: [] })
+}
+
+/** Of whoever. */
+const ofWhoever = (filter: WholeLog): readonly Source[] =>
+  filter.types === null ? [storedOf(filter), firstsOf(filter)] : [storedOf(filter)]
+
+const ALL: WholeLog = { types: null }
+/** All of it, for those who follow the whole log. */
+const WHOLE: readonly [Source, Source] = [storedOf(ALL), firstsOf(ALL)]
 
 function* recordAt(source: Source, place: Place): Asking<LogRow | null> {
   const [found] = yield* source.take('newer', place, 1)
@@ -96,7 +99,7 @@ const isOfAccount = (filter: LogFilter | WholeLog): filter is LogFilter => 'acco
 
 function* sourcesIn(tables: MailTables, filter: LogFilter | WholeLog | null): Asking<readonly Source[]> {
   if (filter === null) return WHOLE
-  return isOfAccount(filter) ? yield* sourcesOf(tables, filter) : someTypes(filter)
+  return isOfAccount(filter) ? yield* sourcesOf(tables, filter) : ofWhoever(filter)
 }
 
 type Ends = () => Asking<LogEnds>
