@@ -331,10 +331,10 @@ const troubled = (facts: QueueFacts, now: number): Told => {
   }
 }
 
-/** Of one in which nothing does. */
-const flowing = ({ pools, isTold }: QueueFacts, now: number): Told => {
+/** Of one in which nothing does. `isOpen`: nor would it, whatever came. */
+const flowing = ({ pools, isTold }: QueueFacts, now: number, isOpen: boolean): Told => {
   const n = sum(pools, ({ waiting }) => waiting)
-  if (n === 0) return { title: 'Nothing waits.', says: ['Mail leaves as it comes in.'] }
+  if (n === 0) return { title: 'Nothing waits.', says: [isOpen ? 'Mail leaves as it comes in.' : null] }
   const oldestAt = oldestOf(pools)
   const age = oldestAt === null ? 0 : Math.max(0, now - oldestAt)
   const title = restWords(pools, now, { isFirst: true, isTold }) ?? ''
@@ -370,13 +370,21 @@ export const queueState = (facts: QueueFacts, now: number): QueueState => {
   const oldestAt = oldestOf(pools)
   const { stopped, kept } = inTheWay(facts)
   const isTroubled = stopped.length + kept.length > 0
-  const told = isTroubled ? troubled(facts, now) : flowing(facts, now)
   const own = pools.filter(({ isFollower }) => !isFollower)
-  const idle = own.filter((pool) => !stopped.includes(pool) && pool.state === 'down').map(stoppedSentence)
+  const idle = own.filter((pool) => !stopped.includes(pool) && isStopped(pool))
+  const idleDown = idle.filter((pool) => pool.state === 'down').length
+  // what comes for them will not leave
+  const unmet = facts.holds.filter(
+    ({ by, recipients: n }) => n === 0 && by !== 'all' && HELD[by] === undefined,
+  )
+  const isOpen = idle.length + unmet.length === 0
+  const told = isTroubled ? troubled(facts, now) : flowing(facts, now, isOpen)
   const weak = own
     .filter(({ state }) => state === 'weak')
     .map((pool) => `Not all upstreams of ${pool.called} answer: ${failures(pool, now)}.`)
-  const more = [...few([...idle, ...weak]), slowWords(facts), scheduledWords(scheduled)]
+  const closed = [...idle.map(stoppedSentence), ...unmet.map((hold) => holdInFull(hold, now))]
+  const more = [...few([...closed, ...weak]), slowWords(facts), scheduledWords(scheduled)]
+  const isPaused = idle.some(({ state }) => state === 'paused')
   const isOld = oldestAt !== null && now - oldestAt >= ON_ITS_WAY_MS
   const words = [
     waiting > 0 ? `${figure(waiting)} ${waiting === 1 ? 'waits' : 'wait'}` : null,
@@ -385,15 +393,15 @@ export const queueState = (facts: QueueFacts, now: number): QueueState => {
   const says = [...told.says, ...more, facts.isTold ? null : UNTOLD].filter((one) => one !== null)
   return {
     tone:
-      stopped.length + idle.length > 0
+      stopped.length + idleDown > 0
         ? 'bad'
-        : kept.length > 0 || isOld || weak.length > 0 || !facts.isTold
+        : kept.length + unmet.length + weak.length > 0 || isPaused || isOld || !facts.isTold
           ? 'wait'
           : 'ok',
     title: told.title,
     says: says.join(' '),
     short: words.length === 0 ? null : words.join(', '),
-    down: stopped.filter(({ state }) => state === 'down').length + idle.length,
+    down: stopped.filter(({ state }) => state === 'down').length + idleDown,
     ...{ waiting, scheduled, held, oldestAt, facts },
   }
 }

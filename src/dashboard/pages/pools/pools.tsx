@@ -76,7 +76,11 @@ export const poolsPage: Page = {
     const names = new Map(list.data.map(({ id, name }) => [id, name]))
     const states = [...(summary?.live.pools ?? []), ...(summary?.test.pools ?? [])]
     const rows = list.data.map((pool) => rowOf(pool, states, (id) => names.get(id) ?? id))
-    const relays = rows.filter(({ pool }) => pool.kind === 'relay' && pool.follows === null)
+    // as the margin counts: one that uses the upstreams of another, when it has mail
+    const relays = rows.filter(
+      ({ pool, seen }) =>
+        pool.kind === 'relay' && (pool.follows === null || (seen !== null && seen.waiting + seen.held > 0)),
+    )
     return {
       title: 'Pools',
       body: (
