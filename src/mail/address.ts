@@ -48,6 +48,12 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
 /** Hosts with an underscore have no right to it, and mail servers all the same. */
 const LOOSE_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i
 const NON_ASCII = /[^\x00-\x7f]/
+const LONGEST_PLAIN = 64
+const PLAIN = /^[a-z0-9_+-]+(?:\.[a-z0-9_+-]+)*@(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)+[a-z]{2,}$/
+
+/** As most are: short, in lower case, without anything odd. It is valid everywhere, and its own form for comparisons. */
+export const isPlainAddress = (address: string): boolean =>
+  address.length <= LONGEST_PLAIN && PLAIN.test(address)
 
 /** True when an SMTP server without SMTPUTF8 can be given it. */
 export const isAscii = (text: string): boolean => !NON_ASCII.test(text)
@@ -82,6 +88,7 @@ const isLocal = (local: string, atoms: RegExp): boolean =>
 
 /** True for an address alone, without a name, that may go into MAIL FROM or RCPT TO. */
 export const isAddress = (text: string): boolean => {
+  if (isPlainAddress(text)) return true
   if (text.length > MAX_ADDRESS || UNSAFE.test(text)) return false
   const at = atOf(text)
   if (at < 1 || !isLocal(text.slice(0, at), DOT_ATOM)) return false
@@ -93,6 +100,7 @@ export const isAddress = (text: string): boolean => {
 
 /** True for an address that mail can be sent to: also with odd dots, an underscore in its domain, or a long local part. */
 export const isRecipient = (text: string): boolean => {
+  if (isPlainAddress(text)) return true
   if (Buffer.byteLength(text) > MAX_ADDRESS || UNSAFE.test(text)) return false
   const at = atOf(text)
   if (at < 1 || !isLocal(text.slice(0, at), DOTS_ANYWHERE)) return false
@@ -102,6 +110,7 @@ export const isRecipient = (text: string): boolean => {
 
 /** The domain of a valid address in A-labels and lower case. */
 export const domainOf = (address: string): string => {
+  if (isPlainAddress(address)) return address.slice(address.indexOf('@') + 1)
   const domain = address.slice(atOf(address) + 1)
   return asciiDomain(domain) ?? domain.toLowerCase()
 }
@@ -119,6 +128,7 @@ export const wireAddress = (address: string): string => {
 
 /** The form for comparisons: lower case, A-labels, no needless quotes. */
 export const normalizeAddress = (address: string): string => {
+  if (isPlainAddress(address)) return address
   const at = atOf(address)
   if (at < 0) return address.toLowerCase()
   let local = address.slice(0, at)

@@ -97,22 +97,19 @@ const scanLineEnds = (raw: Buffer): LineEnds => {
   const { length, byteOffset } = raw
   const lead = -byteOffset & 3
   const words = length < 8 ? NO_WORDS : new Int32Array(raw.buffer, byteOffset + lead, (length - lead) >> 2)
-  let i = 0
-  while (i < length) {
-    const at = i - lead
-    // the highest bit of an octet below 14 turns on, and now and then that of one above such a one
-    if (
-      (at & 3) === 0 &&
-      (((words[at >> 2] ?? 0) - 0x0e0e0e0e) & ~(words[at >> 2] ?? 0) & 0x80808080) === 0
-    ) {
-      i += 4
-      continue
+  for (let i = 0; i < length; i++) {
+    if (((i - lead) & 3) === 0) {
+      let word = words[(i - lead) >> 2] ?? 0
+      // the highest bit of an octet below 14 turns on, and now and then that of one above such a one
+      while (((word - 0x0e0e0e0e) & ~word & 0x80808080) === 0) {
+        i += 4
+        word = words[(i - lead) >> 2] ?? 0
+      }
     }
-    const octet = raw[i]!
+    const octet = raw[i]
     if (octet === LF) hasBareLf ||= raw[i - 1] !== CR
     else if (octet === CR) hasBareCr ||= raw[i + 1] !== LF
     else if (octet === 0) hasNul = true
-    i++
   }
   return { hasBareCr, hasBareLf, hasNul }
 }

@@ -8,6 +8,7 @@
  *   they came. An unknown or repeated parameter is refused.
  */
 import { isIP } from 'node:net'
+import { isPlainAddress } from '../mail/address.js'
 import { XTEXT } from '../mail/encoding.js'
 import { Refusal } from './reply.js'
 
@@ -67,6 +68,7 @@ const isDomain = (domain: string): boolean => {
 
 /** True for `local@domain` as an envelope may carry it; UTF-8 is fine (RFC 6531). */
 export const isMailbox = (address: string): boolean => {
+  if (isPlainAddress(address)) return true
   if (Buffer.byteLength(address) > LONGEST_PATH || UNPRINTABLE.test(address)) return false
   const at = address.lastIndexOf('@')
   if (at < 1) return false

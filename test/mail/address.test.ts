@@ -1,6 +1,8 @@
+import { deepStrictEqual, strictEqual } from 'node:assert'
 import fc from 'fast-check'
 import t from 'tap'
 import {
+  domainOf,
   formatMailbox,
   isAddress,
   isRecipient,
@@ -10,6 +12,7 @@ import {
   parseRecipient,
   wireAddress,
 } from '../../src/mail/address.js'
+import { isMailbox } from '../../src/smtp/envelope.js'
 
 const GOOD: [string, string | null, string][] = [
   ['a@b.c', null, 'a@b.c'],
@@ -156,6 +159,26 @@ t.test('addresses compared', async (t) => {
   t.equal(normalizeAddress('postmaster'), 'postmaster')
   t.equal(wireAddress('Ana@Bücher.example'), 'Ana@xn--bcher-kva.example')
   t.equal(wireAddress('用户@例え.jp'), '用户@xn--r8jz45g.jp')
+})
+
+/** What is in lower case may go a short way; in capitals it goes the long one. */
+t.test('the short way says what the long way says', async () => {
+  const address = fc.oneof(
+    fc.stringMatching(/^[a-z0-9_+-]{1,9}(\.[a-z0-9_+-]{1,9}){0,2}@([a-z0-9-]{1,9}\.){1,3}[a-z0-9]{1,4}$/),
+    fc.stringMatching(/^[a-z0-9.]{50,66}@[a-z0-9.-]{3,66}$/),
+    fc.stringMatching(/^[a-z0-9_+.@-]{1,70}$/),
+    fc.emailAddress().map((text) => text.toLowerCase()),
+  )
+  const told = (text: string) => [isAddress(text), isRecipient(text), isMailbox(text)]
+  fc.assert(
+    fc.property(address, (text) => {
+      const long = text.toUpperCase()
+      strictEqual(normalizeAddress(text), normalizeAddress(long))
+      strictEqual(domainOf(text), domainOf(long))
+      deepStrictEqual(told(text), told(long))
+    }),
+    { numRuns: 3000 },
+  )
 })
 
 t.test('whatever is accepted is harmless, and what we write we can read', async () => {
