@@ -7,7 +7,8 @@
  *   passes a whole object by mistake. Errors are told as crash.ts allows, and
  *   what strangers wrote can neither end a line nor steer a terminal.
  *   The lines of one turn of the event loop leave in one write: a crowd of
- *   settled mails is one system call. The end of the process writes the rest.
+ *   settled mails is one system call. The end of the process writes the rest, and so does
+ *   a line that tells of an error: only a process that is killed loses lines, those of one turn.
  */
 import pino, { type DestinationStream, type Logger as Pino } from 'pino'
 import { crashFacts, scrub } from './crash.js'
@@ -76,11 +77,17 @@ interface LogStyle {
 
 const JSON_LINES: LogStyle = { format: 'json', coloured: false }
 
+/** A line begins with its level. */
+const AT_ONCE = /^{"level":"(?:error|fatal)"/
+
 const styled = (
   out: DestinationStream & { flush?(): void },
   { format, coloured }: LogStyle,
 ): DestinationStream & { flush(): void } => ({
-  write: (line) => out.write(format === 'json' ? escapeWild(line) : prettyLine(line, coloured)),
+  write(line) {
+    out.write(format === 'json' ? escapeWild(line) : prettyLine(line, coloured))
+    if (AT_ONCE.test(line)) out.flush?.()
+  },
   flush: () => out.flush?.(),
 })
 

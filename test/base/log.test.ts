@@ -1,4 +1,5 @@
 /** Log lines: one JSON object each, whatever strangers write; pretty ones stay on their line, too. */
+import { spawnSync } from 'node:child_process'
 import t from 'tap'
 import { createLog } from '../../src/base/log.js'
 
@@ -85,4 +86,22 @@ t.test('no error is null, not an error of its own', async (t) => {
   t.match(JSON.parse(written()), { error: null, err: null })
   createLog('debug', out, { format: 'pretty', coloured: false }).info({ error: null }, 'attempted')
   t.match(written(), /error=null\n$/)
+})
+
+t.test('a process that is killed loses lines of one turn, and none before an error', async (t) => {
+  const url = new URL('../../src/base/log.js', import.meta.url).href
+  const linesOf = (last: string, format = 'json') => {
+    const code = `import { createLog } from '${url}'
+      const log = createLog('info', null, { format: '${format}', coloured: false })
+      log.info('first'); log.error('second'); log.info('third'); log.fatal('fourth'); log.info('fifth')
+      ${last}`
+    const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', code], { encoding: 'utf8' })
+    return stdout.match(/first|second|third|fourth|fifth/g)
+  }
+  const killed = "process.kill(process.pid, 'SIGKILL')"
+  t.same(linesOf(killed), ['first', 'second', 'third', 'fourth'])
+  t.same(linesOf(killed, 'pretty'), ['first', 'second', 'third', 'fourth'])
+  t.same(linesOf(`setImmediate(() => ${killed})`), ['first', 'second', 'third', 'fourth', 'fifth'])
+  t.same(linesOf('process.exit(70)'), ['first', 'second', 'third', 'fourth', 'fifth'])
+  t.same(linesOf("throw new Error('x')"), ['first', 'second', 'third', 'fourth', 'fifth'])
 })
