@@ -1,8 +1,10 @@
 /**
- * The SQLite store and the model do alike, whatever is asked of them (differential.ts).
+ * The SQLite store and the model do alike, whatever is asked of them (differential.ts). So do two SQLite stores whose
+ * relay takes mail as it is accepted: one that settles it by what it knows, and one that forgets that and has to look.
  */
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
+import type { Claimed } from '../../src/lifecycle/facts.js'
 import type { QueueOrder } from '../../src/store/port/operations.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openWriter } from '../../src/store/sqlite/connect.js'
@@ -33,17 +35,52 @@ const cutOff = async (dataDir: string, order: QueueOrder, steps: number): Promis
   db.close()
 }
 
-const sqlite = async (t: Test, n: number): Promise<Engine> => {
-  const dataDir = t.testdir({ [`run-${n}`]: {} })
+const sqlite = (dataDir: string): Engine => ({
+  async open() {
+    const stores = [true, false].map((daemon): Store => openSqliteStore({ dataDir, daemon }))
+    for (const store of stores) await store.open()
+    return stores
+  },
+  cutOff: (order, steps) => cutOff(dataDir, order, steps),
+  settled: async () => null,
+})
+
+/** With a taker of hot mail. */
+const taking = (dataDir: string): Engine => {
+  const engine = sqlite(dataDir)
+  let [store]: readonly Store[] = []
+  let taken: Claimed[] = []
+  let stop = () => {}
+  const listen = () => {
+    stop = store?.onLeased((claimed) => void taken.push(...claimed)) ?? stop
+  }
   return {
+    ...engine,
     async open() {
-      const stores = [true, false].map((daemon): Store => openSqliteStore({ dataDir, daemon }))
-      for (const store of stores) await store.open()
+      const stores = await engine.open()
+      store = stores[0]
+      listen()
       return stores
     },
-    cutOff: (order, steps) => cutOff(dataDir, order, steps),
-    settled: async () => null,
+    async leased() {
+      await store?.attempting([]) // what was leased has arrived by now
+      const leased = taken
+      taken = []
+      return leased
+    },
+    // what was handed over is forgotten with its taker
+    forget() {
+      stop()
+      listen()
+    },
   }
 }
 
-t.test('sqlite', (t) => differential(t, sqlite))
+t.test('sqlite', (t) => differential(t, async (t, n) => sqlite(t.testdir({ [`run-${n}`]: {} }))))
+
+t.test('sqlite that knows, and one that looks', (t) => {
+  const folder = t.testdir()
+  let n = 0
+  const begun = async () => taking(join(folder, `${n++}`))
+  return differential(t, begun, begun)
+})

@@ -9,6 +9,7 @@ import { deepStrictEqual } from 'node:assert'
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import type { Claimed } from '../../src/lifecycle/facts.js'
 import { beginningOf, freshPool } from '../../src/store/built-in.js'
 import type { QueueOrder } from '../../src/store/port/operations.js'
 import type { Store } from '../../src/store/port/store.js'
@@ -21,7 +22,7 @@ const RUNS = Number(process.env.POSTERN_RUNS ?? 0)
 const SEEDS: readonly number[] = [1, 2, 3, 4, 5, 6]
 const KEEP = { bodiesMs: 1e13, emailsMs: 1e13, deadlines: false }
 
-/** A database, for one run. */
+/** A database, or the model, for one run. */
 export interface Engine {
   /** Two handles on it; again after they were closed. */
   open(): Promise<readonly Store[]>
@@ -29,6 +30,24 @@ export interface Engine {
   cutOff(order: QueueOrder, steps: number): Promise<void>
   /** Until all that is committed can be followed. */
   settled(stores: readonly Store[]): Promise<unknown>
+  /** Mail that was leased as it was accepted, since the last time; where somebody takes it. */
+  leased?(): Promise<readonly Claimed[]>
+  /** It forgets what it knows of such mail without a look. */
+  forget?(): void
+}
+
+const model = (): Engine => {
+  const memory = createMemory()
+  let stores: readonly Store[] = []
+  return {
+    async open() {
+      stores = [openMemoryStore(memory), openMemoryStore(memory)]
+      for (const store of stores) await store.open()
+      return stores
+    },
+    cutOff: async (order) => void (await stores[0]?.operate(order)),
+    settled: async () => null,
+  }
 }
 
 /** What is stamped by the wall clock becomes one word; ids of events and marks are each engine's own. */
@@ -46,14 +65,15 @@ const plain = (value: unknown): unknown => {
 }
 
 class Pair {
-  readonly #memory = createMemory()
   #engine: readonly Store[] = []
   #model: readonly Store[] = []
-  constructor(private readonly engine: Engine) {}
+  constructor(
+    private readonly engine: Engine,
+    private readonly model: Engine,
+  ) {}
   async open(): Promise<void> {
     this.#engine = await this.engine.open()
-    this.#model = [openMemoryStore(this.#memory), openMemoryStore(this.#memory)]
-    for (const store of this.#model) await store.open()
+    this.#model = await this.model.open()
   }
   async close(): Promise<void> {
     for (const store of [...this.#engine, ...this.#model].reverse()) await store.close()
@@ -68,12 +88,19 @@ class Pair {
   /** Gives an order and dies after so many steps; after what comes `next` a sweep finishes it. */
   async cutOff(order: QueueOrder, steps: number, next: Verb<unknown>): Promise<void> {
     await this.engine.cutOff(order, steps)
-    await this.#model[0]?.operate(order)
+    await this.model.cutOff(order, steps)
     await this.ask(next)
     // what two sweeps of one store have seen, nobody works on any more
-    for (let i = 0; i < 2; i++) await this.#engine[0]?.sweep(order.now, KEEP)
-    await this.#model[0]?.sweep(order.now, KEEP)
+    for (const store of [this.#engine[0], this.#model[0]])
+      for (let i = 0; i < 2; i++) await store?.sweep(order.now, KEEP)
   }
+  /** What was leased as it was accepted. */
+  async leased(): Promise<readonly Claimed[]> {
+    const leased = (await this.engine.leased?.()) ?? []
+    deepStrictEqual(plain(leased), plain((await this.model.leased?.()) ?? []))
+    return leased
+  }
+  forget = (): void => this.model.forget?.()
 }
 
 /** The port gives these in no order. */
@@ -152,7 +179,9 @@ const perform = async (pair: Pair, world: World, move: Move): Promise<void> => {
     await pair.cutOff(order, a % 3, next)
   } else {
     if (kind === 'follow' || kind === 'log') await pair.settled()
+    if (kind === 'settle') pair.forget()
     await pair.ask(verbOf(world, move), kind === 'step' ? 0 : by)
+    world.leases.push(...(await pair.leased()))
   }
   await pair.ask(dump(world))
 }
@@ -168,16 +197,13 @@ const moves = fc.array(
   { minLength: 1, maxLength: 80, size: 'max' },
 )
 
-const run = async (
-  t: Test,
-  begun: (t: Test, n: number) => Promise<Engine>,
-  numRuns: number,
-  seed?: number,
-): Promise<void> => {
+type Begun = (t: Test, n: number) => Promise<Engine>
+
+const run = async (t: Test, begun: Begun, beside: Begun, numRuns: number, seed?: number): Promise<void> => {
   t.setTimeout(Math.max(120_000, numRuns * 20_000))
   let n = 0
   const property = fc.asyncProperty(moves, async (script) => {
-    const pair = new Pair(await begun(t, n++))
+    const pair = new Pair(await begun(t, n), await beside(t, n++))
     await pair.open()
     try {
       const world = await begin(pair)
@@ -193,14 +219,15 @@ const run = async (
   t.pass(`${numRuns} sequences`)
 }
 
-/** `begun` makes an engine for the n-th run of a test. */
+/** `begun` makes an engine for the n-th run of a test, and `beside` what it is held against. */
 export const differential = async (
   t: Test,
-  begun: (t: Test, n: number) => Promise<Engine>,
+  begun: Begun,
+  beside: Begun = async () => model(),
 ): Promise<void> => {
-  for (const seed of SEEDS) await t.test(`seed ${seed}`, (t) => run(t, begun, 1, seed))
+  for (const seed of SEEDS) await t.test(`seed ${seed}`, (t) => run(t, begun, beside, 1, seed))
   if (RUNS === 0) return
   // as long as that takes
   t.setTimeout(0)
-  await t.test('others', { timeout: 0 }, (t) => run(t, begun, RUNS))
+  await t.test('others', { timeout: 0 }, (t) => run(t, begun, beside, RUNS))
 }

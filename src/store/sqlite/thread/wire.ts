@@ -4,7 +4,7 @@
  *   Structured clone writes every property name of every object. Mail crosses
  *   twice, to the writer and on to the relay, ten thousand times a second, so it
  *   goes as flat arrays; and the bodies of one message share one buffer, because
- *   each buffer costs more than its bytes. Large bodies keep their own.
+ *   each buffer costs more than its bytes. Large ones are in files by then.
  */
 import type {
   Acceptance,
@@ -16,63 +16,9 @@ import type {
 } from '../../../lifecycle/facts.js'
 import { packLists } from '../../sql/mails/lists.js'
 
-/** Above this a body is not copied into the shared buffer. */
-const OWN_BUFFER = 64 * 1024
-
 /** id, address, kind, suppressed, notify, orcpt, pool unless the mail's; repeated. */
-type WireRecipients = readonly (string | boolean | null)[]
 export const RECIPIENT_FIELDS = 7
 
-export interface WireMail {
-  readonly id: string
-  readonly workspaceId: string
-  readonly poolId: string
-  readonly test: boolean
-  readonly source: NewEmail['source']
-  readonly from: string
-  readonly subject: string
-  readonly messageId: string
-  readonly scheduledAt: number | null
-  readonly createdAt: number
-  readonly needsSmtpUtf8: boolean
-  readonly envid: string | null
-  readonly ret: string | null
-  readonly content: string | null
-  /** Its JSON (sql/mails/lists.ts), stored as it is. */
-  readonly lists: string
-  /** name, value; repeated. */
-  readonly tags: readonly string[]
-  readonly recipients: WireRecipients
-  readonly raw: Uint8Array
-  readonly mailFrom: string | null
-  readonly requireTls: boolean
-  readonly submittedBy: string | null
-}
-
-/** WireMail in this order. */
-type MailArray = [
-  id: string,
-  workspaceId: string,
-  poolId: string,
-  test: boolean,
-  source: NewEmail['source'],
-  from: string,
-  subject: string,
-  messageId: string,
-  scheduledAt: number | null,
-  createdAt: number,
-  needsSmtpUtf8: boolean,
-  envid: string | null,
-  ret: string | null,
-  content: string | Uint8Array | null,
-  lists: string,
-  tags: readonly string[],
-  recipients: WireRecipients,
-  raw: Uint8Array,
-  mailFrom: string | null,
-  requireTls: boolean,
-  submittedBy: string | null,
-]
 const RAW = 17
 
 export interface WireAcceptance {
@@ -84,7 +30,7 @@ export interface WireAcceptance {
   readonly beside?: Readonly<Record<string, number>>
 }
 
-const recipientsOf = (mail: NewEmail): WireRecipients => {
+const recipientsOf = (mail: NewEmail): readonly (string | boolean | null)[] => {
   const flat: (string | boolean | null)[] = []
   for (const one of mail.recipients) {
     const { id, address, kind, suppressed, dsn, poolId } = one
@@ -93,29 +39,31 @@ const recipientsOf = (mail: NewEmail): WireRecipients => {
   return flat
 }
 
-const toMailArray = (mail: NewEmail): MailArray => [
-  mail.id,
-  mail.workspaceId,
-  mail.poolId,
-  mail.mode === 'test',
-  mail.source,
-  mail.from,
-  mail.subject,
-  mail.messageId,
-  mail.scheduledAt,
-  mail.createdAt,
-  mail.needsSmtpUtf8,
-  mail.envid,
-  mail.ret,
-  mail.content,
-  packLists(mail),
-  mail.tags.flatMap((tag) => [tag.name, tag.value]),
-  recipientsOf(mail),
-  mail.raw,
-  mail.mailFrom ?? null,
-  mail.requireTls ?? false,
-  mail.submittedBy ?? null,
-]
+const toMailArray = (mail: NewEmail) =>
+  [
+    mail.id,
+    mail.workspaceId,
+    mail.poolId,
+    mail.mode === 'test',
+    mail.source,
+    mail.from,
+    mail.subject,
+    mail.messageId,
+    mail.scheduledAt,
+    mail.createdAt,
+    mail.needsSmtpUtf8,
+    mail.envid,
+    mail.ret,
+    mail.content,
+    packLists(mail),
+    mail.tags.flatMap((tag) => [tag.name, tag.value]),
+    recipientsOf(mail),
+    mail.raw,
+    mail.mailFrom ?? null,
+    mail.requireTls ?? false,
+    mail.submittedBy ?? null,
+  ] as const
+type MailArray = ReturnType<typeof toMailArray>
 
 /** A large text crosses as octets, so that it is made in the writer's thread. */
 const textOf = (content: string | Uint8Array | null): string | null =>
@@ -123,7 +71,7 @@ const textOf = (content: string | Uint8Array | null): string | null =>
     ? Buffer.from(content.buffer, content.byteOffset, content.length).toString()
     : content
 
-export const fromMailArray = (mail: MailArray): WireMail => ({
+export const fromMailArray = (mail: MailArray) => ({
   id: mail[0],
   workspaceId: mail[1],
   poolId: mail[2],
@@ -146,6 +94,7 @@ export const fromMailArray = (mail: MailArray): WireMail => ({
   requireTls: mail[19],
   submittedBy: mail[20],
 })
+export type WireMail = ReturnType<typeof fromMailArray>
 
 const NOTHING = new Uint8Array(0)
 
@@ -165,19 +114,14 @@ export const toWire = (batch: Acceptance, beside?: Readonly<Record<string, numbe
  * everything under it, and small Buffers are views of a pool.
  */
 export const packBodies = (acceptances: readonly WireAcceptance[]): ArrayBuffer[] => {
-  const mails = acceptances.flatMap((acceptance) => acceptance.mails)
-  const small = mails.filter((mail) => mail[RAW].byteLength <= OWN_BUFFER)
-  const shared = new Uint8Array(small.reduce((sum, mail) => sum + mail[RAW].byteLength, 0))
+  const mails: { [RAW]: Uint8Array }[] = acceptances.flatMap((acceptance) => acceptance.mails)
+  const shared = new Uint8Array(mails.reduce((sum, mail) => sum + mail[RAW].byteLength, 0))
   let offset = 0
-  for (const mail of small) {
+  for (const mail of mails) {
     const end = offset + mail[RAW].byteLength
     shared.set(mail[RAW], offset)
     mail[RAW] = shared.subarray(offset, end)
     offset = end
-  }
-  for (const mail of mails) {
-    const raw = mail[RAW]
-    if (raw.byteLength > OWN_BUFFER && raw.byteLength < raw.buffer.byteLength) mail[RAW] = new Uint8Array(raw)
   }
   return offset === 0 ? [] : [shared.buffer]
 }

@@ -27,31 +27,22 @@ import {
 } from '../thread/wire.js'
 import type { WriteContext } from './context.js'
 import type { AddEvent } from './events.js'
+import type { Found } from './settle.js'
 
-interface NewRecipient {
-  readonly id: string
-  readonly address: string
-  readonly kind: string
-  readonly suppressed: boolean
-  readonly notify: string | null
-  readonly orcpt: string | null
-  readonly poolId: string
-}
+const recipientAt = (flat: WireMail['recipients'], i: number, poolId: string) => ({
+  id: flat[i] as string,
+  address: flat[i + 1] as string,
+  kind: flat[i + 2] as string,
+  suppressed: flat[i + 3] as boolean,
+  notify: flat[i + 4] as string | null,
+  orcpt: flat[i + 5] as string | null,
+  poolId: (flat[i + 6] as string | null) ?? poolId,
+})
+type NewRecipient = ReturnType<typeof recipientAt>
 
-const recipientsOf = (mail: WireMail): NewRecipient[] => {
+const recipientsOf = ({ recipients, poolId }: WireMail): NewRecipient[] => {
   const found: NewRecipient[] = []
-  const flat = mail.recipients
-  for (let i = 0; i < flat.length; i += RECIPIENT_FIELDS) {
-    found.push({
-      id: flat[i] as string,
-      address: flat[i + 1] as string,
-      kind: flat[i + 2] as string,
-      suppressed: flat[i + 3] as boolean,
-      notify: flat[i + 4] as string | null,
-      orcpt: flat[i + 5] as string | null,
-      poolId: (flat[i + 6] as string | null) ?? mail.poolId,
-    })
-  }
+  for (let i = 0; i < recipients.length; i += RECIPIENT_FIELDS) found.push(recipientAt(recipients, i, poolId))
   return found
 }
 
@@ -133,6 +124,12 @@ export const createAccept = (
     return context.holds.any ? context.holds.over({ workspace, pool, email_id: mail.id, address_lc }) : null
   }
 
+  /** Of the only recipient, where it is hot: as settle.ts would find it. */
+  const knownOf = (mail: WireMail, ord: number, { address }: NewRecipient): Found => {
+    const row = [mail.id, context.names.workspace(mail.workspaceId), address, null, 'queued', 1] as const
+    return [...row, mail.test ? 1 : 0, ord, 'queued', 0, null, context.boot, 1, null, null, null, null, null]
+  }
+
   const addRow = (
     mail: WireMail,
     ord: number,
@@ -176,8 +173,15 @@ export const createAccept = (
     const workspace = context.names.workspace(mail.workspaceId)
     const status = firstStatus(recipient, mail.scheduledAt)
     const hold = status === 'queued' ? holdOver(mail, recipient, workspace) : null
+    const known =
+      mail.recipients.length === RECIPIENT_FIELDS ? knownOf(mail, place.ord, recipient) : undefined
     const hot =
-      status === 'queued' && hold === null && context.hot.admit(id, poolId, workspace, mail.raw.byteLength)
+      status === 'queued' &&
+      hold === null &&
+      context.hot.admit(id, poolId, workspace, mail.raw.byteLength, known)
+    // before anything can fail: by this list it leaves the hot set when it is undone
+    if (hot)
+      context.effects.leased.push(claimedOf(mail, recipient, size, context.names.ambiguous(workspace), now))
     const state = firstState(status, mail.scheduledAt ?? now, hot ? context.boot : null)
     addRow(mail, place.ord, recipient, number, state, now)
     if (recipient.suppressed) {
@@ -185,8 +189,6 @@ export const createAccept = (
       dsns.add({ recipientId: id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
     }
     if (hold !== null) holdRecipients.hold({ id, email_id: mail.id, status, due_at: state.dueAt }, hold, now)
-    else if (hot)
-      context.effects.leased.push(claimedOf(mail, recipient, size, context.names.ambiguous(workspace), now))
     else if (state.dueAt !== null && context.hot.wants(poolId)) context.effects.due = true
   }
 

@@ -40,7 +40,8 @@ export interface WriteContext {
   /** This run of the writer; leases carry it. */
   readonly boot: number
   readonly names: Names
-  readonly hot: HotSet
+  /** Of a mail with one recipient it keeps the row that settle.ts would find. */
+  readonly hot: HotSet<readonly unknown[]>
   readonly holds: Holds
   readonly pauses: Pauses
   /** Gives each row that is stored its place. */
@@ -107,7 +108,7 @@ const createNames = (db: Db): Names => {
 
 export const createWriteContext = (db: Db, clock: Clock = systemClock): WriteContext => {
   const effects: Effects = { due: false, leased: [], settled: [] }
-  const hot = createHotSet()
+  const hot = createHotSet<readonly unknown[]>()
   const names = createNames(db)
   const sql = createStatements(db)
   const forgets: (() => void)[] = [names.forget]

@@ -3,6 +3,8 @@
  * DESCRIPTION
  *   Loads what is known, lets lifecycle/sending/settle.ts decide, and stores what it says: recipient, counts
  *   of the mail and event together.
+ *   Of hot mail the row is known since its accept, unless somebody has been at it meanwhile: so it is not read, but
+ *   compared in the statement that changes it. Where it is no longer so, nothing has changed, and it is read.
  */
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
@@ -32,7 +34,7 @@ export const STATE_COLUMNS =
 const FIND = `SELECT e.id, r.workspace, r.address, r.lease_until, e.status, e.total, e.test, r.email_ord, ${STATE_COLUMNS}
   FROM recipients r JOIN emails e ON e.ord = r.email_ord WHERE r.id = ?`
 
-export type StateArray = [
+export type StateArray = readonly [
   status: Status,
   attempts: number,
   dueAt: number | null,
@@ -45,7 +47,7 @@ export type StateArray = [
   reason: string | null,
 ]
 
-type Found = [
+export type Found = readonly [
   emailId: string,
   workspace: number,
   address: string,
@@ -57,6 +59,7 @@ type Found = [
   ...StateArray,
 ]
 const STATE = 8
+const LEASE_GEN = STATE + 4
 
 /** Of a row in which the columns of the state begin at `from`. */
 export const stateOf = (row: readonly unknown[], from: number): RecipientState => ({
@@ -77,7 +80,8 @@ const prepare = (context: WriteContext) => ({
   known: context.db.prepare<[string], number>('SELECT 1 FROM events WHERE dedupe = ?').pluck(),
   update: context.db.prepare(
     `UPDATE recipients SET status = ?, attempts = ?, updated_at = ?, due_at = ?, boot = ?,
-       lease_until = ?, lease_gen = ?, attempting = ?, attempt_upstream = CASE WHEN ? THEN attempt_upstream END, deadline = ?, last_response = ?, reason = ? WHERE id = ?`,
+       lease_until = ?, lease_gen = ?, attempting = ?, attempt_upstream = CASE WHEN ? THEN attempt_upstream END, deadline = ?, last_response = ?, reason = ?
+     WHERE id = ? AND boot IS ? AND lease_gen = ? AND status = ? AND held IS ? AND deadline IS ?`,
   ),
   held: context.db.prepare('UPDATE recipients SET held = ?, held_at = ?, held_due = NULL WHERE id = ?'),
   note: context.db.prepare('UPDATE recipients SET deadline = ? WHERE id = ?'),
@@ -99,7 +103,7 @@ const answerOf = ({ names }: WriteContext, outcome: Outcome, row: Found, changes
   return settledOf({ ...of, mode: test === 1 ? 'test' : 'live', address }, changes)
 }
 
-/** Stores a recipient that was `before` and is `after`. */
+/** Stores a recipient that was `before` and is `after`; false when it was not. The rest of `before` follows from what is compared. */
 const createWriteRecipient = (context: WriteContext, sql: Statements) => {
   return (
     id: string,
@@ -107,8 +111,8 @@ const createWriteRecipient = (context: WriteContext, sql: Statements) => {
     after: RecipientState,
     leaseUntil: number | null,
     at: number,
-  ) => {
-    sql.update.run(
+  ): boolean => {
+    const { changes } = sql.update.run(
       after.status,
       after.attempts,
       at,
@@ -122,11 +126,18 @@ const createWriteRecipient = (context: WriteContext, sql: Statements) => {
       after.lastResponse,
       after.reason,
       id,
+      before.boot,
+      before.leaseGen,
+      before.status,
+      before.held,
+      before.deadline,
     )
+    if (changes === 0) return false
     // apart, because it is rare and the statement above runs for every mail
     if (after.held !== before.held) sql.held.run(after.held, at, id)
     if (after.boot === null && before.boot !== null) context.hot.drop(id)
     if (after.dueAt !== null && after.dueAt !== before.dueAt) context.effects.due = true
+    return true
   }
 }
 
@@ -154,31 +165,41 @@ const createApply = (context: WriteContext, sql: Statements, parts: SettleParts)
     changes: SettleChanges,
     event: SettleEvent,
     now: number,
-  ): void => {
+  ): boolean => {
     const [emailId, workspace, address, leaseUntil, , , test, ord] = row
     const { recipient: after, deadline } = changes
-    if (after !== null) writeRecipient(outcome.recipientId, recipient, after, leaseUntil, changes.writtenAt)
-    else if (deadline !== null) sql.note.run(deadline, outcome.recipientId)
+    if (after !== null) {
+      if (!writeRecipient(outcome.recipientId, recipient, after, leaseUntil, changes.writtenAt)) return false
+    } else if (deadline !== null) sql.note.run(deadline, outcome.recipientId)
     fold.write(ord, changes.from, changes.to, email.status, changes.emailStatus, now)
     const place = addEvent(outcomeEvent({ ord, scope: scopeOf(workspace, test === 1) }, outcome, event, now))
     if (outcome.report !== undefined) keepReport(ord, outcome.report, now, event.applied)
     if (changes.applied) dsns.add(outcome, emailId, place)
     if (changes.bounced) softBounce(outcome, { emailId, workspace, address }, outcome.at)
+    return true
   }
 }
 
 export const createSettle = (context: WriteContext, parts: SettleParts) => {
   const sql = prepare(context)
   const apply = createApply(context, sql, parts)
-  return (outcome: Outcome): Settled | null => {
-    const row = sql.find.get(outcome.recipientId)
-    if (row === undefined) return null
+  /** Null when the recipient is not as `row` says. */
+  const settleAs = (outcome: Outcome, row: Found): Settled | null => {
     const facts = loadFacts(sql, parts.fold, outcome, row)
     const now = parts.now()
     const changes = settle(facts, outcome, now)
+    if (changes.event !== null && !apply(outcome, row, facts, changes, changes.event, now)) return null
     const answer = answerOf(context, outcome, row, changes)
-    if (changes.event !== null) apply(outcome, row, facts, changes, changes.event, now)
     if (changes.applied) context.effects.settled.push(answer)
     return answer
+  }
+  return (outcome: Outcome): Settled | null => {
+    const known = context.hot.known(outcome.recipientId) as Found | undefined
+    // the outcome of a lease always writes the row
+    const isOurs = known?.[LEASE_GEN] === outcome.leaseGen && outcome.dedupe === null
+    const answer = known !== undefined && isOurs ? settleAs(outcome, known) : null
+    if (answer !== null) return answer
+    const row = sql.find.get(outcome.recipientId)
+    return row === undefined ? null : settleAs(outcome, row)
   }
 }
