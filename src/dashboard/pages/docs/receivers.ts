@@ -113,8 +113,9 @@ class HooksController < ActionController::API
   def create
     headers = %w[webhook-id webhook-timestamp webhook-signature].to_h { |name| [name, request.headers[name]] }
     webhook = StandardWebhooks::Webhook.new(ENV.fetch("POSTERN_WEBHOOK_SECRET"))
-    event = webhook.verify(request.raw_post, headers)
-    Rails.logger.info("#{event[:type]} #{event.dig(:data, :email_id)}")
+    webhook.verify(request.raw_post, headers)
+    event = JSON.parse(request.raw_post)
+    Rails.logger.info("#{event["type"]} #{event.dig("data", "email_id")}")
     head :no_content
   rescue StandardWebhooks::WebhookVerificationError
     head :unauthorized
