@@ -6,6 +6,7 @@
  *   (simulation.ts). Replies are real SMTP. It keeps nothing of what it takes: that a mail was sent stands in the log
  *   once its 250 is on disk, and from there the reports are written (reporter.ts).
  */
+import { createHash } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import type { Log } from '../base/log.js'
@@ -25,7 +26,8 @@ interface Sandbox extends Service {
 }
 
 const LARGEST = 50 * 1024 * 1024
-const MOST_REMEMBERED = 10_000
+/** Who waits for his next attempt; in numbers, so that all of them take a few MB. */
+const MOST_REMEMBERED = 250_000
 
 const SETTINGS = {
   banner: 'Postern sandbox',
@@ -89,9 +91,12 @@ export const createSandbox = ({ hostname, log, pace = PACE_MS }: SandboxOptions)
   }
 }
 
+/** 48 bits: among those that are remembered, no two texts have the same. */
+const numberOf = (text: string): number => createHash('sha256').update(text).digest().readUIntBE(0, 6)
+
 /** RCPT TO: refuses as the table says, remembering what was refused once. */
 const refusals = () => {
-  const refusedOnce = new Set<string>()
+  const refusedOnce = new Set<number>()
   return (
     { address }: SMTPServerAddress,
     { envelope }: SMTPServerSession,
@@ -99,14 +104,14 @@ const refusals = () => {
   ): void => {
     const { refuse, reply } = simulationFor(address)
     const sender = envelope.mailFrom === false ? '' : envelope.mailFrom.address
-    const attempt = `${sender} ${address} ${envelope.dsn?.envid ?? ''}`
+    const attempt = numberOf(`${sender} ${address} ${envelope.dsn?.envid ?? ''}`)
     if (reply === null || (refuse === 'first' && refusedOnce.delete(attempt))) {
       callback()
       return
     }
     if (refuse === 'first') {
       refusedOnce.add(attempt)
-      if (refusedOnce.size > MOST_REMEMBERED) refusedOnce.delete(refusedOnce.values().next().value ?? '')
+      if (refusedOnce.size > MOST_REMEMBERED) refusedOnce.delete(refusedOnce.values().next().value ?? 0)
     }
     callback(Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) }))
   }

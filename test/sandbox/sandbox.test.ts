@@ -1,4 +1,6 @@
 /** The sandbox as an upstream: nodemailer relays to it. One case per reply of its table. */
+import { connect } from 'node:net'
+import { createInterface } from 'node:readline'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
 import { silentLog } from '../../src/base/log.js'
@@ -42,6 +44,19 @@ t.test('deferred: once, or for ever', async (t) => {
   t.match(await send('deferred@x.test'), /^451 /, 'a later mail is deferred anew')
   t.match(await send('deferred+4.2.2@x.test'), /^452 4\.2\.2 /)
   for (let i = 0; i < 3; i++) t.match(await send('deferred+forever@x.test'), /^451 4\.2\.0 /)
+})
+
+t.test('deferred: whoever came first is delivered next, however many came since', async (t) => {
+  const socket = connect(sandbox.address.port, sandbox.address.host)
+  t.teardown(() => socket.destroy())
+  const replies = createInterface({ input: socket })
+  const rcpt = (i: number): string => `RCPT TO:<deferred+${i}@crowd.test>\r\n`
+  const all = Array.from({ length: 20_000 }, (_, i) => rcpt(i)).join('')
+  socket.write(`EHLO a.test\r\nMAIL FROM:<b@bounces.test>\r\n${all}${rcpt(0)}QUIT\r\n`)
+  const seen: string[] = []
+  for await (const line of replies) seen.push(line)
+  t.equal(seen.filter((line) => line.startsWith('451 ')).length, 20_000)
+  t.match(seen.at(-2), /^250 /)
 })
 
 t.test('the table is for people too', async (t) => {
