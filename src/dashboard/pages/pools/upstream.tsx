@@ -104,6 +104,9 @@ const stateOf = (live: Live | undefined): Words => {
     return { tone: 'bad', icon: 'bounced', text: 'Fails', more: 'rests, and is tried again by itself' }
   if (live.breaker === 'half-open')
     return { tone: 'wait', icon: 'deferred', text: 'Tried again', more: 'after it had failed' }
+  // both are times as /v1 writes them
+  if (live.last_error !== null && live.last_error.at > (live.last_success_at ?? ''))
+    return { tone: 'wait', icon: 'deferred', text: 'Failed last', more: 'and has taken no mail since' }
   return { tone: 'ok', icon: 'delivered', text: 'Takes mail', more: live.full && FULL[live.full] }
 }
 
