@@ -17,7 +17,7 @@ import {
   openSync,
   statSync,
 } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 /** The data folder can not be made or not be used; `code` is the system's. */
 export class DataFolderError extends Error {
@@ -29,6 +29,9 @@ export class DataFolderError extends Error {
     super(message)
   }
 }
+
+/** Where SQLite keeps the mail of a data folder. */
+export const databaseFile = (dataDir: string): string => join(dataDir, 'postern.db')
 
 /** Makes the entries of a folder durable. */
 export const syncFolder = (path: string): void => {

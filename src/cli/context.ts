@@ -10,10 +10,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { readCrashPoint } from '../base/crash-point.js'
-import { makeDataFolder } from '../base/folder.js'
+import { databaseFile, makeDataFolder } from '../base/folder.js'
 import { newId } from '../base/id.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
@@ -61,7 +60,7 @@ const uidOf = (path: string): number | undefined => {
 export const strangersOwner = (dataDir: string): number | null => {
   const user = process.getuid?.()
   const folder = uidOf(dataDir)
-  const owner = user === 0 ? (uidOf(join(dataDir, 'postern.db')) ?? folder) : folder
+  const owner = user === 0 ? (uidOf(databaseFile(dataDir)) ?? folder) : folder
   return user === undefined || owner === undefined || owner === user || owner === 0 ? null : owner
 }
 

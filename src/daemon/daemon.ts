@@ -55,7 +55,7 @@ export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
   // with a database there must be a pepper; without one it is the first run, and makes it
   const { CREDENTIALS_DIRECTORY: credentials } = process.env
   if (isLocal(config) && !existsSync(placeOf(config.data_dir))) loadPepper(config, { credentials })
-  const store = openStore({
+  const store = await openStore({
     place: config,
     daemon: true,
     log,

@@ -2,33 +2,23 @@
  * NAME      open - the store of an installation, whatever keeps it
  * DESCRIPTION
  *   The only file outside of the engines that knows them: how a store is opened, how another
- *   thread reaches it, and what is done to a database beside it.
+ *   thread reaches it, and what is done to a database beside it. An engine is loaded when it is
+ *   asked for: no thread reads the one that this installation does not use.
  */
 import { randomUUID } from 'node:crypto'
-import { makeDataFolder } from '../base/folder.js'
+import { databaseFile, makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
-import { type Moved, type Moving, move, undo } from './move/move.js'
+import type { Moved, Moving } from './move/move.js'
 import type { Admin, Restored } from './port/admin.js'
 import type { About, WriterRole } from './port/cluster/cluster.js'
 import type { Store } from './port/store.js'
 import type { Actor } from './port/tenants/audit.js'
-import { daemonId, readUrls } from './postgres/connect/folder.js'
 import type { ExaminedServer } from './postgres/examine.js'
-import {
-  connectPostgresStore,
-  openPostgresStore,
-  type PostgresOptions,
-  type SharedPostgres,
-  sharePostgresStore,
-} from './postgres/open.js'
+import type { PostgresOptions, SharedPostgres } from './postgres/open.js'
 import type { Migrated } from './postgres/schema/migrate.js'
-import { databaseFile } from './sqlite/connect.js'
-import { type ConnectedStore, connectStore } from './sqlite/connected-store.js'
-import { takeDaemonLock } from './sqlite/lock.js'
-import { openSqliteStore, shareSqliteStore } from './sqlite/open.js'
+import type { ConnectedStore } from './sqlite/connected-store.js'
 import type { FaultPoint } from './sqlite/protocol.js'
 import type { SqliteOptions } from './sqlite/session.js'
-import { createFaultPoint } from './sqlite/thread/fault-point.js'
 
 /** A data folder, and which database belongs to it; unsaid, that in the folder. */
 export type StorePlace = Pick<Config, 'data_dir'> & Partial<Pick<Config, 'store'>>
@@ -42,8 +32,14 @@ interface StoreOptions extends Omit<SqliteOptions, 'dataDir'> {
 /** Whether the database is a file in the data folder. */
 export const isLocal = ({ store }: StorePlace): boolean => store?.driver !== 'postgres'
 
-const postgresOptions = ({ place, daemon, version, about, log }: StoreOptions): PostgresOptions => {
+const urlsIn = async ({ store }: StorePlace): Promise<string> =>
+  (await import('./postgres/connect/folder.js')).readUrls(store?.url_file ?? '')
+
+const postgresOptions = async (options: StoreOptions): Promise<PostgresOptions> => {
+  const { place, daemon, version, about, log } = options
   const { data_dir: dataDir, store } = place
+  const { daemonId } = await import('./postgres/connect/folder.js')
+  const { takeDaemonLock } = await import('./sqlite/lock.js')
   const lock = () => {
     makeDataFolder(dataDir)
     const unlock = takeDaemonLock(dataDir)
@@ -57,15 +53,26 @@ const postgresOptions = ({ place, daemon, version, about, log }: StoreOptions): 
   }
 }
 
+/** How another thread reaches what was opened here. */
+const sharing = new WeakMap<Store, (role: WriterRole) => SharedStore>()
+
 /** Nothing is touched before `open`, which throws StoreBusyError or NewerDatabaseError. */
-export const openStore = (options: StoreOptions): Store => {
-  if (!isLocal(options.place)) return openPostgresStore(postgresOptions(options))
+export const openStore = async (options: StoreOptions): Promise<Store> => {
   const { place, about: _, ...rest } = options
-  return openSqliteStore({ ...rest, dataDir: place.data_dir })
+  if (isLocal(place)) {
+    const { openSqliteStore, shareSqliteStore } = await import('./sqlite/open.js')
+    const store = openSqliteStore({ ...rest, dataDir: place.data_dir })
+    sharing.set(store, () => ({ driver: 'sqlite', port: shareSqliteStore(store) }))
+    return store
+  }
+  const { openPostgresStore, sharePostgresStore } = await import('./postgres/open.js')
+  const store = openPostgresStore(await postgresOptions(options))
+  sharing.set(store, (role) => ({ driver: 'postgres', ...sharePostgresStore(store, role) }))
+  return store
 }
 
 /** Where the database of a data folder is, when it is there. */
-export const placeOf = (dataDir: string): string => databaseFile(dataDir)
+export const placeOf = databaseFile
 
 /** The schema that this Postern makes, by engine. */
 export const schemas = async (): Promise<{ readonly sqlite: number; readonly postgres: number }> => {
@@ -82,16 +89,19 @@ export type SharedStore =
   | ({ readonly driver: 'postgres' } & SharedPostgres)
 
 /** `role` is what the other thread does. */
-export const shareStore = (store: Store, role: WriterRole): SharedStore =>
-  store.system === 'sqlite'
-    ? { driver: 'sqlite', port: shareSqliteStore(store) }
-    : { driver: 'postgres', ...sharePostgresStore(store, role) }
+export const shareStore = (store: Store, role: WriterRole): SharedStore => {
+  const share = sharing.get(store)
+  if (share === undefined) throw new Error('this store was not opened here')
+  return share(role)
+}
 
 export type ReachedStore = ConnectedStore
 
 /** Call it once, in the thread that owns the port. */
-export const reachStore = (shared: SharedStore): Promise<ReachedStore> =>
-  shared.driver === 'sqlite' ? connectStore(shared.port) : connectPostgresStore(shared)
+export const reachStore = async (shared: SharedStore): Promise<ReachedStore> =>
+  shared.driver === 'sqlite'
+    ? (await import('./sqlite/connected-store.js')).connectStore(shared.port)
+    : (await import('./postgres/open.js')).connectPostgresStore(shared)
 
 /** Of the database at `file`; a program that does not ask does not load it. */
 export const adminOf = async (file: string): Promise<Admin> =>
@@ -109,8 +119,9 @@ export const rewindStore = async ({ place, version, actor }: RewindOptions): Pro
   const { data_dir: dataDir, store } = place
   if (!isLocal(place)) {
     const { rewindPostgres } = await import('./postgres/move/rewound.js')
-    return rewindPostgres({ urls: readUrls(store?.url_file ?? ''), pooler: store?.pooler, version, actor })
+    return rewindPostgres({ urls: await urlsIn(place), pooler: store?.pooler, version, actor })
   }
+  const { openSqliteStore } = await import('./sqlite/open.js')
   const current = openSqliteStore({ dataDir, daemon: true, version })
   await current.open().finally(current.close)
   const admin = await adminOf(databaseFile(dataDir))
@@ -134,6 +145,8 @@ interface MoveOptions {
 const moving = async <T>(options: MoveOptions, work: (moving: Moving) => Promise<T>): Promise<T> => {
   const { openSource } = await import('./sqlite/move/source.js')
   const { openTarget } = await import('./postgres/move/target.js')
+  const { createFaultPoint } = await import('./sqlite/thread/fault-point.js')
+  const { readUrls } = await import('./postgres/connect/folder.js')
   const { serversOf } = await import('./postgres/connect/servers.js')
   const servers = serversOf(readUrls(options.urlFile))
   const source = openSource(databaseFile(options.dataDir))
@@ -149,15 +162,17 @@ const moving = async <T>(options: MoveOptions, work: (moving: Moving) => Promise
 }
 
 /** Into a database that is empty; the store of the folder is refused from then on. */
-export const moveStore = (options: MoveOptions): Promise<Moved> => moving(options, move)
+export const moveStore = (options: MoveOptions): Promise<Moved> =>
+  moving(options, async (one) => (await import('./move/move.js')).move(one))
 
 /** And back, while nobody has used it there: the place where it was. */
-export const undoMove = (options: MoveOptions): Promise<string> => moving(options, undo)
+export const undoMove = (options: MoveOptions): Promise<string> =>
+  moving(options, async (one) => (await import('./move/move.js')).undo(one))
 
 /** A database that is not in the data folder, brought up to date beside the daemons that serve it. */
-export const migrateServerOf = async ({ store }: StorePlace, version: string): Promise<Migrated> =>
-  (await import('./postgres/begin/begin.js')).migrateServer(readUrls(store?.url_file ?? ''), version)
+export const migrateServerOf = async (place: StorePlace, version: string): Promise<Migrated> =>
+  (await import('./postgres/begin/begin.js')).migrateServer(await urlsIn(place), version)
 
 /** A database that is not in the data folder, looked at without a change. */
-export const examineServerOf = async ({ store }: StorePlace): Promise<ExaminedServer> =>
-  (await import('./postgres/examine.js')).examineServer(readUrls(store?.url_file ?? ''), store?.pooler)
+export const examineServerOf = async (place: StorePlace): Promise<ExaminedServer> =>
+  (await import('./postgres/examine.js')).examineServer(await urlsIn(place), place.store?.pooler)

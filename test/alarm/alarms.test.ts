@@ -18,7 +18,7 @@ import {
   toOne,
 } from '../store/fixture.js'
 
-const store = openStoreIn(t.testdir())
+const store = await openStoreIn(t.testdir())
 await store.open()
 await store.migrate()
 t.teardown(() => store.close())

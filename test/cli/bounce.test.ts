@@ -76,7 +76,7 @@ t.test('ingest does what the bounce door does, signed reports only', async (t) =
   const desk = openDesk(t)
   desk.file('postern.yaml', `${readFileSync(desk.configFile, 'utf8')}bounce: { domain: bounces.test }\n`)
   const workspace = (await desk.json(['workspace', 'list']))[0]
-  const store = openStoreIn(join(desk.dir, 'data'), { daemon: false })
+  const store = await openStoreIn(join(desk.dir, 'data'), { daemon: false })
   await store.open()
   const [account] = await store.accounts()
   const row = await store.workspace(account?.id ?? '', workspace.id)

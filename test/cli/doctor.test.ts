@@ -383,7 +383,7 @@ t.test('12 a port that another program has', async (t) => {
 t.test('13 a clock that has gone back, and a lock that nobody holds any more', async (t) => {
   const { look, run, dir, file } = await examine(t)
   await run(['key', 'list'])
-  const store = openStoreIn(join(dir, 'data'), { daemon: false })
+  const store = await openStoreIn(join(dir, 'data'), { daemon: false })
   await store.open()
   const [account] = await store.accounts()
   const workspace = account === undefined ? null : await store.workspace(account.id, 'default')
@@ -416,7 +416,7 @@ t.test('endpoints of webhooks that take nothing', async (t) => {
   const asked = await create('https://9.9.9.9/hook')
   await json(['webhook', 'update', asked, '--disable'])
   t.equal((await look()).of('webhook'), undefined, 'neither a healthy one nor one that is off by request')
-  const store = openStoreIn(join(dir, 'data'))
+  const store = await openStoreIn(join(dir, 'data'))
   await store.open()
   const now = Date.now()
   const [account] = await store.accounts()

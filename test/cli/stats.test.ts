@@ -13,7 +13,7 @@ import { openDesk } from './desk.js'
 const desk = openDesk(t)
 await desk.json(['workspace', 'update', 'default', '--statistics-tags', 'kind, plan'])
 
-const store = openStoreIn(join(desk.dir, 'data'))
+const store = await openStoreIn(join(desk.dir, 'data'))
 await store.open()
 const [account] = await store.accounts()
 const accountId = account?.id ?? ''

@@ -152,7 +152,7 @@ t.test('exports of other providers come in as they are', async (t) => {
 t.test('addresses that bounced at the same time wait for a decision', async (t) => {
   const desk = openDesk(t)
   await desk.json(['suppression', 'list'])
-  const store = openStoreIn(join(desk.dir, 'data'), { daemon: false })
+  const store = await openStoreIn(join(desk.dir, 'data'), { daemon: false })
   await store.open()
   t.teardown(() => store.close())
   const [account] = await store.accounts()

@@ -9,7 +9,7 @@ export const withStore = async <T>(
   desk: Desk,
   use: (store: Store, at: TestAccount) => Promise<T>,
 ): Promise<T> => {
-  const store = openStoreIn(join(desk.dir, 'data'), { daemon: false })
+  const store = await openStoreIn(join(desk.dir, 'data'), { daemon: false })
   await store.open()
   try {
     const accountId = (await store.accounts())[0]?.id ?? ''

@@ -29,7 +29,7 @@ let shared: Promise<{ store: Store; deps: TenantDeps; dataDir: string }> | null 
 
 const openStore = async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-dialogue-'))
-  const store = openStoreIn(dataDir)
+  const store = await openStoreIn(dataDir)
   await store.open()
   await store.migrate()
   const deps = {

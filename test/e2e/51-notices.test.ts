@@ -34,7 +34,7 @@ await daemon.start()
 await daemon.route(`smtp://127.0.0.1:${port}?tls=none`)
 
 /** The log, read beside the daemon; oldest first. */
-const store = openStoreIn(join(daemon.dir, 'data'), { daemon: false })
+const store = await openStoreIn(join(daemon.dir, 'data'), { daemon: false })
 await store.open()
 t.teardown(() => store.close())
 const [account] = await store.accounts()

@@ -130,7 +130,7 @@ export const openKit = async (wish: Wish = {}): Promise<Kit> => {
   wish.prepare?.(dataDir)
   const config = configFor(dataDir, wish)
   const clock = handClock()
-  const store = openStoreIn(dataDir)
+  const store = await openStoreIn(dataDir)
   await store.open()
   const pepper = loadPepper({ data_dir: dataDir })
   const { per_minute: perMinute, auth_failures: authFailures } = config.rate_limit

@@ -46,5 +46,7 @@ export const runSql = async (dataDir: string, text: string): Promise<void> => {
 }
 
 /** As `openStore`, in a folder and nothing else; a store that no daemon has is as good as that of a daemon. */
-export const openStoreIn = (dataDir: string, { daemon = true }: { readonly daemon?: boolean } = {}): Store =>
-  openStore({ place: { data_dir: dataDir, ...settingsOf(dataDir) }, daemon })
+export const openStoreIn = (
+  dataDir: string,
+  { daemon = true }: { readonly daemon?: boolean } = {},
+): Promise<Store> => openStore({ place: { data_dir: dataDir, ...settingsOf(dataDir) }, daemon })

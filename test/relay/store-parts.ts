@@ -18,7 +18,7 @@ export const WORKSPACE = 'ws_test'
 
 export const openStore = async (t: Test, pools: readonly PoolRow[] = []): Promise<Store> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-test-'))
-  const store = openStoreIn(dataDir)
+  const store = await openStoreIn(dataDir)
   await store.open()
   t.teardown(async () => {
     await store.close()

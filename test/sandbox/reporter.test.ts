@@ -12,7 +12,7 @@ import { openStoreIn } from '../parts/store.js'
 import { accepted, HOUR, newAccount, ofLease, timeline, toOne } from '../store/fixture.js'
 
 const DOMAIN = 'bounces.test'
-const store = openStoreIn(t.testdir())
+const store = await openStoreIn(t.testdir())
 await store.open()
 await store.migrate()
 t.teardown(() => store.close())

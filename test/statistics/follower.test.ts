@@ -11,7 +11,7 @@ import { openStoreIn } from '../parts/store.js'
 import { accepted, HOUR, newAccount, T0, type TestAccount } from '../store/fixture.js'
 
 const openStore = async (t: Test): Promise<Store> => {
-  const store = openStoreIn(t.testdir())
+  const store = await openStoreIn(t.testdir())
   await store.open()
   t.teardown(() => store.close())
   return store

@@ -1,7 +1,7 @@
 /** A database that comes back from a copy: its webhooks go on from the end of the log. */
 import t from 'tap'
+import { databaseFile } from '../../src/base/folder.js'
 import { newId } from '../../src/base/id.js'
-import { databaseFile } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { putToRest } from '../../src/store/sqlite/restored.js'
 import { endpointFor, postFor } from './contract-hooks.js'

@@ -40,7 +40,7 @@ export interface House {
 /** Builds a house and takes it down when the test ends. */
 export const openHouse = async (t: { teardown(fn: () => unknown): unknown }): Promise<House> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-tenant-'))
-  const store = openStoreIn(dataDir, { daemon: false })
+  const store = await openStoreIn(dataDir, { daemon: false })
   t.teardown(async () => {
     await store.close()
     rmSync(dataDir, { recursive: true, force: true })

@@ -9,14 +9,12 @@
 import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Database as Connection } from 'better-sqlite3'
-import { makeDataFolder } from '../../base/folder.js'
+import { databaseFile, makeDataFolder } from '../../base/folder.js'
 import { DamagedFileError } from '../../base/secret.js'
 import { Database } from './driver.js'
 
 export type Db = Connection
 export type Row = Record<string, unknown>
-
-export const databaseFile = (dataDir: string): string => join(dataDir, 'postern.db')
 
 /** The log that SQLite keeps beside a database: commits that are not in the file itself yet. */
 export const logOf = (file: string): string => `${file}-wal`

@@ -66,7 +66,7 @@ t.test('a whole list is pasted; what is wrong is named by its line', async (t) =
 })
 
 t.test('addresses that bounced at the same time wait for a decision', async (t) => {
-  const store = openStoreIn(join(postern.dir, 'data'), { daemon: false })
+  const store = await openStoreIn(join(postern.dir, 'data'), { daemon: false })
   await store.open()
   t.teardown(() => store.close())
   const [account] = await store.accounts()

@@ -88,7 +88,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
   writeFileSync(configFile, text)
   const config = readConfig({ name: configFile, text })
   const clock = handClock()
-  const store = openStoreIn(config.data_dir)
+  const store = await openStoreIn(config.data_dir)
   await store.open()
   const pepper = loadPepper(config)
   const { per_minute: perMinute, auth_failures: authFailures } = config.rate_limit

@@ -7,7 +7,7 @@ import { freshPool } from '../../../src/store/built-in.js'
 import type { Notice } from '../../../src/store/port/log.js'
 import { openStoreIn } from '../../parts/store.js'
 
-const store = openStoreIn(t.testdir())
+const store = await openStoreIn(t.testdir())
 await store.open()
 await store.migrate()
 t.teardown(() => store.close())

@@ -72,7 +72,7 @@ export interface Bench {
 
 export const bench = async (t: Test): Promise<Bench> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-hooks-'))
-  const store = openStoreIn(dataDir)
+  const store = await openStoreIn(dataDir)
   await store.open()
   const clock = testClock()
   const receiver = await remoteReceiver(t)
