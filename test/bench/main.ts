@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --runs 3 --count 3000 --warm 20000 --only accept|relay|http|pages|kept|memory|fleet|attack|events|dashboard|grown|postgres|latency
+ * `npm run bench [-- --runs 3 --count 3000 --warm 20000 --only accept|relay|start|http|pages|kept|memory|fleet|attack|events|dashboard|grown|postgres|latency
  *                    --rows 100000 --queued 20000 --further 100000]`
  * Postern beside Postfix (mail) and beside a bare hapi route (HTTP), interleaved
  * in one run on one machine, with fresh instances for every figure. Quote the
@@ -18,6 +18,7 @@ import { latencyBench } from './latency.js'
 import { mailBench } from './mail.js'
 import { memoryBench } from './memory.js'
 import { numberOf, readOptions } from './options.js'
+import { startBench } from './start.js'
 import { grownBench } from './stored/grown.js'
 import { keptBench } from './stored/kept.js'
 import { pagesBench } from './stored/pages.js'
@@ -32,6 +33,7 @@ const wanted = (name: string): boolean => options.only === undefined || name.sta
 const why = noPostfix()
 if (why !== null) console.log(`no comparison with Postfix: ${why}`)
 else if (/^(?:accept|relay)/.test(options.only ?? 'accept')) await mailBench({ runs, count, warm, wanted })
+if (wanted('start')) await startBench(runs)
 if (wanted('http')) await httpBench(runs, count, Math.min(warm, 4_000))
 if (wanted('latency')) await latencyBench(runs, count, Math.min(warm, 4_000))
 if (wanted('fleet')) await fleetBench(runs, count)
