@@ -3,8 +3,12 @@
  * DESCRIPTION
  *   Such an error can carry anything in its message. What looks like a key, a
  *   password in a URL or an address is cut out; the frames of the stack name
- *   our own files and stay.
+ *   our own files and stay. What runs is bundled: a map beside the bundle says
+ *   which line of the source a frame is, and is read for such an error only.
  */
+import { existsSync, readFileSync } from 'node:fs'
+import { SourceMap } from 'node:module'
+
 const CUTS: readonly (readonly [RegExp, string])[] = [
   [/\b(svc|ses|key|sk)_[A-Za-z0-9_-]{8,}/g, '$1_[cut]'],
   [/(:\/\/[^\s:@/]*):[^\s@/]+@/g, '$1:[cut]@'],
@@ -16,14 +20,43 @@ const CUTS: readonly (readonly [RegExp, string])[] = [
 export const scrub = (text: string): string =>
   CUTS.reduce((said, [pattern, cut]) => said.replace(pattern, cut), text)
 
+const maps = new Map<string, SourceMap | null>()
+const mapOf = (file: string): SourceMap | null => {
+  let map = maps.get(file)
+  if (map === undefined) {
+    const name = `${file}.map`
+    map = existsSync(name) ? new SourceMap(JSON.parse(readFileSync(name, 'utf8'))) : null
+    maps.set(file, map)
+  }
+  return map
+}
+
+/** `(/usr/lib/node_modules/postern/dist/run/postern.js:8:1204)`, as the source has it. */
+const inSource = (frame: string): string =>
+  frame.replace(
+    /(?:file:\/\/)?(\/[^\s()]+\.js):(\d+):(\d+)/,
+    (place, file: string, line: string, column: string) => {
+      const found = mapOf(file)?.findEntry(Number(line) - 1, Number(column) - 1)
+      if (found === undefined || !('originalSource' in found)) return place
+      const { originalSource, originalLine, originalColumn } = found
+      return `${originalSource.replace(/^(\.\.\/)+/, '')}:${originalLine + 1}:${originalColumn + 1}`
+    },
+  )
+
+/** The frames of an error, one a line. */
+export const framesOf = ({ stack = '' }: Error): readonly string[] =>
+  stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .map((line) => inSource(line.trim()))
+
 /** Fields for one fatal log line. */
 export const crashFacts = (error: unknown): Readonly<Record<string, string>> => {
   if (!(error instanceof Error)) return { error: scrub(String(error)) }
-  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
   const { code } = error as NodeJS.ErrnoException
   return {
     error: `${error.name}: ${scrub(error.message)}`,
     ...(typeof code === 'string' && { code }),
-    stack: frames.map((line) => line.trim()).join(' | '),
+    stack: framesOf(error).join(' | '),
   }
 }

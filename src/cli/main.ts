@@ -6,6 +6,7 @@
  *   print. An error is one line on stderr that names its remedy.
  */
 import { basename } from 'node:path'
+import { framesOf } from '../base/crash.js'
 import { escapeLines } from '../base/observe/escape.js'
 import { CATALOG } from './catalog.js'
 import { type ExitCode, endingOf } from './exit.js'
@@ -15,7 +16,8 @@ import { openTerminal, type Streams, surviveClosedPipes } from './terminal.js'
 const complain = (error: unknown, { stderr }: Streams): ExitCode => {
   const { exit, message } = endingOf(error)
   for (const line of message.split('\n')) stderr.write(`postern: ${escapeLines(line)}\n`)
-  if (process.env.POSTERN_DEBUG && error instanceof Error) stderr.write(`${escapeLines(`${error.stack}`)}\n`)
+  if (process.env.POSTERN_DEBUG && error instanceof Error)
+    for (const frame of framesOf(error)) stderr.write(`    ${escapeLines(frame)}\n`)
   return exit
 }
 

@@ -1,37 +1,81 @@
 #!/usr/bin/env node
-// Puts the compiled program and the packages that it needs into a few files, with esbuild.
+// Puts the program and the packages that it needs into a few files, with esbuild, straight from src/.
+//   node systemd/bundle/bundle.mjs              dist/run, which bin/postern runs in a checkout and in the npm package:
+//                                               modules and threads; native modules stay in node_modules and bin/native
 //   node systemd/bundle/bundle.mjs OUT DRIVERS  a folder for a package: postern.js, its threads, chunks, native modules,
 //                                               with both SQLite drivers, as drivers.sh has put them into DRIVERS
 //   node systemd/bundle/bundle.mjs OUT --sea    what the single executable is made of: postern.cjs, threads, assets
-// Run in the top folder after `npm ci && npm run build`. licences.txt names all packages that went in.
+// Run in the top folder after `npm ci`. licences.txt names all packages that went in.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 const top = process.cwd()
-const [out = 'bundle', flag] = process.argv.slice(2)
+const [out = join('dist', 'run'), flag] = process.argv.slice(2)
+const isHere = flag === undefined
 const sea = flag === '--sea'
 const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'))
-const compiled = (file) => join(top, 'dist', 'src', file)
+const source = (file) => join(top, 'src', file)
 const NATIVE = join(top, 'systemd', 'bundle', 'native.cjs')
 const STANDS_IN = { bindings: 'better_sqlite3-12.node', 'node-gyp-build': 'bcrypt.node' }
 
 /** The folders of both SQLite drivers; the single executable needs the one alone that its Node can run. */
 const isOld = Number(process.versions.napi) < 10
-const drivers = sea
-  ? isOld
-    ? { old: join(top, 'bin/native/node20/node_modules/better-sqlite3') }
-    : { new: join(top, 'node_modules/better-sqlite3') }
-  : { old: resolve(flag, 'old/node_modules/better-sqlite3'), new: resolve(flag, 'new/node_modules/better-sqlite3') }
+const drivers = isHere
+  ? {}
+  : sea
+    ? isOld
+      ? { old: join(top, 'bin/native/node20/node_modules/better-sqlite3') }
+      : { new: join(top, 'node_modules/better-sqlite3') }
+    : { old: resolve(flag, 'old/node_modules/better-sqlite3'), new: resolve(flag, 'new/node_modules/better-sqlite3') }
 
-/** Where the compiled program is, and who loads native modules. */
+/** The scripts of the browser, each by itself, and uPlot, which as it is published makes a variable. */
+const clientFiles = async () => {
+  const folder = source('dashboard/client')
+  const entryPoints = readdirSync(folder).map((file) => join(folder, file))
+  const { outputFiles } = await build({ entryPoints, outdir: folder, write: false, format: 'esm', target: 'es2022' })
+  const uplot = readFileSync(join('node_modules', 'uplot', 'dist', 'uPlot.iife.min.js'), 'utf8')
+  return [
+    ...outputFiles.map(({ path, text }) => [path.slice(folder.length + 1), text]),
+    ['uplot.js', `${uplot}\nexport { uPlot }\n`],
+  ]
+}
+
+/** Where the program is. */
 const pieces = {
   name: 'pieces',
   setup({ onResolve, onLoad }) {
+    // they are no modules of ours: they go along as texts
+    onLoad({ filter: /\/dashboard\/assets\/client-files\.ts$/ }, async () => ({
+      contents: `export const clientFiles=()=>new Map(${JSON.stringify(await clientFiles())})`,
+    }))
+    onResolve({ filter: /^@postern\/main$/ }, () => ({ path: source('cli/main.ts') }))
+    // import() of a package in CommonJS gives its names, as Node finds them; a chunk of esbuild would have `default` alone
+    onResolve({ filter: /^[a-z@]/ }, ({ path, kind, namespace }) => {
+      const isPackage = !path.startsWith('node:') && path !== '@postern/main'
+      return kind === 'dynamic-import' && namespace !== 'names' && isPackage ? { path, namespace: 'names' } : undefined
+    })
+    onLoad({ filter: /.*/, namespace: 'names' }, async ({ path }) => {
+      const all = Object.keys(await import(path)).filter((one) => one !== 'module.exports')
+      const from = JSON.stringify(path)
+      const rest = `import*as all from ${from};export const{${all.filter((one) => one !== 'default')}}=all;`
+      return {
+        contents: all.includes('default') ? `export default all['default'];${rest}` : rest,
+        resolveDir: top,
+      }
+    })
+  },
+}
+
+/** Who loads native modules where there is no node_modules. */
+const natives = {
+  name: 'natives',
+  setup({ onResolve, onLoad }) {
     // esbuild sees a package in a plain require() only
-    onLoad({ filter: /\/store\/sqlite\/driver\.js$/ }, ({ path }) => ({
+    onLoad({ filter: /\/store\/sqlite\/driver\.ts$/ }, ({ path }) => ({
       contents: readFileSync(path, 'utf8').replace(/^const require = .*$/m, ''),
+      loader: 'ts',
     }))
     onResolve({ filter: /^(\.\/node20\/node_modules\/)?better-sqlite3$/ }, ({ path }) => {
       const folder = drivers[path.startsWith('.') ? 'old' : 'new']
@@ -42,25 +86,6 @@ const pieces = {
       contents: `exports.getBinding = () => require(${JSON.stringify(NATIVE)}).native('better_sqlite3-13.node')`,
       resolveDir: top,
     }))
-    // the scripts of the browser are no modules of ours: they go along as texts
-    onLoad({ filter: /\/dashboard\/assets\/client-files\.js$/ }, async ({ path }) => {
-      const { clientFiles } = await import(path)
-      return { contents: `export const clientFiles=()=>new Map(${JSON.stringify([...clientFiles()])})` }
-    })
-    onResolve({ filter: /^@postern\/main$/ }, () => ({ path: compiled('cli/main.js') }))
-    // import() of a package in CommonJS gives its names, as Node finds them; a chunk of esbuild would have `default` alone
-    onResolve({ filter: /^[a-z@]/ }, ({ path, kind, namespace }) => {
-      const isPackage = !path.startsWith('node:') && path !== '@postern/main'
-      return kind === 'dynamic-import' && namespace !== 'names' && isPackage ? { path, namespace: 'names' } : undefined
-    })
-    onLoad({ filter: /.*/, namespace: 'names' }, async ({ path }) => {
-      const names = Object.keys(await import(path)).filter((one) => one !== 'default' && one !== 'module.exports')
-      const from = JSON.stringify(path)
-      return {
-        contents: `import*as all from ${from};export default all['default'];export const{${names}}=all;`,
-        resolveDir: top,
-      }
-    })
     onResolve({ filter: /^(bindings|node-gyp-build)$/ }, ({ path }) => ({ path, namespace: 'native' }))
     onLoad({ filter: /.*/, namespace: 'native' }, ({ path }) => ({
       contents: `module.exports = () => require(${JSON.stringify(NATIVE)}).native(${JSON.stringify(STANDS_IN[path])})`,
@@ -77,9 +102,12 @@ const common = {
   metafile: true,
   minifySyntax: true,
   minifyWhitespace: true,
+  sourcemap: sea ? false : 'external', // base/crash.ts reads it; nothing that runs is told of it
+  sourcesContent: false,
   legalComments: 'none', // every licence goes along whole
   logLevel: 'warning',
-  plugins: [pieces],
+  external: isHere ? ['bcrypt'] : [],
+  plugins: isHere ? [pieces] : [pieces, natives],
   nodePaths: [join(top, 'node_modules')],
 }
 const git = (...args) => execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
@@ -95,6 +123,7 @@ const commitOf = () => {
 const define = {
   POSTERN_VERSION: JSON.stringify(version),
   POSTERN_COMMIT: JSON.stringify(commitOf()),
+  ...(isHere && { POSTERN_NATIVE: '"../../bin/native/"' }),
   __dirname: '""',
 }
 const modules = (from) => ({
@@ -105,13 +134,15 @@ const modules = (from) => ({
   banner: { js: `import{createRequire as __from}from'node:module';const require=__from(${from});` },
 })
 const threads = {
-  worker: compiled('relay/worker.js'),
-  'writer-thread': compiled('store/sqlite/thread/writer-thread.js'),
-  'followers-thread': compiled('followers/followers-thread.js'),
-  'body-thread': compiled('http/thread/body-thread.js'),
+  worker: source('relay/worker.ts'),
+  'writer-thread': source('store/sqlite/thread/writer-thread.ts'),
+  'followers-thread': source('followers/followers-thread.ts'),
+  'body-thread': source('http/thread/body-thread.ts'),
 }
-const entry = { postern: join(top, 'systemd', 'bundle', 'entry.js') }
+// bin/postern is the first file in a checkout
+const entry = { postern: isHere ? source('cli/main.ts') : join(top, 'systemd', 'bundle', 'entry.js') }
 
+if (isHere) rmSync(out, { recursive: true, force: true })
 const results = sea
   ? [
       await build({
@@ -129,12 +160,11 @@ const results = sea
 const isMusl = existsSync('/etc/alpine-release')
 const { platform, arch } = process
 const prebuilt = `node_modules/bcrypt/prebuilds/${platform}-${arch}/bcrypt.${isMusl ? 'musl' : 'glibc'}.node`
-mkdirSync(out, { recursive: true })
 const addons = { old: 'build/Release/better_sqlite3.node', new: `prebuilds/${platform}${isMusl ? 'musl' : ''}-${arch}.node` }
 for (const [age, folder] of Object.entries(drivers))
   copyFileSync(join(folder, addons[age]), join(out, `better_sqlite3-${age === 'old' ? 12 : 13}.node`))
-copyFileSync(resolve(prebuilt), join(out, 'bcrypt.node'))
-if (!sea) writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`)
+if (!isHere) copyFileSync(resolve(prebuilt), join(out, 'bcrypt.node'))
+if (!isHere && !sea) writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`)
 
 // every package that went in, with its licence
 const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs)).filter((file) => !file.startsWith('left-out:'))

@@ -38,7 +38,7 @@ const running = (t: Test, command: readonly string[], cwd: string, env: NodeJS.P
 const checkout = (t: Test): string => {
   const dir = t.testdir({ data: { '.gitkeep': '' } })
   chmodSync(join(dir, 'data'), 0o755)
-  for (const name of ['src', 'bin', 'package.json', 'tsconfig.json', 'README.md'])
+  for (const name of ['src', 'bin', 'systemd', 'package.json', 'tsconfig.json', 'README.md'])
     cpSync(join(ROOT, name), join(dir, name), {
       recursive: true,
       filter: (from) => !from.includes('node_modules'),
@@ -64,7 +64,7 @@ t.test('npm start: compiled once, watched by the line it prints, ended by a sign
   const first = running(t, ['npm', 'start'], dir, FREE)
   const [, api = ''] = await first.said(/API +(http:\S+)/)
   const [, watch = ''] = await first.said(/^Watch: (.*)$/)
-  const entry = join(dir, 'dist/src/cli/main.js')
+  const entry = join(dir, 'dist/run/postern.js')
   const compiled = statSync(entry).mtimeMs
   t.equal(watch, './bin/postern email tail')
 

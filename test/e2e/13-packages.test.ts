@@ -45,7 +45,7 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
     t.ok(paths.includes(path), path)
   }
   const meant =
-    /^(config|systemd)\/|^bin\/(?!.*node_modules)|^dist\/src\/.*\.js$|^(README\.md|LICENSE|package\.json)$/
+    /^(config|systemd)\/|^bin\/(?!.*node_modules)|^dist\/run\/[\w-]+\.js(\.map)?$|^dist\/run\/licences\.txt$|^(README\.md|LICENSE|package\.json)$/
   t.strictSame(
     paths.filter((path) => !meant.test(path)),
     [],

@@ -1,4 +1,5 @@
 /** A second Postern beside this one: the same code, which knows more steps of the schema and calls itself newer. */
+import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,19 +16,27 @@ interface More {
 export const buildWith = (t: Test, version: string, { postgres = [], sqlite = [] }: More): string => {
   const dir = mkdtempSync(join(tmpdir(), 'postern-build-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
-  const filter = (from: string): boolean => !from.endsWith('.map')
-  cpSync(join(ROOT, 'dist', 'src'), join(dir, 'dist', 'src'), { recursive: true, filter })
+  cpSync(join(ROOT, 'src'), join(dir, 'src'), { recursive: true })
   cpSync(join(ROOT, 'bin'), join(dir, 'bin'), {
     recursive: true,
     filter: (from) => from !== join(ROOT, 'bin', 'native'),
   })
-  for (const name of ['node_modules', 'bin/native', 'config', 'data', 'systemd', 'README.md', 'LICENSE'])
+  for (const name of [
+    'node_modules',
+    'bin/native',
+    'config',
+    'data',
+    'systemd',
+    'tsconfig.json',
+    'README.md',
+    'LICENSE',
+  ])
     symlinkSync(join(ROOT, name), join(dir, name))
   const about = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   writeFileSync(join(dir, 'package.json'), JSON.stringify({ ...about, version }))
   const addTo = (engine: string, steps: readonly unknown[]): void => {
-    const file = join(dir, 'dist', 'src', 'store', engine, 'steps.js')
-    renameSync(file, file.replace('steps.js', 'steps-before.js'))
+    const file = join(dir, 'src', 'store', engine, 'steps.ts')
+    renameSync(file, file.replace('steps.ts', 'steps-before.ts'))
     writeFileSync(
       file,
       `import { STEPS as BEFORE } from './steps-before.js'
@@ -39,5 +48,6 @@ export const SCHEMA = STEPS.length
   }
   addTo('postgres/schema', postgres)
   addTo('sqlite/migrate', sqlite)
+  execFileSync(process.execPath, ['systemd/bundle/bundle.mjs'], { cwd: dir })
   return dir
 }

@@ -6,7 +6,8 @@
  * What failed is named at once, and runs once more when the others are done, alone. What passes then is
  * told as FLAKY; it does not fail the run, since a starved machine can be the cause.
  */
-import { readdirSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -83,5 +84,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     killAll()
     process.exit(130)
   })
+// what bin/postern runs is made of src/, and after a bare tsc it is older than that
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+execFileSync('sh', ['-c', scripts.prestart], { cwd: ROOT, stdio: 'inherit' })
 const say = (text: string): void => void process.stdout.write(text)
 process.exitCode = (await run(process.stdout.isTTY ? terminalReport(say) : tapReport(say))) ? 0 : 1

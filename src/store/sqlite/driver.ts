@@ -11,6 +11,7 @@
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type Sqlite from 'better-sqlite3'
 
@@ -19,7 +20,15 @@ class DriverMissingError extends Error {
   override readonly name = 'DriverMissingError'
 }
 
-const require = createRequire(new URL('../../../../bin/native/driver', import.meta.url))
+/** Where they are installed, as seen from a bundle. */
+declare const POSTERN_NATIVE: string | undefined
+
+const native = (name: string): URL =>
+  new URL(
+    (typeof POSTERN_NATIVE === 'string' ? POSTERN_NATIVE : '../../../../bin/native/') + name,
+    import.meta.url,
+  )
+const require = createRequire(native('driver'))
 const isOld = Number(process.versions.napi) < 10
 
 const load = (): typeof Sqlite => {
@@ -30,11 +39,11 @@ const load = (): typeof Sqlite => {
 
 const remedy = (): string => {
   // a package and the executable bring their drivers along, and there is no folder to install into
-  const native = fileURLToPath(new URL('../../../../bin/native', import.meta.url))
-  if (!existsSync(native)) return 'install Node 22.14 or newer'
+  const folder = dirname(fileURLToPath(native('driver')))
+  if (!existsSync(folder)) return 'install Node 22.14 or newer'
   return isOld
-    ? `run: npm ci --prefix ${native}/node20`
-    : `run: npm install --no-save --prefix ${native} better-sqlite3@13.2.0`
+    ? `run: npm ci --prefix ${folder}/node20`
+    : `run: npm install --no-save --prefix ${folder} better-sqlite3@13.2.0`
 }
 
 const loadOrSay = (): typeof Sqlite => {
