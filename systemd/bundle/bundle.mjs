@@ -122,7 +122,7 @@ const commitOf = () => {
 }
 const define = {
   POSTERN_VERSION: JSON.stringify(version),
-  POSTERN_COMMIT: JSON.stringify(commitOf()),
+  POSTERN_COMMIT: JSON.stringify(isHere ? '' : commitOf()), // of a checkout it would be that of another day
   ...(isHere && { POSTERN_NATIVE: '"../../bin/native/"' }),
   __dirname: '""',
 }
