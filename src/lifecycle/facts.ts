@@ -28,6 +28,8 @@ export interface NewRecipient extends Partial<Pick<NewEmail, 'poolId'>> {
   readonly kind: RecipientKind
   /** True starts this recipient as bounced with reason `suppressed`; it is never due. */
   readonly suppressed: boolean
+  /** As lists of suppressions have its address: accept looks whether it is on one, and that counts. Unsaid, nobody looks. */
+  readonly normal?: string | undefined
   readonly dsn: DsnRequest | null
 }
 
@@ -101,11 +103,19 @@ export interface Acceptance {
   readonly idempotency: IdempotentAnswer | null
   /** The pending DSN that the first of the mails is: pending no more with it, or nothing is stored. */
   readonly dsn?: SentDsn | null
+  /** The rules (port/upkeep.ts, Known) by which it was decided; unsaid, nobody compares. */
+  readonly rules?: number | null
   readonly now: number
 }
 
-/** `lock_lost`: another request holds or finished this idempotency key, or sent the DSN; nothing was stored. */
-export type AcceptResult = 'accepted' | 'lock_lost'
+/**
+ * `lock_lost`: another request holds or finished this idempotency key, or sent the DSN. `stale`: the rules are others by
+ * now, or with an idempotent answer, lists say something else of a recipient. Nothing was stored then.
+ * Else it was, and with `suppressed` these recipients were found on a list.
+ */
+export type AcceptResult = 'accepted' | 'lock_lost' | 'stale' | { readonly suppressed: readonly string[] }
+
+export const isStored = (result: AcceptResult): boolean => result !== 'lock_lost' && result !== 'stale'
 
 export interface IdempotencyClaim {
   readonly workspaceId: string

@@ -128,11 +128,11 @@ const composedBody = async (model: MessageModel): Promise<Buffer> => {
 const MIME = 'MIME-Version: 1.0\r\n'
 
 /** Builds the message. */
-export const composeMessage = async (model: MessageModel): Promise<Uint8Array> => {
+export const composeMessage = (model: MessageModel): Uint8Array | Promise<Uint8Array> => {
   const head = headerOf(model) + MIME
   const charset = isAscii(head) ? 'latin1' : 'utf8'
   if (model.attachments.length > 0)
-    return Buffer.concat([Buffer.from(head, charset), await composedBody(model)])
+    return composedBody(model).then((body) => Buffer.concat([Buffer.from(head, charset), body]))
   const { fields, content } = plainBody(model.text, model.html, boundaryOf(model.messageId))
   const end = content.endsWith('\r\n') ? '' : '\r\n'
   return Buffer.from(`${head}${fields}\r\n${content}${end}`, charset)

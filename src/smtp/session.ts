@@ -333,14 +333,7 @@ export class Session<Who> {
     this.receiving = true
     this.wire.collect(body, (done) => {
       this.reset()
-      this.keep({ sender, recipients }, body)
-        .catch((error: unknown) => this.refuse(error))
-        .finally(() => {
-          body.release()
-          this.receiving = false
-          if (this.stopping) this.wire.say(SAY.stopping)
-          done()
-        })
+      void this.keep({ sender, recipients }, body).then(done)
     })
     this.wire.say(SAY.goAhead)
   }
@@ -349,9 +342,16 @@ export class Session<Who> {
     envelope: { sender: Sender; recipients: EnvelopeRecipient[] },
     body: Body,
   ): Promise<void> {
-    if (body.oversized) throw this.tooBig()
-    if (body.crowdedOut) throw new Refusal(SAY.full)
-    this.ok(await this.rules.message({ headroom: body.headroom, ...envelope }, body.bytes(), this.visit))
+    try {
+      if (body.oversized) throw this.tooBig()
+      if (body.crowdedOut) throw new Refusal(SAY.full)
+      this.ok(await this.rules.message({ headroom: body.headroom, ...envelope }, body.bytes(), this.visit))
+    } catch (error) {
+      this.refuse(error)
+    }
+    body.release()
+    this.receiving = false
+    if (this.stopping) this.wire.say(SAY.stopping)
   }
 
   private tooBig(): Fault {

@@ -4,7 +4,7 @@
  *   One server per configured listener: STARTTLS, implicit TLS, or in clear on
  *   loopback and private networks, where an IP-range credential can stand for
  *   a login; so can a client certificate, on a listener that asks for it. A login is checked when it is made, and again at each MAIL, since a key
- *   can be revoked in between; the rate counts at MAIL. `250 2.6.0 Ok: queued
+ *   can be revoked in between, and on SQLite once more with the message; the rate counts at MAIL. `250 2.6.0 Ok: queued
  *   as em_...` is said only after the submission stage resolved: on disk.
  */
 
@@ -118,15 +118,19 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
   }
 }
 
+/** Who is revoked while a message comes in hears what MAIL would say. */
 const submit = async (
   submission: DoorOptions['submission'],
   spans: DoorOptions['spans'],
   login: Login,
   message: ReturnType<typeof enveloped>,
 ): Promise<string> => {
-  if (!spans) return (await submission.submitMessage(login, message)).id
   const once = (trace: string | null) => submission.submitMessage(login, { ...message, trace })
-  return (await traced(spans, login, message, once)).id
+  try {
+    return (await (spans ? traced(spans, login, message, once) : submission.submitMessage(login, message))).id
+  } catch (error) {
+    throw error instanceof Fault && error.code === 'auth.credentials_invalid' ? revoked() : error
+  }
 }
 
 const submissionRules = (
@@ -159,7 +163,8 @@ const submissionRules = (
   async mail(sender, visit) {
     if (!submission.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
     const { login, readAt } = visitorOf(visit)
-    if (!(await tenants.stillValid(login))) throw revoked()
+    const isValid = tenants.stillValid(login)
+    if (!(isValid instanceof Promise ? await isValid : isValid)) throw revoked()
     let { workspace } = login
     if (clock.tick() - readAt > STALE) {
       workspace = await tenants.workspaceForSend(login, workspace.id)

@@ -6,7 +6,7 @@
  *   what was taken.
  */
 import type { Spans } from '../base/observe/trace.js'
-import type { Acceptance, AcceptResult } from '../lifecycle/facts.js'
+import { type Acceptance, type AcceptResult, isStored } from '../lifecycle/facts.js'
 import type { SubmissionStore } from './deps.js'
 
 export interface Watch {
@@ -36,7 +36,7 @@ const timed = async (
   })
   try {
     const result = await accept()
-    span.end(result === 'accepted' ? null : result)
+    span.end(typeof result === 'string' && result !== 'accepted' ? result : null)
     return result
   } catch (error) {
     span.end('store failed')
@@ -47,6 +47,7 @@ const timed = async (
 /** The store's verbs of a submission, with `accept` watched. */
 export const watched = (store: SubmissionStore, { spans, accepted }: Watch): SubmissionStore => ({
   system: store.system,
+  ...(store.known && { known: store.known }),
   workspace: (accountId, ref) => store.workspace(accountId, ref),
   pool: (accountId, ref) => store.pool(accountId, ref),
   suppressed: (workspaceId, emails, now) => store.suppressed(workspaceId, emails, now),
@@ -56,7 +57,7 @@ export const watched = (store: SubmissionStore, { spans, accepted }: Watch): Sub
     const result = await (spans == null
       ? store.accept(batch)
       : timed(spans, store.system, batch, () => store.accept(batch)))
-    if (result === 'accepted') accepted?.(batch.mails)
+    if (isStored(result)) accepted?.(batch.mails)
     return result
   },
 })

@@ -6,7 +6,8 @@
  *   as they wrote it; what goes into envelopes is the wire form.
  */
 import type { FieldError } from '../base/fault.js'
-import type { NewRecipient, RecipientKind } from '../lifecycle/facts.js'
+import type { DsnRequest, NewRecipient, RecipientKind } from '../lifecycle/facts.js'
+import type { Mode } from '../lifecycle/page.js'
 import { type Mailbox, normalizeAddress, parseAddress, parseRecipient, wireAddress } from '../mail/address.js'
 import type { Draft } from './draft.js'
 
@@ -22,6 +23,7 @@ export interface Recipient {
   /** The form in which suppressions and duplicates are compared. */
   readonly normal: string
   readonly kind: RecipientKind
+  readonly dsn?: DsnRequest | null
 }
 
 /** Who receives it. */
@@ -122,16 +124,20 @@ export const readParties = (
   return { from, replyTo: readList(draft.replyTo, `${at}.reply_to`, errors), ...recipients }
 }
 
-/** A recipient as the store takes it. */
+/** `suppressed@` at any domain, with or without a detail: listed in every test. */
+const PRETENDED = /^"?suppressed(?:\+[^@]*)?"?@/
+
+/** A recipient as the store takes it, which asks lists for itself unless they are ignored. `listed`: what is known of them. */
 export const newRecipient = (
-  recipient: Recipient,
+  { address, normal, kind, dsn = null }: Recipient,
   id: string,
-  suppressed: ReadonlySet<string>,
-  dsn: NewRecipient['dsn'] = null,
-): NewRecipient => ({
-  id,
-  address: recipient.address,
-  kind: recipient.kind,
-  suppressed: suppressed.has(recipient.normal),
-  dsn,
-})
+  { mode, ignored, listed }: { readonly mode: Mode; readonly ignored: boolean; readonly listed: Listed },
+): NewRecipient => {
+  const isPretended = !ignored && mode === 'test' && PRETENDED.test(normal)
+  const isAsked = !ignored && !isPretended
+  const suppressed = isPretended || (isAsked && listed.has(normal))
+  return { id, address, kind, suppressed, normal: isAsked ? normal : undefined, dsn }
+}
+
+/** Normal addresses that must not be written to. */
+export type Listed = ReadonlySet<string>

@@ -19,7 +19,7 @@ import type { EmailRecord } from '../store/port/ledger.js'
 import type { Routing } from '../store/port/tenants/routes.js'
 import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Principal } from '../tenant/principal.js'
-import { newRecipient, type Party, type Recipient } from './addresses.js'
+import { type Listed, newRecipient, type Party, type Recipient } from './addresses.js'
 import { summarize } from './attachments.js'
 import { demandSize } from './deps.js'
 import type { Draft } from './draft.js'
@@ -81,13 +81,13 @@ const completed = (checked: CheckedMime, { hostname, now }: ComposeDeps): Compos
 }
 
 /** Throws request.body_too_large. */
-export const compose = async (checked: Checked | CheckedMime, deps: ComposeDeps): Promise<Composed> => {
+export const compose = (checked: Checked | CheckedMime, deps: ComposeDeps): Composed | Promise<Composed> => {
   if ('finished' in checked) return completed(checked, deps)
   const { hostname, messageSize, now } = deps
   const { from, subject, html, text, headers, attachments } = checked
   const id = newId('em', now)
   const messageId = `<${id}@${hostname}>`
-  const raw = await composeMessage({
+  const made = composeMessage({
     messageId,
     date: now,
     from: from.mailbox,
@@ -100,8 +100,11 @@ export const compose = async (checked: Checked | CheckedMime, deps: ComposeDeps)
     headers,
     attachments,
   })
-  demandSize(messageSize, raw.length)
-  return {
+  const composed = (raw: Uint8Array): Composed => {
+    demandSize(messageSize, raw.length)
+    return { ...facts, raw }
+  }
+  const facts = {
     id,
     messageId,
     createdAt: now,
@@ -118,9 +121,9 @@ export const compose = async (checked: Checked | CheckedMime, deps: ComposeDeps)
     ignoreSuppressions: checked.ignoreSuppressions,
     needsSmtpUtf8: isBeyondAscii(checked),
     recipients: checked.recipients,
-    raw,
     content: JSON.stringify({ html, text, headers }),
   }
+  return made instanceof Promise ? made.then(composed) : composed(made)
 }
 
 /** A key or credential; of a person the audit tells. */
@@ -132,10 +135,11 @@ export const toEmail = (
   composed: Composed,
   { principal, workspace }: { readonly principal: Principal; readonly workspace: WorkspaceRow },
   routing: Routing,
-  suppressed: ReadonlySet<string>,
+  listed: Listed,
   trace: string | null | undefined,
 ): NewEmail => {
   const { senders: _, recipients, ...mail } = composed
+  const minding = { mode: principal.mode, ignored: composed.ignoreSuppressions, listed }
   return {
     accountId: workspace.accountId,
     workspaceId: workspace.id,
@@ -148,7 +152,7 @@ export const toEmail = (
     ...mail,
     ...routed(
       routing,
-      recipients.map((one) => newRecipient(one, newRecipientId(mail.createdAt), suppressed)),
+      recipients.map((one) => newRecipient(one, newRecipientId(mail.createdAt), minding)),
     ),
   }
 }

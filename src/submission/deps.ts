@@ -9,13 +9,15 @@ import { suppressionList } from '../lifecycle/suppress.js'
 import { normalizeAddress } from '../mail/address.js'
 import type { Queue } from '../store/port/queue.js'
 import type { Tenants, WorkspaceRow } from '../store/port/tenants/tenants.js'
-import type { Lifecycle } from '../store/port/upkeep.js'
+import type { Known, Lifecycle } from '../store/port/upkeep.js'
+import { callerIn, isGood } from '../tenant/authenticate.js'
 import type { Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
+import type { Listed } from './addresses.js'
 import type { Route } from './route.js'
 import type { InTurn } from './turns.js'
 
-export type SubmissionStore = Pick<Lifecycle, 'system'> &
+export type SubmissionStore = Pick<Lifecycle, 'system' | 'known'> &
   Pick<Queue, 'accept' | 'claimKey' | 'releaseKey'> &
   Pick<Tenants, 'workspace' | 'pool' | 'suppressed'>
 
@@ -49,18 +51,51 @@ export const authorise = async (
     ? workspace
     : workspaceForSend({ store }, principal, workspace)
 
-/** Throws workspace.suspended, as it stands now; the answer to a key that was used before is given all the same. */
+/** By what a send is decided, under rules that accept compares; null: as it was read just now, or as nobody compares. */
+export interface Standing {
+  readonly workspace: WorkspaceRow
+  readonly rules: number | null
+}
+
+const judge = (workspace: WorkspaceRow | null, rules: number | null): Standing | Fault => {
+  if (workspace === null) return new Fault('workspace.not_found')
+  return workspace.suspendedAt === null ? { workspace, rules } : new Fault('workspace.suspended')
+}
+
+/** By rows that may be old: whoever came by a key or a credential must still have it. */
+const judgeKnown = (known: Known, caller: Principal, at: WorkspaceRow, now: number): Standing | Fault => {
+  const rules = known.rules()
+  return caller.via === 'session' || isGood(callerIn(known, caller), now)
+    ? judge(known.workspace(at.accountId, at.id), rules)
+    : new Fault('auth.credentials_invalid')
+}
+
+/** Whether this workspace takes mail, and this caller's; at once where rows are at hand. The answer to a key that was used before is given all the same. */
+export const decide = (
+  { store, clock }: SubmissionDeps,
+  caller: Principal,
+  at: WorkspaceRow,
+): Standing | Fault | Promise<Standing | Fault> => {
+  const { known } = store
+  if (known === undefined) return store.workspace(at.accountId, at.id).then((row) => judge(row, null))
+  const decided = judgeKnown(known, caller, at, clock.now())
+  if (!(decided instanceof Fault)) return decided
+  // a refusal is nothing that accept could compare
+  known.look()
+  return judgeKnown(known, caller, at, clock.now())
+}
+
+/** Throws workspace.not_found, workspace.suspended or auth.credentials_invalid. */
+export const demand = (decided: Standing | Fault): Standing => {
+  if (decided instanceof Fault) throw decided
+  return decided
+}
+
+/** For whom no caller stands. */
 export const demandActive = async (
   { store }: SubmissionDeps,
-  workspace: WorkspaceRow,
-): Promise<WorkspaceRow> => demandOpen(await store.workspace(workspace.accountId, workspace.id))
-
-/** The same of a row that was read just now. */
-export const demandOpen = (current: WorkspaceRow | null): WorkspaceRow => {
-  if (current === null) throw new Fault('workspace.not_found')
-  if (current.suspendedAt !== null) throw new Fault('workspace.suspended')
-  return current
-}
+  { accountId, id }: WorkspaceRow,
+): Promise<WorkspaceRow> => demand(judge(await store.workspace(accountId, id), null)).workspace
 
 /** Throws email.sender_not_allowed where the workspace restricts its senders and this is none. */
 export const demandSender = async (
@@ -82,16 +117,10 @@ export const demandSize = (most: number, bytes: number): void => {
   }
 }
 
-/** `suppressed@` at any domain, with or without a detail: listed in every test. */
-const PRETENDED = /^"?suppressed(?:\+[^@]*)?"?@/
-
-/** Which of these normal addresses must not be written to. Live and test mail have lists of their own. */
-export const suppressedOf = async (
+/** Which of these normal addresses are on a list. Live and test mail have lists of their own. */
+export const listedOf = async (
   { store }: SubmissionDeps,
   { workspaceId, mode }: { readonly workspaceId: string; readonly mode: Mode },
   addresses: readonly string[],
   now: number,
-): Promise<ReadonlySet<string>> => {
-  const listed = await store.suppressed(suppressionList(workspaceId, mode), addresses, now)
-  return new Set(mode === 'live' ? listed : [...listed, ...addresses.filter((one) => PRETENDED.test(one))])
-}
+): Promise<Listed> => new Set(await store.suppressed(suppressionList(workspaceId, mode), addresses, now))

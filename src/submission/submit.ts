@@ -10,66 +10,42 @@ import type { NewEmail } from '../lifecycle/facts.js'
 import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import { type BatchItem, type Composed, compose, toEmail, toRecord } from './composed.js'
-import {
-  authorise,
-  demandAccepting,
-  demandActive,
-  demandSender,
-  type SubmissionDeps,
-  suppressedOf,
-} from './deps.js'
-import type {
-  Answer,
-  BatchFailure,
-  BatchOptions,
-  Draft,
-  IdempotencyWish,
-  Render,
-  SubmitOptions,
-} from './draft.js'
-import { once } from './idempotency.js'
+import { authorise, decide, demand, demandAccepting, type Standing, type SubmissionDeps } from './deps.js'
+import type { Answer, BatchFailure, BatchOptions, Draft, Render, SubmitOptions } from './draft.js'
+import { demandSenders, type Job, storeMails } from './store-mails.js'
 import { type Checked, type CheckedMime, checkSend, type Rules } from './validate.js'
-
-const NONE: ReadonlySet<string> = new Set()
 
 /** What may be stored, once its sender may send. */
 type Ready = Checked | CheckedMime | Composed
 
-interface Job {
-  readonly principal: Principal
-  readonly workspace: WorkspaceRow
+interface Send extends Pick<Job, 'principal' | 'workspace' | 'standing' | 'idempotency'> {
   readonly drafts: readonly Ready[]
-  readonly idempotency: IdempotencyWish | null
   readonly trace?: string | null | undefined
   readonly render: Render
 }
 
 /** Composes and accepts checked drafts, all or none, once per idempotency key. */
-const acceptAll = (deps: SubmissionDeps, job: Job): Promise<Answer> => {
-  const { store, clock, config } = deps
-  const { principal, drafts } = job
-  const place = { workspaceId: job.workspace.id, mode: principal.mode }
-  const { hostname, limits } = config
-  return once(store, job.idempotency, place, clock.now, async (ticket) => {
-    // without a key that was asked just now
-    const workspace = ticket === null ? job.workspace : await demandActive(deps, job.workspace)
-    const now = clock.now()
-    const minded = drafts.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
-    const addresses = minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))
-    const suppressed = await suppressedOf(deps, place, addresses, now)
-    const routing = await deps.route(workspace, principal.mode)
-    const mails: NewEmail[] = []
-    for (const draft of drafts) {
-      const listed = draft.ignoreSuppressions ? NONE : suppressed
-      const composed =
-        'raw' in draft ? draft : await compose(draft, { hostname, messageSize: limits.message_size, now })
-      mails.push(toEmail(composed, job, routing, listed, job.trace))
-    }
-    const records = mails.map(toRecord)
-    const { status, body } = job.render(records)
-    const idempotency = ticket === null ? null : { ...ticket, status, body }
-    const result = await store.accept({ mails, idempotency, now })
-    return result === 'lock_lost' ? null : { status, body, replayed: false, records }
+const acceptAll = (deps: SubmissionDeps, send: Send): Promise<Answer> => {
+  const { hostname, limits } = deps.config
+  const { drafts, render, trace, ...rest } = send
+  const minded = drafts.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
+  return storeMails(deps, {
+    ...rest,
+    asked: minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal)),
+    senders: drafts.flatMap(sendersOf),
+    async make(routing, listed, now) {
+      const mails: NewEmail[] = []
+      for (const draft of drafts) {
+        const made =
+          'raw' in draft ? draft : compose(draft, { hostname, messageSize: limits.message_size, now })
+        mails.push(toEmail(made instanceof Promise ? await made : made, send, routing, listed, trace))
+      }
+      return mails
+    },
+    render: (mails) => {
+      const records = mails.map(toRecord)
+      return { records, ...render(records) }
+    },
   })
 }
 
@@ -93,9 +69,14 @@ const sendersOf = (draft: Ready): readonly string[] => {
     : [draft.from.mailbox.address]
 }
 
-const demandSenders = async (deps: SubmissionDeps, workspace: WorkspaceRow, draft: Ready): Promise<void> => {
-  for (const sender of sendersOf(draft)) await demandSender(deps, workspace, sender)
-}
+/** Without a key at once: a large body is read for seconds, so what its workspace allows is asked after that. */
+const standingOf = async (
+  deps: SubmissionDeps,
+  principal: Principal,
+  workspace: WorkspaceRow,
+  { idempotency }: Pick<SubmitOptions, 'idempotency'>,
+): Promise<Standing | null> =>
+  idempotency === null ? demand(await decide(deps, principal, workspace)) : null
 
 /** One draft; resolves when the mail is on disk, or with the first answer under the same key. Throws the Fault to answer with. */
 export const submit = async (
@@ -107,15 +88,13 @@ export const submit = async (
 ): Promise<Answer> => {
   demandAccepting(deps)
   const known = await authorise(deps, principal, place)
-  // a large body is read for seconds: what its workspace allows, and where its mail goes, is asked after that
-  const workspace = options.idempotency === null ? await demandActive(deps, known) : known
+  const standing = await standingOf(deps, principal, known, options)
+  const workspace = standing?.workspace ?? known
   const { checked, errors } =
     'raw' in draft ? { checked: draft, errors: null } : checkSend(draft, rulesOf(deps, workspace))
   if (errors !== null) throw invalid(errors)
-  await demandSenders(deps, workspace, checked)
-  return deps.inTurn(principal.mode, () =>
-    acceptAll(deps, { principal, workspace, drafts: [checked], ...options }),
-  )
+  await demandSenders(deps, workspace, sendersOf(checked))
+  return acceptAll(deps, { principal, workspace, standing, drafts: [checked], ...options })
 }
 
 const MOST_IN_BATCH = 100
@@ -163,7 +142,7 @@ const judgeAll = async (deps: SubmissionDeps, workspace: WorkspaceRow, items: re
       continue
     }
     try {
-      await demandSenders(deps, workspace, judged.draft)
+      await demandSenders(deps, workspace, sendersOf(judged.draft))
       drafts.push(judged.draft)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
@@ -183,7 +162,8 @@ export const submitBatch = async (
 ): Promise<Answer> => {
   demandAccepting(deps)
   const known = await authorise(deps, principal, place)
-  const workspace = options.idempotency === null ? await demandActive(deps, known) : known
+  const standing = await standingOf(deps, principal, known, options)
+  const workspace = standing?.workspace ?? known
   const most = Math.min(MOST_IN_BATCH, principal.limitPerMinute)
   if (items.length === 0)
     throw invalid([{ field: 'body', kind: 'empty', message: 'must hold 1 email or more' }])
@@ -197,7 +177,5 @@ export const submitBatch = async (
   if (drafts.length > 1) await options.charge(drafts.length - 1)
   const { idempotency, trace } = options
   const render: Render = (records) => options.render(records, failures)
-  return deps.inTurn(principal.mode, () =>
-    acceptAll(deps, { principal, workspace, drafts, idempotency, trace, render }),
-  )
+  return acceptAll(deps, { principal, workspace, standing, drafts, idempotency, trace, render })
 }

@@ -27,11 +27,7 @@ export const createTurns = (
 ): InTurn => {
   let waiting = 0
   let last: Promise<unknown> = Promise.resolve()
-  return async (mode, work) => {
-    if (mode === 'live') {
-      way.live()
-      return work()
-    }
+  const later = async <T>(work: () => Promise<T>): Promise<T> => {
     if (waiting === 0 && !way.isLive) return work()
     if (waiting >= MOST_WAITING)
       throw new Fault('rate_limit.exceeded', {
@@ -48,5 +44,10 @@ export const createTurns = (
         if (ms > 0) await rest(ms)
       })
     return done
+  }
+  return (mode, work) => {
+    if (mode !== 'live') return later(work)
+    way.live()
+    return work()
   }
 }

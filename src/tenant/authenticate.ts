@@ -9,7 +9,8 @@
  *   Unknown, revoked and expired are one answer, after the same work.
  */
 import { Fault } from '../base/fault.js'
-import type { CredentialRow, KeyRow, WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { CredentialRow, KeyRow, Tenants, WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { Known } from '../store/port/upkeep.js'
 import { createPasswordProof, credentialOfAddress, loginText } from './credential.js'
 import type { Failures } from './failures.js'
 import { isCurrent, looksLikeKey, verifyKey } from './key.js'
@@ -27,7 +28,7 @@ interface Authenticate {
   /** The credential of this client certificate, by its SHA-256 in hex, or null. */
   certificate(fingerprint: string, ip: string): Promise<Login | null>
   /** Whether what opened an SMTP session is still good now. */
-  stillValid(principal: Principal): Promise<boolean>
+  stillValid(principal: Principal): boolean | Promise<boolean>
 }
 
 const REFUSED = () => new Fault('auth.credentials_invalid')
@@ -122,6 +123,18 @@ const loginOf = async (deps: TenantDeps, row: CredentialRow, ip: string): Promis
   return { workspace, ...ofCredential(row, deps.perMinute) }
 }
 
+type Caller = KeyRow | CredentialRow | null
+
+/** The row of a key or a credential; who came by a session has none. */
+export const callerIn = <In extends Known | Pick<Tenants, 'key' | 'credential'>>(
+  rows: In,
+  { via, id, accountId }: Pick<Principal, 'via' | 'id' | 'accountId'>,
+): In extends Known ? Caller : Caller | Promise<Caller> =>
+  (via === 'key' ? rows.key(accountId, id) : via === 'credential' ? rows.credential(id) : null) as never
+
+export const isGood = (row: Caller, now: number): boolean =>
+  row !== null && (!('expiresAt' in row) || isCurrent(row, now))
+
 /** Counts a failure against its address; throws when there were too many. */
 const refusalOf = (failures: Failures, ip: string | undefined): Fault => {
   if (ip !== undefined) {
@@ -172,10 +185,12 @@ export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authen
       return row === null ? null : loginOf(deps, row, ip)
     },
 
-    async stillValid({ via, id, accountId }) {
-      if (via !== 'key') return via === 'credential' && (await store.credential(id)) !== null
-      const row = await store.key(accountId, id)
-      return row !== null && isCurrent(row, clock.now())
+    stillValid(principal) {
+      store.known?.look()
+      const row = callerIn(store.known ?? store, principal)
+      return row instanceof Promise
+        ? row.then((found) => isGood(found, clock.now()))
+        : isGood(row, clock.now())
     },
   }
 }

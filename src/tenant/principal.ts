@@ -16,6 +16,7 @@ import type { Actor } from '../store/port/tenants/audit.js'
 import type { Identity, UserRow } from '../store/port/tenants/identity.js'
 import type { Incidents } from '../store/port/tenants/incident.js'
 import type { KeyScope, Tenants, WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { Lifecycle } from '../store/port/upkeep.js'
 
 export interface Principal {
   readonly accountId: string
@@ -46,7 +47,7 @@ export interface Login extends Principal {
 }
 
 /** The part of the store that this folder uses. */
-type TenantStore = Acted<Tenants & Identity & Incidents>
+type TenantStore = Acted<Tenants & Identity & Incidents & Pick<Lifecycle, 'known'>>
 
 /** What everything in this folder stands on. */
 export interface TenantDeps {

@@ -15,7 +15,7 @@ interface Release {
 }
 
 const FIRST: Release = { version: '0.9.0', sqlite: 43, postgres: 6 }
-const RELEASES: readonly Release[] = [FIRST]
+const RELEASES: readonly Release[] = [FIRST, { version: '0.9.1', sqlite: 44, postgres: 6 }]
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))

@@ -76,7 +76,8 @@ export const openMemoryStore = (state: State): Store => {
   const tenants = createTenants(state, log.addNotice)
   const softBounce = createSoftBounces(state, tenants.addSuppression)
   const people = createRecipients(state, effects, log, pending, softBounce)
-  const parts = { state, boot: ++state.boots, effects, log, people, pending }
+  const { suppressed } = tenants
+  const parts = { state, boot: ++state.boots, effects, log, people, pending, suppressed }
   const { inScope, ...operations } = createOperations(parts)
   const { erase, ...deleting } = createErase(parts, operations.operate)
   const { sweepIncidents, ...incidents } = createIncidents(state, log.addNotice, tenants.addSuppression)

@@ -3,7 +3,14 @@
  */
 
 import { toRfc3339 } from '../../src/base/clock.js'
-import type { Acceptance, Claimed, IdempotentAnswer, LeaseRef, NewEmail } from '../../src/lifecycle/facts.js'
+import type {
+  Acceptance,
+  AcceptResult,
+  Claimed,
+  IdempotentAnswer,
+  LeaseRef,
+  NewEmail,
+} from '../../src/lifecycle/facts.js'
 import { isLockedBy, keyState } from '../../src/lifecycle/idempotency.js'
 import { firstCounts, firstState, firstStatus } from '../../src/lifecycle/sending/accept.js'
 import { circle, deal } from '../../src/lifecycle/sending/claim.js'
@@ -21,7 +28,9 @@ import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../src/l
 import { aggregate } from '../../src/mail/status.js'
 import type { EmailScope } from '../../src/store/port/ledger.js'
 import type { Queue, Schedule } from '../../src/store/port/queue.js'
+import type { Tenants } from '../../src/store/port/tenants/tenants.js'
 import type { DeadBoots } from '../../src/store/port/upkeep.js'
+import { asListed } from '../../src/store/rules/listed.js'
 import { recipientsOf } from './ledger.js'
 import type { Log } from './log.js'
 import type { PendingDsns } from './pending-dsns.js'
@@ -39,6 +48,7 @@ export interface QueueParts {
   readonly log: Log
   readonly people: Recipients
   readonly pending: PendingDsns
+  readonly suppressed: Plain<Queue & Tenants>['suppressed']
 }
 
 const keyOf = ({ workspaceId, mode, key }: Pick<IdempotentAnswer, 'workspaceId' | 'mode' | 'key'>): string =>
@@ -80,7 +90,7 @@ const createIdempotency = ({ idempotency }: State) => {
 }
 
 const createAccept = (
-  { state, effects, log, people, pending }: QueueParts,
+  { state, effects, log, people, pending, suppressed }: QueueParts,
   isAnswered: (answer: IdempotentAnswer, now: number) => boolean,
 ) => {
   const addRecipient = (
@@ -123,11 +133,15 @@ const createAccept = (
     for (const [i, one] of recipients.entries()) addRecipient(mail, stored, one, i + 1, now)
   }
 
-  return ({ mails, idempotency, dsn, now }: Acceptance) => {
+  return (given: Acceptance): AcceptResult => {
+    const { now } = given
+    const listed = asListed(given, (list, normal) => suppressed(list, [normal], now).length > 0)
+    if (listed === null) return 'stale'
+    const { mails, idempotency, dsn } = listed.batch
     if (idempotency !== null && !isAnswered(idempotency, now)) return 'lock_lost'
     if (dsn && !pending.sent(dsn, mails[0]?.id ?? '', now)) return 'lock_lost'
     for (const mail of mails) addMail(mail, now)
-    return 'accepted'
+    return listed.result
   }
 }
 

@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import { suppressionList } from '../../src/lifecycle/suppress.js'
 import type { Store } from '../../src/store/port/store.js'
+import type { SuppressionRow } from '../../src/store/port/tenants/tenants.js'
 import { eventually } from '../parts/eventually.js'
 import {
   accepted,
@@ -19,9 +20,96 @@ import {
   scopeOf,
   statusOf,
   T0,
+  type TestAccount,
   timeline,
   toOne,
 } from './fixture.js'
+
+/** On a list for good, or until a time. */
+const listing = (
+  { accountId }: TestAccount,
+  list: string,
+  email: string,
+  expiresAt: number | null = null,
+): SuppressionRow => ({
+  ...{ id: newId('sup'), accountId, list, email, origin: 'manual', sourceId: null, reason: null },
+  ...{ expiresAt, createdAt: T0 },
+})
+
+const listedTests = async (t: Test, store: Store): Promise<void> => {
+  const fates = async (at: TestAccount, id: string) =>
+    (await store.email(scopeOf(at), id))?.recipients.map(({ status, reason }) => reason ?? status)
+
+  await t.test('lists are asked when a mail is stored, by the normal address', async (t) => {
+    const at = await newAccount(store)
+    const [ws, other] = [at.workspace.id, (await addWorkspace(store, at, 'other')).workspace.id]
+    const now = T0 + 10
+    for (const row of [
+      listing(at, ws, '"a b"@example.com'),
+      listing(at, ws, 'xn--p1ai@xn--bcher-kva.example'),
+      listing(at, ws, 'short@example.com', now),
+      listing(at, ws, 'long@example.com', now + 1),
+      listing(at, at.accountId, 'account@example.com'),
+      listing(at, other, 'other@example.com'),
+      listing(at, suppressionList(ws, 'test'), 'tested@example.com'),
+    ])
+      await store.addSuppression(row)
+    const asked = (normal: string, more = {}) => toOne(`x${normal}`, { normal, ...more })
+    const live = mailFor(at, {
+      recipients: [
+        asked('"a b"@example.com'),
+        asked('xn--p1ai@xn--bcher-kva.example'),
+        asked('short@example.com'),
+        asked('long@example.com'),
+        asked('account@example.com'),
+        asked('other@example.com'),
+        asked('tested@example.com'),
+        toOne('long@example.com'),
+        toOne('said@example.com', { suppressed: true }),
+      ],
+    })
+    const listed = [0, 1, 3, 4].map((i) => live.recipients[i]?.id)
+    t.same(await store.accept({ mails: [live], idempotency: null, now }), { suppressed: listed })
+    const [no, yes] = ['queued', 'suppressed']
+    t.same(await fates(at, live.id), [yes, yes, no, yes, yes, no, no, no, yes])
+    t.same((await store.email(scopeOf(at), live.id))?.counts.bounced, 5)
+    const test = mailFor(at, {
+      mode: 'test',
+      recipients: [asked('tested@example.com'), asked('account@example.com'), asked('long@example.com')],
+    })
+    t.same(await store.accept({ mails: [test], idempotency: null, now }), {
+      suppressed: [test.recipients[0]?.id],
+    })
+    t.same(await fates(at, test.id), [yes, no, no])
+    const free = mailFor(at, { recipients: [asked('free@example.com')] })
+    t.equal(await store.accept({ mails: [free], idempotency: null, now }), 'accepted')
+  })
+
+  await t.test(
+    'an answer that says something else of a recipient is not stored, nor is its mail',
+    async (t) => {
+      const at = await newAccount(store)
+      const claim = { workspaceId: at.workspace.id, mode: 'live', key: 'k', token: 't' } as const
+      await store.claimKey({ ...claim, fingerprint: 'f', now: T0, lockedUntil: T0 + HOUR })
+      const idempotency = { ...claim, status: 202, body: '{}' }
+      const to = (suppressed: boolean) =>
+        mailFor(at, { recipients: [toOne('a@x.test', { normal: 'a@x.test', suppressed })] })
+      const [no, yes] = [to(false), to(true)]
+      t.equal(await store.accept({ mails: [yes], idempotency, now: T0 }), 'stale', 'it is on none')
+      await store.addSuppression(listing(at, at.workspace.id, 'a@x.test'))
+      t.equal(await store.accept({ mails: [no], idempotency, now: T0 }), 'stale', 'it is on one now')
+      t.equal(await store.email(scopeOf(at), no.id), null)
+      t.equal(await store.email(scopeOf(at), yes.id), null)
+      const suppressed = yes.recipients.map(({ id }) => id)
+      t.same(
+        await store.accept({ mails: [yes], idempotency, now: T0 }),
+        { suppressed },
+        'its lock is still there',
+      )
+      t.same(await fates(at, yes.id), ['suppressed'])
+    },
+  )
+}
 
 const acceptTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('an accepted mail is there, whole, with a first event for each recipient', async (t) => {
@@ -347,6 +435,7 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
 
 export const queueContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await acceptTests(t, store)
+  await listedTests(t, store)
   await claimTests(t, store, open)
   await leaseTests(t, store)
   await scheduleTests(t, store)

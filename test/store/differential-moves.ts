@@ -65,12 +65,11 @@ const scopeOf = ({ accounts }: World, a: number) => {
 
 const mailOf = (world: World, { a, b, c }: Move): NewEmail => {
   const at = world.accounts[a % world.accounts.length] as TestAccount
-  const recipients = Array.from({ length: 1 + (b % 3) }, (_, i) =>
-    toOne(`${'abcd'[(a + i) % 4]}@${c % 2 ? 'x' : 'y'}.test`, {
-      id: newRecipientId(),
-      suppressed: (b + i) % 9 === 0,
-    }),
-  )
+  const recipients = Array.from({ length: 1 + (b % 3) }, (_, i) => {
+    const address = `${'abcd'[(a + i) % 4]}@${c % 2 ? 'x' : 'y'}.test`
+    const more = { id: newRecipientId(), suppressed: (b + i) % 9 === 0 }
+    return toOne(address, { ...more, normal: c % 3 === 0 ? undefined : address })
+  })
   const mail = mailFor(at, {
     ...{ createdAt: world.now, recipients, poolId: world.pools[c % world.pools.length] as string },
     ...{

@@ -2,7 +2,7 @@
  * The house of tenant/ with a submission stage in it, a pool, and one key of each kind.
  */
 
-import type { NewEmail } from '../../src/lifecycle/facts.js'
+import { isStored, type NewEmail } from '../../src/lifecycle/facts.js'
 import type { EmailRecord, EmailScope } from '../../src/store/port/ledger.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
@@ -28,6 +28,7 @@ const LIMITS = limitsWith({ message_size: 100_000, recipients: 100 })
 /** Hands all verbs on to the real store, and remembers what was accepted. */
 const watched = (store: Store, accepted: NewEmail[]): SubmissionParts['store'] => ({
   system: store.system,
+  ...(store.known && { known: store.known }),
   claimKey: (claim) => store.claimKey(claim),
   releaseKey: (claim) => store.releaseKey(claim),
   workspace: (accountId, ref) => store.workspace(accountId, ref),
@@ -35,7 +36,7 @@ const watched = (store: Store, accepted: NewEmail[]): SubmissionParts['store'] =
   suppressed: (id, emails, now) => store.suppressed(id, emails, now),
   async accept(batch) {
     const result = await store.accept(batch)
-    if (result === 'accepted') accepted.push(...batch.mails)
+    if (isStored(result)) accepted.push(...batch.mails)
     return result
   },
 })

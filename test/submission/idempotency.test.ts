@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { newId } from '../../src/base/id.js'
 import { canonicalJson, checkIdempotencyKey, requestFingerprint } from '../../src/submission/idempotency.js'
 import { codeOf } from '../tenant/house.js'
 import { draft, openOffice, render, scopeOf } from './house.js'
@@ -101,4 +102,31 @@ t.test('a lock that was lost on the way stores nothing twice', async (t) => {
   const page = { limit: 10, direction: 'older', anchor: null, countUpTo: 10 } as const
   const none = { status: null, to: null, tag: null, createdAfter: null, createdBefore: null }
   t.equal((await store.emails({ ...scopeOf(office), ...none }, page)).total, 1)
+})
+
+t.test('who comes on a list between question and commit is so in the answer that is kept', async (t) => {
+  const { live, store, accepted, account, workspace, with: other } = await openOffice(t)
+  let isAsked = false
+  const late = other({
+    store: {
+      ...store,
+      async suppressed(list, emails, now) {
+        const found = await store.suppressed(list, emails, now)
+        if (!isAsked) {
+          isAsked = true
+          await store.addSuppression({
+            ...{ id: newId('sup'), accountId: account.id, list: workspace.id, email: 'ana@example.com' },
+            ...{ origin: 'manual', sourceId: null, reason: null, expiresAt: null, createdAt: now },
+          })
+        }
+        return found
+      },
+    },
+  })
+  const wish = { idempotency: { key: 'k', fingerprint: 'f' }, render }
+  const answer = await late.submit(live, null, draft(), wish)
+  t.match(JSON.parse(answer.body), [{ status: 'bounced' }])
+  const again = await late.submit(live, null, draft(), wish)
+  t.same([again.replayed, again.body], [true, answer.body])
+  t.same(accepted, [], 'all of it went by the other stage')
 })

@@ -67,6 +67,7 @@ export const STAYS: Readonly<Record<string, string>> = {
   recipients: 'its rows go into recipient_rows and queue',
   carried_bodies: 'a body gets the place of its mail',
   changes: 'of one process',
+  rules: 'of one process',
   fence: 'of one process',
   made_by: 'of its schema',
   search_parts: 'the index is made anew',

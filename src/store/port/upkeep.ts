@@ -3,6 +3,7 @@
  */
 
 import type { QueueOwner } from './operations.js'
+import type { CredentialRow, KeyRow, WorkspaceRow } from './tenants/tenants.js'
 
 /** A row says that its body is in a file, and it is not there. */
 export class MissingBodyError extends Error {
@@ -82,7 +83,23 @@ export interface WriterLoad {
   readonly commitSeconds: Distribution
 }
 
+/**
+ * Rows by which a send is decided, without a wait. They may be older than the store, so a send that is decided by them
+ * says under which rules, and accept compares; a refusal, and whatever is no send, looks first.
+ */
+export interface Known {
+  /** Under which the rows that follow were read. */
+  rules(): number
+  /** Looks at the store: the rows that are asked for in this turn are as they are now. */
+  look(): void
+  key(accountId: string, id: string): KeyRow | null
+  credential(id: string): CredentialRow | null
+  workspace(accountId: string, ref: string): WorkspaceRow | null
+}
+
 export interface Lifecycle {
+  /** Where the daemon has them at hand; else they are read. */
+  readonly known?: Known
   /** Which database it is, by the name that OpenTelemetry has for it (`db.system.name`). */
   readonly system: string
   open(): Promise<void>

@@ -4,8 +4,10 @@
  *   Reads take a connection, writes are calls of the writer, by whoever acts. A verb of the port that is not here does not
  *   compile.
  */
+import { suppressionList } from '../../lifecycle/suppress.js'
 import type { Store } from '../port/store.js'
 import type { Actor } from '../port/tenants/audit.js'
+import { asListed } from '../rules/listed.js'
 import { readMark } from '../sql/log/places.js'
 import type { AnsweredLater } from '../sql/query.js'
 import type { Touch } from '../sql/tenants/writes.js'
@@ -41,6 +43,27 @@ const writesOf = (calls: () => Calls) => {
   const writes = Object.fromEntries(WRITE_NAMES.map((name) => [name, write(name)]))
   return { ...(writes as unknown as AnsweredLater<WriteVerbs>), ...stepsOf(calls) }
 }
+
+/** Lists of suppressions are asked ahead of the one statement that stores it. */
+const acceptOf =
+  (current: () => Session): Store['accept'] =>
+  async (given) => {
+    const { points, queue } = current()
+    const asked = new Map<string, readonly string[]>()
+    for (const { workspaceId, mode, recipients } of given.mails) {
+      const list = suppressionList(workspaceId, mode)
+      const normals = recipients.flatMap(({ normal }) => normal ?? [])
+      if (normals.length > 0) asked.set(list, [...(asked.get(list) ?? []), ...normals])
+    }
+    const found = new Set<string>()
+    for (const [list, normals] of asked)
+      for (const one of await points.read(() => READS.suppressed(list, normals, given.now)))
+        found.add(`${list} ${one}`)
+    const listed = asListed(given, (list, normal) => found.has(`${list} ${normal}`))
+    if (listed === null) return 'stale'
+    const result = await queue.accept(listed.batch)
+    return result === 'accepted' ? listed.result : result
+  }
 
 type Called = (...args: readonly unknown[]) => Promise<unknown>
 
@@ -92,6 +115,7 @@ export const storeOf = (current: () => Session, hints: Hints, own: Own): Store =
     ...writesOf(calls),
     sweep: sweepOf(calls),
     ...called<QueueVerbs>(QUEUE_VERBS, () => current().queue),
+    accept: acceptOf(current),
     ...called<LightVerbs>(LIGHT_VERBS, () => current().light),
     ...othersOf(current, hints),
     ...own,

@@ -12,6 +12,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { OutageError } from '../../base/fault.js'
 import type { Store } from '../port/store.js'
 import type { Actor } from '../port/tenants/audit.js'
+import type { Known } from '../port/upkeep.js'
 import { actingVerbs } from './audit/by.js'
 import { begin, finish, type Session, type SqliteOptions } from './session.js'
 import { readsOf } from './store-reads.js'
@@ -25,6 +26,15 @@ export const shareSqliteStore = (store: Store): MessagePort => {
   if (connect === undefined) throw new Error('not a SQLite store')
   return connect()
 }
+
+/** Of the session that is open. */
+const knownOf = (current: () => Known): Known => ({
+  rules: () => current().rules(),
+  look: () => current().look(),
+  key: (...args) => current().key(...args),
+  credential: (...args) => current().credential(...args),
+  workspace: (...args) => current().workspace(...args),
+})
 
 /** The store of a data folder; nothing is touched before `open`, which throws StoreBusyError or NewerDatabaseError. */
 export const openSqliteStore = (options: SqliteOptions): Store => {
@@ -72,7 +82,8 @@ export const openSqliteStore = (options: SqliteOptions): Store => {
     broken,
     migrate: () => lifecycle.open(),
   }
-  const plain = { ...lifecycle, ...writesOf(current), ...readsOf(current) }
+  const known = options.daemon ? { known: knownOf(() => current().known) } : {}
+  const plain = { ...lifecycle, ...known, ...writesOf(current), ...readsOf(current) }
   const by = (actor: Actor, entry: string | null = null): Store => ({
     ...plain,
     ...writesOf(actingVerbs(current, actor, entry)),

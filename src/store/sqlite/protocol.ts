@@ -92,6 +92,8 @@ export interface WriterSettings {
   readonly faultPoint: FaultPoint | null
   /** See load-counts.ts. */
   readonly loadCounts: SharedArrayBuffer
+  /** Where it tells the rules that stand; see thread/changes.ts. */
+  readonly rules: SharedArrayBuffer
   /** Of this Postern; it goes into the database with each migration. */
   readonly version: string
 }

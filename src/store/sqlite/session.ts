@@ -8,6 +8,7 @@ import { statSync } from 'node:fs'
 import type { Log } from '../../base/log.js'
 import { createLoadCounts } from '../load-counts.js'
 import type { Store } from '../port/store.js'
+import type { Known } from '../port/upkeep.js'
 import type { Reads } from '../port/verbs.js'
 import { auditReads } from '../sql/audit/entries.js'
 import { carryReads } from '../sql/carry/out.js'
@@ -37,6 +38,7 @@ import { type Db, openReader, prepareFile } from './connect.js'
 import { takeDaemonLock } from './lock.js'
 import { copyBefore, versionIn } from './migrate/before.js'
 import type { FaultPoint } from './protocol.js'
+import { createKnown } from './read/known.js'
 import { createLeadRead } from './read/lead.js'
 import { createMemory, type Remember } from './read/memory.js'
 import { createPerMailReads } from './read/per-mail.js'
@@ -79,7 +81,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answered(emailReads(MAIL), sql.ask),
     ...answered(mailReads(MAIL), sql.ask),
     ...answered(logReads(MAIL, logEnds), sql.ask),
-    ...createPerMailReads(sql, remember),
+    ...createPerMailReads(sql),
     ...remembering(answered({ ...tenantReads, ...identityReads }, sql.ask), REMEMBERED, remember),
     ...answered(auditReads, sql.ask),
     ...answered(dueReads(MAIL.waiting), sql.ask),
@@ -107,6 +109,8 @@ export interface Verbs {
   readonly version: string
   readonly db: Db
   readonly reads: ReturnType<typeof createReads>
+  /** Of these, without a memory. */
+  readonly asIs: Pick<Known, 'key' | 'credential' | 'workspace'>
   readonly client: WriterClient
   readonly window: Window
   readonly touches: Touches
@@ -117,6 +121,7 @@ export interface Verbs {
 }
 
 export interface Session extends Verbs {
+  readonly known: Known
   readonly writer: Writer
   readonly unlock: () => void
   /** Lays the ballast in again when there is room. */
@@ -162,7 +167,8 @@ export const attach = (
   const window = createWindow(reads.usedIn, (used) => client.post('addUsed', used))
   const touches = createTouches((touched) => client.post('touchAll', touched))
   const { daemon, version = '' } = options
-  return { file, daemon, version, db, reads, client, window, touches, bodyStore, failed, loadCounts }
+  const asIs = answered(tenantReads, sql.ask)
+  return { file, daemon, version, db, reads, asIs, client, window, touches, bodyStore, failed, loadCounts }
 }
 
 export const begin = async (options: SqliteOptions): Promise<Session> => {
@@ -170,6 +176,7 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
   const unlock = options.daemon ? takeDaemonLock(options.dataDir) : () => {}
   let writer: Writer | null = null
   const loadCounts = createLoadCounts()
+  const rules = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   try {
     const from = versionIn(file)
     const copy = await copyBefore(file)
@@ -185,6 +192,7 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
       daemon: options.daemon,
       faultPoint: options.faultPoint ?? null,
       loadCounts,
+      rules,
       version: options.version ?? '',
     })
     if (copy !== null) {
@@ -193,7 +201,8 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
     }
     const client = createWriterClient(writer.connect())
     const keeping = options.daemon ? keepBallast(options.dataDir) : { stop: async () => {} }
-    return { ...attach(client, options, file, loadCounts), writer, unlock, keeping }
+    const verbs = attach(client, options, file, loadCounts)
+    return { ...verbs, known: createKnown(verbs.db, verbs.asIs, rules), writer, unlock, keeping }
   } catch (error) {
     await writer?.end()
     unlock()

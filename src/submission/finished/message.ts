@@ -15,21 +15,15 @@ import { type Mailbox, normalizeAddress, wireAddress } from '../../mail/address.
 import { submissionFingerprint } from '../../mail/parse.js'
 import { receivedLine } from '../../mail/received.js'
 import type { Submitted } from '../../mail/submitted.js'
+import type { Routing } from '../../store/port/tenants/routes.js'
 import type { Login } from '../../tenant/principal.js'
-import { newRecipient } from '../addresses.js'
+import { type Listed, newRecipient, type Recipient } from '../addresses.js'
 import { submitterOf } from '../composed.js'
-import {
-  demandAccepting,
-  demandActive,
-  demandOpen,
-  demandSender,
-  demandSize,
-  type SubmissionDeps,
-  suppressedOf,
-} from '../deps.js'
-import { checkIdempotencyKey, once } from '../idempotency.js'
+import { decide, demand, demandAccepting, demandSize, type SubmissionDeps } from '../deps.js'
+import { checkIdempotencyKey } from '../idempotency.js'
 import { routed } from '../route.js'
 import { readSchedule } from '../schedule.js'
+import { demandSenders, storeMails } from '../store-mails.js'
 import { MOST_TAGS } from '../validate.js'
 import { type Finished, headOf, needsSmtpUtf8, octetsOf, type Places, readFinished, show } from './read.js'
 
@@ -90,16 +84,12 @@ const read = (
   return { scheduledAt, ...finished }
 }
 
-interface Listed {
-  readonly address: string
-  readonly normal: string
-  readonly kind: RecipientKind
+interface Named extends Recipient {
   readonly text: string
-  readonly dsn: DsnRequest | null
 }
 
 /** The envelope's recipients, once each, with the kind and the name that the header gives them. */
-const listRecipients = (message: EnvelopedMessage, { to, cc }: Submitted): readonly Listed[] => {
+const listRecipients = (message: EnvelopedMessage, { to, cc }: Submitted): readonly Named[] => {
   const named = new Map<string, { kind: RecipientKind; text: string }>()
   const note = (kind: RecipientKind) => (mailbox: Mailbox) => {
     const normal = normalizeAddress(mailbox.address)
@@ -107,7 +97,7 @@ const listRecipients = (message: EnvelopedMessage, { to, cc }: Submitted): reado
   }
   to.forEach(note('to'))
   cc.forEach(note('cc'))
-  const listed = new Map<string, Listed>()
+  const listed = new Map<string, Named>()
   for (const { address, dsn } of message.recipients) {
     const normal = normalizeAddress(address)
     if (listed.has(normal)) continue
@@ -134,27 +124,28 @@ const traceOf = (
     recipients: recipients.map(({ address }) => address),
   })
 
-const toEmail = async (
-  deps: SubmissionDeps,
-  login: Login,
+const toEmail = (
+  { config: { hostname } }: SubmissionDeps,
+  { workspace, mode, via, id: by }: Login,
   message: EnvelopedMessage,
   parts: Read,
-  recipients: readonly NewRecipient[],
-  listed: readonly Listed[],
+  named: readonly Named[],
+  routing: Routing,
+  listed: Listed,
   now: number,
-): Promise<NewEmail> => {
-  const { workspace, mode } = login
+): NewEmail => {
   const { submitted } = parts
-  const { hostname } = deps.config
+  const minding = { mode, ignored: submitted.ignoreSuppressions, listed }
+  const recipients = named.map((one) => newRecipient(one, newRecipientId(now), minding))
   const id = newId('em', now)
   const textsOf = (wanted: RecipientKind) =>
-    listed.filter(({ kind }) => kind === wanted).map(({ text }) => text)
+    named.filter(({ kind }) => kind === wanted).map(({ text }) => text)
   return {
     id,
     accountId: workspace.accountId,
     workspaceId: workspace.id,
     mode,
-    submittedBy: submitterOf(login),
+    submittedBy: submitterOf({ via, id: by }),
     source: 'smtp',
     ...headOf(parts),
     to: textsOf('to'),
@@ -164,7 +155,7 @@ const toEmail = async (
     attachments: [],
     scheduledAt: parts.scheduledAt,
     createdAt: now,
-    ...routed(await deps.route(workspace, mode), recipients),
+    ...routed(routing, recipients),
     ...octetsOf(parts, {
       id,
       hostname,
@@ -192,44 +183,33 @@ export const submitMessage = async (
 ): Promise<MessageAnswer> => {
   demandAccepting(deps)
   demandSize(deps.config.limits.message_size, message.raw.length)
-  const { store, clock } = deps
   // the session may have begun before its workspace got another pool, or took mail of its own senders alone
-  const current = await store.workspace(session.accountId, session.workspace.id)
-  const workspace = current ?? session.workspace
+  const decided = decide(deps, session, session.workspace)
+  const standing = decided instanceof Promise ? await decided : decided
+  const workspace = standing instanceof Fault ? session.workspace : standing.workspace
   const login: Login = { ...session, workspace }
-  const place = { workspaceId: workspace.id, mode: login.mode }
-  const now = clock.now()
-  const parts = read(deps, login, message, now)
-  for (const { address } of parts.authors) await demandSender(deps, workspace, address)
-  const listed = listRecipients(message, parts.submitted)
+  const parts = read(deps, login, message, deps.clock.now())
+  const senders = parts.authors.map(({ address }) => address)
+  if (workspace.restrictSenders) await demandSenders(deps, workspace, senders)
+  const named = listRecipients(message, parts.submitted)
   const most = deps.config.limits.recipients
-  if (listed.length === 0 || listed.length > most) {
+  if (named.length === 0 || named.length > most) {
     throw invalid([
-      { field: 'body.to', kind: 'too_many', message: `1 to ${most} recipients, found ${listed.length}` },
+      { field: 'body.to', kind: 'too_many', message: `1 to ${most} recipients, found ${named.length}` },
     ])
   }
-  const normals = listed.map(({ normal }) => normal)
+  const normals = named.map(({ normal }) => normal)
   const { idempotencyKey: key, ignoreSuppressions } = parts.submitted
-  const wish =
+  const idempotency =
     key === null
       ? null
       : { key: checkIdempotencyKey(key), fingerprint: await submissionFingerprint(parts.raw, normals) }
-  const answer = await deps.inTurn(login.mode, () =>
-    once(store, wish, place, clock.now, async (ticket) => {
-      if (ticket === null) demandOpen(current)
-      else await demandActive(deps, workspace)
-      const asked = ignoreSuppressions ? [] : normals
-      const suppressed = await suppressedOf(deps, place, asked, now)
-      const recipients = listed.map((one) => newRecipient(one, newRecipientId(now), suppressed, one.dsn))
-      const mail = await toEmail(deps, login, message, parts, recipients, listed, now)
-      const done = { status: 250, body: mail.id }
-      const result = await store.accept({
-        mails: [mail],
-        idempotency: ticket === null ? null : { ...ticket, ...done },
-        now,
-      })
-      return result === 'lock_lost' ? null : { replayed: false, records: [], ...done }
-    }),
-  )
-  return { id: answer.body, replayed: answer.replayed }
+  const { body: id, replayed } = await storeMails(deps, {
+    ...{ principal: login, workspace, idempotency, senders },
+    standing: idempotency === null ? demand(standing) : null,
+    asked: ignoreSuppressions ? [] : normals,
+    make: (routing, listed, now) => [toEmail(deps, login, message, parts, named, routing, listed, now)],
+    render: ([mail]) => ({ status: 250, body: mail?.id ?? '', records: [] }),
+  })
+  return { id, replayed }
 }

@@ -30,7 +30,7 @@ import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import { nullWhenMissing } from '../../store/port/upkeep.js'
 import { FORM, newRecipient } from '../addresses.js'
 import { toRecord } from '../composed.js'
-import { demandAccepting, demandActive, demandSender, type SubmissionDeps, suppressedOf } from '../deps.js'
+import { demandAccepting, demandActive, demandSender, listedOf, type SubmissionDeps } from '../deps.js'
 import type { Answer, SubmitOptions } from '../draft.js'
 import { once } from '../idempotency.js'
 import { routed } from '../route.js'
@@ -158,7 +158,7 @@ const toEmail = async (
   const messageId = `<${id}@${hostname}>`
   const receivedLine = receivedOverHttp({ host: hostname, id, now })
   const normals = chosen.map(({ normal }) => normal)
-  const suppressed = await suppressedOf(deps, { workspaceId, mode }, normals, now)
+  const listed = await listedOf(deps, { workspaceId, mode }, normals, now)
   const textsOf = (wanted: RecipientKind) =>
     chosen.filter(({ kind }) => kind === wanted).map(({ text }) => text)
   const pool = mode === record.mode ? await deps.store.pool(accountId, record.poolId) : null
@@ -175,7 +175,11 @@ const toEmail = async (
     // one that was deleted since has left its workspace another; a sandbox sends nothing out
     ...routed(
       pool === null ? await deps.route(workspace, mode) : { poolId: pool.id, routes },
-      chosen.map((one) => newRecipient(one, newRecipientId(now), suppressed)),
+      // its answer is written already
+      chosen.map((one) => ({
+        ...newRecipient(one, newRecipientId(now), { mode, ignored: false, listed }),
+        normal: undefined,
+      })),
     ),
     raw: prepareAgain(old, { messageId, date: formatDate(now), oldId: record.id, receivedLine }),
     needsSmtpUtf8:

@@ -7,7 +7,7 @@
  *   more can be promised, as in the database itself.
  */
 import { Fault } from '../../../base/fault.js'
-import type { NewEmail } from '../../../lifecycle/facts.js'
+import { type AcceptResult, isStored, type NewEmail } from '../../../lifecycle/facts.js'
 import { MissingBodyError } from '../../port/upkeep.js'
 import type { Statements } from '../read/statements.js'
 import { createBodyFiles, LARGE } from './files.js'
@@ -25,10 +25,10 @@ type Body = Pick<NewEmail, 'id' | 'raw'>
 
 export interface BodyStore {
   /** Accepts a batch; if it has large bodies, these are in their files before `accept` is called. */
-  accept<R extends string>(
+  accept(
     batch: { readonly mails: readonly Body[] },
-    accept: (beside?: Beside) => Promise<R | 'accepted'>,
-  ): Promise<R | 'accepted'>
+    accept: (beside?: Beside) => Promise<AcceptResult>,
+  ): Promise<AcceptResult>
   /** The same for a carried body, which another process may be bringing in too: its file stays, whatever becomes of this. */
   carry<R>(one: Body, accept: (size: number | null) => Promise<R>): Promise<R>
   body(emailId: string): Promise<Uint8Array | null>
@@ -79,15 +79,15 @@ export const createBodyStore = (
     pass('body.after-write')
   }
 
-  const acceptLarge = async <R extends string>(
+  const acceptLarge = async (
     large: readonly Body[],
-    accept: (beside: Beside) => Promise<R | 'accepted'>,
-  ): Promise<R | 'accepted'> => {
+    accept: (beside: Beside) => Promise<AcceptResult>,
+  ): Promise<AcceptResult> => {
     for (const { id } of large) inFlight.add(id)
     try {
       await write(large)
       const result = await accept(Object.fromEntries(large.map(({ id, raw }) => [id, raw.byteLength])))
-      if (result !== 'accepted') await takeBack(large)
+      if (!isStored(result)) await takeBack(large)
       return result
     } catch (error) {
       if (error instanceof Fault) await takeBack(large)

@@ -35,7 +35,7 @@ import { STATISTICS_STEP } from '../schema/statistics.js'
 import { SOFT_BOUNCES_STEP, WATCH_STEP } from '../schema/watch.js'
 import { SEARCH_PARTS_STEP } from '../search/parts.js'
 import { SEARCH_AGAIN_STEP, SEARCH_STEP } from '../search/step.js'
-import { CHANGES_STEP } from '../thread/changes.js'
+import { CHANGES_STEP, RULES_STEP } from '../thread/changes.js'
 import { REPORTS_STEP } from '../write/reports.js'
 import { KEEPING_STEP } from './keeping.js'
 import { LINE_ENDINGS_STEP } from './line-endings.js'
@@ -333,4 +333,5 @@ export const STEPS: readonly Step[] = [
   KEYS_AND_JOBS_STEP,
   SANDBOX_STEP,
   FACTORS_STEP,
+  RULES_STEP,
 ]

@@ -17,7 +17,7 @@ import { audited } from '../../sql/audit/write.js'
 import type { Answer, Call, WriterVerbs } from '../protocol.js'
 import type { Tightness } from '../room/ballast.js'
 import type { WriteContext } from '../write/context.js'
-import { createCountChanges } from './changes.js'
+import { createCountChanges, createRules } from './changes.js'
 import { FencedError } from './fence.js'
 
 export class BrokenStore extends Error {
@@ -47,6 +47,8 @@ const failed = (id: number, error: unknown): Answer =>
 
 interface Round {
   readonly pass: (point: string) => void
+  /** What the threads share of the rules. */
+  readonly rules: SharedArrayBuffer
   readonly tightness: Tightness
   /** Called in each transaction. */
   readonly fence: () => void
@@ -59,12 +61,13 @@ interface Round {
 export const createBatch = (
   context: WriteContext,
   verbs: WriterVerbs,
-  { pass, tightness, fence, fileFence, beat }: Round,
+  { pass, rules: told, tightness, fence, fileFence, beat }: Round,
 ) => {
   const { db } = context
   const { ask } = context.sql
   const audit = audited(LOOKED, { places: context.order, now: Date.now })
   const countChanges = createCountChanges(db)
+  const rules = createRules(db, told)
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
@@ -74,6 +77,7 @@ export const createBatch = (
 
   const perform = (call: Call): Answer => {
     const [id, name, args, acting] = call
+    if (rules.isStale(call)) return [id, 'value', 'stale']
     const verb = verbs[name] as (...args: readonly unknown[]) => unknown
     if (acting === undefined) return [id, 'value', verb(...args)]
     const tell = ask(audit(name, args, acting))
@@ -115,15 +119,17 @@ export const createBatch = (
     try {
       begin.run()
       fence()
+      rules.look()
       context.holds.look()
       context.order.begin()
       const answers = calls.map(run)
-      countChanges(calls)
+      if (countChanges(calls)) rules.look()
       context.order.keep()
       passAll(calls, 'before-commit')
       const began = performance.now()
       commit.run()
       fileFence()
+      rules.publish()
       beat(calls.length, performance.now() - began)
       passAll(calls, 'after-commit')
       return answers

@@ -1,18 +1,47 @@
 /**
- * NAME      changes - a count of the commits that may change what is remembered
+ * NAME      changes - counts of the commits that may change what is remembered
  * DESCRIPTION
  *   Keys, credentials, workspaces and pools hardly change, while mail is committed
  *   a hundred times a second. Each commit with any other verb than those of the
  *   mail's own way adds one to a row, in the same transaction and whichever
  *   process commits; read/memory.ts forgets when the row has moved. A verb that
  *   nobody thought of counts, so the worst that a new one can do is cost a read.
+ *   Another row, `rules`, counts less: what changes how a send is decided, and neither
+ *   uses nor alarms. Triggers count it, whatever statement of whichever process it was. Each
+ *   acceptance says under which it was decided, and one of others is not stored. Threads of the
+ *   daemon see it in shared memory (read/known.ts), where it may be late: a hint.
  */
 import type { Db } from '../connect.js'
 import type { Call, Verb } from '../protocol.js'
+import type { WireAcceptance } from './wire.js'
 
 export const CHANGES_STEP = `
 CREATE TABLE changes (n INTEGER NOT NULL) STRICT;
 INSERT INTO changes VALUES (0);
+`
+
+/** The columns that a send is decided by; a row that comes or goes counts, too. */
+const DECIDING = {
+  keys: 'account_id, mode, scope, workspace_id, lookup, hash, expires_at, rate_limit_per_minute, permission',
+  credentials: 'account_id, workspace_id, mode, username, hash, cidr, certificate_fingerprint',
+  workspaces:
+    'account_id, slug, pool_id, routes, default_from, line_endings, restrict_senders, suspended_at, deleted_at',
+  pools: 'account_id, name, deleted_at',
+  domains: 'account_id, workspace_id, name, verified_at',
+}
+
+const counting = ([table, columns]: readonly [string, string]): string =>
+  [`INSERT`, `DELETE`, `UPDATE OF ${columns}`]
+    .map(
+      (what) =>
+        `CREATE TRIGGER ${table}_${what.slice(0, 6).toLowerCase()} AFTER ${what} ON ${table} BEGIN UPDATE rules SET n = n + 1; END;`,
+    )
+    .join('\n')
+
+export const RULES_STEP = `
+CREATE TABLE rules (n INTEGER NOT NULL) STRICT;
+INSERT INTO rules VALUES (0);
+${Object.entries(DECIDING).map(counting).join('\n')}
 `
 
 /** What they write, nobody remembers. */
@@ -31,10 +60,28 @@ const OF_MAIL: ReadonlySet<Verb> = new Set<Verb>([
   'keepPlaces',
 ])
 
-/** Call it inside the transaction. */
-export const createCountChanges = (db: Db): ((calls: readonly Call[]) => void) => {
+/** Call it inside the transaction; true when it counted. */
+export const createCountChanges = (db: Db): ((calls: readonly Call[]) => boolean) => {
   const add = db.prepare('UPDATE changes SET n = n + 1')
-  return (calls) => {
-    if (calls.some(([, verb]) => !OF_MAIL.has(verb))) add.run()
+  return (calls) => calls.some(([, verb]) => !OF_MAIL.has(verb)) && add.run().changes > 0
+}
+
+/** The writer's side of `rules`; `told` is what the threads share. */
+export const createRules = (db: Db, told: SharedArrayBuffer) => {
+  const read = db.prepare<[], number>('SELECT n FROM rules').pluck()
+  const shared = new Int32Array(told)
+  let n = 0
+  return {
+    /** Inside the transaction. */
+    look: (): void => {
+      n = read.get() ?? 0
+    },
+    /** Decided under others. */
+    isStale([, verb, [batch]]: Call): boolean {
+      const rules = verb === 'accept' ? (batch as WireAcceptance).rules : null
+      return rules !== null && rules !== n
+    },
+    /** After the commit. */
+    publish: (): void => void Atomics.store(shared, 0, n),
   }
 }

@@ -16,8 +16,8 @@ import type {
 } from '../../../lifecycle/facts.js'
 import { packLists } from '../../sql/mails/lists.js'
 
-/** id, address, kind, suppressed, notify, orcpt, pool unless the mail's; repeated. */
-export const RECIPIENT_FIELDS = 7
+/** id, address, kind, suppressed, notify, orcpt, pool unless the mail's, normal where lists are asked; repeated. */
+export const RECIPIENT_FIELDS = 8
 
 const RAW = 17
 
@@ -25,6 +25,7 @@ export interface WireAcceptance {
   readonly mails: readonly MailArray[]
   readonly idempotency: IdempotentAnswer | null
   readonly dsn: SentDsn | null
+  readonly rules: number | null
   readonly now: number
   /** Mails whose bodies are in files already, and come with empty bytes: their sizes by id. */
   readonly beside?: Readonly<Record<string, number>>
@@ -33,8 +34,9 @@ export interface WireAcceptance {
 const recipientsOf = (mail: NewEmail): readonly (string | boolean | null)[] => {
   const flat: (string | boolean | null)[] = []
   for (const one of mail.recipients) {
-    const { id, address, kind, suppressed, dsn, poolId } = one
+    const { id, address, kind, suppressed, dsn, poolId, normal } = one
     flat.push(id, address, kind, suppressed, dsn?.notify ?? null, dsn?.orcpt ?? null, poolId ?? null)
+    flat.push(normal ?? null)
   }
   return flat
 }
@@ -104,6 +106,7 @@ export const toWire = (batch: Acceptance, beside?: Readonly<Record<string, numbe
   ),
   idempotency: batch.idempotency,
   dsn: batch.dsn ?? null,
+  rules: batch.rules ?? null,
   now: batch.now,
   ...(beside && { beside }),
 })

@@ -63,6 +63,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
   const tightness = createTightness(dirname(settings.file), () => performance.now())
   const batch = createBatch(context, createVerbs(context, settings.daemon), {
     pass: createFaultPoint(settings.faultPoint),
+    rules: settings.rules,
     tightness,
     fence: createFence(context, settings.daemon, tightness.full),
     fileFence,

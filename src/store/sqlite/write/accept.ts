@@ -11,6 +11,7 @@
 import type { AcceptResult, IdempotentAnswer } from '../../../lifecycle/facts.js'
 import type { RecipientState } from '../../../lifecycle/recipient.js'
 import { FIRST_LEASE_MS, firstCounts, firstState, firstStatus } from '../../../lifecycle/sending/accept.js'
+import { suppressionList } from '../../../lifecycle/suppress.js'
 import { aggregate } from '../../../mail/status.js'
 import { scopeOf } from '../../sql/log/codec.js'
 import { type MailPlace, plainEvent } from '../../sql/log/draft.js'
@@ -18,6 +19,7 @@ import { shortAddress, shortMessageId } from '../../sql/mails/short.js'
 import type { PendingDsns } from '../dsn/pending.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/day-notes.js'
+import { SUPPRESSED } from '../read/per-mail.js'
 import {
   type ClaimedArray,
   fromMailArray,
@@ -40,9 +42,15 @@ const recipientAt = (flat: WireMail['recipients'], i: number, poolId: string) =>
 })
 type NewRecipient = ReturnType<typeof recipientAt>
 
-const recipientsOf = ({ recipients, poolId }: WireMail): NewRecipient[] => {
+/** Which recipients are on a list, of those for whom it is asked. */
+type Listed = ReadonlySet<string>
+
+const recipientsOf = ({ recipients, poolId }: WireMail, listed: Listed): NewRecipient[] => {
   const found: NewRecipient[] = []
-  for (let i = 0; i < recipients.length; i += RECIPIENT_FIELDS) found.push(recipientAt(recipients, i, poolId))
+  for (let i = 0; i < recipients.length; i += RECIPIENT_FIELDS) {
+    const one = recipientAt(recipients, i, poolId)
+    found.push(listed.has(one.id) ? { ...one, suppressed: true } : one)
+  }
   return found
 }
 
@@ -95,6 +103,8 @@ const prepare = (context: WriteContext) => ({
        lease_gen, written, address_lc, notify, orcpt, reason, first)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
+  anyone: context.db.prepare('SELECT 1 FROM suppressions LIMIT 1'),
+  suppressed: context.db.prepare(SUPPRESSED),
   answer: context.db.prepare(
     `UPDATE idempotency SET status = ?, body = ?, completed_at = ?
      WHERE workspace = ? AND test = ? AND key = ? AND token = ? AND completed_at IS NULL`,
@@ -193,8 +203,8 @@ export const createAccept = (
   }
 
   /** `size` of the body, which is not in `raw` when it stands in a file. */
-  const addEmail = (mail: WireMail, size: number, now: number): void => {
-    const recipients = recipientsOf(mail)
+  const addEmail = (mail: WireMail, size: number, listed: Listed, now: number): void => {
+    const recipients = recipientsOf(mail, listed)
     const counts = firstCounts(recipients, mail.scheduledAt)
     const workspace = context.names.workspace(mail.workspaceId)
     const beside = size === mail.raw.byteLength ? 0 : 1
@@ -236,14 +246,31 @@ export const createAccept = (
     for (const [i, recipient] of recipients.entries()) addRecipient(mail, place, recipient, i + 1, size, now)
   }
 
-  return (batch: WireAcceptance): AcceptResult => {
-    if (batch.idempotency !== null && !answered(batch.idempotency, batch.now)) return 'lock_lost'
-    const [first] = batch.mails
-    if (batch.dsn !== null && !dsns.sent(batch.dsn, first?.[0] ?? '', batch.now)) return 'lock_lost'
-    for (const flat of batch.mails) {
-      const mail = fromMailArray(flat)
-      addEmail(mail, batch.beside?.[mail.id] ?? mail.raw.byteLength, batch.now)
+  /** Null where an answer that goes along says something else. */
+  const listedOf = (mails: readonly WireMail[], isAnswered: boolean, now: number): Listed | null => {
+    const listed = new Set<string>()
+    const isAnyone = sql.anyone.get() !== undefined
+    for (const { workspaceId, test, recipients: flat } of mails) {
+      const list = suppressionList(workspaceId, test ? 'test' : 'live')
+      for (let i = 0; i < flat.length; i += RECIPIENT_FIELDS) {
+        const normal = flat[i + 7]
+        if (normal === null) continue
+        const isListed = isAnyone && sql.suppressed.get(list, list, normal, now) !== undefined
+        if (isAnswered && isListed !== flat[i + 3]) return null
+        if (isListed) listed.add(flat[i] as string)
+      }
     }
-    return 'accepted'
+    return listed
+  }
+
+  return (batch: WireAcceptance): AcceptResult => {
+    const mails = batch.mails.map(fromMailArray)
+    const listed = listedOf(mails, batch.idempotency !== null, batch.now)
+    if (listed === null) return 'stale'
+    if (batch.idempotency !== null && !answered(batch.idempotency, batch.now)) return 'lock_lost'
+    if (batch.dsn !== null && !dsns.sent(batch.dsn, mails[0]?.id ?? '', batch.now)) return 'lock_lost'
+    for (const mail of mails)
+      addEmail(mail, batch.beside?.[mail.id] ?? mail.raw.byteLength, listed, batch.now)
+    return listed.size === 0 ? 'accepted' : { suppressed: [...listed] }
   }
 }
