@@ -9,7 +9,7 @@
  *   A connection that failed says nothing about the workspace's mail and is no
  *   deferral here: upstream.down tells that.
  */
-import type { LogRow, WholeLog } from '../store/port/log.js'
+import type { LogRow } from '../store/port/log.js'
 import {
   ALARM_COUNTS,
   ALARM_EVENTS,
@@ -19,11 +19,6 @@ import {
   countsFor,
 } from '../store/port/watch/alarms.js'
 import type { AlarmCount } from '../store/port/watch/watch.js'
-
-/** What is looked at; everything else says nothing here. */
-export const COUNTED: WholeLog = {
-  types: ['email.sent', ...Object.values(ALARM_EVENTS)],
-}
 
 type Kind = 'tried' | (typeof ALARM_COUNTS)[Alarm]
 

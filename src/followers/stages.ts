@@ -1,7 +1,6 @@
 /**
  * NAME      stages - who follows the log
  */
-import { createAlarms } from '../alarm/alarms.js'
 import { systemClock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
@@ -13,10 +12,9 @@ import { createIntake } from '../outcome/intake.js'
 import type { Recorded } from '../outcome/report.js'
 import { logIncident } from '../outcome/suppress.js'
 import { createReporter } from '../sandbox/reporter.js'
-import { createStatistics } from '../statistics/follower.js'
 import type { ReachedStore } from '../store/open.js'
 import { createPosting } from '../webhook/posting.js'
-import { createIndexing } from './indexing.js'
+import { createReader } from './reader.js'
 
 interface FollowerDeps {
   readonly store: ReachedStore
@@ -30,21 +28,12 @@ interface FollowerDeps {
   readonly reported: (made: Recorded | null) => void
 }
 
-const KNOWN_MS = 500
-
-/** Whether there is anything new: each of them asks, and at rest one answer a second does for all. */
-const knownEnds = ({ logEnds }: ReachedStore): ReachedStore['logEnds'] => {
-  let known: { readonly at: number; readonly ends: ReturnType<typeof logEnds> } | null = null
-  return () => {
-    const at = systemClock.tick()
-    if (known === null || at - known.at >= KNOWN_MS) known = { at, ends: logEnds() }
-    return known.ends
-  }
-}
+/** How often the sandbox looks into a database that is far, at rest. */
+const FAR_MS = 500
 
 /** Reports of the sandbox are read, believed and settled as those of others are. */
-const sandboxReports = async (deps: FollowerDeps, store: ReachedStore): Promise<Service> => {
-  const { config, pepper, log, capture, rules, way, reported } = deps
+const sandboxReports = async (deps: FollowerDeps): Promise<Service> => {
+  const { store, config, pepper, log, capture, rules, way, reported } = deps
   const { hostname, bounce, relay } = config
   const { keys, look: lookAtKeys } = await liveKeys(store, pepper)
   const clock = systemClock
@@ -63,19 +52,17 @@ const sandboxReports = async (deps: FollowerDeps, store: ReachedStore): Promise<
     ...{ store, ingest, keys, hostname, bounceDomain: bounce.domain, clock, log },
     ...{ way, mode: capture ? null : 'test' },
     lost: () => reported(null),
+    ...(store.cluster().isShared && { look: FAR_MS }),
   })
 }
 
 /** In the order of starting. */
 export const followersOf = async (deps: FollowerDeps): Promise<readonly Service[]> => {
   const { store, config, pepper, log, way } = deps
-  const looking = { ...store, logEnds: knownEnds(store) }
   return [
     // before anything is handed to the sandbox
-    await sandboxReports(deps, store.cluster().isShared ? looking : store),
-    createStatistics({ store: looking, log }),
-    createIndexing({ store: looking, log }),
-    createAlarms({ store: looking, clock: systemClock, log }),
+    await sandboxReports(deps),
+    createReader({ store, clock: systemClock, log }),
     createPosting({ store, config, pepper, log, way }),
   ]
 }

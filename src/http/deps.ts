@@ -16,6 +16,7 @@ import type { EmailSearch, Ledger } from '../store/port/ledger.js'
 import type { EventLog } from '../store/port/log.js'
 import type { Operations } from '../store/port/operations.js'
 import type { Queue, Schedule } from '../store/port/queue.js'
+import type { Reading } from '../store/port/reading.js'
 import type { Statistics } from '../store/port/statistics.js'
 import type { Acted } from '../store/port/store.js'
 import type { Audit } from '../store/port/tenants/audit.js'
@@ -53,8 +54,9 @@ type HttpStore = Acted<
     Pick<Upkeep, 'depth'> &
     Operations &
     Domains &
-    Omit<Statistics, 'addStatistics'> &
-    Omit<EmailSearch, 'indexMails'> &
+    Pick<Reading, 'readPlaces' | 'readLog'> &
+    Statistics &
+    EmailSearch &
     Jobs &
     HookDeps['store'] &
     Cluster &

@@ -29,7 +29,7 @@ import { PACE_MS, type Report, type Step, simulationFor } from './simulation.js'
 export interface ReporterParts {
   readonly store: Pick<
     Store,
-    'follow' | 'logEnds' | 'sandboxPlace' | 'moveSandboxPlace' | 'recipient' | 'email' | 'pool'
+    'follow' | 'logEnds' | 'readPlaces' | 'keepRead' | 'recipient' | 'email' | 'pool'
   >
   readonly ingest: Intake['ingest']
   readonly keys: ReturnPathKeys
@@ -43,6 +43,8 @@ export interface ReporterParts {
   readonly way: GiveWay
   /** A report was given up. */
   readonly lost?: () => void
+  /** How often it looks for new mail, in milliseconds. */
+  readonly look?: number
   /** Milliseconds that `later` means. */
   readonly pace?: number
 }
@@ -60,7 +62,6 @@ interface Waiting {
   tries: number
 }
 
-/** How often it looks for new mail. */
 const LOOK_MS = 100
 /** Recipients that wait in memory at most; the rest stays in the log. */
 const MOST_WAITING = 2_000
@@ -111,10 +112,10 @@ class Reporter {
   /** A first start reports from now on. */
   async begin(): Promise<void> {
     const { store } = this.#parts
-    const place = await store.sandboxPlace()
+    const { sandbox } = await store.readPlaces()
     const { newest } = await store.logEnds()
-    if (place === null) await store.moveSandboxPlace(null, newest)
-    this.#stored = (await store.sandboxPlace()) ?? newest
+    if (sandbox === null) await store.keepRead({ to: newest, sandbox: { from: null } })
+    this.#stored = (await store.readPlaces()).sandbox ?? newest
     this.#read = this.#stored
     this.#waiting = []
   }
@@ -131,7 +132,7 @@ class Reporter {
     await this.keep(false)
     const failed = told.find((one) => one.status === 'rejected')
     if (failed !== undefined) throw failed.reason
-    if (!more && due.length === 0) return LOOK_MS
+    if (!more && due.length === 0) return this.#parts.look ?? LOOK_MS
     const took = clock.tick() - began
     return Math.max(1, took, way.restAfter(took))
   }
@@ -224,10 +225,10 @@ class Reporter {
     if (place === null || place === this.#stored) return
     const every = this.#told ? KEEP_MS : KEEP_IDLE_MS
     if (!now && clock.tick() - this.#storedAt < every) return
-    const moved = await store.moveSandboxPlace(this.#stored, place)
+    const kept = await store.keepRead({ to: place, sandbox: { from: this.#stored } })
     this.#storedAt = clock.tick()
     this.#told = this.#waiting.length > 0
-    if (moved) this.#stored = place
+    if (kept !== null) this.#stored = place
     // somebody else reports, too: from where that one is
     else this.#read = null
   }

@@ -19,6 +19,7 @@ import {
   BY_MINUTE,
   type Dimension,
   OTHER,
+  SPANS,
   type Span,
   type StatisticsRow,
   TAG_SEPARATOR,
@@ -123,82 +124,48 @@ const valuesOf = (row: OfMail, rules: FoldRules): Values => {
 }
 
 const MINUTE = 60_000
-const BY_VALUE = 15
-const HOUR_OF = 60
 
-type Growing = Omit<StatisticsRow, 'counts'> & { readonly counts: Map<number, number> }
+type Key = Omit<StatisticsRow, 'counts'>
+type Growing = Key & { readonly counts: Map<number, number> }
+/** Of one span. */
+type Rows = Map<string, Growing>
 
 const beginOf = (span: Span, time: number): number => Math.floor(time / (span * MINUTE)) * span * MINUTE
 
-/** Rows by span, workspace, mode, time, dimension and value, in this order of their keys. */
-/** The rows of one span, workspace, mode and time, by dimension and value. */
-class Moment {
-  readonly #rows = new Map<Dimension, Map<string, Growing>>()
-  constructor(readonly key: Pick<Growing, 'span' | 'at' | 'workspaceId' | 'mode'>) {}
+const countsAt = (rows: Rows, key: Key): Map<number, number> => {
+  const name = `${key.at} ${key.mode} ${key.workspaceId} ${key.dimension} ${key.value}`
+  let row = rows.get(name)
+  if (row === undefined) {
+    row = { ...key, counts: new Map() }
+    rows.set(name, row)
+  }
+  return row.counts
+}
 
-  add(dimension: Dimension, value: string, counters: readonly number[]): void {
-    let rows = this.#rows.get(dimension)
-    if (rows === undefined) {
-      rows = new Map()
-      this.#rows.set(dimension, rows)
+const addTo = (counts: Map<number, number>, counter: number, n: number): unknown =>
+  counts.set(counter, (counts.get(counter) ?? 0) + n)
+
+/** Rows of all spans, from those of minutes. */
+const spread = (minutes: Rows): readonly Growing[] =>
+  SPANS.flatMap((span) => {
+    const rows: Rows = new Map()
+    for (const minute of minutes.values()) {
+      if (span === 1 && !BY_MINUTE.includes(minute.dimension)) continue
+      const counts = countsAt(rows, { ...minute, span, at: beginOf(span, minute.at) })
+      for (const [counter, n] of minute.counts) addTo(counts, counter, n)
     }
-    let row = rows.get(value)
-    if (row === undefined) {
-      row = { ...this.key, dimension, value, counts: new Map() }
-      rows.set(value, row)
-    }
-    for (const counter of counters) row.counts.set(counter, (row.counts.get(counter) ?? 0) + 1)
-  }
-
-  *[Symbol.iterator](): Iterator<Growing> {
-    for (const rows of this.#rows.values()) yield* rows.values()
-  }
-}
-
-class Rows {
-  readonly #moments = new Map<string, Moment>()
-  /** By span: of the record before, since the next one is most often in the same. */
-  readonly #last = new Map<Span, Moment>()
-
-  at(span: Span, { workspaceId, mode }: OfMail, time: number): Moment {
-    const at = beginOf(span, time)
-    const last = this.#last.get(span)
-    if (last?.key.at === at && last.key.workspaceId === workspaceId && last.key.mode === mode) return last
-    const key = `${span} ${at} ${mode} ${workspaceId}`
-    const moment = this.#moments.get(key) ?? new Moment({ span, at, workspaceId, mode })
-    this.#moments.set(key, moment)
-    this.#last.set(span, moment)
-    return moment
-  }
-
-  *[Symbol.iterator](): Iterator<Growing> {
-    for (const moment of this.#moments.values()) yield* moment
-  }
-}
-
-/** The rows of hours, from those of their quarters. */
-const hoursOf = (rows: Iterable<Growing>): Iterable<Growing> => {
-  const hours = new Map<string, Growing>()
-  for (const row of rows) {
-    if (row.span !== BY_VALUE) continue
-    const at = beginOf(HOUR_OF, row.at)
-    const key = `${at} ${row.mode} ${row.workspaceId} ${row.dimension} ${row.value}`
-    const hour = hours.get(key)
-    if (hour === undefined) hours.set(key, { ...row, span: HOUR_OF, at, counts: new Map(row.counts) })
-    else for (const [counter, n] of row.counts) hour.counts.set(counter, (hour.counts.get(counter) ?? 0) + n)
-  }
-  return hours.values()
-}
+    return [...rows.values()]
+  })
 
 /** What these records add, each row once. */
 export const fold = (records: readonly LogRow[], rules: FoldRules): readonly StatisticsRow[] => {
-  const rows = new Rows()
+  const minutes: Rows = new Map()
   const add = (record: OfMail, time: number, values: Values, counters: readonly number[]): void => {
-    const quarter = rows.at(BY_VALUE, record, time)
-    const minute = rows.at(1, record, time)
+    const { workspaceId, mode } = record
+    const at = beginOf(1, time)
     for (const [dimension, value] of values) {
-      quarter.add(dimension, value, counters)
-      if (BY_MINUTE.includes(dimension)) minute.add(dimension, value, counters)
+      const counts = countsAt(minutes, { span: 1, at, workspaceId, mode, dimension, value })
+      for (const counter of counters) addTo(counts, counter, 1)
     }
   }
   for (const record of records) {
@@ -212,10 +179,10 @@ export const fold = (records: readonly LogRow[], rules: FoldRules): readonly Sta
       add(record, createdAt, values, [...own, ...accepted])
     else {
       add(record, record.occurredAt, values, own)
-      add(record, createdAt, values, accepted)
+      if (accepted.length > 0) add(record, createdAt, values, accepted)
     }
   }
-  return [...rows, ...hoursOf(rows)].map(({ counts, ...row }) => ({
+  return spread(minutes).map(({ counts, ...row }) => ({
     ...row,
     counts: [...counts].sort(([a], [b]) => a - b).flat(),
   }))

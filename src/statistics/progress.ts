@@ -3,18 +3,19 @@
  */
 
 import type { EventLog } from '../store/port/log.js'
-import type { Statistics } from '../store/port/statistics.js'
+import type { Reading } from '../store/port/reading.js'
 
 const STEP = 50
 
 /** When the oldest record was stored that is not counted yet; `now` when there is none. */
 export const countedUntil = async (
-  store: Pick<Statistics, 'statisticsPlace'> & Pick<EventLog, 'follow'>,
+  store: Pick<Reading, 'readPlaces' | 'readLog'> & Pick<EventLog, 'logEnds'>,
   now: number,
 ): Promise<number> => {
-  let place = await store.statisticsPlace()
+  let place = (await store.readPlaces()).statistics
   for (;;) {
-    const next = await store.follow(null, place, STEP)
+    place ??= (await store.logEnds()).oldest
+    const next = await store.readLog('log', place, null, STEP)
     if (next === 'gone') {
       place = null
       continue

@@ -1,7 +1,7 @@
 /** Alarms over a real log: each crossing told once, over restarts and with two that follow at a time. */
 import t from 'tap'
-import { createAlarms } from '../../src/alarm/alarms.js'
 import { systemClock } from '../../src/base/clock.js'
+import { createReader } from '../../src/followers/reader.js'
 import type { Mode } from '../../src/lifecycle/page.js'
 import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
 import { eventually } from '../parts/eventually.js'
@@ -9,6 +9,7 @@ import { openStoreIn } from '../parts/store.js'
 import {
   accepted,
   addWorkspace,
+  follow,
   HOUR,
   newAccount,
   ofLease,
@@ -27,7 +28,7 @@ const first = await newAccount(store)
 const lines: string[] = []
 const note = (_: unknown, line?: string) => void lines.push(line ?? '')
 const begin = async () => {
-  const service = createAlarms({ store, clock: systemClock, log: { info: note, warn: note, error: note } })
+  const service = createReader({ store, clock: systemClock, log: { info: note, warn: note, error: note } })
   await service.start()
   return service
 }
@@ -83,13 +84,13 @@ const alarms = async (at: TestAccount) => {
 const counted = async () => {
   const { newest } = await store.logEnds()
   await eventually('all is counted', async () => {
-    const mark = await store.alarmMark()
-    return mark !== null && (await store.follow(null, mark, 1)) !== 'gone' && (await isPast(mark, newest))
+    const { alarms: mark } = await store.readPlaces()
+    return mark !== null && (await follow(store, null, mark, 1)) !== 'gone' && (await isPast(mark, newest))
   })
 }
 const isPast = async (mark: string, wanted: string): Promise<boolean> => {
   if (mark === wanted) return true
-  const left = await store.follow(null, mark, 1_000)
+  const left = await follow(store, null, mark, 1_000)
   return left !== 'gone' && left.rows.length === 0
 }
 const workspace = (slug: string, change: Partial<WorkspaceRow> = {}) =>
@@ -97,7 +98,7 @@ const workspace = (slug: string, change: Partial<WorkspaceRow> = {}) =>
 
 t.test('hard bounces: one alarm, then silence; the neighbour hears nothing', async (t) => {
   const service = await begin()
-  await eventually('it follows', () => store.alarmMark())
+  await eventually('it follows', async () => (await store.readPlaces()).alarms)
   const at = await workspace('hard')
   const beside = await workspace('beside')
   await send(beside, 30, {})

@@ -3,9 +3,8 @@
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import t from 'tap'
-import { silentLog } from '../../src/base/log.js'
 import { run } from '../../src/cli/main.js'
-import { countSome } from '../../src/statistics/follower.js'
+import { countAll } from '../parts/counted.js'
 import { openStoreIn } from '../parts/store.js'
 import { accepted, toOne } from '../store/fixture.js'
 import { openDesk } from './desk.js'
@@ -27,7 +26,7 @@ for (let i = 0; i < 8; i++)
     recipients: [toOne(i < 6 ? 'ana@long-name.example' : 'bo@b.example')],
     tags: [{ name: 'kind', value: i === 0 ? 'reset' : 'receipt' }],
   })
-while ((await countSome({ store, log: silentLog() })).more) {}
+await countAll(store)
 await store.close()
 
 /** As a person sees it whose terminal is so wide. */

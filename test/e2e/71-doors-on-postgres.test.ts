@@ -11,7 +11,7 @@ import { noPostgres } from '../parts/postgres.js'
 const FILES = [
   ...['alarm/alarms', 'cli/tenants', 'cli/suppression', 'dashboard/pages/queue'],
   ...['http/emails', 'http/idempotency', 'http/search', 'http/statistics', 'smtp/submission-door'],
-  ...['statistics/follower', 'webhook/engine/place'],
+  ...['followers/reader', 'webhook/engine/place'],
 ]
 
 t.test('on PostgreSQL', { skip: noPostgres() }, async (t) => {

@@ -4,6 +4,7 @@ import { matcherOf } from '../../src/http/stream/matches.js'
 import type { LogFilter } from '../../src/store/port/log.js'
 import { listen } from '../parts/event-source.js'
 import { eventually } from '../parts/eventually.js'
+import { follow } from '../store/fixture.js'
 import { fieldsOf, type Kit, MAIL, openKit, type Reply } from './kit.js'
 
 const emailsIn = (reply: Reply): string[] => reply.json.data.map((one: { email_id: string }) => one.email_id)
@@ -237,7 +238,7 @@ t.test('the filter of streams lets through what that of the store does', async (
   const notice = { accountId, now: kit.clock.now(), data: { id: 'x' } } as const
   await store.addNotice({ ...notice, type: 'upstream.down', workspaceId: null, mode: 'live' })
   await store.addNotice({ ...notice, type: 'domain.failed', workspaceId, mode: 'test' })
-  const read = await store.follow(null, null, 1_000)
+  const read = await follow(store, null, null, 1_000)
   if (read === 'gone') throw new Error('gone')
   t.ok(read.rows.length >= 11)
   const some = read.rows[3]

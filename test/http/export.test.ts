@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import t from 'tap'
 import { readCsv } from '../../src/record/csv.js'
+import { indexMails } from '../store/fixture.js'
 import { fieldsOf, MAIL, openKit } from './kit.js'
 
 const kit = await openKit()
@@ -19,7 +20,7 @@ for (let i = 0; i < 230; i++)
       tags: [{ name: 'n', value: String(i) }],
     },
   })
-while ((await kit.store.indexMails(100)) > 0) {}
+while ((await indexMails(kit.store, 100)) > 0) {}
 
 t.test('all pages as CSV', async (t) => {
   const file = await get('/v1/emails?format=csv')

@@ -5,7 +5,7 @@ import { silentLog } from '../../src/base/log.js'
 import { Count, createJobRunner, Pace, type RunnerParts, stepOf } from '../../src/submission/bulk/runner.js'
 import { requestFingerprint } from '../../src/submission/idempotency.js'
 import { eventually } from '../parts/eventually.js'
-import { outcome } from '../store/fixture.js'
+import { indexMails, outcome } from '../store/fixture.js'
 import { fieldsOf, MAIL, openKit } from './kit.js'
 
 const kit = await openKit()
@@ -21,7 +21,7 @@ const everywhere = { accountId: kit.accountId, workspaceId: null, mode: null }
 const send = async (over: object = {}): Promise<string> =>
   (await kit.ask('/v1/emails', { body: { ...MAIL, ...over } })).json.id
 const index = async (): Promise<void> => {
-  while ((await kit.store.indexMails(100)) > 0) {}
+  while ((await indexMails(kit.store, 100)) > 0) {}
 }
 const bulk = (body: object, key = kit.session) => kit.ask('/v1/emails/bulk', { body, key })
 const jobOf = async (id: string) => (await kit.ask(`/v1/jobs/${id}`, { key: kit.session })).json

@@ -1,5 +1,6 @@
 /** q of GET /v1/emails: what it finds, what it refuses, and cursors that hold it. */
 import t from 'tap'
+import { indexMails } from '../store/fixture.js'
 import { fieldsOf, MAIL, openKit } from './kit.js'
 
 const kit = await openKit()
@@ -8,7 +9,7 @@ t.teardown(() => kit.stop())
 const send = async (over: object): Promise<string> =>
   (await kit.ask('/v1/emails', { body: { ...MAIL, ...over } })).json.id
 const index = async (): Promise<void> => {
-  while ((await kit.store.indexMails(100)) > 0) {}
+  while ((await indexMails(kit.store, 100)) > 0) {}
 }
 const list = (query: Record<string, string>) => kit.ask(`/v1/emails?${new URLSearchParams(query)}`)
 

@@ -83,21 +83,15 @@ export const createLog = (state: State): Log => {
 
   const newest = () => ({ ord: Math.max(state.last + 1, state.floor) })
 
-  const follow = (
-    filter: LogFilter | WholeLog | null,
-    after: string | null,
-    limit: number,
-  ): Followed | 'gone' => {
+  const follow = (filter: LogFilter | WholeLog, after: string | null, limit: number): Followed | 'gone' => {
     const from = after === null ? { ord: state.floor } : (readMark(after) ?? { ord: 0 })
     if (compare(from, { ord: state.floor }) < 0) return 'gone'
     const wanted =
-      filter === null
-        ? () => true
-        : 'accountId' in filter
-          ? isWanted(filter)
-          : ({ n, type, mode }: Logged) =>
-              (filter.types === null || (n === 0 && filter.types.includes(type as never))) &&
-              mode === (filter.mode ?? mode)
+      'accountId' in filter
+        ? isWanted(filter)
+        : ({ n, type, mode }: Logged) =>
+            (filter.types === null || (n === 0 && filter.types.includes(type as never))) &&
+            mode === (filter.mode ?? mode)
     const rest = found(wanted).filter((one) => compare(one, from) >= 0)
     const isEnd = rest.length <= limit
     const here = rest.slice(0, limit)

@@ -30,6 +30,7 @@ import { createHooks } from './subjects/hooks.js'
 import { createIdentity } from './subjects/identity.js'
 import { createIncidents } from './subjects/incidents.js'
 import { createJobs } from './subjects/jobs.js'
+import { createReading } from './subjects/reading.js'
 import { createSearch } from './subjects/search.js'
 import { createSoftBounces } from './subjects/soft-bounces.js'
 import { createStatistics } from './subjects/statistics.js'
@@ -79,6 +80,8 @@ export const openMemoryStore = (state: State): Store => {
   const { suppressed } = tenants
   const parts = { state, boot: ++state.boots, effects, log, people, pending, suppressed }
   const { inScope, ...operations } = createOperations(parts)
+  const { addStatistics, ...statistics } = createStatistics(state)
+  const { addAlarmCounts, ...watch } = createWatch(state, log.addNotice)
   const { erase, ...deleting } = createErase(parts, operations.operate)
   const { sweepIncidents, ...incidents } = createIncidents(state, log.addNotice, tenants.addSuppression)
   const verbs: Plain<Omit<Store, keyof Lifecycle | Elsewhere | 'by'>> = {
@@ -93,9 +96,10 @@ export const openMemoryStore = (state: State): Store => {
     ...createAuditReads(state),
     ...createIdentity(state),
     ...createJobs(state),
-    ...createStatistics(state),
+    ...createReading(state, { ...log, addStatistics, addAlarmCounts }),
+    ...statistics,
     ...createSearch(state),
-    ...createWatch(state, log.addNotice),
+    ...watch,
     ...incidents,
     ...createHooks(state, log.addNotice),
     ...createCarry(parts, inScope),

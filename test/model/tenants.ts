@@ -10,7 +10,6 @@ import { isPaused } from '../../src/lifecycle/waiting/pauses.js'
 import { numbered } from '../../src/store/built-in.js'
 import type { ReturnPathRing } from '../../src/store/port/cluster/return-path.js'
 import type { Notice } from '../../src/store/port/log.js'
-import type { SandboxPlace } from '../../src/store/port/sandbox-place.js'
 import type { Domains } from '../../src/store/port/tenants/domains.js'
 import { isRoutedTo } from '../../src/store/port/tenants/routes.js'
 import type {
@@ -30,8 +29,7 @@ type TenantVerbs = Plain<
   Omit<Tenants, 'updateWorkspace' | 'suspendWorkspace' | 'resumeWorkspace' | 'deleteWorkspace'>
 > &
   Plain<Domains> &
-  Plain<ReturnPathRing> &
-  Plain<SandboxPlace>
+  Plain<ReturnPathRing>
 
 type Owned = { readonly id: string; readonly accountId: string }
 
@@ -332,12 +330,6 @@ export const createTenants = (state: State, addNotice: (notice: Notice) => unkno
     replaceReturnPathRing(was, is) {
       if (state.marks.get('return path') !== was) return false
       state.marks.put('return path', is)
-      return true
-    },
-    sandboxPlace: () => state.marks.get('sandbox'),
-    moveSandboxPlace(from, to) {
-      if (state.marks.get('sandbox') !== from) return false
-      state.marks.put('sandbox', to)
       return true
     },
     workspace: (accountId, ref) =>

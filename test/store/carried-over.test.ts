@@ -9,7 +9,7 @@ import type { Db } from '../../src/store/sqlite/connect.js'
 import { Database } from '../../src/store/sqlite/driver.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { ANSWERS, makeOld } from '../parts/of-0.1.0.js'
-import { page } from './fixture.js'
+import { follow, page } from './fixture.js'
 
 const TABLES = ['emails', 'recipients', 'tags', 'bodies', 'owed_dsns', 'idempotency', 'rate_windows']
 const OF_TENANTS = ['accounts', 'workspaces', 'pools', 'keys', 'credentials', 'users', 'sessions']
@@ -83,7 +83,7 @@ t.test('every event comes along, in the timeline of its mail and not in the log'
         }),
     )
   }
-  t.match(await store.follow(null, null, 1000), { rows: [], isEnd: true }, 'history is told to nobody')
+  t.match(await follow(store, null, null, 1000), { rows: [], isEnd: true }, 'history is told to nobody')
 })
 
 t.test('every row comes along, after a copy', async (t) => {

@@ -296,7 +296,8 @@ const slowTests = async (t: Test, store: Store): Promise<void> => {
       ...spans.map((at) => row(at, [1, 100 - hard, 5, hard])),
       ...[hour, hour - HOUR].map((at) => row(at, [1, 300])),
     ]
-    await store.addStatistics(await store.statisticsPlace(), newId('up'), rows)
+    const { statistics: from } = await store.readPlaces()
+    await store.keepRead({ to: newId('up'), statistics: { from, rows } })
     for (const [i, at] of spans.entries())
       for (const email of across(hard, 1))
         await store.addHardBounce(dead(one, `${i}.${email}`, newRecipientId(), {}, at))

@@ -15,6 +15,7 @@ import {
   claimOne,
   filterOf,
   HOUR,
+  indexMails,
   mailFor,
   newAccount,
   ofLease,
@@ -51,7 +52,7 @@ const besideTests = async (t: Test, store: Store): Promise<void> => {
   const mails: string[] = []
   for (let i = 0; i < 5; i++) mails.push((await accepted(store, at, { subject: `row ${i}` })).id)
   const test = await accepted(store, at, { mode: 'test' })
-  while ((await store.indexMails(100)) > 0) {}
+  while ((await indexMails(store, 100)) > 0) {}
   const live = filterOf(at, { mode: 'live' })
   await t.test('of a list', (t) => besideEach(t, (page) => store.emails(live, page), other.id))
   await t.test('of another mode', (t) => besideEach(t, (page) => store.emails(live, page), test.id))

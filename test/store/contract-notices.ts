@@ -5,7 +5,16 @@ import { suppressionList } from '../../src/lifecycle/suppress.js'
 import type { LogFilter, LogRow } from '../../src/store/port/log.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { SuppressionRow } from '../../src/store/port/tenants/tenants.js'
-import { addWorkspace, HOUR, newAccount, type OpenStore, page, T0, type TestAccount } from './fixture.js'
+import {
+  addWorkspace,
+  foldAlarms,
+  HOUR,
+  newAccount,
+  type OpenStore,
+  page,
+  T0,
+  type TestAccount,
+} from './fixture.js'
 
 const KEEP = { bodiesMs: 100 * HOUR, emailsMs: 100 * HOUR, deadlines: false }
 
@@ -167,9 +176,9 @@ const watchTests = async (t: Test, open: OpenStore): Promise<void> => {
       hardBounces: 0,
       deferrals: 0,
     }
-    const [turn] = await store.foldAlarms({ from: null, to: 'a', counts: [count], now: T0 })
-    await store.foldAlarms({ from: null, to: 'a', counts: [count], now: T0 })
-    await store.foldAlarms({ from: 'a', to: 'b', counts: [count], now: T0 + 1 })
+    const [turn] = await foldAlarms(store, { from: null, to: 'a', counts: [count], now: T0 })
+    await foldAlarms(store, { from: null, to: 'a', counts: [count], now: T0 })
+    await foldAlarms(store, { from: 'a', to: 'b', counts: [count], now: T0 + 1 })
     const [alarm, ...more] = await told(store, at, { types: ['workspace.rate_alarm'] })
     t.same(more, [])
     t.match(alarm, { workspaceId: at.workspace.id, mode: 'live', change: true, createdAt: T0 })

@@ -51,12 +51,13 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
 
   await t.test('the place of the sandbox is moved by whoever knows where it is', async (t) => {
     const store = await open(t)
-    t.equal(await store.sandboxPlace(), null)
-    t.equal(await store.moveSandboxPlace('x', 'a'), false)
-    t.equal(await store.moveSandboxPlace(null, 'a'), true)
-    t.equal(await store.moveSandboxPlace(null, 'b'), false)
-    t.equal(await store.moveSandboxPlace('a', 'b'), true)
-    t.equal(await store.sandboxPlace(), 'b')
+    const place = async () => (await store.readPlaces()).sandbox
+    t.equal(await place(), null)
+    t.equal(await store.keepRead({ to: 'a', sandbox: { from: 'x' } }), null)
+    t.same(await store.keepRead({ to: 'a', sandbox: { from: null } }), [])
+    t.equal(await store.keepRead({ to: 'b', sandbox: { from: null } }), null)
+    t.same(await store.keepRead({ to: 'b', sandbox: { from: 'a' } }), [])
+    t.equal(await place(), 'b')
   })
 
   await t.test('how the clock stands to the rows', async (t) => {

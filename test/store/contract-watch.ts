@@ -10,6 +10,7 @@ import type { AlarmCount } from '../../src/store/port/watch/watch.js'
 import {
   accepted,
   addWorkspace,
+  foldAlarms,
   HOUR,
   newAccount,
   type OpenStore,
@@ -37,21 +38,21 @@ const alarmedOf = async (store: Store, at: TestAccount) =>
 const folder = (store: Store) => {
   let n = 0
   return async (counts: readonly AlarmCount[], now: number) =>
-    store.foldAlarms({ from: await store.alarmMark(), to: `m${++n}`, counts, now })
+    foldAlarms(store, { from: (await store.readPlaces()).alarms, to: `m${++n}`, counts, now })
 }
 
 const crossingTests = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('each crossing is one turn, and the same counts twice are none', async (t) => {
     const store = await open(t)
     const at = await newAccount(store)
-    t.equal(await store.alarmMark(), null)
+    t.equal((await store.readPlaces()).alarms, null)
     t.same(await alarmedOf(store, at), {})
     const first = { from: null, to: 'a', counts: [counted(at, { tried: 100, hardBounces: 4 })], now: T0 + 1 }
-    t.same(await store.foldAlarms(first), [])
-    t.same(await store.foldAlarms(first), [], 'counted from another mark than the stored one: nothing')
-    t.equal(await store.alarmMark(), 'a')
+    t.same(await foldAlarms(store, first), [])
+    t.same(await foldAlarms(store, first), [], 'counted from another mark than the stored one: nothing')
+    t.equal((await store.readPlaces()).alarms, 'a')
     const next = { from: 'a', to: 'b', counts: [counted(at, { tried: 100, hardBounces: 16 })], now: T0 + 2 }
-    t.match(await store.foldAlarms(next), [
+    t.match(await foldAlarms(store, next), [
       {
         accountId: at.accountId,
         workspaceId: at.workspace.id,
@@ -60,9 +61,9 @@ const crossingTests = async (t: Test, open: OpenStore): Promise<void> => {
         hold: null,
       },
     ])
-    t.same(await store.foldAlarms(next), [])
+    t.same(await foldAlarms(store, next), [])
     t.same(
-      await store.foldAlarms({ from: 'b', to: 'c', counts: [counted(at, { hardBounces: 5 })], now: T0 + 3 }),
+      await foldAlarms(store, { from: 'b', to: 'c', counts: [counted(at, { hardBounces: 5 })], now: T0 + 3 }),
       [],
     )
     t.match(await alarmedOf(store, at), { hard_bounces: { count: 25, since: T0 + 2 } }, 'as they are now')

@@ -23,6 +23,7 @@ import { noticesContract } from './contract-notices.js'
 import { operationsContract } from './contract-operations.js'
 import { orderContract } from './contract-order.js'
 import { queueContract } from './contract-queue.js'
+import { readingContract } from './contract-reading.js'
 import { reportsContract } from './contract-reports.js'
 import { restContract } from './contract-rest.js'
 import { searchContract } from './contract-search.js'
@@ -54,6 +55,7 @@ const FAMILIES = {
   operations: operationsContract,
   domains: domainsContract,
   'sender dsns': senderDsnsContract,
+  reading: (t, _store, open) => readingContract(t, open),
   search: searchContract,
   statistics: (t, _store, open) => statisticsContract(t, open),
   rest: restContract,

@@ -7,9 +7,13 @@
  *   ends it with 74, as it ends the daemon.
  *   Arguments: folder, point, hit, ambiguous policy, bytes of a body, `keep`.
  *   With large bodies, what is settled is swept away at once, unless it is kept.
- *   Then it goes on until somebody ends it.
+ *   Then it goes on until somebody ends it. So it does while the log is read, where the point is one of that.
  */
 import { writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../src/base/clock.js'
+import { silentLog } from '../../src/base/log.js'
+import { createReader } from '../../src/followers/reader.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { accepted, HOUR, ofLease, type TestAccount } from './fixture.js'
 
@@ -31,7 +35,11 @@ if (workspace === null || pool === null) throw new Error('no deps')
 await store.updateWorkspace(workspace.id, { ambiguous: ambiguous === 'hold' ? 'hold' : 'retry' })
 const at: TestAccount = { accountId, workspace, poolId: pool.id }
 
-for (let i = 0; keep !== '' || i < 100; i++) {
+const reads = name.startsWith('keepRead')
+if (reads) await createReader({ store, clock: systemClock, log: silentLog() }).start()
+
+for (let i = 0; keep !== '' || reads || i < 100; i++) {
+  if (reads) await sleep(5)
   const now = Date.now()
   const body = bytes === '' ? {} : { raw: Buffer.alloc(Number(bytes), 'x') }
   const mail = await accepted(store, at, { createdAt: now, ...body })

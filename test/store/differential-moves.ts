@@ -17,7 +17,7 @@ import {
   type QueueOrder,
 } from '../../src/store/port/operations.js'
 import type { Store } from '../../src/store/port/store.js'
-import { HOUR, mailFor, outcome, page, type TestAccount, toOne } from './fixture.js'
+import { follow as followLog, HOUR, mailFor, outcome, page, type TestAccount, toOne } from './fixture.js'
 
 export const MOVES = [
   ...(['accept', 'accept', 'accept', 'claim', 'claim', 'claim', 'attempting', 'settle', 'settle'] as const),
@@ -303,7 +303,7 @@ const follow =
     const rest = async (from: string | null, limit: number): Promise<readonly LogRow[] | 'gone'> => {
       const rows: LogRow[] = []
       for (let mark = from; ; ) {
-        const got = await store.follow(filter, mark, limit)
+        const got = await followLog(store, filter, mark, limit)
         if (got === 'gone') return got
         rows.push(...got.rows)
         marks[side] = mark = got.mark

@@ -11,8 +11,11 @@ import { observed } from '../../src/lifecycle/observed.js'
 import type { Mode, Page } from '../../src/lifecycle/page.js'
 import { beginningOf } from '../../src/store/built-in.js'
 import type { EmailFilter, EmailScope } from '../../src/store/port/ledger.js'
+import type { Followed, LogFilter, WholeLog } from '../../src/store/port/log.js'
+import type { Added, Reading } from '../../src/store/port/reading.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
+import type { AlarmTurn } from '../../src/store/port/watch/watch.js'
 
 /** Gives a fresh, opened store and closes it when the test ends. */
 export type OpenStore = (t: Test) => Promise<Store>
@@ -159,3 +162,29 @@ export const timeline = async (store: Store, emailId: string): Promise<string[]>
 
 export const statusOf = async (store: Store, at: TestAccount, emailId: string): Promise<string | undefined> =>
   (await store.email(scopeOf(at), emailId))?.status
+
+/** What comes after a mark, or from the oldest that can be followed; null: of whoever. */
+export const follow = async (
+  store: Pick<Store, 'follow' | 'readLog' | 'logEnds'>,
+  filter: LogFilter | WholeLog | null,
+  after: string | null,
+  limit: number,
+): Promise<Followed | 'gone'> =>
+  filter === null
+    ? store.readLog('log', after ?? (await store.logEnds()).oldest, null, limit)
+    : store.follow(filter, after, limit)
+
+/** Adds the next mails to the index of words, at most so many; how many. */
+export const indexMails = async (store: Reading, limit: number): Promise<number> => {
+  const { search } = await store.readPlaces()
+  const part = await store.readLog('mails', search ?? '1', null, limit)
+  if (part === 'gone' || part.mails.length === 0) return 0
+  const { mails, mark: to } = part
+  return (await store.keepRead({ to, search: { from: search, mails } })) === null ? 0 : mails.length
+}
+
+/** What changed of alarms; nothing, from another mark than the stored one. */
+export const foldAlarms = async (
+  store: Store,
+  { to, ...alarms }: Added<'alarms'> & { readonly to: string },
+): Promise<readonly AlarmTurn[]> => (await store.keepRead({ to, alarms })) ?? []

@@ -96,9 +96,8 @@ const OF_ALL: Readonly<Record<string, Read>> = {
   openIncidents: (store) => store.openIncidents(),
   outages: (store) => store.outages(),
   pepperMark: (store) => store.pepperMark(),
-  statisticsPlace: (store) => store.statisticsPlace(),
-  alarmMark: (store) => store.alarmMark(),
-  sandboxPlace: (store) => store.sandboxPlace(),
+  // an index that was moved is made anew
+  readPlaces: async (store) => ({ ...(await store.readPlaces()), search: null }),
   standingAlarms: (store) => store.standingAlarms(),
   nextDue: (store) => store.nextDue(),
   depth: async (store) => inOrder(await store.depth()),

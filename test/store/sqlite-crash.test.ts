@@ -6,8 +6,10 @@ import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { sumOf, volume } from '../../src/statistics/counters.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { countAll } from '../parts/counted.js'
 import { HOUR, page, timeline } from './fixture.js'
 
 const CHILD = join(import.meta.dirname, 'crash-child.js')
@@ -52,8 +54,9 @@ const runToDeath = async (
   point: string,
   ambiguous: string,
   bytes = '',
+  hit = HIT,
 ): Promise<Remains> => {
-  const remains = await run([dataDir, point, String(HIT), ambiguous, bytes], 'unlimited')
+  const remains = await run([dataDir, point, String(hit), ambiguous, bytes], 'unlimited')
   if (remains.end !== 'SIGKILL') throw new Error(`the child ended by ${remains.end}, not by SIGKILL`)
   return remains
 }
@@ -84,7 +87,7 @@ const emailsOf = async (store: Store) => {
     createdAfter: null,
     createdBefore: null,
   }
-  return (await store.emails(filter, page({ limit: 100 }))).rows
+  return (await store.emails(filter, page({ limit: 10_000 }))).rows
 }
 
 interface Expectation {
@@ -122,6 +125,41 @@ for (const expected of EXPECTED) {
     const waiting = await store.claim(await sandboxOf(store), 10, Date.now() + HOUR, Date.now())
     t.equal(waiting.length, expected.stored - expected.settled, 'nothing is stuck')
     t.ok(waiting.every((claimed) => claimed.attempts === ambiguous))
+    t.same(await store.check(), [])
+  })
+}
+
+for (const point of ['keepRead.before-commit', 'keepRead.after-commit']) {
+  t.test(`all is counted once and found, killed at ${point}`, async (t) => {
+    const dataDir = t.testdir()
+    // the first ones bring the marks together, before there is mail
+    await runToDeath(dataDir, point, 'retry', '', 6)
+    const store = await reopen(t, dataDir)
+    const { statistics } = await store.readPlaces()
+    t.not(statistics, null, 'some of it was read')
+    await countAll(store)
+    const emails = await emailsOf(store)
+    const accountId = emails[0]?.accountId ?? ''
+    const { rows } = await store.statistics(
+      {
+        ...{ accountId, workspaceId: null, mode: 'live', dimension: 'none', tagName: null, span: 60 },
+        ...{ from: 0, to: Date.now() + HOUR },
+      },
+      null,
+    )
+    const sums = sumOf(rows)
+    t.equal(sums.get(volume('accepted')), emails.length)
+    t.equal(sums.get(volume('sent')), emails.filter(({ status }) => status === 'sent').length)
+    const query = { terms: [], from: 1, before: null }
+    const none = { workspaceId: null, mode: null, status: null, to: null, tag: null }
+    const found = await store.searchEmails(
+      { ...none, accountId, createdAfter: null, createdBefore: null, subjects: true, query },
+      page({ limit: 10_000 }),
+    )
+    t.same(
+      found.rows.map(({ id }) => id),
+      emails.map(({ id }) => id),
+    )
     t.same(await store.check(), [])
   })
 }

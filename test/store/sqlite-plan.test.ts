@@ -9,6 +9,7 @@ import type { EmailFilter } from '../../src/store/port/ledger.js'
 import type { LogFilter } from '../../src/store/port/log.js'
 import { LOOKED } from '../../src/store/sql/audit/look.js'
 import { audited } from '../../src/store/sql/audit/write.js'
+import { readingReads } from '../../src/store/sql/log/reading.js'
 import { logReads } from '../../src/store/sql/log/reads.js'
 import { mailReads } from '../../src/store/sql/mails/email.js'
 import { emailReads } from '../../src/store/sql/mails/emails.js'
@@ -35,7 +36,7 @@ import { HOUR, page, T0 } from './fixture.js'
 
 /** Workspaces, pools, their pauses and holds are few, days too, order_state has one row, tags that a mail carries are few. */
 const SMALL =
-  /SCAN (accounts|workspaces|w|resumes|queue_orders|order_state|o|log_state|s|email_days|carried_bodies|statistics_place|search_(?:state|parts)|alarm_mark|outages|pools|p|holds|h|pauses|counted|met|pepper|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
+  /SCAN (accounts|workspaces|w|resumes|queue_orders|order_state|o|log_state|s|email_days|carried_bodies|statistics_place|search_(?:state|parts)|alarm_mark|sandbox_place|outages|pools|p|holds|h|pauses|counted|met|pepper|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
 
 /** The recipients of one mail are sorted, the events of all mails to one address, and complaints, of which there are few. */
 const withinMail = (text: string, detail: string): boolean =>
@@ -114,12 +115,11 @@ t.test('reads', async (t) => {
       }
     }
   }
-  log.follow(null, null, 10)
   log.loggedEvent(account, 'evt_00000000000000000000000000')
   writer.prepare('UPDATE search_state SET place = 9000').run()
   const search = {
     ...answered(searchReads(WORDS), sql.ask),
-    ...answered(indexReads(WORDS), sql.ask),
+    ...answered(indexReads, sql.ask),
   }
   for (const q of [
     'receipt',
@@ -142,13 +142,14 @@ t.test('reads', async (t) => {
       )
   }
   search.notIndexedSince()
-  search.toIndex(10)
+  const reading = answered(readingReads(logEnds), sql.ask)
+  reading.readPlaces()
+  reading.readLog('both', '1', null, 10)
   sql.ask(tenantReads.suppressions('ws_0', null, page({ anchor: '9', countUpTo: 10 })))
   sql.ask(tenantReads.keys(account, page({ direction: 'newer', anchor: 'key_0' })))
   const statistics = answered(statisticsReads, sql.ask)
   sql.ask(dueReads(MAIL.waiting).nextDue())
   sql.ask(depthReads(MAIL.waiting).depth(T0))
-  statistics.statisticsPlace()
   const counted = { mode: 'live', dimension: 'tag', span: 60, from: T0, to: T0 + 2 * HOUR } as const
   statistics.statistics({ ...counted, accountId: account, workspaceId: null, tagName: null }, null)
   statistics.statistics({ ...counted, accountId: null, workspaceId: 'ws_0', tagName: 'kind' }, '[0,-1,""]')
@@ -218,15 +219,12 @@ const useSome = (context: WriteContext, verbs: WriterVerbs): void => {
   const incident = String(db.prepare('SELECT id FROM incidents WHERE account_id = ?').pluck().get(accountId))
   verbs.decideStep(accountId, incident, 'accepted', T0, true)
   const count = { workspaceId, span: T0, tried: 1, complaints: 0, hardBounces: 0, deferrals: 0 }
-  verbs.foldAlarms({ from: null, to: '1', counts: [count], now: T0 })
+  verbs.keepRead({ to: '1', alarms: { from: null, counts: [count], now: T0 } })
   verbs.noteOutage('up_1', T0, null)
   verbs.noteOutage('up_1', null, null)
   const counted = { span: 60, at: T0, mode: 'live', dimension: 'tag', counts: [1, 1] } as const
-  verbs.addStatistics(
-    null,
-    '1',
-    Array.from({ length: 700 }, (_, i) => ({ ...counted, workspaceId, value: `kind\n${i}` })),
-  )
+  const rows = Array.from({ length: 700 }, (_, i) => ({ ...counted, workspaceId, value: `kind\n${i}` }))
+  verbs.keepRead({ to: '1', statistics: { from: null, rows } })
   const { takenBy, bouncesOf } = bounced(MAIL)
   sql.ask(takenBy('rcp_1'))
   sql.ask(bouncesOf({ emailId: 'em_1', workspace: 1, address: 'a@b.c' }, 'mailbox_full', T0))

@@ -16,12 +16,13 @@ import { Fault } from '../../base/fault.js'
 import type { Log } from '../../base/log.js'
 import type { MarkCodec } from '../../record/mark.js'
 import type { EventLog, LogFilter, LogRow } from '../../store/port/log.js'
+import type { Reading } from '../../store/port/reading.js'
 import { EventStream } from './event-stream.js'
 import { beat, eventBlock, gap, Merged, opening, parting } from './frame.js'
 import { type Taken, type View, viewOf, Window } from './window.js'
 
 interface FeedOptions {
-  readonly store: Pick<EventLog, 'follow' | 'logEnds'>
+  readonly store: Pick<EventLog, 'follow' | 'logEnds'> & Pick<Reading, 'readLog'>
   readonly marks: MarkCodec
   readonly log: Log
 }
@@ -158,7 +159,7 @@ export class Feed {
     const { store } = this.#options
     const { newest } = await store.logEnds()
     while (this.#window.mark !== newest) {
-      const read = await store.follow(null, this.#window.mark, WINDOW_STEP)
+      const read = await store.readLog('log', this.#window.mark, null, WINDOW_STEP)
       if (read === 'gone') {
         this.#window.reset(newest)
         return

@@ -104,7 +104,7 @@ export interface EventLog {
    * What comes after a mark (null: from the oldest that can be followed), looking at no more than `limit` records.
    * A mark that is older than the log can be followed answers 'gone': go on from `logEnds().oldest`.
    */
-  follow(filter: LogFilter | WholeLog | null, after: string | null, limit: number): Promise<Followed | 'gone'>
+  follow(filter: LogFilter | WholeLog, after: string | null, limit: number): Promise<Followed | 'gone'>
   /** The oldest mark that can be followed, and the one right now. A few microseconds. */
   logEnds(): Promise<{ readonly oldest: string; readonly newest: string }>
   /** Whether a text is a mark of this log's form. */

@@ -30,8 +30,6 @@ export interface Found<Row> extends Rows<Row> {
 
 /** Of mails as a list has them. */
 export interface Search<Filter, Row> {
-  /** Adds the next mails to the index, at most so many; how many. Two at once add each mail once. */
-  indexMails(limit: number): Promise<number>
   /** When the oldest mail was accepted that is not in the index yet; null when all are. */
   notIndexedSince(): Promise<number | null>
   /** As `emails`, of mail in the index. The count is null where it would take too long. */

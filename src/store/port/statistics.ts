@@ -70,13 +70,6 @@ export interface StatisticsPage {
 }
 
 export interface Statistics {
-  /**
-   * Adds rows and moves the place from one mark of the log to another, all or nothing. False, and nothing is added,
-   * when the place is not `from`: somebody else has counted these events.
-   */
-  addStatistics(from: string | null, to: string, rows: readonly StatisticsRow[]): Promise<boolean>
-  /** Up to where the log has been counted; null before the first time. */
-  statisticsPlace(): Promise<string | null>
   /** Some of the rows, about a thousand, so that a long answer leaves room for others. */
   statistics(query: StatisticsQuery, after: string | null): Promise<StatisticsPage>
 }

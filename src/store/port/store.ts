@@ -22,7 +22,7 @@ import type { EmailSearch, Ledger } from './ledger.js'
 import type { EventLog } from './log.js'
 import type { Operations } from './operations.js'
 import type { Queue, Schedule } from './queue.js'
-import type { SandboxPlace } from './sandbox-place.js'
+import type { Reading } from './reading.js'
 import type { SenderDsns } from './sender-dsns.js'
 import type { Statistics } from './statistics.js'
 import type { Actor, Audit } from './tenants/audit.js'
@@ -51,6 +51,7 @@ type Verbs = Queue &
   Operations &
   Carry &
   SenderDsns &
+  Reading &
   Statistics &
   EmailSearch &
   Jobs &
@@ -58,7 +59,6 @@ type Verbs = Queue &
   Watch &
   Cluster &
   ReturnPathRing &
-  SandboxPlace &
   Upkeep &
   Lifecycle
 

@@ -170,13 +170,15 @@ export const VERBS = {
   // SenderDsns
   pendingDsns: 'read',
 
+  // Reading
+  readPlaces: 'read',
+  readLog: 'read',
+  keepRead: 'write',
+
   // Statistics
-  addStatistics: 'write',
-  statisticsPlace: 'read',
   statistics: 'read',
 
   // Search
-  indexMails: 'steps',
   notIndexedSince: 'read',
   searchEmails: 'read',
 
@@ -211,8 +213,6 @@ export const VERBS = {
   adjustPosts: 'write',
 
   // Watch
-  foldAlarms: 'write',
-  alarmMark: 'read',
   standingAlarms: 'read',
   outages: 'read',
   noteOutage: 'write',
@@ -227,10 +227,6 @@ export const VERBS = {
   // ReturnPathRing
   returnPathRing: 'read',
   replaceReturnPathRing: 'write',
-
-  // SandboxPlace
-  sandboxPlace: 'read',
-  moveSandboxPlace: 'write',
 
   // Upkeep
   migrate: 'here',

@@ -93,11 +93,6 @@ const othersOf = (current: () => Session, hints: Hints) => ({
   touch: (...touch: Touch) => current().touches.touch(...touch),
   cluster: () => current().view(),
   holdsWork: async (kind: string) => current().holdsWork(kind),
-  async indexMails(limit: number) {
-    const { readers, calls } = current()
-    const next = await readers.read(() => READS.toIndex(limit))
-    return next.mails.length === 0 ? 0 : calls.call('addIndexed', next)
-  },
   isMark: (text: string) => readMark(text) !== null,
   async check() {
     const connection = await current().connect()

@@ -19,8 +19,8 @@ import { insertInto, type Places } from '../sql/insert.js'
 import { jobReads, jobWrites } from '../sql/jobs.js'
 import { storedId } from '../sql/log/event-id.js'
 import { dsnReads } from '../sql/log/pending-dsns.js'
+import { readingReads, readingWrites } from '../sql/log/reading.js'
 import { logReads } from '../sql/log/reads.js'
-import { sandboxReads, sandboxWrites } from '../sql/log/sandbox-place.js'
 import { mailReads } from '../sql/mails/email.js'
 import { emailReads } from '../sql/mails/emails.js'
 import { depthReads } from '../sql/operate/depth.js'
@@ -31,10 +31,10 @@ import { type Asking, all, atOnce, first } from '../sql/query.js'
 import { searchReads } from '../sql/search/reads.js'
 import { indexReads } from '../sql/search/to-index.js'
 import { statisticsReads } from '../sql/statistics/reads.js'
-import { statisticsWrites } from '../sql/statistics/write.js'
+import { addStatistics } from '../sql/statistics/write.js'
 import { tenantReads } from '../sql/tenants/reads.js'
 import { ringReads, ringWrites } from '../sql/tenants/return-path.js'
-import { alarmReads, alarmWrites } from '../sql/watch/alarms.js'
+import { alarmFold, alarmReads } from '../sql/watch/alarms.js'
 import { bounced } from '../sql/watch/bounced.js'
 import { hardBounceWrites, type IncidentParts } from '../sql/watch/hard-bounces.js'
 import { incidentDecisions } from '../sql/watch/incident-decisions.js'
@@ -49,7 +49,7 @@ import { writers } from './cluster/view.js'
 import { logEnds, MAIL } from './mails.js'
 import { orderVerbs } from './orders.js'
 import { WORDS } from './search/words.js'
-import { searchWrites } from './search/write.js'
+import { addIndexed } from './search/write.js'
 import { sweepWrites } from './sweep/sweep.js'
 import { createAddNotice } from './write/notices.js'
 import { settling } from './write/settle.js'
@@ -87,6 +87,7 @@ export const READS = {
   ...dsnReads,
   ...emailReads(MAIL),
   ...logReads(MAIL, logEnds),
+  ...readingReads(logEnds),
   ...tenantReads,
   ...identityReads,
   ...jobReads,
@@ -101,10 +102,9 @@ export const READS = {
   ...incidentReads,
   writers,
   ...ringReads,
-  ...sandboxReads,
   ...{ serverState, relayMark },
   ...searchReads(WORDS),
-  ...indexReads(WORDS),
+  ...indexReads,
   ...carry,
   *carried(emailId: string): Asking<CarriedMail | null> {
     const mail = yield* carry.carried(emailId)
@@ -126,7 +126,7 @@ const watchWrites = (places: Places, tenants: ReturnType<typeof tenantVerbs>) =>
     ...hardBounceWrites(parts),
     ...incidentDecisions(parts),
     ...outageWrites(parts.addNotice),
-    ...alarmWrites({ ...parts, addHold }),
+    ...readingWrites({ addStatistics, addIndexed, addAlarmCounts: alarmFold({ ...parts, addHold }) }),
   }
 }
 
@@ -145,12 +145,9 @@ export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
     ...identityWrites(places),
     ...jobWrites(places),
     ...ringWrites,
-    ...sandboxWrites,
     ...endpointWrites(places, addNotice),
     ...postWrites(places),
-    ...statisticsWrites,
     ...watch,
-    ...searchWrites,
     ...orderVerbs(writer, tenants.updateWorkspace, settleAll),
     ...sweepWrites({
       settleAll,

@@ -79,6 +79,10 @@ export class Memory<T> {
     this.#read = read
   }
 
+  know(n: number, value: T): void {
+    this.#known.set(n, value)
+  }
+
   *of(n: number): Asking<T> {
     let value = this.#known.get(n)
     if (value === undefined) {

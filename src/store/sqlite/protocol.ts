@@ -18,7 +18,6 @@ import type { Answered } from '../sql/query.js'
 import type { StepVerbs, Swept } from '../sql/steps.js'
 import type { Used } from '../sql/tenants/suppressions.js'
 import type { Touch } from '../sql/tenants/writes.js'
-import type { SearchWrites } from './search/write.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
 
 /** Verbs of the port in the form in which they cross, and parts of those that take several commits. */
@@ -34,7 +33,7 @@ interface Inner {
   durability(): readonly string[]
 }
 
-type InnerVerbs = Inner & Answered<CarryWrites> & SearchWrites & StepVerbs
+type InnerVerbs = Inner & Answered<CarryWrites> & StepVerbs
 
 export type WriterVerbs = Omit<Writes<Store>, keyof InnerVerbs> & InnerVerbs
 export type Verb = keyof WriterVerbs

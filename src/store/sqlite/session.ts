@@ -16,8 +16,8 @@ import { hookReads } from '../sql/hooks/reads.js'
 import { identityReads } from '../sql/identity/reads.js'
 import { jobReads } from '../sql/jobs.js'
 import { dsnReads } from '../sql/log/pending-dsns.js'
+import { readingReads } from '../sql/log/reading.js'
 import { logReads } from '../sql/log/reads.js'
-import { sandboxReads } from '../sql/log/sandbox-place.js'
 import { mailReads } from '../sql/mails/email.js'
 import { emailReads } from '../sql/mails/emails.js'
 import { depthReads, dueReads } from '../sql/operate/depth.js'
@@ -81,6 +81,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answered(emailReads(MAIL), sql.ask),
     ...answered(mailReads(MAIL), sql.ask),
     ...answered(logReads(MAIL, logEnds), sql.ask),
+    ...answered(readingReads(logEnds), sql.ask),
     ...createPerMailReads(sql),
     ...remembering(answered({ ...tenantReads, ...identityReads }, sql.ask), REMEMBERED, remember),
     ...answered(auditReads, sql.ask),
@@ -95,9 +96,9 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answered(hookReads, sql.ask),
     ...answered(statisticsReads, sql.ask),
     ...answeredLater(searchReads(WORDS), sql.askLater),
-    ...answered(indexReads(WORDS), sql.ask),
+    ...answered(indexReads, sql.ask),
     ...answered(jobReads, sql.ask),
-    ...answered({ ...ringReads, ...sandboxReads }, sql.ask),
+    ...answered(ringReads, sql.ask),
     ...answered({ ...alarmReads, ...outageReads, ...incidentReads }, sql.ask),
   } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers' | 'serverState' | 'relayMark'>
 }

@@ -22,12 +22,6 @@ const sweepOf = (current: () => Verbs) =>
   sweeping(stepping(current), (now, keep) => current().client.call('sweepStep', now, keep))
 
 const ownSteps = (current: () => Verbs, sweep = sweepOf(current)) => ({
-  async indexMails(limit: number) {
-    const { client, reads } = current()
-    const { from, to, mails } = reads.toIndex(limit)
-    if (mails.length === 0) return 0
-    return (await client.call('addIndexed', from, to, mails)) ? mails.length : 0
-  },
   async carryIn(mail: CarriedMail, to: CarryTarget, now: number) {
     const { id, raw } = mail
     const { client, bodyStore, reads } = current()

@@ -2,7 +2,7 @@
  * NAME      search - finding mail by a query, up to where the index is
  */
 
-import { pageOf } from '../../../src/lifecycle/place.js'
+import { pageOf, readMark } from '../../../src/lifecycle/place.js'
 import { isAway } from '../../../src/lifecycle/waiting/holds.js'
 import { matches } from '../../../src/mail/query/matches.js'
 import { type Sought, type Term, termsIn } from '../../../src/mail/query/query.js'
@@ -47,7 +47,11 @@ const createSought = (state: State) => {
   return { keysCalled, soughtOf }
 }
 
-const placeIn = ({ marks }: State): number => Number(marks.get('search') ?? 0)
+/** Of the last mail that is in the index, or could be. */
+const placeIn = ({ marks }: State): number => {
+  const { ord, n = 0 } = readMark(marks.get('search') ?? '1') ?? { ord: 1 }
+  return n > 0 ? ord : ord - 1
+}
 
 const createKnown = (state: State) => {
   const { mails, pools } = state
@@ -73,7 +77,7 @@ const createKnown = (state: State) => {
 }
 
 export const createSearch = (state: State): Plain<EmailSearch> => {
-  const { mails, marks } = state
+  const { mails } = state
   const isListed = createMatches(state)
   const { soughtOf } = createSought(state)
   const isKnown = createKnown(state)
@@ -92,11 +96,6 @@ export const createSearch = (state: State): Plain<EmailSearch> => {
   }
 
   return {
-    indexMails(limit) {
-      const next = ahead().slice(0, limit)
-      marks.put('search', String(next.at(-1)?.ord ?? place()))
-      return next.length
-    },
     notIndexedSince: () => ahead()[0]?.row.createdAt ?? null,
     searchEmails(filter, page) {
       const found = isFound(filter)

@@ -52,23 +52,23 @@ const createAdding = ({ statistics }: State) => {
   return { add, makeRoom }
 }
 
-export const createStatistics = (state: State): Plain<Statistics> => {
-  const { statistics, marks } = state
+interface Counting extends Plain<Statistics> {
+  addStatistics(rows: readonly StatisticsRow[]): void
+}
+
+export const createStatistics = (state: State): Counting => {
+  const { statistics } = state
   const { add, makeRoom } = createAdding(state)
   const placeOf = ({ at, workspaceId, value }: Row): string =>
     `${String(at).padStart(15, '0')} ${String(workspaceOrd(state, workspaceId)).padStart(17, '0')} ${value}`
   return {
-    addStatistics(from, to, rows) {
-      if ((marks.get('statistics') ?? null) !== from) return false
+    addStatistics(rows) {
       for (const { workspaceId } of rows)
         if (anyWorkspace(state, workspaceId) === null) throw new Error(`no workspace ${workspaceId}`)
       const fuller = rows.filter((one) => add(one) && mayCrowd(one))
       const hours = new Map(fuller.map((row) => [keyOf({ ...row, value: '' }), row]))
       for (const row of hours.values()) makeRoom(row)
-      marks.put('statistics', to)
-      return true
     },
-    statisticsPlace: () => marks.get('statistics'),
     statistics(query, after) {
       const { accountId, workspaceId, mode, dimension, tagName, span, from, to } = query
       const isOfTag = (value: string): boolean =>

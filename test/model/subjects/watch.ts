@@ -3,6 +3,7 @@
  */
 import type { Notice } from '../../../src/store/port/log.js'
 import type { HoldRow } from '../../../src/store/port/operations.js'
+import type { Added } from '../../../src/store/port/reading.js'
 import {
   ALARM_COUNTS,
   ALARM_EVENTS,
@@ -20,6 +21,11 @@ import type { State } from '../state.js'
 
 const isWhole = ({ poolId, domain, emailId }: HoldRow): boolean =>
   poolId === null && domain === null && emailId === null
+
+interface Watching extends Plain<Watch> {
+  /** And judges. */
+  addAlarmCounts(counted: Added<'alarms'>): readonly AlarmTurn[]
+}
 
 const createCounts = ({ workspaces, alarmCounts, events, recipients }: State) => {
   const sumOf = (rows: readonly AlarmCount[], name: 'tried' | (typeof ALARM_COUNTS)[Alarm]): number =>
@@ -55,8 +61,8 @@ const createCounts = ({ workspaces, alarmCounts, events, recipients }: State) =>
   return { rateOf, causeOf, add }
 }
 
-export const createWatch = (state: State, addNotice: (notice: Notice) => unknown): Plain<Watch> => {
-  const { workspaces, holds, alarmCounts, marks, outages } = state
+export const createWatch = (state: State, addNotice: (notice: Notice) => unknown): Watching => {
+  const { workspaces, holds, alarmCounts, outages } = state
   const { rateOf, causeOf, add } = createCounts(state)
   const judgeAll = (id: string, now: number): readonly AlarmTurn[] => {
     alarmCounts.drop(({ workspaceId, span }) => workspaceId === id && span < forgottenBefore(now))
@@ -75,14 +81,11 @@ export const createWatch = (state: State, addNotice: (notice: Notice) => unknown
   }
   const standing = () => workspaces.where(({ alarmed }) => Object.keys(alarmed).length > 0)
   return {
-    foldAlarms({ from, to, counts, now }) {
-      if ((marks.get('alarms') ?? null) !== from) return []
-      marks.put('alarms', to)
+    addAlarmCounts({ counts, now }) {
       for (const count of counts) add(count)
       const touched = [...counts.map(({ workspaceId }) => workspaceId), ...standing().map(({ id }) => id)]
       return [...new Set(touched)].flatMap((id) => judgeAll(id, now))
     },
-    alarmMark: () => marks.get('alarms'),
     standingAlarms: () =>
       standing().flatMap(({ id, alarmed }) =>
         ALARMS.filter((alarm) => alarm in alarmed)

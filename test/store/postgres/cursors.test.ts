@@ -12,7 +12,7 @@ import { createLeased } from '../../../src/store/postgres/settle/leased.js'
 import { joinAsWriter } from '../../../src/store/postgres/write/writer.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
-import { filterOf, mailFor, newAccount, page, type TestAccount } from '../fixture.js'
+import { filterOf, follow, mailFor, newAccount, page, type TestAccount } from '../fixture.js'
 
 const MAILS = 60
 const LIMITS = [1, 7, 100]
@@ -79,7 +79,7 @@ const follower = (store: Store, filter: LogFilter | null, limit: number): Poller
   return {
     ...{ name: `follower of ${limit}`, seen },
     async poll() {
-      const found = await store.follow(filter, mark, limit)
+      const found = await follow(store, filter, mark, limit)
       if (found === 'gone') throw new Error('the mark is gone')
       for (const { emailId } of found.rows) if (emailId !== null) seen.push(emailId)
       mark = found.mark

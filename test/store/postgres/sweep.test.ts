@@ -9,7 +9,9 @@ import { noPostgres, postgres } from '../../parts/postgres.js'
 import {
   accepted,
   claimOne,
+  follow,
   HOUR,
+  indexMails,
   mailFor,
   newAccount,
   ofLease,
@@ -38,7 +40,7 @@ t.test('what is old goes, what is under way stays', skip, async (t) => {
   )
   await one.accept({ mails, idempotency: null, now: T0 })
   const waits = await accepted(one, at)
-  while ((await one.indexMails(1000)) > 0) {}
+  while ((await indexMails(one, 1000)) > 0) {}
   const scope = { accountId: at.accountId, workspaceId: null, poolId: null, domain: 'x.test', emailId: null }
   const purge = { action: 'purge' as const, scope, to: null, reason: 'gone', now: T0 }
   t.equal(await one.operate(purge), 900)
@@ -98,7 +100,7 @@ t.test('who follows a log at rest is behind nothing, however long nothing comes'
   await store.sweep(Date.now(), { ...keep, logMs: 2 * HOUR })
   const { newest } = await store.logEnds()
   await store.sweep(Date.now(), { ...keep, logMs: HOUR })
-  t.match(await store.follow(null, newest, 10), { rows: [], isEnd: true })
+  t.match(await follow(store, null, newest, 10), { rows: [], isEnd: true })
 })
 
 const urlOf = async () => {

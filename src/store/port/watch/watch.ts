@@ -22,15 +22,6 @@ export interface AlarmCount {
   readonly deferrals: number
 }
 
-interface AlarmFold {
-  /** The mark that the counts go on from; null: nothing was counted before. Another one than the stored counts nothing. */
-  readonly from: string | null
-  /** The mark up to which everything is counted now. */
-  readonly to: string
-  readonly counts: readonly AlarmCount[]
-  readonly now: number
-}
-
 /** An alarm that was raised now, or that is over (`raised` null). */
 export interface AlarmTurn {
   readonly accountId: string
@@ -50,10 +41,6 @@ export interface Outage {
 }
 
 export interface Watch {
-  /** Adds counts, and judges those workspaces and the ones whose alarms stand. Resolves with what changed. */
-  foldAlarms(fold: AlarmFold): Promise<readonly AlarmTurn[]>
-  /** Up to where the log is counted; null before the first fold. */
-  alarmMark(): Promise<string | null>
   /** Of all workspaces. */
   standingAlarms(): Promise<readonly StandingAlarm[]>
   outages(): Promise<readonly Outage[]>

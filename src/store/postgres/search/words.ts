@@ -9,7 +9,6 @@ import { EMAIL } from '../../sql/mails/rows.js'
 import { type Asking, all, first, type Row } from '../../sql/query.js'
 import { type Direction, type Lead, offered, way } from '../../sql/search/leads.js'
 import type { Expression, Words } from '../../sql/search/words.js'
-import { LEAST } from '../mails.js'
 import { queryOf, spanAt, WIDEST } from './lexemes.js'
 
 const QUICK_MS = 10
@@ -62,6 +61,5 @@ export const WORDS: Words = {
   ),
   together: 25,
   held: 'queue',
-  end: LEAST,
   asideMs: 30,
 }

@@ -1,12 +1,13 @@
 /**
  * NAME      write - what goes into the index of words, and what leaves it
  * DESCRIPTION
- *   Mails and the place that the index comes to are one verb, and it compares the place before it moves it: of several
- *   daemons that index at once one adds each mail. Verbs that erase mail or move it to another pool follow it or are
- *   followed by it, as does retention by the row of the place, so what is erased is not added afterwards.
+ *   The place that the index comes to is moved before its mails are added: verbs that erase mail or move it to another pool
+ *   follow that or are followed by it, as does retention by the row of the place, so what is erased is not added afterwards.
  */
+import type { IndexedMail } from '../../port/reading.js'
+import { SUBMITTED_BY } from '../../sql/mails/lists.js'
 import { type Asking, all, run } from '../../sql/query.js'
-import { type IndexedMail, indexReads, type ToIndex } from '../../sql/search/to-index.js'
+import { indexedMail } from '../../sql/search/to-index.js'
 import { type Owner, ownerTokens, TOKENS } from '../../sql/search/tokens.js'
 import { lexemesOf } from './lexemes.js'
 import { WORDS } from './words.js'
@@ -18,7 +19,7 @@ const OWNERS = `SELECT w.account_id AS account, e.workspace, e.pool, e.test, e.o
 const ADD = `INSERT INTO search_words (ord, words) SELECT ord, array_to_tsvector(words)
   FROM json_to_recordset(CAST(? AS JSON)) AS given (ord bigint, words text[]) ON CONFLICT (ord) DO NOTHING`
 
-function* add(mails: readonly IndexedMail[]): Asking<void> {
+export function* addIndexed(mails: readonly IndexedMail[]): Asking<void> {
   const tokens = new Map(mails)
   const rows = (yield* all(OWNERS, [...tokens.keys()])) as unknown as readonly (Owner & { ord: number })[]
   const given = rows.map((row) => ({
@@ -28,17 +29,7 @@ function* add(mails: readonly IndexedMail[]): Asking<void> {
   yield* run(ADD, JSON.stringify(given))
 }
 
-export const searchWrites = {
-  /** How many mails were added: none when the index does not end where they begin. */
-  *addIndexed({ from, to, mails }: ToIndex): Asking<number> {
-    const moved = yield* run('UPDATE search_state SET place = ? WHERE place = ?', to, from)
-    if (moved === 0) return 0
-    yield* add(mails)
-    return mails.length
-  },
-}
-
-const { mailsToIndex } = indexReads(WORDS)
+const FACTS = `SELECT e.ord, e.sender, e.subject, e.lists, ${SUBMITTED_BY} FROM emails e WHERE e.ord = ANY(CAST(? AS BIGINT[]))`
 
 /** What happens to mails that may be in the index already, in the transaction in which it happens. */
 export const unindex = {
@@ -47,7 +38,15 @@ export const unindex = {
   },
   /** They are there again, at the same places. */
   *restore(ords: readonly number[]): Asking<void> {
-    yield* add(yield* mailsToIndex(ords))
+    const [rows, people] = [yield* all(FACTS, ords), yield* WORDS.recipientsAt(ords)]
+    yield* addIndexed(
+      rows.map((row) =>
+        indexedMail(
+          row,
+          people.filter((one) => one.email_ord === row.ord),
+        ),
+      ),
+    )
   },
   *move(ords: readonly number[], from: number, to: number): Asking<void> {
     if (from === to) return

@@ -92,14 +92,7 @@ export function* takeFrom(
   end?: number,
 ): Asking<Found[]> {
   const wanted: Wanted = { direction, boundary, limit, last: end }
-  const [first, second, ...others] = sources
-  const found: Found[] = []
-  if (others.length > 0)
-    found.push(...(yield* several(sources.map((source) => () => takeOne(source, wanted)))).flat())
-  else {
-    if (first !== undefined) found.push(...(yield* takeOne(first, wanted)))
-    if (second !== undefined) found.push(...(yield* takeOne(second, wanted)))
-  }
+  const found = (yield* several(sources.map((source) => () => takeOne(source, wanted)))).flat()
   const sign = direction === 'older' ? -1 : 1
   return found.sort((a, b) => sign * compare(a, b)).slice(0, limit)
 }
@@ -117,7 +110,7 @@ function* isAny(sources: readonly Source[], side: Direction, from: Place): Askin
   return (yield* takeFrom(sources, side, from, 1)).length > 0
 }
 
-const lower = (a: Place, b: Place): Place => (compare(a, b) < 0 ? a : b)
+export const lower = (a: Place, b: Place): Place => (compare(a, b) < 0 ? a : b)
 
 /** How far the log is: nothing comes in below `end`. */
 export interface Reach {

@@ -30,7 +30,7 @@ import {
   takeFrom,
 } from './places.js'
 import { Records } from './records.js'
-import { firstSource, storedSource } from './sources.js'
+import { firstSource, STORED_EVENTS, storedSource } from './sources.js'
 import { timelinePage } from './timeline.js'
 
 /** Between which places the log can be followed. */
@@ -57,9 +57,7 @@ const firstsOf = ({ mode }: WholeLog): Source => {
 const ofWhoever = (filter: WholeLog): readonly Source[] =>
   filter.types === null ? [storedOf(filter), firstsOf(filter)] : [storedOf(filter)]
 
-const ALL: WholeLog = { types: null }
-/** All of it, for those who follow the whole log. */
-const WHOLE: readonly [Source, Source] = [storedOf(ALL), firstsOf(ALL)]
+const FIRST_EVENTS = firstsOf({ types: null })
 
 function* recordAt(source: Source, place: Place): Asking<LogRow | null> {
   const [found] = yield* source.take('newer', place, 1)
@@ -73,13 +71,12 @@ function* eventNamed(
 ): Asking<{ readonly row: LogRow; readonly place: Place } | null> {
   const named = namedBy(id)
   if (named === null) return null
-  const [events, firsts] = WHOLE
   const place = { ord: named.ord, n: 0 }
-  const stored = yield* recordAt(events, place)
+  const stored = yield* recordAt(STORED_EVENTS, place)
   if (stored?.id === id) return stored.accountId === accountId ? { row: stored, place } : null
   const begins = yield* placeOfFirst(named.recipientId)
   if (begins === null) return null
-  const begun = yield* recordAt(firsts, begins)
+  const begun = yield* recordAt(FIRST_EVENTS, begins)
   return begun?.id === id && begun.accountId === accountId ? { row: begun, place: begins } : null
 }
 
@@ -95,26 +92,19 @@ function* anchorOf({ accountId }: LogFilter, { anchor, direction }: Page): Askin
   return direction === 'older' ? found.place : above(found.place)
 }
 
-const isOfAccount = (filter: LogFilter | WholeLog): filter is LogFilter => 'accountId' in filter
-
-function* sourcesIn(tables: MailTables, filter: LogFilter | WholeLog | null): Asking<readonly Source[]> {
-  if (filter === null) return WHOLE
-  return isOfAccount(filter) ? yield* sourcesOf(tables, filter) : ofWhoever(filter)
-}
-
 type Ends = () => Asking<LogEnds>
 
 /** What comes after a place. */
 function* followed(
   tables: MailTables,
   { oldest, newest }: LogEnds,
-  filter: LogFilter | WholeLog | null,
+  filter: LogFilter | WholeLog,
   after: string | null,
   limit: number,
 ): Asking<Followed | 'gone'> {
   const from = after === null ? oldest : (readMark(after) ?? BOTTOM)
   if (compare(from, oldest) < 0) return 'gone'
-  const sources = yield* sourcesIn(tables, filter)
+  const sources = 'accountId' in filter ? yield* sourcesOf(tables, filter) : ofWhoever(filter)
   const found = yield* takeFrom(sources, 'newer', from, limit + 1, newest.ord - 1)
   const isEnd = found.length <= limit
   const places = found.slice(0, limit)
@@ -139,11 +129,7 @@ export const logReads = (tables: MailTables, ends: Ends) => {
   return {
     log: (filter: LogFilter, page: Page): Asking<Rows<LogRow>> => together(() => pageOf(filter, page)),
 
-    *follow(
-      filter: LogFilter | WholeLog | null,
-      after: string | null,
-      limit: number,
-    ): Asking<Followed | 'gone'> {
+    *follow(filter: LogFilter | WholeLog, after: string | null, limit: number): Asking<Followed | 'gone'> {
       const mark = markOf((yield* ends()).newest)
       // nearly always, of those who follow a log at rest
       if (after === mark) return { rows: [], mark, isEnd: true }

@@ -7,7 +7,7 @@
  */
 import type { EventRow } from '../../../lifecycle/event.js'
 import type { LogRow, MailOfEvent } from '../../port/log.js'
-import { BESIDE_LISTS, readLists } from '../mails/lists.js'
+import { BESIDE_LISTS, readLists, SUBMITTED_BY } from '../mails/lists.js'
 import { type Asking, first, Memory, type Row, several } from '../query.js'
 import { type More, readFlags, typeOf, UnpackMore } from './codec.js'
 import { firstId, storedId } from './event-id.js'
@@ -27,13 +27,19 @@ interface Mail {
   readonly isScheduled: boolean
 }
 
-const MAIL = `SELECT e.id, e.workspace, e.test, e.source, e.scheduled_at, e.sender, e.subject, e.message_id, e.lists, e.created_at,
-  p.id AS pool_id, ${BESIDE_LISTS} FROM emails e JOIN pools p ON p.n = e.pool WHERE e.ord = ?`
+const OF_MAIL = `e.id, e.workspace, e.test, e.source, e.scheduled_at, e.sender, e.subject, e.message_id, e.lists, e.created_at,
+  p.id AS pool_id`
+const MAIL = `SELECT ${OF_MAIL}, ${BESIDE_LISTS} FROM emails e JOIN pools p ON p.n = e.pool WHERE e.ord = ?`
+/** Mails for know(), and for the index of words; a condition on `e` follows. */
+export const MAILS_BY_PLACE = `SELECT e.ord, e.total, ${OF_MAIL}, ${SUBMITTED_BY} FROM emails e LEFT JOIN pools p ON p.n = e.pool`
 
 function* readMail(ord: number): Asking<Mail | null> {
   const row = yield* first(MAIL, ord)
-  if (row === null) return null
-  const { to, tags } = readLists(row)
+  return row === null ? null : toMail(row)
+}
+
+const toMail = (row: Row, only = row.only_address): Mail => {
+  const { to, tags } = readLists({ lists: row.lists, only_address: only })
   return {
     told: {
       id: row.id as string,
@@ -157,7 +163,12 @@ function* readOwner(workspace: number): Asking<Owner | null> {
 export class Records {
   readonly #unpack = new UnpackMore()
   readonly #mails = new Memory(readMail)
-  readonly #owners = new Memory(readOwner);
+  readonly #owners = new Memory(readOwner)
+
+  /** A mail that is read already, and its recipients. */
+  know(row: Row, recipients: readonly Row[]): void {
+    if (row.pool_id !== null) this.#mails.know(row.ord as number, toMail(row, recipients[0]?.address))
+  }
 
   *#eventOf(mail: Mail, found: Found): Asking<EventRow> {
     if (found.n > 0) return toFirst(mail, found.row)

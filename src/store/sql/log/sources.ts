@@ -126,6 +126,9 @@ const sourceOf = (
 /** Stored events; `from` names their table `v`. */
 export const storedSource = (part: Part, ranges = EVERYWHERE): Source => sourceOf(part, STORED, ranges)
 
+/** All of them. */
+export const STORED_EVENTS: Source = storedSource({ from: 'events v', where: [], params: [] })
+
 const firstOf = (part: Part, ranges: readonly Range[], columns: Columns): Source =>
   sourceOf({ ...part, where: [...part.where, 'r.first > 0'] }, columns, ranges)
 

@@ -28,8 +28,6 @@ export interface Words {
   readonly together: number
   /** The table of recipients that are held. */
   readonly held: string
-  /** SQL of the place above which mails may still come in, out of order; null: only above all that are there. */
-  readonly end: string | null
   /** Work for what surrounds a page, in ms. */
   readonly asideMs: number
 }

@@ -76,7 +76,4 @@ export const statisticsReads = {
     }
     return { rows, next: null }
   },
-  *statisticsPlace(): Asking<string | null> {
-    return ((yield* first('SELECT mark FROM statistics_place'))?.mark ?? null) as string | null
-  },
 }

@@ -1,13 +1,10 @@
 /**
  * NAME      write - adding to statistics, and letting old rows go
- * DESCRIPTION
- *   Rows and place are one verb, and it compares before it sets: a caller that
- *   never learned that its verb was done finds another place, and adds nothing.
  */
-import { DIMENSIONS, type Dimension, KEPT, SPANS, type Statistics } from '../../port/statistics.js'
+import { DIMENSIONS, type Dimension, KEPT, SPANS, type StatisticsRow } from '../../port/statistics.js'
 import { added, busyOf, crowdedOut, mayCrowd, ROOM, restOf, spansOf } from '../../rules/busiest.js'
-import { type Asked, type Asking, all, first, run } from '../query.js'
-import { MINUTE, momentFrom, numberOf, statisticsReads } from './reads.js'
+import { type Asking, all, first, run } from '../query.js'
+import { MINUTE, momentFrom, numberOf } from './reads.js'
 
 const HOUR = 60
 /** So many are looked for, and written, in one statement. */
@@ -107,28 +104,23 @@ function* makeRoom([at, ...group]: Hour): Asking<void> {
   yield* addAll(rest)
 }
 
-export const statisticsWrites: Asked<Pick<Statistics, 'addStatistics'>> = {
-  *addStatistics(from, to, rows) {
-    if ((yield* statisticsReads.statisticsPlace()) !== from) return false
-    const numbers = new Map<string, number>()
-    const sums: Sums = new Map()
-    for (const { span, at, workspaceId, mode, dimension, value, counts } of rows) {
-      const workspace = numbers.get(workspaceId) ?? (yield* numberOf(workspaceId))
-      if (workspace === null) throw new Error(`no workspace ${workspaceId}`)
-      numbers.set(workspaceId, workspace)
-      const test = mode === 'test' ? 1 : 0
-      gather(sums, [span, at / MINUTE, DIMENSIONS.indexOf(dimension), workspace, test, value], counts)
-    }
-    const fuller = new Map<string, Hour>()
-    for (const [span, ...hour] of yield* addAll(sums)) {
-      const [at, dimension, workspace, test] = hour
-      if (!mayCrowd({ span, dimension: DIMENSIONS[dimension] as Dimension })) continue
-      fuller.set(`${at} ${dimension} ${workspace} ${test}`, [at, dimension, workspace, test])
-    }
-    for (const hour of fuller.values()) yield* makeRoom(hour)
-    yield* run('UPDATE statistics_place SET mark = ?', to)
-    return true
-  },
+export function* addStatistics(rows: readonly StatisticsRow[]): Asking<void> {
+  const numbers = new Map<string, number>()
+  const sums: Sums = new Map()
+  for (const { span, at, workspaceId, mode, dimension, value, counts } of rows) {
+    const workspace = numbers.get(workspaceId) ?? (yield* numberOf(workspaceId))
+    if (workspace === null) throw new Error(`no workspace ${workspaceId}`)
+    numbers.set(workspaceId, workspace)
+    const test = mode === 'test' ? 1 : 0
+    gather(sums, [span, at / MINUTE, DIMENSIONS.indexOf(dimension), workspace, test, value], counts)
+  }
+  const fuller = new Map<string, Hour>()
+  for (const [span, ...hour] of yield* addAll(sums)) {
+    const [at, dimension, workspace, test] = hour
+    if (!mayCrowd({ span, dimension: DIMENSIONS[dimension] as Dimension })) continue
+    fuller.set(`${at} ${dimension} ${workspace} ${test}`, [at, dimension, workspace, test])
+  }
+  for (const hour of fuller.values()) yield* makeRoom(hour)
 }
 
 /** Removes the oldest moment of each span that is beyond its time; how many rows. */

@@ -1,16 +1,17 @@
 /**
  * NAME      alarms - counting what goes wrong, and telling each crossing once
  * DESCRIPTION
- *   A fold adds counts, moves the mark of the log up to which they are told, and
- *   judges (rules/turns.ts), all in one transaction with the event of an alarm
- *   and with its hold. So whoever dies and counts again from the stored mark
- *   counts nothing twice and tells nothing twice.
+ *   A fold adds counts and judges (rules/turns.ts), in one transaction with the
+ *   mark of the log up to which they are told, with the event of an alarm and with
+ *   its hold. So whoever dies and counts again from the stored mark counts
+ *   nothing twice and tells nothing twice.
  *   The cause of an alarm is found in the newest events of its kind, when it is raised and then once a minute.
  *   Judged are the workspaces that were counted now, and those whose alarms stand,
  *   since these end by time alone.
  */
 import type { Notice } from '../../port/log.js'
 import type { HoldRow } from '../../port/operations.js'
+import type { Added } from '../../port/reading.js'
 import {
   ALARM_EVENTS,
   ALARMS,
@@ -21,10 +22,10 @@ import {
   MOST_OF_CAUSE,
   type Rate,
 } from '../../port/watch/alarms.js'
-import type { AlarmCount, AlarmTurn, StandingAlarm, Watch } from '../../port/watch/watch.js'
+import type { AlarmCount, AlarmTurn, StandingAlarm } from '../../port/watch/watch.js'
 import { causesDue, forgottenBefore, type Judging, judgeWorkspace, windowOf } from '../../rules/turns.js'
 import { kindOf, readFlags, scopeOf, UnpackMore } from '../log/codec.js'
-import { type Asked, type Asking, all, first, run } from '../query.js'
+import { type Asking, all, first, run } from '../query.js'
 import { table } from '../table.js'
 
 /** Both write in the transaction that runs. */
@@ -97,7 +98,8 @@ function* standing(): Asking<readonly Judging[]> {
   return rows.map(JUDGED.decode)
 }
 
-export const alarmWrites = ({ addHold, addNotice }: AlarmParts): Asked<Pick<Watch, 'foldAlarms'>> => {
+/** Adds counts, and judges. */
+export const alarmFold = ({ addHold, addNotice }: AlarmParts) => {
   function* judge(id: string, now: number): Asking<readonly AlarmTurn[]> {
     const of = '(SELECT n FROM workspaces WHERE id = ?)'
     yield* run(`DELETE FROM alarm_counts WHERE workspace = ${of} AND span < ?`, id, forgottenBefore(now))
@@ -123,25 +125,17 @@ export const alarmWrites = ({ addHold, addNotice }: AlarmParts): Asked<Pick<Watc
     return turns
   }
 
-  return {
-    *foldAlarms({ from, to, counts, now }) {
-      if ((yield* alarmReads.alarmMark()) !== from) return []
-      yield* run('DELETE FROM alarm_mark')
-      yield* run('INSERT INTO alarm_mark (mark) VALUES (?)', to)
-      for (const count of counts) yield* add(count)
-      const touched = [...counts.map(({ workspaceId }) => workspaceId)]
-      for (const { id } of yield* standing()) touched.push(id)
-      const turns: AlarmTurn[] = []
-      for (const id of new Set(touched)) turns.push(...(yield* judge(id, now)))
-      return turns
-    },
+  return function* ({ counts, now }: Added<'alarms'>): Asking<readonly AlarmTurn[]> {
+    for (const count of counts) yield* add(count)
+    const touched = counts.map(({ workspaceId }) => workspaceId)
+    for (const { id } of yield* standing()) touched.push(id)
+    const turns: AlarmTurn[] = []
+    for (const id of new Set(touched)) turns.push(...(yield* judge(id, now)))
+    return turns
   }
 }
 
 export const alarmReads = {
-  *alarmMark(): Asking<string | null> {
-    return ((yield* first('SELECT mark FROM alarm_mark'))?.mark ?? null) as string | null
-  },
   *standingAlarms(): Asking<readonly StandingAlarm[]> {
     return (yield* standing()).flatMap(({ id, alarmed }) =>
       (Object.keys(alarmed) as Alarm[]).sort().map((alarm) => ({ workspaceId: id, alarm })),

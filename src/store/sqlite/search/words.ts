@@ -98,6 +98,5 @@ export const WORDS: Words = {
   ),
   together: 1,
   held: 'recipients',
-  end: null,
   asideMs: 8,
 }

@@ -1,14 +1,12 @@
 /**
  * NAME      write - what goes into the search index, and what leaves it
  * DESCRIPTION
- *   Mails and the place that the index comes to are one verb, and it compares the
- *   place before it moves it: two that index at once add each mail once. A mail
- *   that was erased since it was read is left out. What is erased leaves the index
- *   at once, what is old with its part.
+ *   A mail that was erased since it was read is left out. What is erased leaves the
+ *   index at once, what is old with its part.
  */
 
+import type { IndexedMail } from '../../port/reading.js'
 import { SUBMITTED_BY } from '../../sql/mails/lists.js'
-import type { IndexedMail } from '../../sql/search/to-index.js'
 import { type Facts, type Owner, ownerTokens, TOKENS, tokensOf } from '../../sql/search/tokens.js'
 import type { Db } from '../connect.js'
 import type { WriteContext } from '../write/context.js'
@@ -16,11 +14,6 @@ import { createParts } from './parts.js'
 
 /** Mails of one span. */
 const SPAN = 1_000
-
-export interface SearchWrites {
-  /** False, and nothing is added, when the index does not end at `from`. */
-  addIndexed(from: number, to: number, mails: readonly IndexedMail[]): boolean
-}
 
 const OWNER = `SELECT w.account_id AS account, e.workspace, e.pool, e.test, e.ord, e.sender, e.subject, e.lists, ${SUBMITTED_BY}
   FROM emails e JOIN workspaces w ON w.n = e.workspace WHERE e.ord = ? AND e.message_id <> ''`
@@ -31,7 +24,6 @@ interface Row extends Owner, Omit<Facts, 'addresses'> {
 
 const prepare = (db: Db) => ({
   place: db.prepare<[], number>('SELECT place FROM search_state').pluck(),
-  move: db.prepare('UPDATE search_state SET place = ?'),
   singly: db.prepare<[], number>('SELECT singly FROM search_state').pluck(),
   find: db.prepare<[number], Row>(OWNER),
   addresses: db.prepare<[number], string>('SELECT address_lc FROM recipients WHERE email_ord = ?').pluck(),
@@ -49,37 +41,10 @@ const addTo = (part: string): string => `INSERT INTO ${part} (rowid, tokens) VAL
 const removeFrom = (part: string): string =>
   `INSERT INTO ${part} (${part}, rowid, tokens) VALUES ('delete', ?, ?)`
 
-export const createSearchWrites = ({ db, sql: text }: Pick<WriteContext, 'db' | 'sql'>): SearchWrites => {
-  const sql = prepare(db)
-  const parts = createParts(db)
-  const note = (first: number, mails: number): void => {
-    const last = sql.lastSpan.get()
-    if (last === undefined || last.mails >= SPAN) sql.begin.run(first, mails)
-    else sql.grow.run(mails, last.first)
-  }
-  return {
-    addIndexed(from, to, mails) {
-      if (sql.place.get() !== from) return false
-      let first: number | null = null
-      let part = ''
-      let added = 0
-      for (const [ord, tokens] of mails) {
-        const row = sql.find.get(ord)
-        if (row === undefined) continue
-        if (first === null) part = parts.next(ord)
-        first ??= ord
-        text(addTo(part)).run(ord, `${ownerTokens(row)} ${tokens}`)
-        added++
-      }
-      if (first !== null) note(first, added)
-      sql.move.run(to)
-      return true
-    },
-  }
-}
-
 /** What happens to mails that may be in the index already; before it happens. */
 export interface Unindex {
+  /** They are in it from now on. */
+  add(mails: readonly IndexedMail[]): void
   /** All of it goes, at once. */
   remove(ord: number): void
   /** It is old: it leaves the index with its part, or now, when that part can not go. */
@@ -110,8 +75,26 @@ export const createUnindex = ({ db, sql: text }: Pick<WriteContext, 'db' | 'sql'
     const found = indexed(ord)
     if (found !== null) text(removeFrom(found.part)).run(ord, tokensAt(found.row))
   }
+  const note = (first: number, mails: number): void => {
+    const last = sql.lastSpan.get()
+    if (last === undefined || last.mails >= SPAN) sql.begin.run(first, mails)
+    else sql.grow.run(mails, last.first)
+  }
   return {
     remove,
+    add(mails) {
+      let part: string | null = null
+      let first = 0
+      let added = 0
+      for (const [ord, tokens] of mails) {
+        const row = sql.find.get(ord)
+        if (row === undefined) continue
+        part ??= parts.next(ord)
+        text(addTo(part)).run(ord, `${ownerTokens(row)} ${tokens}`)
+        if (added++ === 0) first = ord
+      }
+      if (added > 0) note(first, added)
+    },
     age(ord) {
       if (ord <= singly || parts.isKept) remove(ord)
     },

@@ -54,8 +54,6 @@ const OF_MAIL: ReadonlySet<Verb> = new Set<Verb>([
   'settle',
   'release',
   'addUsed',
-  'addStatistics',
-  'addIndexed',
   'savePosts',
   'keepPlaces',
 ])

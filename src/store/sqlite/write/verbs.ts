@@ -13,20 +13,20 @@ import { postWrites } from '../../sql/hooks/posts.js'
 import { identityWrites } from '../../sql/identity/writes.js'
 import { jobWrites } from '../../sql/jobs.js'
 import { storedId } from '../../sql/log/event-id.js'
-import { sandboxWrites } from '../../sql/log/sandbox-place.js'
+import { readingWrites } from '../../sql/log/reading.js'
 import { type EraseParts, eraseWrites } from '../../sql/operate/erase.js'
 import { orderWrites, updateMoving } from '../../sql/operate/orders.js'
 import type { QueueWrites } from '../../sql/operate/queue-writes.js'
 import { suspendWrites } from '../../sql/operate/suspend.js'
 import { answered, atOnce, first } from '../../sql/query.js'
 import { isThere } from '../../sql/rows.js'
-import { statisticsWrites } from '../../sql/statistics/write.js'
+import { addStatistics } from '../../sql/statistics/write.js'
 import { domainWrites } from '../../sql/tenants/domains.js'
 import { poolWrites } from '../../sql/tenants/pools.js'
 import { ringWrites } from '../../sql/tenants/return-path.js'
 import { suppressionWrites, windowWrites } from '../../sql/tenants/suppressions.js'
 import { type TenantParts, tenantWrites } from '../../sql/tenants/writes.js'
-import { alarmWrites } from '../../sql/watch/alarms.js'
+import { alarmFold } from '../../sql/watch/alarms.js'
 import { bounced } from '../../sql/watch/bounced.js'
 import { hardBounceWrites, type IncidentParts } from '../../sql/watch/hard-bounces.js'
 import { incidentDecisions } from '../../sql/watch/incident-decisions.js'
@@ -44,7 +44,7 @@ import { createDayNotes } from '../order/day-notes.js'
 import type { WriterVerbs } from '../protocol.js'
 import { MAIL } from '../read/tables.js'
 import { createShrinkStep } from '../room/shrink.js'
-import { createSearchWrites, createUnindex, type Unindex } from '../search/write.js'
+import { createUnindex, type Unindex } from '../search/write.js'
 import { createSweepStep } from '../sweep/sweep.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
@@ -166,10 +166,8 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...answered(suspendWrites(queue, holds, beginHolding), ask),
     ...answered(eraseWrites(createEraseParts(context, queue, telling, unindex)), ask),
     ...answered({ ...endpointWrites(context.order, noticing), ...postWrites(context.order) }, ask),
-    ...answered(statisticsWrites, ask),
-    ...createSearchWrites(context),
     ...answered(jobWrites(context.order), ask),
-    ...answered({ ...ringWrites, ...sandboxWrites }, ask),
+    ...answered(ringWrites, ask),
     ...createIdempotency(context),
     ...answered(
       { ...tenants, updateWorkspace: updateMoving(tenants.updateWorkspace, ordering.beginOrder) },
@@ -179,7 +177,14 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...answered(domainWrites(context.order, noticing), ask),
     ...lists,
     ...answered({ ...hardBounceWrites(parts), ...decisions, ...outageWrites(parts.addNotice) }, ask),
-    ...answered(alarmWrites({ ...parts, addHold }), ask),
+    ...answered(
+      readingWrites({
+        addStatistics,
+        addAlarmCounts: alarmFold({ ...parts, addHold }),
+        addIndexed: (mails) => atOnce(() => unindex.add(mails)),
+      }),
+      ask,
+    ),
     ...answered(windowWrites(systemClock.now), ask),
   }
 }

@@ -4,15 +4,16 @@
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { readingReads } from '../../../../src/store/sql/log/reading.js'
 import { ordAt } from '../../../../src/store/sql/order/ord.js'
 import { answered } from '../../../../src/store/sql/query.js'
 import { searchReads } from '../../../../src/store/sql/search/reads.js'
-import { indexReads } from '../../../../src/store/sql/search/to-index.js'
 import { integrityFaults } from '../../../../src/store/sqlite/backup.js'
 import { openReader, openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
 import { migrate } from '../../../../src/store/sqlite/migrate/migrate.js'
 import { STEPS } from '../../../../src/store/sqlite/migrate/steps.js'
 import { createStatements } from '../../../../src/store/sqlite/read/statements.js'
+import { logEnds } from '../../../../src/store/sqlite/read/tables.js'
 import { SEARCH_PARTS_STEP } from '../../../../src/store/sqlite/search/parts.js'
 import { indexLead, WORDS } from '../../../../src/store/sqlite/search/words.js'
 import { createUnindex } from '../../../../src/store/sqlite/search/write.js'
@@ -30,7 +31,7 @@ const open = (t: Test) => {
   const read = openReader(file)
   t.teardown(() => read.close())
   const sql = createStatements(read)
-  const reads = { ...answered(searchReads(WORDS), sql.ask), ...answered(indexReads(WORDS), sql.ask) }
+  const reads = { ...answered(searchReads(WORDS), sql.ask), ...answered(readingReads(logEnds), sql.ask) }
   return {
     ...{ db, read, context, verbs, reads },
     parts: (): number[] => db.prepare('SELECT first FROM search_parts').pluck().all() as number[],
@@ -42,8 +43,10 @@ const open = (t: Test) => {
       context.order.keep()
     },
     index(): void {
-      const { from, to, mails } = reads.toIndex(100)
-      t.ok(verbs.addIndexed(from, to, mails))
+      const { search: from } = reads.readPlaces()
+      const part = reads.readLog('mails', from ?? '1', null, 100)
+      if (part === 'gone') throw new Error('search goes by mails')
+      t.ok(verbs.keepRead({ to: part.mark, search: { from, mails: part.mails } }))
     },
     /** The days of the mails that are found. */
     async found(query: string, direction: 'older' | 'newer' = 'older'): Promise<readonly string[]> {

@@ -1,0 +1,197 @@
+/**
+ * NAME      reader - reads the log once, for all who keep something of it
+ * DESCRIPTION
+ *   Statistics, alarms and the index of words are handed the same records, in the order of the log. What they make of
+ *   them and the marks that they come to are one commit, which is refused where a mark has moved: after a crash, or
+ *   beside another reader, each record is counted once.
+ *   They are read for together while they stand at the same mark, as they nearly always do. One that is behind (the
+ *   index, of an older database; one that failed) is read for by itself, up to where the others stand. One that fails
+ *   rests for a while and the others go on.
+ * NOTES
+ *   With nothing new alarms are judged once a minute, since they end by time. Their first start counts from now on.
+ *   Where the log is gone before it was counted, its numbers are missing, and the log of the daemon says so.
+ */
+import { tally } from '../alarm/tally.js'
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import { repeated, type Service } from '../base/service.js'
+import { createTrouble, overIn } from '../base/time/trouble.js'
+import { compare, readMark } from '../lifecycle/place.js'
+import { providerOf } from '../mail/provider/provider.js'
+import { fold } from '../statistics/fold.js'
+import type { EventLog, LogRow } from '../store/port/log.js'
+import type { LogPart, Reading, ReadPlaces } from '../store/port/reading.js'
+import type { Tenants } from '../store/port/tenants/tenants.js'
+import { alarmText } from '../store/port/watch/alarms.js'
+import type { AlarmTurn } from '../store/port/watch/watch.js'
+
+interface ReaderParts {
+  readonly store: Reading & Pick<EventLog, 'logEnds'> & Pick<Tenants, 'workspace'>
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+}
+
+/** Records of one part: some milliseconds of the writer. */
+const PART = 500
+/** What comes within it is read together: figures are late by no more, and the disk is asked once. */
+const LOOK_MS = 1_000
+/** Between two parts: others come first. */
+const PAUSE_MS = 5
+const IDLE_MS = 60_000
+
+const ALL = ['statistics', 'alarms', 'search'] as const
+type Reader = (typeof ALL)[number]
+
+/** Those who stand at the same mark. */
+interface Group {
+  readonly who: readonly Reader[]
+  readonly at: string
+}
+
+const inOrder = (a: Group, b: Group): number =>
+  compare(readMark(a.at) ?? { ord: 0 }, readMark(b.at) ?? { ord: 0 })
+
+const troublesOf = ({ log }: ReaderParts) => ({
+  statistics: createTrouble({
+    failed: ({ message }) => log.error({ event: 'statistics_failed', error: message }, 'not counted'),
+    over: overIn(log, 'not counted'),
+  }),
+  alarms: createTrouble({
+    failed: ({ message }) => log.error({ error: message }, 'alarms not judged'),
+    over: overIn(log, 'alarms not judged'),
+  }),
+  search: createTrouble({
+    failed: ({ message }) => log.error({ event: 'indexing_failed', error: message }, 'not indexed'),
+    over: overIn(log, 'not indexed'),
+  }),
+})
+
+class LogReader {
+  readonly #parts: ReaderParts
+  readonly #troubles
+  readonly #restUntil = new Map<Reader, number>()
+  /** All have come to it. */
+  #readTo: string | null = null
+  /** On the tick clock. */
+  #judgedAt = Number.NEGATIVE_INFINITY
+  #lookedAt = Number.NEGATIVE_INFINITY
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts
+    this.#troubles = troublesOf(parts)
+  }
+
+  /** Answers how long to rest. */
+  async turn(): Promise<number> {
+    const { store, clock } = this.#parts
+    const { oldest, newest } = await store.logEnds()
+    if (newest === this.#readTo && !this.#isIdle()) return LOOK_MS
+    const places = await store.readPlaces()
+    const groups = this.#groupsAt({
+      statistics: places.statistics ?? oldest,
+      alarms: places.alarms ?? newest,
+      search: places.search ?? '1',
+    })
+    let isMore = false
+    for (const [i, group] of groups.entries()) {
+      const until = groups[i + 1]?.at ?? null
+      // those who are ahead look no more often because somebody is behind
+      if (until === null && i > 0 && clock.tick() - this.#lookedAt < LOOK_MS) break
+      const more = await this.#readFor(group, places, until)
+      isMore ||= more
+      if (more || group.who.some(this.#rests)) continue
+      // from here on they go together
+      if (until !== null) return PAUSE_MS
+      this.#lookedAt = clock.tick()
+      if (group.who.length === ALL.length) this.#readTo = newest
+    }
+    return isMore ? PAUSE_MS : LOOK_MS
+  }
+
+  #isIdle(): boolean {
+    return this.#parts.clock.tick() - this.#judgedAt >= IDLE_MS
+  }
+
+  readonly #rests = (one: Reader): boolean => this.#parts.clock.tick() < (this.#restUntil.get(one) ?? 0)
+
+  /** In the order of the log, without those that rest. */
+  #groupsAt(at: Readonly<Record<Reader, string>>): readonly Group[] {
+    const awake = ALL.filter((one) => !this.#rests(one))
+    const marks = [...new Set(awake.map((one) => at[one]))]
+    return marks.map((mark) => ({ at: mark, who: awake.filter((one) => at[one] === mark) })).sort(inOrder)
+  }
+
+  /** True when there is more to read. Where it fails each is tried by itself, and rests when it fails again. */
+  async #readFor(group: Group, places: ReadPlaces, until: string | null): Promise<boolean> {
+    try {
+      const more = await this.#readOn(group, places, until)
+      for (const one of group.who) this.#troubles[one].succeeded()
+      return more
+    } catch (error) {
+      let isMore = false
+      for (const one of group.who)
+        if (group.who.length > 1)
+          isMore = (await this.#readFor({ ...group, who: [one] }, places, until)) || isMore
+        else {
+          this.#troubles[one].failed(error as Error)
+          this.#restUntil.set(one, this.#parts.clock.tick() + LOOK_MS)
+        }
+      return isMore
+    }
+  }
+
+  async #readOn({ who, at }: Group, places: ReadPlaces, until: string | null): Promise<boolean> {
+    const { store, clock } = this.#parts
+    const [counts, judges, indexes] = ALL.map((one) => who.includes(one))
+    const part = await store.readLog(!indexes ? 'log' : counts || judges ? 'both' : 'mails', at, until, PART)
+    const { rows, mails, mark: to, isEnd } = part === 'gone' ? await this.#skip(who) : part
+    const isNews = to !== at || who.some((one) => places[one] === null)
+    if (!isNews && !(judges && this.#isIdle())) return !isEnd
+    // of a backlog each part is judged by its own time
+    const now = isEnd && until === null ? clock.now() : (rows.at(-1)?.createdAt ?? clock.now())
+    const turns = await store.keepRead({
+      to,
+      ...(counts && { statistics: { from: places.statistics, rows: await this.#count(rows) } }),
+      ...(judges && { alarms: { from: places.alarms, counts: tally(rows), now } }),
+      ...(indexes && part !== 'gone' && { search: { from: places.search, mails } }),
+    })
+    // somebody else reads, too: again, from where they stand now
+    if (turns === null) return true
+    if (judges) this.#judgedAt = clock.tick()
+    for (const turn of turns) this.#tell(turn)
+    return !isEnd
+  }
+
+  /** From where the log begins now; the index goes by mails, and needs none of it. */
+  async #skip(who: readonly Reader[]): Promise<LogPart> {
+    const { store, log } = this.#parts
+    if (who.includes('statistics'))
+      log.warn({ event: 'statistics_gap' }, 'records of the log are gone that statistics had not counted yet')
+    return { rows: [], mails: [], mark: (await store.logEnds()).oldest, isEnd: false }
+  }
+
+  async #count(rows: readonly LogRow[]) {
+    const tags = new Map<string, readonly string[]>()
+    for (const { accountId, workspaceId, mail } of rows)
+      if (workspaceId !== null && mail !== null && mail.tags.length > 0 && !tags.has(workspaceId)) {
+        const workspace = await this.#parts.store.workspace(accountId, workspaceId)
+        tags.set(workspaceId, workspace?.statisticsTags ?? [])
+      }
+    return fold(rows, { tagsOf: (workspaceId) => tags.get(workspaceId) ?? [], providerOf })
+  }
+
+  #tell({ workspaceId: workspace, alarm, raised, hold }: AlarmTurn): void {
+    const { log } = this.#parts
+    if (raised === null) log.info({ workspace, alarm }, 'alarm over')
+    else log.warn({ workspace, alarm, why: alarmText(alarm, raised), hold: hold?.id ?? null }, 'alarm raised')
+  }
+}
+
+export const createReader = (parts: ReaderParts): Service => {
+  const reader = new LogReader(parts)
+  return repeated('reader', () => reader.turn(), {
+    restMs: LOOK_MS,
+    told: ({ message }) => parts.log.error({ event: 'reader_failed', error: message }, 'log not read'),
+    over: overIn(parts.log, 'log not read'),
+  })
+}
