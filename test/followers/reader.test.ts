@@ -13,7 +13,7 @@ import { searchFor } from '../store/contract-search.js'
 import { accepted, HOUR, indexMails, newAccount, page, T0, type TestAccount } from '../store/fixture.js'
 
 const openStore = async (t: Test): Promise<Store> => {
-  const store = openStoreIn(t.testdir())
+  const store = await openStoreIn(t.testdir())
   await store.open()
   t.teardown(() => store.close())
   return store
