@@ -168,6 +168,40 @@ t.test('a file is one subject that can be read in one go, and there are no barre
   }
 })
 
+/** What is read and run with a file before its first line: without types, and without what import() brings later. */
+const packagesAtStart = (...entries: readonly string[]): string[] => {
+  const seen = new Set<string>()
+  const packages = new Set<string>()
+  const visit = (file: string): void => {
+    if (seen.has(file)) return
+    seen.add(file)
+    const text = readFileSync(file, 'utf8').replace(/^(?:import|export) type [^']*'[^']+'$/gm, '')
+    for (const [, name = ''] of text.matchAll(/^(?:import|export)\b[^'"`;]*?\bfrom\s+'([^']+)'/gm)) {
+      if (name.startsWith('.')) {
+        const target = normalize(join(dirname(file), name.replace(/\.js$/, '.ts')))
+        visit(existsSync(target) ? target : `${target}x`)
+      } else if (!name.startsWith('node:')) packages.add(name)
+    }
+  }
+  for (const entry of entries) visit(join(SRC, entry))
+  return [...packages].sort()
+}
+
+t.test('no thread reads packages that it does not need, at each start and for each command', async (t) => {
+  const engine = 'store/sqlite/connected-store.ts'
+  const ADDRESS = 'nodemailer/lib/addressparser'
+  t.same(packagesAtStart('store/sqlite/thread/writer-thread.ts'), [ADDRESS])
+  t.same(packagesAtStart('relay/worker.ts', engine), [ADDRESS, 'nodemailer/lib/smtp-connection'])
+  t.same(packagesAtStart('followers/followers-thread.ts', engine), [ADDRESS, 'standardwebhooks'])
+  t.same(packagesAtStart('http/thread/body-thread.ts'), ['joi', ADDRESS])
+  t.same(packagesAtStart('store/open.ts'), [])
+  t.same(packagesAtStart('cli/main.ts'), ['cli-table3', 'picocolors', 'yargs'])
+  t.same(packagesAtStart('cli/status.ts', 'store/sqlite/open.ts'), ['joi', ADDRESS, 'yaml'])
+  const daemon = packagesAtStart('daemon/daemon.ts', 'store/sqlite/open.ts')
+  for (const name of ['yargs', 'preact', 'pg', 'undici', 'mailparser', 'selfsigned', 'htmlparser2'])
+    t.notOk(daemon.includes(name), `the daemon starts without ${name}`)
+})
+
 t.test('threads are started in one way, and four rooms have one', async (t) => {
   const roomsWith = (what: RegExp): string[] =>
     all.filter((file) => what.test(readFileSync(file, 'utf8'))).map(roomOf)

@@ -3,7 +3,6 @@
  */
 import Joi from 'joi'
 import { type Endpoint, endpoint } from '../endpoint.js'
-import { openApi } from '../openapi/document.js'
 
 /** The given endpoints, and the one that describes them and itself. */
 export const withDocument = (
@@ -12,7 +11,8 @@ export const withDocument = (
   isOpen: boolean,
 ): readonly Endpoint[] => {
   let text: string | null = null
-  const written = (): string => {
+  const written = async (): Promise<string> => {
+    const { openApi } = await import('../openapi/document.js')
     text ??= JSON.stringify(openApi(all, baseUrl(), 'v1'))
     return text
   }
@@ -26,7 +26,7 @@ export const withDocument = (
     workspace: 'none',
     answers: { 200: Joi.object().unknown() },
     faults: [],
-    handle: async () => ({ status: 200, body: written() }),
+    handle: async () => ({ status: 200, body: await written() }),
   })
   const open: Endpoint = endpoint({
     id: 'getOpenDocument',
@@ -40,7 +40,7 @@ export const withDocument = (
     faults: [],
     handle: async () => ({
       status: 200,
-      body: written(),
+      body: await written(),
       headers: {
         'content-disposition': 'attachment; filename="postern-openapi.json"',
         'x-content-type-options': 'nosniff',
