@@ -10,7 +10,6 @@
  *   Then it goes on until somebody ends it. So it does while the log is read, where the point is one of that.
  */
 import { writeSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
 import { createReader } from '../../src/followers/reader.js'
@@ -39,7 +38,6 @@ const reads = name.startsWith('keepRead')
 if (reads) await createReader({ store, clock: systemClock, log: silentLog() }).start()
 
 for (let i = 0; keep !== '' || reads || i < 100; i++) {
-  if (reads) await sleep(5)
   const now = Date.now()
   const body = bytes === '' ? {} : { raw: Buffer.alloc(Number(bytes), 'x') }
   const mail = await accepted(store, at, { createdAt: now, ...body })

@@ -57,6 +57,32 @@ export interface Unindex {
   drop(below: number): number
 }
 
+/** Adds mails, with the place that the index comes to. */
+const createAdd = (
+  sql: ReturnType<typeof prepare>,
+  parts: ReturnType<typeof createParts>,
+  text: WriteContext['sql'],
+) => {
+  const note = (first: number, mails: number): void => {
+    const last = sql.lastSpan.get()
+    if (last === undefined || last.mails >= SPAN) sql.begin.run(first, mails)
+    else sql.grow.run(mails, last.first)
+  }
+  return (mails: readonly IndexedMail[]): void => {
+    let part: string | null = null
+    let first = 0
+    let added = 0
+    for (const [ord, tokens] of mails) {
+      const row = sql.find.get(ord)
+      if (row === undefined) continue
+      part ??= parts.next(ord)
+      text(addTo(part)).run(ord, `${ownerTokens(row)} ${tokens}`)
+      if (added++ === 0) first = ord
+    }
+    if (added > 0) note(first, added)
+  }
+}
+
 export const createUnindex = ({ db, sql: text }: Pick<WriteContext, 'db' | 'sql'>): Unindex => {
   const sql = prepare(db)
   const parts = createParts(db)
@@ -75,26 +101,9 @@ export const createUnindex = ({ db, sql: text }: Pick<WriteContext, 'db' | 'sql'
     const found = indexed(ord)
     if (found !== null) text(removeFrom(found.part)).run(ord, tokensAt(found.row))
   }
-  const note = (first: number, mails: number): void => {
-    const last = sql.lastSpan.get()
-    if (last === undefined || last.mails >= SPAN) sql.begin.run(first, mails)
-    else sql.grow.run(mails, last.first)
-  }
   return {
     remove,
-    add(mails) {
-      let part: string | null = null
-      let first = 0
-      let added = 0
-      for (const [ord, tokens] of mails) {
-        const row = sql.find.get(ord)
-        if (row === undefined) continue
-        part ??= parts.next(ord)
-        text(addTo(part)).run(ord, `${ownerTokens(row)} ${tokens}`)
-        if (added++ === 0) first = ord
-      }
-      if (added > 0) note(first, added)
-    },
+    add: createAdd(sql, parts, text),
     age(ord) {
       if (ord <= singly || parts.isKept) remove(ord)
     },

@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { readingReads } from '../../../../src/store/sql/log/reading.js'
 import { ordAt } from '../../../../src/store/sql/order/ord.js'
 import { answered } from '../../../../src/store/sql/query.js'
+import { readingReads } from '../../../../src/store/sql/reading.js'
 import { searchReads } from '../../../../src/store/sql/search/reads.js'
 import { integrityFaults } from '../../../../src/store/sqlite/backup.js'
 import { openReader, openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'

@@ -13,14 +13,14 @@ import {
   type Reading,
   type ReadOf,
   type ReadPlaces,
-} from '../../port/reading.js'
-import type { AlarmTurn } from '../../port/watch/watch.js'
-import { type Asked, type Asking, all, first, type Row, run, together } from '../query.js'
-import { indexedMail, placeOfIndex } from '../search/to-index.js'
-import { BOTTOM, compare, type Found, lower, markOf, type Place, readMark } from './places.js'
-import type { LogEnds } from './reads.js'
-import { MAILS_BY_PLACE, Records } from './records.js'
-import { STORED_EVENTS } from './sources.js'
+} from '../port/reading.js'
+import type { AlarmTurn } from '../port/watch/watch.js'
+import { BOTTOM, compare, type Found, lower, markOf, type Place, readMark } from './log/places.js'
+import type { LogEnds } from './log/reads.js'
+import { MAILS_BY_PLACE, Records } from './log/records.js'
+import { STORED_EVENTS } from './log/sources.js'
+import { type Asked, type Asking, all, first, type Row, run, together } from './query.js'
+import { indexedMail, placeOfIndex } from './search/to-index.js'
 
 const MAILS = `${MAILS_BY_PLACE} WHERE e.ord >= ? AND e.ord < ? ORDER BY e.ord LIMIT ? + 0`
 const RECIPIENTS = `SELECT r.email_ord AS ord, r.first AS n, r.id AS recipient, r.address, r.address_lc
