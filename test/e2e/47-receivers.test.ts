@@ -41,7 +41,8 @@ from hook import hook
 urlpatterns = [path("hook", hook)]
 make_server("127.0.0.1", int(sys.argv[1]), application).serve_forever()
 `
-const RAILS = `require "rails"
+const RAILS = `$stdout.sync = true
+require "rails"
 require "action_controller/railtie"
 require "standardwebhooks"
 class App < Rails::Application
@@ -80,7 +81,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   Rails: {
     file: 'hook.rb',
     command: (port) => ['rackup', '-o', '127.0.0.1', '-p', String(port)],
-    needs: ['ruby', '-e', 'require "rails"; require "standardwebhooks"; require "rackup"'],
+    needs: ['sh', '-c', `rackup --version && ruby -e 'require "rails"; require "standardwebhooks"'`],
     around: { 'config.ru': RAILS },
   },
   'PHP, Laravel': {

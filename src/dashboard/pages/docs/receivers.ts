@@ -143,7 +143,8 @@ error_log($event['type'] . ' ' . ($event['data']['email_id'] ?? ''));
 http_response_code(204);
 `
 
-const go = `package main
+const go = `// Go 1.22 or newer
+package main
 
 import (
 	"io"
