@@ -108,15 +108,6 @@ export const demandSender = async (
   }
 }
 
-/** Throws request.body_too_large; `bytes` as MIME. */
-export const demandSize = (most: number, bytes: number): void => {
-  if (bytes > most) {
-    throw new Fault('request.body_too_large', {
-      detail: `A message has at most ${most} bytes, found ${bytes}`,
-    })
-  }
-}
-
 /** Which of these normal addresses are on a list. Live and test mail have lists of their own. */
 export const listedOf = async (
   { store }: SubmissionDeps,

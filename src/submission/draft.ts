@@ -6,6 +6,7 @@
  *   their names on the wire (`body.reply_to`).
  */
 import type { FaultCode } from '../base/fault/table.js'
+import { Fault } from '../base/fault.js'
 import type { EmailRecord } from '../store/port/ledger.js'
 
 export type Content =
@@ -142,4 +143,13 @@ export interface BatchOptions {
   /** Counts the sends beyond the first into the rate window, or throws; called once validation is over. */
   readonly charge: (n: number) => Promise<void>
   readonly render: (records: readonly EmailRecord[], failures: readonly BatchFailure[]) => Rendered
+}
+
+/** Throws request.body_too_large; `bytes` as MIME. */
+export const demandSize = (most: number, bytes: number): void => {
+  if (bytes > most) {
+    throw new Fault('request.body_too_large', {
+      detail: `A message has at most ${most} bytes, found ${bytes}`,
+    })
+  }
 }

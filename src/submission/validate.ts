@@ -19,8 +19,7 @@ import {
 } from '../mail/header.js'
 import { type Parties, type Party, type Recipients, readParties, readRecipients } from './addresses.js'
 import { decodeBase64, readAttachments } from './attachments.js'
-import { demandSize } from './deps.js'
-import type { Draft } from './draft.js'
+import { type Draft, demandSize } from './draft.js'
 import { type Finished, type FinishedRules, readFinished } from './finished/read.js'
 import { readSchedule } from './schedule.js'
 
