@@ -190,6 +190,7 @@ const watchTests = async (t: Test, open: OpenStore): Promise<void> => {
       tried: 750,
       limit: { rate: 0.003, at_least: 5 },
       window_seconds: 86_400,
+      cause: null,
       hold_id: turn?.hold?.id,
     })
   })
