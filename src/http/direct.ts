@@ -6,7 +6,8 @@
  *   Whatever is not plain, or would be refused, is handed to hapi as if it had just come: its octets are put back into
  *   the request before anything is done with them. So there is one way to say no, and it is not here.
  * NOTES
- *   A send that hapi refuses after it was counted here is not counted again: `counted` has the window of then.
+ *   A send that failed after it was counted is neither counted nor tried again: `counted` has the window of then, and
+ *   hapi answers with the error. A commit that is in doubt may have stored it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Budget } from '../base/host/budget.js'
@@ -17,8 +18,8 @@ import type { WireDraft } from '../submission/draft.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { WindowState } from '../tenant/window.js'
 import { check } from './check.js'
-import type { Answer, Endpoint } from './endpoint.js'
-import { TIMES, takesLong } from './gate.js'
+import type { Answer, Call, Endpoint } from './endpoint.js'
+import { type CountedSends, TIMES, takesLong } from './gate.js'
 import { COMPRESSED_FROM, logRequest } from './server.js'
 import { parseJson, weighLight } from './wire/body.js'
 import { type Direct, MAX_HEADERS } from './wire/listener.js'
@@ -40,7 +41,7 @@ interface DirectDeps {
   readonly maxBody: number
   readonly log: Log
   readonly draining: () => boolean
-  readonly counted: WeakMap<IncomingMessage, WindowState>
+  readonly counted: CountedSends
   /** POST /v1/emails. */
   readonly send: Endpoint
 }
@@ -145,8 +146,7 @@ const answerTo = async (
   const workspace = await tenants.workspaceForSend(principal, null)
   const window = await tenants.sendWindow.consume(principal, 1)
   if (!window.allowed) return null
-  counted.set(req, window)
-  const answer = await send.handle({
+  const call: Call = {
     ...{ requestId, req, res, address, principal, workspace, ...found },
     trace: null,
     params: {},
@@ -154,8 +154,13 @@ const answerTo = async (
     large: null,
     route: send.path,
     spend: () => Promise.reject(new Error('one mail is one send')),
-  })
-  return { answer, window }
+  }
+  try {
+    return { answer: await send.handle(call), window }
+  } catch (error) {
+    counted.set(req, { window, error })
+    return null
+  }
 }
 
 /** As hapi would say it. */

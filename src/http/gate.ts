@@ -48,9 +48,11 @@ export interface GateDeps {
   readonly maxBody: number
   readonly memory: Budget
   readonly viewersSee: ViewersSee
-  /** Sends that were counted before hapi got them (direct.ts). */
-  readonly counted: WeakMap<IncomingMessage, WindowState>
+  readonly counted: CountedSends
 }
+
+/** Sends that were counted before hapi got them (direct.ts), and why they were not taken. */
+export type CountedSends = WeakMap<IncomingMessage, { readonly window: WindowState; readonly error: unknown }>
 
 const BEARER = /^Bearer +([!-~]+) *$/i
 
@@ -134,7 +136,7 @@ export const admit = async (
   const principal = await tenants.authenticateBearer(bearerOf(request), request.app.address)
   request.app.principal = principal
   checkAccess(endpoint, principal, viewersSee, request)
-  request.app.window = counted.get(request.raw.req) ?? null
+  request.app.window = counted.get(request.raw.req)?.window ?? null
   if (endpoint.sends && request.app.window === null) await spend(tenants, request, principal, 1)
   if (endpoint.method !== 'GET') {
     const { req, res } = request.raw

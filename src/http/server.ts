@@ -165,6 +165,9 @@ const takeBody = async (deps: ServerDeps, endpoint: Endpoint, request: Request):
 const handler = (deps: ServerDeps, endpoint: Endpoint) => async (request: Request, h: ResponseToolkit) => {
   const { site } = deps
   if (endpoint.access !== 'public') await takeBody(deps, endpoint, request)
+  // tried once already: its mail may be stored, although nobody heard of it
+  const before = deps.counted.get(request.raw.req)
+  if (before !== undefined) throw before.error
   if (site && endpoint.hasPage && wantsHtml(request)) return site.page(request, h)
   const principal = request.app.principal as Call['principal']
   const caller = {

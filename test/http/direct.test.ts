@@ -2,6 +2,7 @@
 import { connect } from 'node:net'
 import pino from 'pino'
 import t from 'tap'
+import { OutageError } from '../../src/base/fault.js'
 import { createDirect } from '../../src/http/direct.js'
 import { eventually } from '../parts/eventually.js'
 import { type Kit, MAIL, openKit } from './kit.js'
@@ -251,6 +252,23 @@ t.test('a body in pieces, two sends at once on a connection, and a client that l
   socket.destroy()
   t.equal((await kit.ask('/v1/emails', { body: MAIL })).status, 202)
   t.equal((await kit.ask('/v1/emails')).json.data.length, 4, 'nothing is stored of the last one')
+})
+
+t.test('a send whose commit is in doubt is not tried again by the other way', async (t) => {
+  const { kit, ways } = await open(true)
+  t.teardown(() => kit.stop())
+  const { accept } = kit.store
+  let calls = 0
+  kit.store.accept = async (batch) => {
+    calls++
+    await accept(batch)
+    throw new OutageError('the connection broke within the commit')
+  }
+  const { status, headers, json } = await kit.ask('/v1/emails', { body: MAIL })
+  kit.store.accept = accept
+  t.same([status, json.code, ways, calls], [503, 'service.unavailable', ['handed on'], 1])
+  t.equal(headers.get('x-ratelimit-remaining'), '999')
+  t.equal((await kit.ask('/v1/emails')).json.data.length, 1)
 })
 
 t.test('a revoked key is refused at once', async (t) => {
