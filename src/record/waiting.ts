@@ -6,30 +6,15 @@
  */
 import { timeOrNull } from '../base/clock.js'
 
+/** What stops more than one mail, until an operator mends it. */
+const STOPPING = ['suspended', 'held', 'no_upstream', 'paused', 'login', 'upstreams_down'] as const
+
 /** The first that is true is the one that is told. */
-export const WAITING_REASONS = [
-  'suspended',
-  'held',
-  'no_upstream',
-  'paused',
-  'login',
-  'upstreams_down',
-  'throttled',
-  'rate',
-  'backoff',
-  'scheduled',
-] as const
+export const WAITING_REASONS = [...STOPPING, 'throttled', 'rate', 'backoff', 'scheduled'] as const
 export type WaitingReason = (typeof WAITING_REASONS)[number]
 
-/** What stops more than one mail, until an operator mends it; the rest goes by itself. */
-export const STOPPING_REASONS: readonly WaitingReason[] = [
-  'suspended',
-  'held',
-  'no_upstream',
-  'paused',
-  'login',
-  'upstreams_down',
-]
+/** The rest goes by itself. */
+export const STOPPING_REASONS: readonly WaitingReason[] = STOPPING
 
 export interface Waiting {
   readonly reason: WaitingReason

@@ -333,7 +333,7 @@ export class Session<Who> {
     this.receiving = true
     this.wire.collect(body, (done) => {
       this.reset()
-      void this.keep({ sender, recipients }, body).then(done)
+      void this.keep({ sender, recipients }, body).finally(done)
     })
     this.wire.say(SAY.goAhead)
   }
@@ -348,10 +348,11 @@ export class Session<Who> {
       this.ok(await this.rules.message({ headroom: body.headroom, ...envelope }, body.bytes(), this.visit))
     } catch (error) {
       this.refuse(error)
+    } finally {
+      body.release()
+      this.receiving = false
+      if (this.stopping) this.wire.say(SAY.stopping)
     }
-    body.release()
-    this.receiving = false
-    if (this.stopping) this.wire.say(SAY.stopping)
   }
 
   private tooBig(): Fault {
