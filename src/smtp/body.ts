@@ -8,11 +8,11 @@
  *   bytes are kept as they came. Beyond `limit` bytes are counted, not kept; so
  *   they are when limits.memory has nothing left for them, and beyond `kept`, which is
  *   less than the limit where only the beginning is of use.
- *   A large message has memory of its own, which is given back at once, and
- *   before it some free octets, for what the message gets on top.
+ *   A large message has memory of its own, which is given back at once. Before all but
+ *   tiny ones there are some free octets, for what the message gets on top.
  */
 import type { Budget, Share } from '../base/host/budget.js'
-import { Growing } from '../base/host/growing.js'
+import { free, Growing } from '../base/host/growing.js'
 
 const CR = 13
 const LF = 10
@@ -20,10 +20,17 @@ const DOT = 46
 const CRLF_DOT = Buffer.from('\r\n.')
 /** A message is read, and written anew with its trace line. */
 const TIMES = 2
-/** Up to this size a message is kept in pieces. */
+/** Up to this size a message is left to the collector. */
 const SMALL = 64 * 1024
-/** Octets before a large message; a trace line with a long name takes some hundred. */
+/** Up to this size, and number, it is kept in pieces. */
+const MEDIUM = 256 * 1024
+const MOST_PIECES = 256
+/** Octets before a message; a trace line with a long name takes some hundred. */
 const HEADROOM = 4096
+/** Up to this size a copy costs less than more memory. */
+const TINY = 2 * HEADROOM
+const FREE = Buffer.alloc(HEADROOM)
+const NOTHING = Buffer.alloc(0)
 
 /** Where the last byte left us. */
 type Place = 'text' | 'cr' | 'start' | 'dot' | 'dot-cr'
@@ -32,6 +39,7 @@ export class Body {
   /** Bytes of content so far, kept or not. */
   size = 0
   private parts: Buffer[] = []
+  private joined = false
   private large: Growing | null = null
   private place: Place = 'start'
   private taken = 0
@@ -105,20 +113,28 @@ export class Body {
 
   /** Octets before the message that are free to be written. */
   get headroom(): number {
-    return this.large === null ? 0 : HEADROOM
+    return this.large === null && this.taken <= TINY ? 0 : HEADROOM
   }
 
   /** The message, in one piece; gone with the release. */
   bytes(): Buffer {
     if (this.large !== null) return this.large.bytes(HEADROOM)
-    return this.parts.length === 1 ? this.parts[0]! : Buffer.concat(this.parts)
+    const { headroom, parts } = this
+    if (!this.joined && (headroom > 0 || parts.length !== 1)) {
+      this.parts = [Buffer.concat(headroom > 0 ? [FREE, ...parts] : parts)]
+      if (this.taken > SMALL) free(parts)
+    }
+    this.joined = true
+    return (this.parts[0] as Buffer).subarray(headroom)
   }
 
   /** Gives the room back; the bytes are gone. Twice is fine. */
   release(): void {
+    if (this.taken > SMALL) free(this.parts)
     this.released = true
+    this.joined = true
     this.taken = 0
-    this.parts = []
+    this.parts = [NOTHING]
     this.large?.free()
     this.large = null
     this.share.release()
@@ -135,16 +151,17 @@ export class Body {
       this.release()
       return
     }
-    if (this.taken + part.length > SMALL) this.append(part)
-    else this.parts.push(part)
+    if (this.taken + part.length > MEDIUM) this.append(part)
+    else if (this.parts.push(part) === MOST_PIECES) this.parts = [Buffer.concat(this.parts)]
     this.taken += part.length
   }
 
   private append(part: Buffer): void {
     if (this.large === null) {
       this.large = new Growing(HEADROOM + this.kept)
-      this.large.append(Buffer.alloc(HEADROOM))
+      this.large.append(FREE)
       for (const piece of this.parts) this.large.append(piece)
+      free(this.parts)
       this.parts = []
     }
     this.large.append(part)

@@ -2,13 +2,20 @@
  * NAME      growing - memory that grows in place and is given back at once
  * DESCRIPTION
  *   A resizable ArrayBuffer reserves addresses and takes memory page by page, so
- *   it never moves; and `free` returns all of it in that very moment, where an
+ *   it seldom moves; and `free` returns all of it in that very moment, where an
  *   ordinary buffer of 25 MiB would wait for a collection that sees no need to
  *   come. Whoever still holds a view of it then holds an empty one.
+ *   `free` does the same for ordinary memory.
+ * NOTES
+ *   V8 counts the addresses as memory in use, and collects all it has when it
+ *   believes to have too much. So few are reserved, and more when these are used.
  */
+
+import { MessageChannel } from 'node:worker_threads'
 
 /** ES2024; Node 20 has it. */
 interface Resizable extends ArrayBuffer {
+  readonly maxByteLength: number
   readonly resizable: boolean
   resize(bytes: number): void
 }
@@ -19,28 +26,44 @@ const Resizable = ArrayBuffer as unknown as new (
 
 /** Taken in steps, because each one asks the system. */
 const STEP = 256 * 1024
+/** Addresses at first, and how many times as many each time after. */
+const FIRST = 1024 * 1024
+const TIMES = 4
 
 export class Growing {
   /** Bytes written. */
   size = 0
-  private readonly memory: Resizable
+  private memory: Resizable
   private readonly most: number
   private view = Buffer.alloc(0)
 
   constructor(most: number) {
     this.most = most
-    this.memory = new Resizable(0, { maxByteLength: most })
+    this.memory = new Resizable(0, { maxByteLength: Math.min(most, FIRST) })
   }
 
   /** Throws RangeError beyond the most that was asked for. */
   append(part: Uint8Array): void {
     const needed = this.size + part.length
+    if (needed > this.memory.maxByteLength) this.move(needed)
     if (needed > this.view.length) {
-      this.memory.resize(Math.min(this.most, Math.max(needed, Math.ceil(needed / STEP) * STEP)))
+      this.memory.resize(
+        Math.max(needed, Math.min(this.memory.maxByteLength, Math.ceil(needed / STEP) * STEP)),
+      )
       this.view = Buffer.from(this.memory, 0, this.memory.byteLength)
     }
     this.view.set(part, this.size)
     this.size = needed
+  }
+
+  private move(needed: number): void {
+    const { memory, view, size } = this
+    this.memory = new Resizable(Math.min(this.most, needed), {
+      maxByteLength: Math.min(this.most, Math.max(needed, memory.maxByteLength * TIMES)),
+    })
+    this.view = Buffer.from(this.memory, 0, this.memory.byteLength)
+    this.view.set(view.subarray(0, size))
+    memory.resize(0)
   }
 
   /** What was written, from an offset on. */
@@ -66,4 +89,19 @@ export class Growing {
 export const giveBack = ({ buffer }: Uint8Array): void => {
   const memory = buffer as Resizable
   if (memory.resizable) memory.resize(0)
+}
+
+const { port1: nowhere } = new MessageChannel()
+nowhere.close()
+
+/**
+ * Gives ordinary memory back at once: what is handed over is gone here, and through a closed port nobody gets it.
+ * Octets that share their memory with others are left to the collector.
+ */
+export const free = (all: readonly Uint8Array[]): void => {
+  const own = all.filter(({ byteLength, buffer }) => byteLength > 0 && byteLength === buffer.byteLength)
+  nowhere.postMessage(
+    null,
+    own.map(({ buffer }) => buffer as ArrayBuffer),
+  )
 }

@@ -68,11 +68,11 @@ export const createBodyStore = (
     for (const { id } of mails) if (!isNamed(id)) await files.drop(id).catch(() => {})
   }
 
-  const write = async (large: readonly Body[]): Promise<void> => {
+  const write = async (large: readonly Body[], isShared: boolean): Promise<void> => {
     pass('body.before-write')
     // one after the other: the system has few threads, and others want them too
     for (const { id, raw } of large) {
-      await files.write(id, raw).catch((error: NodeJS.ErrnoException) => {
+      await files.write(id, raw, isShared).catch((error: NodeJS.ErrnoException) => {
         throw failed(error)
       })
     }
@@ -85,7 +85,7 @@ export const createBodyStore = (
   ): Promise<AcceptResult> => {
     for (const { id } of large) inFlight.add(id)
     try {
-      await write(large)
+      await write(large, false)
       const result = await accept(Object.fromEntries(large.map(({ id, raw }) => [id, raw.byteLength])))
       if (!isStored(result)) await takeBack(large)
       return result
@@ -108,7 +108,7 @@ export const createBodyStore = (
       if (byteLength <= LARGE) return accept(null)
       inFlight.add(one.id)
       try {
-        await write([one])
+        await write([one], true)
         return await accept(byteLength)
       } finally {
         inFlight.delete(one.id)

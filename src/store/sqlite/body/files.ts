@@ -12,7 +12,8 @@
  *   An id is random in its last letters, which spread over 1024 folders.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { close, fsync, type NoParamCallback, open, write } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isId } from '../../../base/id.js'
 import { MissingBodyError } from '../../port/upkeep.js'
@@ -21,9 +22,12 @@ import { MissingBodyError } from '../../port/upkeep.js'
 export const LARGE = 64 * 1024
 
 const PART = '.part'
+/** No call holds a thread of the system for longer than this takes. */
+const MOST_AT_ONCE = 1024 * 1024
 
 export interface BodyFiles {
-  write(emailId: string, raw: Uint8Array): Promise<void>
+  /** `isShared`: other processes may write the same body at the same time. */
+  write(emailId: string, raw: Uint8Array, isShared: boolean): Promise<void>
   /** Rejects with MissingBodyError. */
   read(emailId: string): Promise<Uint8Array>
   has(emailId: string): Promise<boolean>
@@ -36,31 +40,39 @@ export interface BodyFiles {
   dropDraft(shard: string, name: string): Promise<void>
 }
 
-const syncFolder = async (path: string): Promise<void> => {
-  const folder = await open(path, 'r')
+/** A call of the system that answers by callback: as promises of files cost more turns and objects than the calls do. */
+const called = <T>(begin: (done: (error: Error | null, value: T) => void) => void): Promise<T> =>
+  new Promise((resolve, reject) => begin((error, value) => (error === null ? resolve(value) : reject(error))))
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+/** Opens, does something and closes again; only what went wrong before that counts. */
+const within = async (path: string, flags: string, work: (fd: number) => Promise<void>): Promise<void> => {
+  const fd = await called<number>((done) => open(path, flags, 0o600, done))
   try {
-    await folder.sync()
+    await work(fd)
   } finally {
-    await folder.close()
+    close(fd, () => {})
   }
 }
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
+const sync = (fd: number): Promise<void> => called((done) => fsync(fd, done as NoParamCallback))
+
+const syncFolder = (path: string): Promise<void> => within(path, 'r', sync)
 
 /** Makes a folder and its name durable, if it is new. */
 const makeFolder = async (path: string, parent: string): Promise<void> => {
   if ((await mkdir(path, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(parent)
 }
 
-const writeDurably = async (path: string, raw: Uint8Array): Promise<void> => {
-  const file = await open(path, 'w', 0o600)
-  try {
-    await file.writeFile(raw)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
+const writeDurably = (path: string, raw: Uint8Array): Promise<void> =>
+  within(path, 'w', async (fd) => {
+    for (let at = 0; at < raw.length; ) {
+      const length = Math.min(raw.length - at, MOST_AT_ONCE)
+      at += await called<number>((done) => write(fd, raw, at, length, null, done))
+    }
+    await sync(fd)
+  })
 
 const listed = async (path: string): Promise<readonly string[]> => {
   try {
@@ -83,19 +95,21 @@ export const createBodyFiles = (dataDir: string): BodyFiles => {
   }
 
   return {
-    async write(emailId, raw) {
+    async write(emailId, raw, isShared) {
       const file = fileOf(emailId)
       const shard = shardOf(emailId)
-      await makeFolder(root, dataDir)
-      await makeFolder(shard, root)
-      // two imports of one file may write the same body at once
-      const draft = `${file}.${randomBytes(6).toString('hex')}${PART}`
+      const path = isShared ? `${file}.${randomBytes(6).toString('hex')}${PART}` : file
       try {
-        await writeDurably(draft, raw)
-        await rename(draft, file)
+        await writeDurably(path, raw).catch(async (error) => {
+          if (!isMissing(error)) throw error
+          await makeFolder(root, dataDir)
+          await makeFolder(shard, root)
+          await writeDurably(path, raw)
+        })
+        if (isShared) await rename(path, file)
         await syncFolder(shard)
       } catch (error) {
-        await rm(draft, { force: true }).catch(() => {}) // a full disk wants it back at once
+        await rm(path, { force: true }).catch(() => {}) // a full disk wants it back at once
         throw error
       }
     },
