@@ -38,7 +38,7 @@ const FLOOR: Record<string, number> = {
 const HOME: Record<string, readonly string[]> = {
   pino: ['base'],
   '@opentelemetry/api': ['base'],
-  nodemailer: ['mail', 'relay', 'cli'],
+  nodemailer: ['mail', 'cli'],
   mailparser: ['mail'],
   joi: ['config', 'http'],
   yaml: ['config'],
@@ -191,7 +191,7 @@ t.test('no thread reads packages that it does not need, at each start and for ea
   const engine = 'store/sqlite/connected-store.ts'
   const ADDRESS = 'nodemailer/lib/addressparser'
   t.same(packagesAtStart('store/sqlite/thread/writer-thread.ts'), [ADDRESS])
-  t.same(packagesAtStart('relay/worker.ts', engine), [ADDRESS, 'nodemailer/lib/smtp-connection'])
+  t.same(packagesAtStart('relay/worker.ts', engine), [ADDRESS])
   t.same(packagesAtStart('followers/followers-thread.ts', engine), [ADDRESS, 'standardwebhooks'])
   t.same(packagesAtStart('http/thread/body-thread.ts'), ['joi', ADDRESS])
   t.same(packagesAtStart('store/open.ts'), [])

@@ -103,7 +103,7 @@ const createResolve = (judge: Judge, lookup: Lookup) => (host: string, port: num
 type Resolve = ReturnType<typeof createResolve>
 
 /** What Node's own connect asks in place of a resolver: it hears what has been judged. */
-const answering =
+export const answering =
   (addresses: readonly Address[]): LookupFunction =>
   (_host, options, done) => {
     const [first] = addresses

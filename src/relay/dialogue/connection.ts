@@ -14,14 +14,14 @@
  * NOTES
  *   An upstream that has refused all recipients and takes DATA all the same is hung up on
  *   (RFC 2920, 3.1, would send it an empty message).
- *   SMTPConnection.send() is not used, because three rules can not be kept with it: it
- *   reports the same error for a connection lost anywhere; it has one timeout for
- *   all commands; and it asks for SMTPUTF8 by the envelope alone, not by the header.
+ *   A reply is weighed when it comes; what it leads to is done when all of its chunk were, since a reply that
+ *   came before its question answers nothing.
  */
 import type { Reply } from '../../mail/reply.js'
+import type { Line, Listener } from './line.js'
 import type { Offers } from './offers.js'
 import type { Session } from './session.js'
-import { createReplyReader, type Payload } from './wire.js'
+import type { Payload } from './wire.js'
 
 type MailStage = 'mail' | 'rcpt' | 'data' | 'body' | 'dot'
 
@@ -54,7 +54,6 @@ export type Verdict =
   | { readonly kind: 'lost'; readonly stage: MailStage; readonly error: string; readonly refused: Refused }
 
 const BLOCK = 64 * 1024
-const LEFT = new Error('connection closed by us')
 
 interface Command {
   readonly stage: 'mail' | 'rcpt' | 'data'
@@ -64,27 +63,32 @@ interface Command {
 const RSET: Command = { stage: 'mail', line: 'RSET' }
 const DATA: Command = { stage: 'data', line: 'DATA' }
 
-/** Replies that are waited for. */
-interface Exchange {
-  readonly replies: Reply[]
-  /** As many as there are commands. */
-  readonly wanted: number
-  /** Told of each reply but the last. */
-  next(replies: number): void
-  /** With fewer than wanted when the connection broke. */
-  done(replies: readonly Reply[]): void
-}
-
 /** Ends the envelope without a message. */
 interface No {
   readonly stage: MailStage
   readonly reply: Reply
 }
 
+/** A mail on its way. */
+interface Transaction {
+  readonly commands: readonly Command[]
+  /** The place of the first RCPT among them. */
+  readonly first: number
+  readonly recipients: number
+  /** All commands go in one write. */
+  readonly isSaidAtOnce: boolean
+  readonly payload: Payload
+  readonly refused: Map<number, Reply>
+  readonly done: (verdict: Verdict) => void
+  said: number
+  answered: number
+  no: No | null
+}
+
 /** The upstream waits for the message. */
 const isGo = ({ code }: Reply): boolean => code >= 300 && code < 400
 
-export class Connection {
+export class Connection implements Listener {
   readonly offers: Offers
   readonly tls: string | null
   readonly verified: boolean
@@ -93,12 +97,11 @@ export class Connection {
   stage: MailStage | 'idle' = 'idle'
   /** When it last became idle, on the tick clock. */
   idleSince = 0
-  readonly #socket: Session['socket']
+  readonly #line: Line
   readonly #timeouts: Timeouts
   readonly #tick: () => number
   readonly #mayGo: () => boolean
-  #exchange: Exchange | null = null
-  #closed: Error | null = null
+  #current: Transaction | null = null
   #deadline = Number.POSITIVE_INFINITY
   #open = false
   /** It wanted none of the recipients of the mail before: DATA for nobody would be an error more that it counts. */
@@ -109,226 +112,192 @@ export class Connection {
     this.offers = session.offers
     this.tls = session.tls
     this.verified = session.verified
-    this.#socket = session.socket
+    this.#line = session.line
     this.#timeouts = timeouts
     this.#tick = tick
     this.#mayGo = mayGo
-    const read = createReplyReader((reply) => this.#replied(reply))
-    this.#socket.on('data', (chunk: Buffer) => {
-      try {
-        read(chunk)
-      } catch (error) {
-        this.#fail(error as Error)
-      }
-    })
-    this.#socket.on('error', (error) => this.#fail(error))
-    this.#socket.on('end', () => this.#fail(new Error('connection closed by the upstream')))
-    this.#socket.on('close', () => this.#fail(new Error('connection closed')))
-    if (this.#socket.destroyed) this.#fail(new Error('connection closed'))
-    this.#socket.resume()
+    this.#line.listener = this
   }
 
   get alive(): boolean {
-    return this.#closed === null
+    return this.#line.closed === null
   }
 
   /** Calls back once, when the connection can take no more mail. */
   onClosed(callback: () => void): void {
-    if (this.#closed === null) this.#onClosed = callback
+    if (this.alive) this.#onClosed = callback
     else callback()
   }
 
   /** To be called now and then: gives up on an upstream that lets a deadline pass. */
   sweep(now: number): void {
-    if (now > this.#deadline) this.#fail(new Error(`no answer in time (${this.stage})`))
+    if (now > this.#deadline) this.abort(`no answer in time (${this.stage})`)
   }
 
   /** Ends an idle connection politely. */
   quit(): void {
-    if (this.#closed !== null) return
-    this.#closing(LEFT)
-    this.#socket.end('QUIT\r\n')
-    this.#socket.setTimeout(1_000, () => this.#socket.destroy())
+    this.#line.quit()
   }
 
   /** Drops the connection as it stands. */
   abort(reason: string): void {
-    this.#fail(new Error(reason))
+    this.#line.fail(new Error(reason))
   }
 
-  async transact(mail: Mail): Promise<Verdict> {
+  transact({ mail, rcpt, payload }: Mail): Promise<Verdict> {
     this.used++
     this.stage = 'mail'
-    const refused = new Map<number, Reply>()
-    try {
-      const no = await this.#envelope(mail, refused)
-      if (no !== null) return { kind: 'reply', stage: no.stage, reply: no.reply, refused }
-      const reply = await this.#content(mail.payload)
-      this.#open = false
-      // it may have been refused in the middle, and another reply be on its way: that must not meet the next mail
-      if (reply.code >= 400 && mail.payload.body.length > BLOCK) this.quit()
-      return { kind: 'reply', stage: 'dot', reply, refused }
-    } catch (error) {
-      return { kind: 'lost', stage: this.stage, error: (error as Error).message, refused }
-    } finally {
-      this.stage = 'idle'
-      this.#deadline = Number.POSITIVE_INFINITY
-    }
-  }
-
-  /** MAIL, RCPT and DATA; null when the upstream waits for the message. */
-  async #envelope({ mail, rcpt }: Mail, refused: Map<number, Reply>): Promise<No | null> {
-    this.#checkLease()
     const commands: Command[] = this.#open ? [RSET] : []
-    this.#open = true
     commands.push({ stage: 'mail', line: mail })
     const first = commands.length
     for (const line of rcpt) commands.push({ stage: 'rcpt', line })
     commands.push(DATA)
     const isSaidAtOnce = this.offers.pipelining && !this.#wantedNobody
-    const replies = isSaidAtOnce ? await this.#say(commands) : null
-    let no: No | null = null
-    for (const [i, command] of commands.entries()) {
-      const reply = replies === null ? (await this.#say([command]))[0] : replies[i]
-      if (command !== RSET) no = this.#heard(command.stage, reply, i - first, rcpt.length, refused)
-      if (no !== null) break
-    }
-    this.#wantedNobody = no?.stage === 'rcpt'
-    const last = replies?.[commands.length - 1]
-    if (no !== null && no.stage !== 'data' && last !== undefined && isGo(last)) this.abort('no recipient')
-    return no
-  }
-
-  /** What a reply to one of these commands means: null is to go on. */
-  #heard(
-    stage: MailStage,
-    reply: Reply | undefined,
-    place: number,
-    count: number,
-    refused: Map<number, Reply>,
-  ): No | null {
-    if (reply === undefined) throw this.#closed ?? LEFT
-    if (stage === 'data') return isGo(reply) ? null : { stage, reply }
-    if (reply.code < 300) return null
-    if (isGo(reply)) throw this.#fail(new Error(`${reply.code} to ${stage.toUpperCase()}`))
-    if (stage === 'mail') return { stage, reply }
-    refused.set(place, reply)
-    return refused.size === count || reply.code === 421 ? { stage, reply } : null
-  }
-
-  async #content({ head, body, end }: Payload): Promise<Reply> {
-    // it may have gone away right after it said 354: then nothing was sent
-    if (this.#closed !== null) throw this.#closed
-    this.#checkLease()
-    this.stage = 'body'
-    // an upstream may refuse in the middle of the body; its reply then is the final one
-    const replies = this.#expect(1, () => {})
-    if (body.length > BLOCK) {
-      if (await this.#blocks(head, body)) {
-        this.#checkLease()
-        this.stage = 'dot'
-        this.#send(end, this.#timeouts.dot)
-      }
-    } else {
-      // one write: a small copy costs less than a second system call
-      this.stage = 'dot'
-      this.#send(Buffer.concat([head, body, end]), this.#timeouts.dot)
-    }
-    const [reply] = await replies
-    if (reply === undefined) throw this.#closed ?? LEFT
-    return reply
-  }
-
-  /** False when it need not be sent to its end, since the upstream has spoken or gone. */
-  async #blocks(head: Uint8Array, body: Uint8Array): Promise<boolean> {
-    const latest = this.#tick() + this.#timeouts.body
-    try {
-      if (head.length > 0) await this.#block(head, latest)
-      for (let at = 0; at < body.length && this.#exchange !== null; at += BLOCK) {
-        await this.#block(body.subarray(at, at + BLOCK), latest)
-      }
-    } catch (error) {
-      if (this.#exchange !== null) throw error
-    }
-    return this.#exchange !== null
-  }
-
-  #block(bytes: Uint8Array, latest: number): Promise<void> {
-    if (this.#closed !== null) return Promise.reject(this.#closed)
-    this.#checkLease()
-    this.#deadline = Math.min(this.#tick() + this.#timeouts.block, latest)
-    return new Promise((resolve, reject) => {
-      this.#socket.write(bytes, (error) => (error ? reject(error) : resolve()))
+    return new Promise((done) => {
+      const rest = { payload, refused: new Map(), done, said: 0, answered: 0, no: null }
+      this.#current = { commands, first, recipients: rcpt.length, isSaidAtOnce, ...rest }
+      this.#line.guard(() => this.#begin())
     })
   }
 
-  /** Drops the connection when the store has been away for so long that others may send this mail. */
-  #checkLease(): void {
-    if (!this.#mayGo()) throw this.#fail(new Error('the store was away for too long'))
+  #begin(): void {
+    const { closed } = this.#line
+    if (closed !== null) this.#lost(closed.message)
+    if (this.#current === null || !this.#hasLease()) return
+    this.#open = true
+    this.#say(this.#current)
   }
 
-  /** In one write. */
-  #say(commands: readonly Command[]): Promise<readonly Reply[]> {
-    const replies = this.#expect(commands.length, (next) => this.#step(commands[next] as Command))
-    this.#step(commands[0] as Command)
+  /** Drops the connection when the store has been away for so long that others may send this mail. */
+  #hasLease(): boolean {
+    const has = this.#mayGo()
+    if (!has) this.abort('the store was away for too long')
+    return has
+  }
+
+  /** The next command, or all of them, in one write. */
+  #say(current: Transaction): void {
+    const { commands, answered } = current
+    this.#await(commands[answered] as Command)
+    if (!current.isSaidAtOnce) current.said++
+    else current.said = commands.length
     let text = ''
-    for (const { line } of commands) text += `${line}\r\n`
-    if (this.#closed === null) this.#socket.write(text)
-    return replies
+    for (let i = answered; i < current.said; i++) text += `${commands[i]?.line}\r\n`
+    this.#line.write(text)
   }
 
   /** This command is the next to be answered. */
-  #step({ stage }: Command): void {
+  #await({ stage }: Command): void {
     this.stage = stage
     this.#deadline = this.#tick() + this.#timeouts[stage]
   }
 
-  #send(bytes: Uint8Array, timeout: number): void {
-    if (this.#closed !== null) return
-    this.#deadline = this.#tick() + timeout
-    this.#socket.write(bytes)
+  replied(reply: Reply): void {
+    const { code, text } = reply
+    const current = this.#current
+    if (current === null) this.abort(`unexpected reply ${code}`)
+    else if (code < 200 || code > 599) this.abort('not an SMTP reply')
+    else if (this.stage === 'body' || this.stage === 'dot') this.#concluded(current, reply)
+    else this.#answered(current, reply)
+    // 421 means the upstream is leaving (RFC 5321, 3.8): this reply counts, and no other will come
+    if (code === 421) this.abort(`421 ${text}`)
   }
 
-  #expect(wanted: number, next: (replies: number) => void): Promise<readonly Reply[]> {
-    if (this.#closed !== null) return Promise.resolve([])
-    return new Promise((done) => {
-      this.#exchange = { replies: [], wanted, next, done }
-    })
+  /** A command of the envelope was answered. */
+  #answered(current: Transaction, reply: Reply): void {
+    const { commands, first, recipients, refused, said } = current
+    const { code } = reply
+    const place = current.answered++
+    const command = commands[place]
+    if (command === undefined || place >= said) {
+      this.abort(`unexpected reply ${code}`)
+      return
+    }
+    const { stage } = command
+    if (place + 1 < said) this.#await(commands[place + 1] as Command)
+    if (isGo(reply)) {
+      // it has lost count, or wants a message for nobody
+      if (stage !== 'data' || current.no !== null) this.abort(`${code} to ${stage.toUpperCase()}`)
+      return
+    }
+    if (command === RSET || current.no !== null) return
+    if (stage === 'rcpt' && code >= 400) refused.set(place - first, reply)
+    const isNo = stage === 'mail' || refused.size === recipients || code === 421
+    if (stage === 'data' || (code >= 400 && isNo)) current.no = { stage, reply }
   }
 
-  #replied(reply: Reply): void {
-    const exchange = this.#exchange
-    if (exchange === null) {
-      this.#fail(new Error(`unexpected reply ${reply.code}`))
-    } else if (reply.code < 200 || reply.code > 599) {
-      this.#fail(new Error('not an SMTP reply'))
-    } else if (this.stage === 'body' && reply.code < 400) {
-      this.#fail(new Error(`${reply.code} before the message was sent`))
+  /** All that came in was weighed. */
+  read(): void {
+    const current = this.#current
+    if (current === null || this.stage === 'body' || this.stage === 'dot') return
+    const { answered, said, commands, no, refused } = current
+    if (answered < said) return
+    this.#wantedNobody = no?.stage === 'rcpt'
+    if (no !== null) this.#end({ kind: 'reply', ...no, refused })
+    else if (said < commands.length) this.#say(current)
+    else this.#content(current)
+  }
+
+  #content(current: Transaction): void {
+    if (!this.#hasLease()) return
+    this.stage = 'body'
+    const { head, body, end } = current.payload
+    if (body.length > BLOCK) {
+      const block = Buffer.concat([head, body.subarray(0, BLOCK)])
+      this.#block(current, block, BLOCK, this.#tick() + this.#timeouts.body)
     } else {
-      const answered = exchange.replies.push(reply)
-      // 421 means the upstream is leaving (RFC 5321, 3.8): this reply counts, and no other will come
-      if (reply.code === 421) this.#fail(new Error(`421 ${reply.text}`))
-      else if (answered < exchange.wanted) exchange.next(answered)
-      else this.#complete()
+      // one write: a small copy costs less than a second system call
+      this.#last(Buffer.concat([head, body, end]))
     }
   }
 
-  #complete(): void {
-    const exchange = this.#exchange
-    this.#exchange = null
-    exchange?.done(exchange.replies)
+  /** A block of a large message, and when it is gone those from `next` on; an upstream may refuse it in the middle. */
+  #block(current: Transaction, bytes: Uint8Array, next: number, latest: number): void {
+    this.#deadline = Math.min(this.#tick() + this.#timeouts.block, latest)
+    this.#line.write(bytes, () => {
+      if (current !== this.#current || !this.#hasLease()) return
+      const { body, end } = current.payload
+      if (next < body.length) this.#block(current, body.subarray(next, next + BLOCK), next + BLOCK, latest)
+      else this.#last(end)
+    })
   }
 
-  #closing(error: Error): void {
-    if (this.#closed !== null) return
-    this.#closed = error
-    this.#complete()
+  #last(bytes: Uint8Array): void {
+    this.stage = 'dot'
+    this.#deadline = this.#tick() + this.#timeouts.dot
+    this.#line.write(bytes)
+  }
+
+  /** The message was answered, at its end or before it. */
+  #concluded({ payload, refused }: Transaction, reply: Reply): void {
+    if (this.stage === 'body' && reply.code < 400) {
+      this.abort(`${reply.code} before the message was sent`)
+      return
+    }
+    this.#open = false
+    this.#end({ kind: 'reply', stage: 'dot', reply, refused })
+    // it may have been refused in the middle, and another reply be on its way: that must not meet the next mail
+    if (reply.code >= 400 && payload.body.length > BLOCK) this.quit()
+  }
+
+  closed({ message }: Error): void {
+    this.#lost(message)
     this.#onClosed()
   }
 
-  #fail(error: Error): Error {
-    this.#closing(error)
-    this.#socket.destroy()
-    return error
+  #lost(error: string): void {
+    const current = this.#current
+    if (current === null) return
+    const { no, refused } = current
+    if (no !== null) this.#end({ kind: 'reply', ...no, refused })
+    else this.#end({ kind: 'lost', stage: this.stage as MailStage, error, refused })
+  }
+
+  #end(verdict: Verdict): void {
+    const current = this.#current
+    this.#current = null
+    this.stage = 'idle'
+    this.#deadline = Number.POSITIVE_INFINITY
+    current?.done(verdict)
   }
 }

@@ -1,9 +1,8 @@
 /**
  * NAME      session - opening a connection to an upstream
  * DESCRIPTION
- *   nodemailer's SMTPConnection does what takes care to get right: resolving,
- *   connecting, greeting, EHLO and STARTTLS (with its injection traps); AUTH is ours (login.ts). What comes out
- *   is a Session: the socket, what the upstream offers on it, the TLS version.
+ *   Resolving, connecting, greeting, EHLO or HELO, STARTTLS and AUTH (login.ts). What comes out
+ *   is a Session: the line, what the upstream offers on it, the TLS version.
  *   What fails is a SetupFailure that knows its stage. No message has been near
  *   this connection yet, so every SetupFailure may move on to another upstream.
  * TLS
@@ -21,18 +20,18 @@
  *   upstream that sends a byte now and then gains nothing by it. After a shorter time
  *   the caller is asked whether the mail has a better place to be.
  * NOTES
- *   Only public parts of SMTPConnection are used: its socket, its last reply,
- *   which after `connect` is the EHLO reply, and its events. send() is not: see
- *   connection.ts.
+ *   Not by nodemailer's SMTPConnection: with it a connection in clear costs half as much again.
+ *   A server speaks once for each thing that it is told: more breaks the connection, also in clear before TLS.
  */
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { isIP, type Socket } from 'node:net'
+import { isIP, Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import SMTPConnection from 'nodemailer/lib/smtp-connection'
-import { parseReply, type Reply } from '../../mail/reply.js'
+import type { Reply } from '../../mail/reply.js'
 import type { UpstreamTls } from '../../store/port/tenants/tenants.js'
+import { Line, type Listener } from './line.js'
 import { type Login, LoginError, signIn } from './login.js'
+import { addressesOf } from './names.js'
 import { type Offers, parseOffers } from './offers.js'
 import { tlsWords } from './tls-words.js'
 
@@ -66,11 +65,13 @@ export interface Patience {
   readonly slow: (stage: SetupStage, words: string) => void
 }
 
+/** No code of a reply: what the server said cannot be read. */
+const UNREADABLE: Reply = { code: 0, enhanced: null, text: 'no SMTP reply' }
 const PATIENT: Patience = { hurry: () => false, slow: () => {} }
 const LOOK_MS = 250
 
 export interface Session {
-  readonly socket: Socket
+  readonly line: Line
   readonly offers: Offers
   /** `TLSv1.3`, or null in clear. */
   readonly tls: string | null
@@ -101,6 +102,7 @@ const hex = (fingerprint: string): string => fingerprint.replace(/[^0-9a-f]/gi, 
 const tlsOptions = async (target: Target) => {
   const checked = target.tls === 'verify' || target.tls === 'implicit'
   return {
+    host: target.host,
     rejectUnauthorized: checked && target.fingerprint === null,
     minVersion: 'TLSv1.2' as const,
     ...(isIP(target.host) === 0 ? { servername: target.host } : {}),
@@ -108,40 +110,6 @@ const tlsOptions = async (target: Target) => {
     ...(target.clientCertFile === null ? {} : { cert: await readFile(target.clientCertFile) }),
     ...(target.clientKeyFile === null ? {} : { key: await readFile(target.clientKeyFile) }),
   }
-}
-
-/** The name under which SMTPConnection knows our own way to sign in. */
-const OURS = 'POSTERN'
-/** No code of a reply: what the server said cannot be read. */
-const UNREADABLE: Reply = { code: 0, enhanced: null, text: 'no SMTP reply' }
-
-type NodemailerError = Error & { code?: string; response?: string; command?: string; hurried?: boolean }
-
-/** Where the set-up stood when it failed. */
-const stageOf = (
-  connection: SMTPConnection,
-  error: NodemailerError,
-  tls: UpstreamTls,
-  loggingIn: boolean,
-): SetupStage => {
-  if (loggingIn) return 'auth'
-  if (connection.upgrading === true || error.code === 'ETLS' || error.command === 'STARTTLS') return 'tls'
-  if (connection.stage !== 'init') return 'greeting'
-  const certificate = /certificate|ssl|tls|altname/i.test(error.message)
-  return tls === 'implicit' && certificate ? 'tls' : 'connect'
-}
-
-const failureOf = (
-  connection: SMTPConnection,
-  error: NodemailerError,
-  tls: UpstreamTls,
-  loggingIn: boolean,
-): SetupFailure => {
-  const reply = error.response === undefined ? null : parseReply(error.response)
-  // the library tells a bad greeting twice: "…. response=X: X"
-  const [line = 'failed'] = error.message.replace(/\. response=(.*): \1$/s, ': $1').split(/\r?\n/)
-  const stage = stageOf(connection, error, tls, loggingIn)
-  return new SetupFailure(stage, tlsWords(line, tls).slice(0, 300), reply, error.hurried)
 }
 
 const checkPin = (socket: Socket, target: Target): void => {
@@ -153,175 +121,191 @@ const checkPin = (socket: Socket, target: Target): void => {
   }
 }
 
-type Step = { readonly stage: SetupStage; readonly words: string }
-
-const stepOf = (connection: SMTPConnection, loggingIn: boolean): Step => {
-  if (connection.stage === 'init') return { stage: 'connect', words: 'no connection' }
-  if (connection.upgrading === true) return { stage: 'tls', words: 'no TLS handshake' }
-  if (loggingIn) return { stage: 'auth', words: 'no answer to AUTH' }
-  const words = connection.lastServerResponse ? 'no answer to EHLO' : 'no greeting'
-  return { stage: 'greeting', words }
-}
-
-/** Watches over the steps of a set-up; ends with the function that it gives. */
-const watchSteps = (
-  step: () => Step,
-  said: () => unknown,
-  timeouts: SetupTimeouts,
-  { hurry, slow }: Patience,
-  fail: (error: Error) => void,
-): (() => void) => {
-  // an answer counts when it is complete
-  const standing = (): string => `${step().words} ${said()}`
-  let last = standing()
-  let since = performance.now()
-  let told = false
-  const look = (): void => {
-    const { stage, words } = step()
-    if (standing() !== last) {
-      last = standing()
-      since = performance.now()
-      told = false
-    }
-    const waited = performance.now() - since
-    const most = stage === 'connect' ? timeouts.connect : timeouts.greeting
-    const hurried = waited < most && waited >= timeouts.hurried && hurry()
-    const text = `${words} in ${Math.round(waited / 100) / 10} s`
-    if (hurried || waited >= most) fail(Object.assign(new Error(text), { hurried }))
-    else if (waited >= timeouts.hurried && !told) {
-      told = true
-      slow(stage, text)
-    }
-  }
-  const timer = setInterval(look, Math.min(LOOK_MS, timeouts.hurried / 4))
-  return () => clearInterval(timer)
-}
-
-/** From here on the socket is ours: SMTPConnection keeps only its close and error listeners. */
-const takeOver = (
-  connection: SMTPConnection,
-  socket: Socket,
-  offers: Offers,
-  { tls, fingerprint }: Target,
-  mechanism: string | null,
-): Session => {
-  socket.removeAllListeners('timeout')
-  socket.setTimeout(0)
-  socket.pause()
-  socket.removeAllListeners('data')
-  connection.on('error', () => {})
-  const secure = socket instanceof TLSSocket
-  const checked = tls === 'verify' || tls === 'implicit' || fingerprint !== null
-  return { socket, offers, tls: secure ? socket.getProtocol() : null, verified: secure && checked, mechanism }
-}
-
 /** With a password `opportunistic` is no less: who strips STARTTLS from the offers must not be given it. */
 const mustUpgrade = ({ tls, login }: Target): boolean =>
   tls === 'required' || tls === 'verify' || (tls === 'opportunistic' && login !== null)
 
-const asFailure = (error: unknown): SetupFailure =>
-  new SetupFailure(
-    'auth',
-    (error as Error).message.slice(0, 300),
-    error instanceof LoginError ? error.reply : null,
-  )
+const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? ''
 
-/** Signs in over SMTPConnection, which lends its line to a handler while `login` runs. */
-const logIn = (
-  connection: SMTPConnection,
-  login: Login,
-  { auth }: Offers,
-  place: Target,
-): Promise<string | null> =>
-  new Promise((resolve, reject) => {
-    connection.customAuth.set(OURS, ({ sendCommand, resolve: tell }) => {
-      const say = async (line: string): Promise<Reply> =>
-        parseReply((await sendCommand(line)).response) ?? UNREADABLE
-      signIn(login, auth, place, say).then(
-        (mechanism) => {
-          tell()
-          resolve(mechanism)
-        },
-        (error) => reject(asFailure(error)),
-      )
+/** A reply, and as it came. */
+type Answer = readonly [Reply, string]
+
+const isOk = ([{ code }]: Answer): boolean => code >= 200 && code < 300
+
+/** What the server said where something else was to be said. */
+const refused = (stage: SetupStage, what: string, [reply, lines]: Answer): SetupFailure =>
+  new SetupFailure(stage, `${what}: ${firstLine(lines)}`.slice(0, 300), reply.code === 0 ? null : reply)
+
+/** Of several addresses each has its reason. */
+const wordsOf = (error: Error): string =>
+  error instanceof AggregateError ? error.errors.map(({ message }) => message).join(', ') : error.message
+
+/** A connection that is being opened. */
+class Setup implements Listener {
+  offers: Offers | null = null
+  /** Rejects when the line breaks or a step takes too long. */
+  readonly lost: Promise<never>
+  readonly #target: Target
+  readonly #timeouts: SetupTimeouts
+  readonly #patience: Patience
+  readonly #line: Line
+  #lose: (error: Error) => void = () => {}
+  #stage: SetupStage = 'connect'
+  /** What has not come, when this step fails for time. */
+  #words = ''
+  #since = 0
+  #told = false
+  #hurried = false
+  #timer: NodeJS.Timeout | undefined
+  #answered: ((answer: Answer) => void) | null = null
+
+  constructor(target: Target, timeouts: SetupTimeouts, patience: Patience) {
+    this.#target = target
+    this.#timeouts = timeouts
+    this.#patience = patience
+    this.#line = new Line(new Socket(), this)
+    this.lost = new Promise((_, reject) => {
+      this.#lose = reject
     })
-    connection.login({ method: OURS, user: login.user }, (error) => {
-      if (error) reject(error)
+  }
+
+  async run(hostname: string, inClear: boolean): Promise<Session> {
+    const target = this.#target
+    const tls = await tlsOptions(target).catch((error: Error) => {
+      throw new SetupFailure('tls', `certificate file: ${error.message}`, null)
     })
-  })
-
-const connectionTo = async (
-  target: Target,
-  hostname: string,
-  timeouts: SetupTimeouts,
-  ignoreTls: boolean,
-): Promise<SMTPConnection> => {
-  const tls = await tlsOptions(target).catch((error: Error) => {
-    throw new SetupFailure('tls', `certificate file: ${error.message}`, null)
-  })
-  return new SMTPConnection({
-    host: target.host,
-    port: target.port,
-    name: hostname,
-    secure: target.tls === 'implicit',
-    ignoreTLS: ignoreTls,
-    requireTLS: mustUpgrade(target),
-    allowInternalNetworkInterfaces: true,
-    connectionTimeout: timeouts.connect + timeouts.greeting,
-    // later than ours, which know what was waited for
-    greetingTimeout: timeouts.greeting + 4 * LOOK_MS,
-    socketTimeout: timeouts.greeting + 4 * LOOK_MS,
-    tls,
-  })
-}
-
-const open = async (
-  target: Target,
-  hostname: string,
-  timeouts: SetupTimeouts,
-  ignoreTls: boolean,
-  patience: Patience,
-): Promise<Session> => {
-  const connection = await connectionTo(target, hostname, timeouts, ignoreTls)
-  return new Promise<Session>((resolve, reject) => {
-    let loggingIn = false
-    let offers: Offers | null = null
-    const fail = (error: Error): void => {
-      unwatch()
-      const failure =
-        error instanceof SetupFailure ? error : failureOf(connection, error, target.tls, loggingIn)
-      failure.offers = offers
-      reject(failure)
-      connection.close()
+    const greeted = this.#answer()
+    await this.#connect()
+    if (target.tls === 'implicit') await this.#secure(tls)
+    this.#begin('greeting', 'no greeting')
+    const greeting = await greeted
+    if (greeting[0].code !== 220) throw refused('greeting', 'Invalid greeting', greeting)
+    let hello = await this.#hello(hostname)
+    const offered = /[ -]STARTTLS\b/i.test(hello)
+    if (target.tls !== 'implicit' && !inClear && (offered || mustUpgrade(target))) {
+      const answer = await this.#say('STARTTLS', 'greeting', 'no answer to STARTTLS')
+      if (!isOk(answer)) throw refused('tls', 'STARTTLS refused', answer)
+      await this.#secure(tls)
+      hello = await this.#hello(hostname)
     }
-    const step = (): Step => stepOf(connection, loggingIn)
-    const unwatch = watchSteps(step, () => connection.lastServerResponse, timeouts, patience, fail)
-    connection.once('error', fail)
-    // a last reply, 421 with its reason, is read before
-    const ended = (): void => void setImmediate(() => fail(new Error('connection closed')))
-    connection.once('end', ended)
-    connection.connect((error) => {
-      if (error) return fail(error)
-      const socket = connection._socket
-      if (!socket) return fail(new Error('connection closed'))
-      const seen = parseOffers(connection.lastServerResponse || '')
-      offers = seen
-      const done = (mechanism: string | null): void => {
-        unwatch()
-        connection.removeListener('error', fail)
-        connection.removeListener('end', ended)
-        resolve(takeOver(connection, socket, seen, target, mechanism))
-      }
-      try {
-        checkPin(socket, target)
-      } catch (error) {
-        return fail(error as Error)
-      }
-      if (target.login === null) return done(null)
-      loggingIn = true
-      logIn(connection, target.login, seen, target).then(done, fail)
+    const offers = parseOffers(hello)
+    this.offers = offers
+    const { socket } = this.#line
+    checkPin(socket, target)
+    const mechanism = target.login === null ? null : await this.#logIn(target.login, offers)
+    const secure = socket instanceof TLSSocket
+    const checked = target.tls === 'verify' || target.tls === 'implicit' || target.fingerprint !== null
+    this.#line.isLenient = false
+    clearTimeout(this.#timer)
+    return {
+      line: this.#line,
+      offers,
+      tls: secure ? socket.getProtocol() : null,
+      verified: secure && checked,
+      mechanism,
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const { host, port } = this.#target
+    this.#begin('connect', 'no connection')
+    const how = isIP(host) === 0 ? await addressesOf(host, this.#timeouts.connect) : {}
+    const { socket, closed } = this.#line
+    if (closed !== null) throw closed
+    await new Promise<void>((resolve) => socket.connect({ host, port, ...how }, resolve))
+  }
+
+  #secure(tls: Awaited<ReturnType<typeof tlsOptions>>): Promise<void> {
+    this.#begin('tls', 'no TLS handshake')
+    return new Promise((resolve) => this.#line.secure(tls, resolve))
+  }
+
+  /** The lines that tell what is offered. */
+  async #hello(hostname: string): Promise<string> {
+    let answer = await this.#say(`EHLO ${hostname}`, 'greeting', 'no answer to EHLO')
+    if (!isOk(answer) && answer[0].code !== 421 && !mustUpgrade(this.#target))
+      answer = await this.#say(`HELO ${hostname}`, 'greeting', 'no answer to HELO')
+    if (!isOk(answer)) throw refused('greeting', 'Invalid HELO', answer)
+    return answer[1]
+  }
+
+  #logIn(login: Login, { auth }: Offers): Promise<string> {
+    const step = ['auth', 'no answer to AUTH'] as const
+    // a token may have to be fetched first
+    this.#begin(...step)
+    return signIn(login, auth, this.#target, async (line) => {
+      const [reply] = await this.#say(line, ...step)
+      return reply.code === 0 ? UNREADABLE : reply
     })
-  })
+  }
+
+  #answer(): Promise<Answer> {
+    return new Promise((resolve) => {
+      this.#answered = resolve
+    })
+  }
+
+  #say(line: string, stage: SetupStage, words: string): Promise<Answer> {
+    this.#begin(stage, words)
+    this.#line.write(`${line}\r\n`)
+    return this.#answer()
+  }
+
+  #begin(stage: SetupStage, words: string): void {
+    const { connect, greeting, hurried } = this.#timeouts
+    if (this.#line.closed !== null) throw this.#line.closed
+    this.#stage = stage
+    this.#words = words
+    this.#since = performance.now()
+    this.#told = false
+    this.#lookIn(Math.min(stage === 'connect' ? connect : greeting, hurried))
+  }
+
+  #lookIn(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#line.guard(() => this.#look()), ms)
+  }
+
+  /** This step has taken long. */
+  #look(): void {
+    const stage = this.#stage
+    // timers may be a millisecond early
+    const waited = performance.now() - this.#since + 1
+    const left = (stage === 'connect' ? this.#timeouts.connect : this.#timeouts.greeting) - waited
+    const text = `${this.#words} in ${Math.round(waited / 100) / 10} s`
+    this.#hurried = left > 0 && this.#patience.hurry()
+    if (this.#hurried || left <= 0) {
+      this.#line.fail(new Error(text))
+      return
+    }
+    if (!this.#told) this.#patience.slow(stage, text)
+    this.#told = true
+    this.#lookIn(Math.min(LOOK_MS, left))
+  }
+
+  replied(reply: Reply, lines: string): void {
+    const answered = this.#answered
+    this.#answered = null
+    if (answered === null) this.#line.fail(new Error(`unexpected reply ${reply.code}`))
+    else answered([reply, lines])
+  }
+
+  closed(error: Error): void {
+    // a last reply, 421 with its reason, is read before
+    setImmediate(this.#lose, error)
+  }
+
+  /** What ended it, in words. */
+  failed(error: Error): SetupFailure {
+    clearTimeout(this.#timer)
+    this.#line.fail(error)
+    const words = tlsWords(firstLine(wordsOf(error)), this.#target.tls).slice(0, 300)
+    const reply = error instanceof LoginError ? error.reply : null
+    const failure =
+      error instanceof SetupFailure ? error : new SetupFailure(this.#stage, words, reply, this.#hurried)
+    failure.offers = this.offers
+    return failure
+  }
 }
 
 /** Opens a connection ready for MAIL. Rejects with SetupFailure only. */
@@ -331,12 +315,14 @@ export const openSession = async (
   timeouts: SetupTimeouts,
   patience: Patience = PATIENT,
 ): Promise<Session> => {
-  try {
-    return await open(target, hostname, timeouts, target.tls === 'none', patience)
-  } catch (error) {
-    const failure = error as SetupFailure
-    const mayFallBack = target.tls === 'opportunistic' && target.login === null && target.fingerprint === null
-    if (failure.stage !== 'tls' || !mayFallBack) throw failure
-    return open(target, hostname, timeouts, true, patience)
+  const mayFallBack = target.tls === 'opportunistic' && target.login === null && target.fingerprint === null
+  for (let inClear = target.tls === 'none'; ; inClear = true) {
+    const setup = new Setup(target, timeouts, patience)
+    try {
+      return await Promise.race([setup.run(hostname, inClear), setup.lost])
+    } catch (error) {
+      const failure = setup.failed(error as Error)
+      if (failure.stage !== 'tls' || !mayFallBack || inClear) throw failure
+    }
   }
 }

@@ -43,7 +43,9 @@ const replyOf = (lines: string): Reply => {
 }
 
 /** Gathers chunks into replies. Throws for a peer that never comes to an end. */
-export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buffer) => void) => {
+export const createReplyReader = (
+  onReply: (reply: Reply, lines: string) => void,
+): ((chunk: Buffer) => void) => {
   let rest = ''
   let lines = ''
   const isLast = (line: string): boolean => line[3] !== '-' || !/^\d{3}-/.test(line)
@@ -57,9 +59,9 @@ export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buf
       if (line.trim() === '') continue
       lines += line
       if (!isLast(line)) continue
-      const reply = replyOf(lines)
+      const whole = lines
       lines = ''
-      onReply(reply)
+      onReply(replyOf(whole), whole)
     }
     rest = rest.slice(at)
     if (rest.length + lines.length > LONGEST_REPLY) throw new Error('reply too long')

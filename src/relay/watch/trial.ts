@@ -112,9 +112,8 @@ export const tryUpstream = async (deps: TrialDeps, pool: PoolRow, upstream: Upst
   let login: Login | null = null
   try {
     login = loginOf(deps, upstream)
-    const { socket, offers, tls, mechanism: used } = await open({ ...upstream, login }, deps.hostname)
-    socket.end('QUIT\r\n')
-    socket.destroySoon()
+    const { line, offers, tls, mechanism: used } = await open({ ...upstream, login }, deps.hostname)
+    line.quit()
     const signed = used === null ? '' : `, signed in by ${used}`
     const said = `${tls ?? 'in clear'}${signed}${offers.dsn ? '' : ', no DSN'}`
     return { ...base, ok: true, stage: null, said, tls, ...offersOf(offers, login), ms: took() }
