@@ -87,6 +87,57 @@ t.test('every member of every body, and every parameter, is described', (t) => {
   t.end()
 })
 
+/** Members by where they stand, but for those that only hold others. */
+const leaves = (schema: Nested, at: readonly string[]): readonly (readonly [readonly string[], Nested])[] => {
+  const { properties = {}, items, anyOf = [], additionalProperties: others } = schema
+  const below = (one: Nested | undefined, ...steps: readonly string[]) =>
+    one === undefined ? [] : leaves(one, [...at, ...steps])
+  const inner = [
+    ...Object.entries(properties).flatMap(([name, one]) => {
+      const found = below(one, 'properties', name)
+      if (found.length > 0 || one.properties || one.not || isReference(one)) return found
+      return [[[...at, 'properties', name], one] as const]
+    }),
+    ...below(items, 'items'),
+    ...anyOf.flatMap((one, i) => below(one, 'anyOf', String(i))),
+  ]
+  return typeof others === 'object' ? [...inner, ...below(others, 'additionalProperties')] : inner
+}
+
+/** To what has a name, and members that are looked at there. */
+const isReference = ({ $ref, items, anyOf = [] }: Nested): boolean =>
+  $ref !== undefined || (items !== undefined && isReference(items)) || anyOf.some(isReference)
+
+t.test('every member of every body is shown by an example that its schema holds', (t) => {
+  const bodies: [readonly string[], Nested][] = Object.entries(
+    (document.components as { schemas: Record<string, Nested> }).schemas,
+  ).map(([name, schema]) => [['components', 'schemas', name], schema])
+  for (const { method, path } of all) {
+    const { requestBody, responses } = operationOf(path, method) as {
+      requestBody?: { content: Record<string, { schema: Nested }> }
+      responses: Record<string, { content: Record<string, { schema: Nested }> }>
+    }
+    const at = ['paths', path, method.toLowerCase()]
+    for (const [type, { schema }] of Object.entries(requestBody?.content ?? {}))
+      bodies.push([[...at, 'requestBody', 'content', type, 'schema'], schema])
+    for (const [status, { content }] of Object.entries(responses))
+      for (const [type, { schema }] of Object.entries(content))
+        bodies.push([[...at, 'responses', status, 'content', type, 'schema'], schema])
+  }
+  const members = bodies.flatMap(([at, schema]) => leaves(schema, at))
+  t.ok(members.length > 700, String(members.length))
+  for (const [at, { examples }] of members) {
+    const where = at.join(' ')
+    if (
+      !t.ok(Array.isArray(examples) && examples.length > 0, `${where} needs a row in http/openapi/looks.ts`)
+    )
+      continue
+    const valid = validator(...at)
+    for (const one of examples as readonly unknown[]) t.ok(valid(one), `${where}: ${JSON.stringify(one)}`)
+  }
+  t.end()
+})
+
 t.test('what the document says of limits is what the server does', async (t) => {
   const schemaOf = (path: string, name: string) =>
     ((operationOf(path, 'GET').parameters as readonly JsonSchema[]).find((one) => one.name === name)
@@ -121,7 +172,7 @@ t.test('every operation is described, and shown by an example that its schemas h
     for (const [place, type, body] of bodies) {
       const pointer = ['paths', path, method.toLowerCase(), ...place, 'content', type, 'schema']
       const valid = validator(...pointer)
-      t.not(body?.example, undefined, `${id} ${place.join(' ')} has an example in http/openapi/examples*.ts`)
+      t.not(body?.example, undefined, `${id} ${place.join(' ')} has an example in http/openapi/examples.ts`)
       t.ok(valid(body?.example), `${id} ${place.join(' ')}: ${JSON.stringify(valid.errors)}`)
     }
   }

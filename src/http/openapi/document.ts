@@ -13,7 +13,7 @@ import { problem } from '../shapes/catalogue.js'
 import { MEDIA } from '../wire/export.js'
 import { toProblem } from '../wire/problem.js'
 import { EXAMPLES } from './examples.js'
-import { type JsonSchema, type Named, toJsonSchema } from './json-schema.js'
+import { type JsonSchema, type Named, sample, toJsonSchema } from './json-schema.js'
 import { TWINS, WITHOUT_TWIN } from './twins.js'
 import { WORDS } from './words.js'
 
@@ -188,20 +188,15 @@ const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
     ...(endpoint.headers?.['Idempotency-Key'] ? ['Idempotent-Replayed'] : []),
   )
   const example = EXAMPLES[endpoint.id]
-  const answers = Object.entries(endpoint.answers).map(([status, schema]) => [
-    status,
-    {
-      description: endpoint.summary,
-      headers,
-      content: {
-        [endpoint.media ?? 'application/json']: {
-          schema: toJsonSchema(schema, { named, closed: false }),
-          example: example?.others?.[status] ?? example?.answer,
-        },
-        ...filesOf(endpoint),
-      },
-    },
-  ])
+  const answers = Object.entries(endpoint.answers).map(([status, joi]) => {
+    const schema = toJsonSchema(joi, { named, closed: false })
+    const content = { schema, example: sample(schema, named, example?.others?.[status] ?? example?.answer) }
+    const media = endpoint.media ?? 'application/json'
+    return [
+      status,
+      { description: endpoint.summary, headers, content: { [media]: content, ...filesOf(endpoint) } },
+    ]
+  })
   const { body } = endpoint
   return {
     operationId: endpoint.id,

@@ -8,6 +8,7 @@
  */
 import type Joi from 'joi'
 import type { Description } from '../shapes/description.js'
+import { isNullMostly, lookOf } from './looks.js'
 import { WORDS } from './words.js'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
@@ -15,10 +16,14 @@ export type JsonSchema = { readonly [keyword: string]: unknown }
 /** Where schemas that have a name are kept, once each. */
 export type Named = Map<string, JsonSchema>
 
+const REFERENCE = '#/components/schemas/'
+
 interface Style {
   readonly named: Named
   /** True for what we read: unknown members are refused. What we write may grow. */
   readonly closed: boolean
+  /** What the members are of: the record, or the member that holds them. */
+  readonly owner?: string
 }
 
 type Writer = (description: Description, style: Style) => JsonSchema
@@ -79,6 +84,28 @@ export const described = (name: string, schema: JsonSchema): JsonSchema => {
   return schema.description !== undefined || words === undefined ? schema : { ...schema, description: words }
 }
 
+/** The forms that a value may have, without null. */
+const formsOf = ({ anyOf, ...schema }: JsonSchema): readonly JsonSchema[] =>
+  schema.type === undefined && anyOf !== undefined
+    ? (anyOf as readonly JsonSchema[]).flatMap(formsOf).filter(({ type }) => type !== 'null')
+    : [schema]
+
+/** An object with members of its own, or a list of such. */
+const isOfMembers = (schema: JsonSchema): boolean =>
+  formsOf(schema).some(
+    ({ $ref, properties, items }) =>
+      $ref !== undefined ||
+      properties !== undefined ||
+      (items !== undefined && isOfMembers(items as JsonSchema)),
+  )
+
+/** What people and tools see of a value; that of an object is what its members look like. */
+const shown = (owner: string, name: string, schema: JsonSchema): JsonSchema => {
+  if (schema.examples !== undefined || schema.$ref !== undefined || isOfMembers(schema)) return schema
+  const example = lookOf(owner, name, formsOf(schema))
+  return example === undefined ? schema : { ...schema, examples: [example] }
+}
+
 /** `or(a, b)`: at least one of them, and null does not count. */
 const present = (peers: readonly string[]): JsonSchema => ({
   anyOf: peers.map((peer) => ({ required: [peer], properties: { [peer]: { not: { type: 'null' } } } })),
@@ -86,6 +113,12 @@ const present = (peers: readonly string[]): JsonSchema => ({
 
 const object: Writer = (description, style) => {
   const keys = Object.entries(description.keys ?? {})
+  const [record] = description.keys?.object?.allow ?? []
+  const owner = typeof record === 'string' && record !== 'list' ? record : (style.owner ?? '')
+  const member = ([name, one]: readonly [string, Description]) => [
+    name,
+    shown(owner, name, described(name, write(one, { ...style, owner: name }))),
+  ]
   const required = keys.filter(([, one]) => one.flags?.presence === 'required').map(([name]) => name)
   const [pattern] = description.patterns ?? []
   const [together] = description.dependencies ?? []
@@ -93,7 +126,7 @@ const object: Writer = (description, style) => {
   return {
     type: 'object',
     ...(keys.length > 0 && {
-      properties: Object.fromEntries(keys.map(([name, one]) => [name, described(name, write(one, style))])),
+      properties: Object.fromEntries(keys.map(member)),
     }),
     ...(required.length > 0 && { required }),
     ...(pattern
@@ -145,7 +178,39 @@ const write = (description: Description, style: Style): JsonSchema => {
   const name = metas.find((meta) => meta.name)?.name
   if (name === undefined) return described
   style.named.set(name, described)
-  return { $ref: `#/components/schemas/${name}` }
+  return { $ref: `${REFERENCE}${name}` }
+}
+
+const mayBeNull = ({ anyOf }: JsonSchema): boolean =>
+  (anyOf as readonly JsonSchema[] | undefined)?.some(({ type }) => type === 'null') === true
+
+const target = (schema: JsonSchema, named: Named): JsonSchema =>
+  named.get(String(schema.$ref).slice(REFERENCE.length)) ?? schema
+
+/**
+ * An answer, made of what its members look like: all that are always there. `as` is what looks otherwise in it, and
+ * what is in it that need not be.
+ */
+export const sample = (schema: JsonSchema, named: Named, as?: unknown): unknown => {
+  if (as === null) return null
+  const { examples, ...whole } = target(schema, named)
+  const form = formsOf(whole)
+    .map((one) => target(one, named))
+    .find(isOfMembers)
+  if (form === undefined || (as !== undefined && typeof as !== 'object'))
+    return as ?? (examples as readonly unknown[] | undefined)?.[0]
+  if (form.type === 'array')
+    return ((as ?? [undefined]) as readonly unknown[]).map((one) =>
+      sample(form.items as JsonSchema, named, one),
+    )
+  const other = (as ?? {}) as Readonly<Record<string, unknown>>
+  const there = new Set([...((form.required ?? []) as readonly string[]), ...Object.keys(other)])
+  const members = Object.entries(form.properties as Readonly<Record<string, JsonSchema>>)
+  const value = (name: string, one: JsonSchema): unknown =>
+    other[name] === undefined && isNullMostly(name) && mayBeNull(one) ? null : sample(one, named, other[name])
+  return Object.fromEntries(
+    members.filter(([name]) => there.has(name)).map(([name, one]) => [name, value(name, one)]),
+  )
 }
 
 export const toJsonSchema = (schema: Joi.Schema, style: Style): JsonSchema =>
