@@ -4,18 +4,22 @@
  *   Takes mail from relay/ like any upstream, on a free loopback port, and
  *   delivers nothing: the recipient's local part chooses the outcome
  *   (simulation.ts). Replies are real SMTP. It keeps nothing of what it takes: that a mail was sent stands in the log
- *   once its 250 is on disk, and from there the reports are written (reporter.ts).
+ *   once its 250 is on disk, and from there the reports are written (reporter.ts). Whom it deferred it remembers, and
+ *   after a restart the store does.
  */
 import { createHash } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
+import { readRef, readReturnPath } from '../mail/return-path.js'
+import type { Ledger } from '../store/port/ledger.js'
 import { PromptServer } from './server.js'
 import { PACE_MS, simulationFor } from './simulation.js'
 
 interface SandboxOptions {
   readonly hostname: string
+  readonly store: Pick<Ledger, 'recipient'>
   readonly log: Pick<Log, 'debug'>
   /** Milliseconds that slow@ takes. */
   readonly pace?: number
@@ -44,7 +48,7 @@ const SETTINGS = {
   closeTimeout: 1000,
 }
 
-export const createSandbox = ({ hostname, log, pace = PACE_MS }: SandboxOptions): Sandbox => {
+export const createSandbox = ({ hostname, store, log, pace = PACE_MS }: SandboxOptions): Sandbox => {
   const held = new Set<NodeJS.Timeout>()
   const later = (ms: number, act: () => void): void => {
     const timer = setTimeout(() => {
@@ -58,7 +62,7 @@ export const createSandbox = ({ hostname, log, pace = PACE_MS }: SandboxOptions)
     ...SETTINGS,
     onConnect: (_session, callback) => callback(),
     onMailFrom: (_address, _session, callback) => callback(),
-    onRcptTo: refusals(),
+    onRcptTo: refusals(store),
     onData: (stream: SMTPServerDataStream, { envelope: { rcptTo } }, callback) => {
       const reply = (): void => callback(null, '2.0.0 Ok: taken by the sandbox')
       stream.once('error', callback)
@@ -95,17 +99,28 @@ export const createSandbox = ({ hostname, log, pace = PACE_MS }: SandboxOptions)
 const numberOf = (text: string): number => createHash('sha256').update(text).digest().readUIntBE(0, 6)
 
 /** RCPT TO: refuses as the table says, remembering what was refused once. */
-const refusals = () => {
+const refusals = (store: SandboxOptions['store']) => {
   const refusedOnce = new Set<number>()
-  return (
+
+  /** What a sandbox before this one deferred. */
+  const isDeferred = async (address: string, sender: string, envid: string): Promise<boolean> => {
+    const token = readReturnPath(sender) ?? readRef('envid', envid)
+    const owner = token && (await store.recipient(token.recipientId).catch(() => null))
+    return owner?.address === address && owner.status === 'deferred'
+  }
+
+  return async (
     { address }: SMTPServerAddress,
     { envelope }: SMTPServerSession,
     callback: (error?: Error | null) => void,
-  ): void => {
+  ): Promise<void> => {
     const { refuse, reply } = simulationFor(address)
     const sender = envelope.mailFrom === false ? '' : envelope.mailFrom.address
-    const attempt = numberOf(`${sender} ${address} ${envelope.dsn?.envid ?? ''}`)
-    if (reply === null || (refuse === 'first' && refusedOnce.delete(attempt))) {
+    const envid = envelope.dsn?.envid ?? ''
+    const attempt = numberOf(`${sender} ${address} ${envid}`)
+    const isAgain =
+      refuse === 'first' && (refusedOnce.delete(attempt) || (await isDeferred(address, sender, envid)))
+    if (reply === null || isAgain) {
       callback()
       return
     }

@@ -3,20 +3,33 @@ import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
+import { newRecipientId } from '../../src/base/id.js'
 import { silentLog } from '../../src/base/log.js'
+import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.js'
 import { createSandbox } from '../../src/sandbox/sandbox.js'
 import { ALIASES, SIMULATIONS, simulationFor } from '../../src/sandbox/simulation.js'
+import type { RecipientOwner } from '../../src/store/port/ledger.js'
 
-const sandbox = createSandbox({ hostname: 'sandbox.test', log: silentLog(), pace: 20 })
-await sandbox.start()
-t.teardown(() => sandbox.stop())
+/** How recipients stand in the store, by id. */
+const stands = new Map<string, { address: string; status: string }>()
+const openSandbox = async () => {
+  const store = { recipient: async (id: string) => (stands.get(id) ?? null) as RecipientOwner | null }
+  const made = createSandbox({ hostname: 'sandbox.test', store, log: silentLog(), pace: 20 })
+  await made.start()
+  t.teardown(() => made.stop())
+  return made
+}
+const sandbox = await openSandbox()
 
-const send = async (to: string): Promise<string> => {
-  const transport = createTransport({ ...sandbox.address, secure: false, ignoreTLS: true })
+const send = async (
+  to: string,
+  { from = 'btoken1@bounces.test', envid = 'em_1', at = sandbox } = {},
+): Promise<string> => {
+  const transport = createTransport({ ...at.address, secure: false, ignoreTLS: true })
   const reply = await transport
     .sendMail({
-      envelope: { from: 'btoken1@bounces.test', to },
-      dsn: { id: 'em_1', return: 'headers', notify: ['success'], recipient: `rfc822;${to}` },
+      envelope: { from, to },
+      dsn: { id: envid, return: 'headers', notify: ['success'], recipient: `rfc822;${to}` },
       raw: 'From: a@b.test\r\nSubject: Hi\r\nMessage-ID: <m1@b.test>\r\n\r\n.dot\r\nbody\r\n',
     })
     .then(
@@ -44,6 +57,26 @@ t.test('deferred: once, or for ever', async (t) => {
   t.match(await send('deferred@x.test'), /^451 /, 'a later mail is deferred anew')
   t.match(await send('deferred+4.2.2@x.test'), /^452 4\.2\.2 /)
   for (let i = 0; i < 3; i++) t.match(await send('deferred+forever@x.test'), /^451 4\.2\.0 /)
+})
+
+t.test('deferred: once, though the sandbox began anew between the two', async (t) => {
+  const keys = deriveKeys(Buffer.alloc(32, 7))
+  const to = 'deferred@x.test'
+  for (const by of ['return path', 'envid']) {
+    const subject = { recipientId: newRecipientId(), workspaceId: 'ws_1', address: to }
+    const from = by === 'envid' ? 'bounces@bounces.test' : makeReturnPath(keys, 'bounces.test', subject)
+    const mail = { from, envid: by === 'envid' ? makeRef(keys, 'envid', subject) : 'em_2' }
+    stands.set(subject.recipientId, { address: to, status: 'queued' })
+    t.match(await send(to, { ...mail, at: await openSandbox() }), /^451 /, by)
+    t.match(await send(to, { ...mail, at: await openSandbox() }), /^451 /, 'nothing is stored of the first')
+    stands.set(subject.recipientId, { address: to, status: 'deferred' })
+    t.match(await send(to, { ...mail, at: await openSandbox() }), /^250 /, 'it stands as deferred')
+    t.match(
+      await send('deferred@y.test', { ...mail, at: await openSandbox() }),
+      /^451 /,
+      'of another address',
+    )
+  }
 })
 
 t.test('deferred: whoever came first is delivered next, however many came since', async (t) => {
