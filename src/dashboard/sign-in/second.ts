@@ -132,7 +132,8 @@ export const useSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> 
       ? { challenge: pending.id, response: form.raw('response'), baseUrl: deps.baseUrl() }
       : null
     const device = asked.cookie('device')
-    const attempt = { code: form.raw('code'), passkey: signed, address, device }
+    const isFirst = () => deps.tenant.store.rememberOnce(SEAL, pending.id, pending.until)
+    const attempt = { code: form.raw('code'), passkey: signed, address, device, isFirst }
     const factor = await deps.proveFactor(user, attempt)
     if (factor === null) {
       deps.log.warn({ event: 'sign_in_refused', why: 'second_factor', user: user.id, from: address })
@@ -142,8 +143,7 @@ export const useSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> 
           : 'This passkey is none of yours here.'
       return again(deps, asked, { pending, user }, 422, { tone: 'bad', says })
     }
-    const isFirst = await deps.tenant.store.rememberOnce(SEAL, pending.id, pending.until)
-    if (!isFirst) return tooLate(deps, asked)
+    if (factor === 'late') return tooLate(deps, asked)
     return (await letIn(deps, asked, user, pending.returnTo, factor)) ?? tooLate(deps, asked)
   } catch (error) {
     const { says, headers } = tooManyIn(error)

@@ -28,10 +28,12 @@ interface FactorAttempt {
   readonly address: string
   /** What this browser kept of an earlier sign-in. */
   readonly device: string | null
+  /** Asked of what is right, before it is taken: whether nobody has come this far by the same sign-in. */
+  readonly isFirst: () => Promise<boolean>
 }
 
-/** Which factor it was, or null. Throws rate_limit.auth_failures. */
-export type ProveFactor = (user: UserRow, attempt: FactorAttempt) => Promise<FactorKind | null>
+/** Which factor it was; null: it is not right; `late`: it is, and nothing was taken. Throws rate_limit.auth_failures. */
+export type ProveFactor = (user: UserRow, attempt: FactorAttempt) => Promise<FactorKind | 'late' | null>
 
 /** Guesses a minute at the codes of one person from everywhere, but for known browsers. */
 const OF_PERSON = 10
@@ -66,6 +68,10 @@ const matching = async ({ pepper, clock }: TenantDeps, rows: readonly FactorRow[
   }
 }
 
+/** What takeFactor would refuse; a recovery code that was used is not there. */
+const isUsed = ({ row, counter }: NonNullable<ReturnType<Match>>): boolean =>
+  row.kind !== 'recovery' && counter <= row.counter && (row.kind === 'totp' || row.counter > 0)
+
 const MOST_TYPED = 100
 
 export const createFactorProof = (deps: TenantDeps, failures: Failures): ProveFactor => {
@@ -80,10 +86,11 @@ export const createFactorProof = (deps: TenantDeps, failures: Failures): ProveFa
       passkey === null
         ? match(attempt.code.slice(0, MOST_TYPED).toLowerCase().replace(/[\s-]/g, ''))
         : await signedBy(passkey.baseUrl, rows, passkey.challenge, passkey.response)
-    if (found === null) {
+    if (found === null || isUsed(found)) {
       wrong()
       return null
     }
+    if (!(await attempt.isFirst())) return 'late'
     const { address } = attempt
     const actor = { kind: 'person', id, name: user.email, address } as const
     const { row, counter } = found

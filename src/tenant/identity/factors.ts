@@ -223,7 +223,10 @@ export const addFactor = async (
   const { rows, codes } = newCodes(deps, user)
   const done = await deps.store.addFactor(row, rows, principal.id)
   if (done === 'disabled') throw new Fault('user.not_found')
-  if (done !== 'done') throw new Fault('resource.conflict', { reason: 'added_already' })
+  if (done !== 'done') {
+    const detail = 'This one was added before; a passkey belongs to one person only'
+    throw new Fault('resource.conflict', { reason: 'added_already', detail })
+  }
   return { row, codes: user.hasFactor ? null : codes }
 }
 

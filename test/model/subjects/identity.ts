@@ -115,7 +115,9 @@ const createFactors = (
       const user = owned(users, accountId, userId)
       if (user === null || user.disabledAt !== null) return 'disabled'
       const isTaken = (row: FactorRow) =>
-        row.id === factor.id || (row.userId === userId && row.lookup === lookup)
+        row.id === factor.id ||
+        (row.lookup === lookup &&
+          (row.userId === userId || (row.kind === 'passkey' && factor.kind === 'passkey')))
       if (factors.where(isTaken).length > 0) return 'not_unique'
       factors.add(factor.id, factor)
       if (user.hasFactor) return 'done'

@@ -58,7 +58,7 @@ export interface FactorRow {
   readonly userId: string
   readonly kind: FactorKind
   readonly name: string
-  /** What it is found by, unique for its person: the id of the passkey's credential, the peppered hash of a code. */
+  /** What it is found by: the id of the passkey's credential, which one person has; the hash of a code, unique for its person. */
   readonly lookup: string
   /** The seed of an authenticator app, sealed with the pepper; the public key of a passkey; empty for a code. */
   readonly secret: string
