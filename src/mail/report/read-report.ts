@@ -155,15 +155,20 @@ const failedHeader = (mail: Mail): string[] =>
 const returnedPart = (mail: Mail): Part | undefined =>
   mail.parts.find((part) => isReturned(part, mail.headers))
 
+const localOf = (address: string): string => address.slice(0, address.lastIndexOf('@')).toLowerCase()
+
 const inText = (mail: Mail, said: Said): string[] => {
   const found = unique(said.mentions.map((one) => one.address))
   if (found.length > 0) return found
   const reporter = findAddresses(words(mail.headers, 'from'))[0]?.address ?? ''
   const names = namesIn(said.notice, reporter.slice(reporter.indexOf('@') + 1))
-  if (names.length > 0) return unique(names)
   const copy = returnedPart(mail)
   // who encloses a mail and says nothing of it does not report on whom it went to
   const headed = headedIn(copy === undefined || !said.clear ? said.notice.returned : textOf(copy))
+  // GroupWise lists names without a domain, and may be called otherwise than the domain that it serves
+  const ofName = (name: string): string =>
+    headed !== null && localOf(headed) === localOf(name) ? headed : name
+  if (names.length > 0) return unique(names.map(ofName))
   if (headed !== null) return [headed]
   const ours = addressees(mail.headers)
   const only = onlyOne(said.notice, [...ours, reporter])

@@ -122,7 +122,7 @@ export const BAD_NAME = /(?:host|domain|name service|mx\b|dns\b|nxdomain|zone|ho
 /** A name that does not exist, or a null MX (RFC 7505). */
 export const GONE_DOMAIN = anyOf(
   /host (?:or domain )?(?:name )?(?:is )?(?:unknown|not found|doesn'?t exist|does not exist)/,
-  /unknown (?:host|domain|mail host)/,
+  /unknown (?:host|domain|mail host)|\bdomain \S{1,100} (?:was|has been) (?:given up|abandoned)\b/,
   /(?:domain|host)(?: ?name)?[^.;]{0,40}(?:not found|doesn'?t exist|does not exist|is unknown|non-?existent|not exist|can(?:'t|not) be (?:found|resolved)|could not be found|has no (?:mx|mail)|no longer exist|does not accept (?:e-?)?mail(?! (?:from|with|that|sent|without|containing|which|by|via|through|larger|over|above|on|at)\b))/,
   /(?:non-?existent|no such|unregistered) (?:domain|host|mail ?host)|nxdomain|nullmx/,
   /null mx|unrouteable (?:mail )?domain|couldn'?t find any host|name or service not known/,
@@ -192,6 +192,7 @@ export const OF_OTHERS: readonly RegExp[] = [
   /\b(?:delivery|message|mail|e-?mail|transfer|attempt|transaction|copy)\b(?! (?:address|account|box|user|alias))[^.:;,]{0,40}\b(?:cancell?ed|aborted|terminated|closed|deleted|removed|discontinued|moved|changed)\b/g,
   /(?<!\bto )(?<!\bto the )\b(?:sender|originator)s?(?:'s)?\b[^.;]{0,60}/g,
   /\b(?:your|sending|my|our|smtp|authenticated|authenticating|sasl) (?:e-?mail |mail |smtp )?(?:accounts?|mail ?box(?:es)?|users?|domain|user ?name)\b/g,
+  /\b(?:account|mail ?box|user)s? (?:that |which |with which |by which )?(?:this|the|our|your) (?:relay|client|host|server|gateway|smart ?host|system|application)s?\b[^.]{0,60}/g,
   /\b(?:account|mail ?box|user)s? (?:sending|that sent|used to send|you are sending|is sending|trying to send|which sent)\b[^.]{0,60}/g,
   /\b(?:ip(?:v[46])?|client|source|host|remote|network|url|web|helo|ehlo|relay|peer|from|reply(?:-to)?|return|sending|originating|your|envelope) (?:e-?mail |mail )?address(?:es)?\b/g,
   /\b(?:helo|ehlo|client|reverse|originating|from|return|envelope|rdns|spf|dkim) (?:domain|host(?: ?name)?|name|user)\b/g,
@@ -215,6 +216,10 @@ export const COMPOUND: readonly RegExp[] = [
   /\b(?:recipient|address|user|mail ?box|account|alias|customer|destination)(?:'s|s)?[- ](?:mail |e-?mail |smtp )?(?:servers?|hosts?|database|store|backend|service|gateway|system|mta|mx|network|polic(?:y|ies)|agents?|filter(?:ing)?s?|verification|validation|restrictions?|passwords?|credentials?|authentication|certificates?|session|rules?|settings?|preferences?|scripts?|headers?|lists?|limits?|rates?|quota|directory|lookup|callout|key|token|signature|book|plan|type|class|path|home|inbounds?|outbounds?|counts?|numbers?)\b/g,
   new RegExp(
     `${THING}(?:[ :]+|の|的)(?:\\p{L}{1,12}[ ']){0,2}${MAILBOX}\\p{L}*|${MAILBOX}\\p{L}{0,6}(?:[ :'-]+|の|的)?(?:\\p{L}{1,14}[: ]+){0,2}${THING}`,
+    'gu',
+  ),
+  new RegExp(
+    `(?<!\\p{L})(?:fichiers?|dateien?|archivos?|ficheiros?|bestanden?|pliki?|soubory?|fájl\\p{L}*|filen?|файл\\p{L}*)(?!\\p{L})[^.;]{0,30}${ABSENT}`,
     'gu',
   ),
   /\bno valid recipients?(?:, bye| ?$)/g,
@@ -284,6 +289,7 @@ export const OPEN_TO_OTHERS = anyOf(
 export const ON_ITS_WAY = anyOf(
   /\b(?:is|are|being|currently) (?:being )?(?:migrated|relocated|transferred|moved to)\b|\bmigration (?:is )?(?:in progress|under ?way|ongoing|pending|running)\b|\bunder migration\b/,
   /\bmoved to (?:an?other|a new|a different|our new|the new|its new) (?:mail )?(?:servers?|hosts?|platform|database|data ?cent\w+|cluster|store|node|backend|tenant)\b/,
+  /en cours de (?:transfert|migration|déplacement)|wird (?:gerade |soeben )?(?:umgezogen|verschoben|migriert)|se está (?:migrando|moviendo|trasladando)|in (?:fase di )?migrazione|em migração|wordt (?:nu )?(?:verplaatst|gemigreerd)|w trakcie (?:migracji|przenoszenia)|переносится|移行中|迁移中/,
   /resolver\.adr\.(?:badprimary|ambiguous)/,
 )
 
@@ -303,7 +309,7 @@ export const NOT_FOR_GOOD =
 
 /** Likewise abroad, of the mailbox; of the message, our account or a gate for others it is said, too. */
 export const DISABLED_ABROAD = new RegExp(
-  `(?:${MAILBOX}|postvak|hesa[pb]|schránk|účet|brevlåd|postkass|fiók|уч[её]тная запись)[^.。;:,]{0,50}(?<![\\p{L}])(?:gelöscht|aufgelöst|geschlossen|stillgelegt|supprimée?|fermée?|clôturée?|résiliée?|eliminad[oa]|cerrad[oa]|borrad[oa]|cancelad[oa]|cancellat[oa]|eliminat[oa]|chius[oa]|exclu[íi]d[oa]|encerrad[oa]|removid[oa]|apagad[oa]|verwijderd|opgeheven|beëindigd|usunięt\\p{L}+|skasowan\\p{L}+|zlikwidowan\\p{L}+|zamknięt\\p{L}+|удал[её]н\\p{L}*|закрыт\\p{L}*|видалено|borttag\\p{L}+|raderat|avslutats?|slettet|nedlagt|lukket|poistettu|suljettu|törölt\\p{L}*|törölték|megszűnt|megszüntet\\p{L}+|silin(?:di|miş\\p{L}*)|kapatıl\\p{L}+|zrušen\\p{L}*|smazán\\p{L}*|tagits bort|uppsagt|avslutad|gekündigt|clos|dad[oa] de baja|non è più attiv[oa]|cessat[oa]|plus en service)(?!\\p{L})|(?:用户|用戶|账号|帐号|帳號|邮箱|郵箱|信箱|地址)[^。;,，]{0,8}(?:已|被)?(?:删除|刪除|注销|註銷|关闭|關閉|取消)|(?:アカウント|アドレス|メールボックス|ユーザー?)[^。;]{0,12}(?:削除され|廃止|解約|退会)|(?:退会|解約|廃止)済みの?(?:アカウント|アドレス|メールボックス|ユーザー?)|(?:계정|사서함|사용자|주소|메일함)[^.;]{0,10}(?:삭제|해지|탈퇴|폐쇄)|(?:삭제|해지|탈퇴)(?:한|된) (?:사용자|계정|회원)`,
+  `(?:${MAILBOX}|postvak|hesa[pb]|schránk|účet|brevlåd|postkass|fiók|уч[её]тная запись)[^.。;:,]{0,50}(?<![\\p{L}])(?:gelöscht|aufgelöst|geschlossen|stillgelegt|supprimée?|fermée?|clôturée?|résiliée?|eliminad[oa]|cerrad[oa]|borrad[oa]|cancelad[oa]|cancellat[oa]|eliminat[oa]|chius[oa]|exclu[íi]d[oa]|encerrad[oa]|removid[oa]|apagad[oa]|verwijderd|opgeheven|beëindigd|usunięt\\p{L}+|skasowan\\p{L}+|zlikwidowan\\p{L}+|zamknięt\\p{L}+|удал[её]н\\p{L}*|закрыт\\p{L}*|видалено|borttag\\p{L}+|raderat|avslutats?|slettet|nedlagt|lukket|poistettu|suljettu|törölt\\p{L}*|törölték|megszűnt|megszüntet\\p{L}+|silin(?:di|miş\\p{L}*)|kapatıl\\p{L}+|zrušen\\p{L}*|smazán\\p{L}*|tagits bort|uppsagt|avslutad|gekündigt|clos|dad[oa] de baja|non è più attiv[oa]|cessat[oa]|plus en service)(?!\\p{L})|(?:用户|用戶|账号|帐号|帳號|邮箱|郵箱|信箱|地址)[^。;,，]{0,8}(?:已|被)?(?:删除|刪除|注销|註銷|关闭|關閉|取消)|(?:アカウント|アドレス|メールボックス|ユーザー?)[^。;]{0,12}(?:削除され|廃止|解約|退会)|(?:退会|解約|廃止)済みの?(?:アカウント|アドレス|メールボックス|ユーザー?)|(?:계정|사서함|사용자|주소|메일함)[^.;]{0,10}(?:삭제|해지|탈퇴|폐쇄)|(?:삭제|해지|탈퇴)(?:한|된) (?:사용자|계정|회원)|(?:megszüntetett|megszűnt|törölt) (?:e-?mail )?(?:fiók|postafiók|postaláda|cím(?!\\p{L})|felhasználó)`,
   'u',
 )
 export const NOT_OF_MAILBOX = anyOf(
@@ -334,7 +340,7 @@ const UNKNOWN_ABROAD = new RegExp(
 /** No mailbox and nobody of that name, abroad. */
 const NOBODY_ABROAD = anyOf(
   /\b(?:kein(?:e|en)?|aucune?|pas de|ning[uú]na?|nenhuma?|n[aã]o h[aá]|nessun[ao]?|geen|brak|nie ma(?: tu)?|nincs(?: itt)?|ingen|inget) (?:\S+ ){0,2}(?:benutzer|konto|postfach|empfänger|utilisateur|compte|bo[iî]te|buz[oó]n|casilla|usuario|cuenta|caixa(?: postal)?|usuário|utilizador|conta|casella|utente|gebruiker|mailbox|postvak|skrzynk\S*|użytkownik\S*|konta|postafiók|felhasználó|brevlåda|användare|konto|account)\b[^.]{0,20}(?:diese[mnrs] namen|ce nom|(?:ese|este|esse|questo|deze|die|dit|dat|det|detta) (?:nombre|nome|naam|namn|navn)|tej nazwie|takiej nazwie|néven|vorhanden)/,
-  /\b(?:niemand|personne|nadie|nessuno|ninguém|ingen|inget|nikogo|nikt|nikdo|senki)\b[^.]{0,25}(?:dieses namens|diesem namen|ce nom|ese nombre|este nome|esse nome|questo nome|(?:die|deze) naam|det namn(?:et)?|tym imieni\S+|takim imieni\S+|tej nazwie|takov\S+|tohoto jména|ilyen)/,
+  /\b(?:niemand|personne|nadie|nessuno|ninguém|ingen|inget|nikogo|nikt|nikdo|senki)\b[^.]{0,25}(?:dieses namens|diesem namen|ce nom|ese nombre|este nome|esse nome|questo nome|(?:die|dit|deze) (?:naam|adres)|det namn(?:et)?|tym imieni\S+|takim imieni\S+|tej nazwie|takov\S+|tohoto jména|ilyen)/,
   /\bnincs (?:ilyen|olyan|ezen a|ezzel a)\b[^.]{0,10}(?:nev|név)\S*[^.]{0,20}(?:felhasznál|fiók|postafiók|címzett)|ilyen nev\S+ (?:felhasználó|postafiók|fiók|címzett) nincs|schránka (?:tohoto|toho|s tímto) (?:jména|jménem)[^.]{0,10} (?:není|neexistuje)/,
   /(?:нет|не найдено) никого с таким|(?:ящика|пользователя|адреса|получателя) с таким (?:именем|адресом)[^.]{0,20}(?:нет|не существует)|(?:неизвестный|несуществующий) (?:пользователь|получатель|адресат|ящик)/,
   /その名前の[^。]{0,10}(?:おりません|いません|ありません|存在しません)|該当する(?:メールボックス|ユーザー?|アドレス|宛先|アカウント)[^。]{0,5}(?:ありません|いません)|(?:アドレス|メールボックス|アカウント)[^。]{0,10}現在(?:使|ご利用|利用)(?:われて|され)?[^。]{0,5}(?:おりません|いません)/,
@@ -361,10 +367,11 @@ export const UNKNOWN = anyOf(
   /(?:can'?t|cannot|unable to) find[^.]{0,20}(?:user|recipient|mailbox|address)/,
   /address_not_found|could not be found at|nosuchuser|google:nosuchuser/,
   /not (?:listed|present|found) in (?:the |our )?(?:\w+ )?(?:ldap|directory|domino|address book|public)|not listed in|\bno \S+ in (?:name )?directory|validrcptto|no local mailbox|this user doesn/,
+  /\bnever had an? (?:customer|user|subscriber|member|account|mail ?box|person) (?:with|by|of|at|under) (?:this|that) (?:e-?mail )?(?:address|name)\b|\buser not local\b[^.]{0,10}\bno forwarding address\b/,
   /does ?n[o'’]t have an account|not a recogni[sz]ed (?:e-?mail )?(?:account|address)|no such mail ?drop/,
   /there is no (?:one|such|user|mail ?box)|nobody here (?:is called|by|of|with) (?:that|this)|\bnot one of our (?:customers|users|subscribers|members)|we have no record|destinataire inconnu/,
   /adresse (?:de destination |d )?(?:e-?mail )?(?:inconnue|invalide|incorrecte)|utilisateur inconnu/,
-  /unbekannt(?:er)? (?:empf|benutz)|empfänger unbekannt|kein (?:benutzer|postfach)|adresse (?:\S+ )?gibt es (?:hier )?nicht|onbekende (?:gebruiker|ontvanger|geadresseerde|mailbox)|不明な(?:ユーザー?|宛先|アドレス|受信者)/,
+  /unbekannt(?:er)? (?:empf|benutz)|empfänger unbekannt|kein (?:benutzer|postfach)|adresse (?:\S+ )?gibt es (?:hier |bei uns )?nicht|aucun(?:e)? (?:abonné|client|utilisateur|compte|bo[iî]te)e? ne porte ce nom|postfach (?:mit|unter) diesem namen[^.]{0,40}nicht eingerichtet|adresse n.est (?:plus |pas )?attribuée à personne|onbekende (?:gebruiker|ontvanger|geadresseerde|mailbox)|不明な(?:ユーザー?|宛先|アドレス|受信者)/,
   /usuario (?:desconocido|inexistente|no (?:existe|encontrado|registrado|v[aá]lido|es v[aá]lido|hallado))|destinatario (?:desconocido|inexistente|sconosciuto)/,
   /utente (?:sconosciuto|inesistente|non (?:esiste|trovato|presente|registrato|valido))|mailbox not (?:found|known|valid|here|local|listed|recogni)|addressee unknown/,
   /addresses? failed: unknown/,
