@@ -17,7 +17,7 @@ import { checkDisk, checkModes, checkOwner } from './doctor/files.js'
 import { type Check, type Facts, type Finding, fail, ok, type Result } from './doctor/finding.js'
 import { checkClock, checkLimits } from './doctor/machine.js'
 import { checkNames } from './doctor/names.js'
-import { checkPepper } from './doctor/pepper.js'
+import { checkFactors, checkPepper } from './doctor/pepper.js'
 import { checkDaemon, checkPorts } from './doctor/ports.js'
 import { checkProviders } from './doctor/providers.js'
 import { checkTimes, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
@@ -88,6 +88,7 @@ const examine = async (facts: Facts): Promise<readonly Finding[]> => {
       ...(await checkWorkspaces(context)),
       ...(await checkUpstreams(context)),
       ...(await checkRelays(context)),
+      ...(await checkFactors(context)),
       ...(await checkAlarms(context)),
       ...(await checkWebhooks(context)),
       ...(await checkDomains(context, facts)),

@@ -40,14 +40,15 @@ const accept = command({
     withStore(args, async (store) => {
       const config = configOf(args)
       const what =
-        'every API key, long imported SMTP secret, password of an upstream, and DKIM key in the database is void'
+        'every API key, long imported SMTP secret, password of an upstream, DKIM key, authenticator app and recovery code in the database is void'
       if (args.dryRun) return terminal.data({ accepted: null }, () => what)
       await terminal.confirm(what, args.yes)
       const mark = pepperMark(pepperOf(config, true))
       await store.setPepperMark(mark)
       terminal.data({ accepted: mark }, () => `the database belongs to pepper ${mark} now`)
       terminal.say(
-        'next: systemctl restart postern, then make keys (postern key create) and pools (postern pool update) anew',
+        'next: systemctl restart postern, then make keys (postern key create) and pools (postern pool update) anew, ' +
+          'and take the second factors that are void (postern user reset-factors; postern doctor names them)',
       )
     }),
 })

@@ -1,15 +1,28 @@
 /** A pepper that is not the database's is never used silently: commands, doctor and restore say so. */
-import { copyFileSync, readdirSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { seal } from '../../src/base/secret.js'
 import { needsFile } from '../parts/store.js'
+import { factorOf } from '../store/contract-identity.js'
 import { openDesk } from './desk.js'
+import { withStore } from './waiting.js'
 
 t.test('another pepper: refused by each command, named by doctor, accepted on demand', async (t) => {
   const desk = openDesk(t)
   const pepper = join(desk.dir, 'data', 'pepper')
   await desk.json(['key', 'create', '--workspace', 'default'])
   t.match(await desk.json(['pepper', 'show']), { file: pepper, fits: true })
+  const findings = async () =>
+    JSON.parse((await desk.run(['doctor', '--json'])).stdout).filter(
+      ({ check }: { check: string }) => check === 'second factor',
+    )
+  const { id } = await desk.json(['user', 'create', 'ana@acme.test'], 'violet river under glass\n')
+  const secret = seal(readFileSync(pepper), `second factor of ${id}`, 'JBSWY3DPEHPK3PXP')
+  await withStore(desk, (store, { accountId }) =>
+    store.addFactor(factorOf({ id, accountId }, { secret }), [], null),
+  )
+  t.same(await findings(), [], 'her app is sealed with this one')
   renameSync(pepper, join(desk.dir, 'right'))
   writeFileSync(pepper, Buffer.alloc(32, 1), { mode: 0o600 })
 
@@ -27,8 +40,12 @@ t.test('another pepper: refused by each command, named by doctor, accepted on de
   t.equal((await desk.run(['pepper', 'accept'])).code, 64, 'not without --yes')
   t.equal((await desk.run(['pepper', 'accept', '--dry-run'])).code, 0)
   t.equal((await desk.run(['key', 'list'])).code, 78)
-  t.equal((await desk.run(['pepper', 'accept', '--yes'])).code, 0)
+  t.match(await desk.run(['pepper', 'accept', '--yes']), { code: 0, stderr: /user reset-factors/ })
   t.equal((await desk.run(['key', 'list'])).code, 0)
+  const remedy = 'postern user reset-factors ana@acme.test'
+  t.match(await findings(), [{ result: 'warn', detail: /^ana@acme\.test has an authenticator app/, remedy }])
+  t.equal((await desk.run([...remedy.split(' ').slice(1), '--yes'])).code, 0)
+  t.same(await findings(), [])
 })
 
 t.test('lost: said, and a new one only when asked', async (t) => {

@@ -1,10 +1,15 @@
 /**
  * NAME      pepper - is there one, is there only one, and is it that of the database?
+ * DESCRIPTION
+ *   And, after it was changed, whose second factor it does not open: authenticator apps are sealed with it.
  */
 import { existsSync } from 'node:fs'
 import type { Config } from '../../config/config.js'
 import { findPeppers, pepperFile } from '../../keys/pepper.js'
 import { adminOf, examineServerOf, isLocal, placeOf } from '../../store/open.js'
+import { seedOf } from '../../tenant/identity/factors.js'
+import type { CliContext } from '../context.js'
+import { collect } from '../rows.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
 /** The mark that the database has; undefined while there is no database, null when it says nothing. */
@@ -50,4 +55,20 @@ export const checkPepper: Check = async ({ config }) => {
       ),
     )
   return wrong.length > 0 ? wrong : [ok('pepper', `${right.file}, mark ${right.mark}`)]
+}
+
+export const checkFactors = async ({ store, account, deps }: CliContext): Promise<readonly Finding[]> => {
+  const found: Finding[] = []
+  for (const { id, email, hasFactor } of await collect((page) => store.users(account.id, page))) {
+    const factors = hasFactor ? await store.factors(id) : []
+    if (factors.some((row) => row.kind === 'totp' && seedOf(deps.pepper, row) === null))
+      found.push(
+        warn(
+          'second factor',
+          `${email} has an authenticator app of another pepper, and recovery codes: none of them is taken any more`,
+          `postern user reset-factors ${email}`,
+        ),
+      )
+  }
+  return found
 }

@@ -128,7 +128,7 @@ function* noteFactors(accountId: string, userId: string): Asking<void> {
 
 const OWN = 'account_id = ? AND user_id = ?'
 /** Of whoever: a passkey is of one person. */
-const SAME_PASSKEY = "SELECT 1 FROM factors WHERE kind = 'passkey' AND lookup = ?"
+const SAME_PASSKEY = "SELECT 1 FROM factors WHERE kind = 'passkey' AND kind = ? AND lookup = ?"
 
 type FactorVerbs = 'addFactor' | 'removeFactor' | 'resetFactors' | 'replaceRecoveryCodes' | 'takeFactor'
 
@@ -146,9 +146,8 @@ const factorWrites = (places: Places): Pick<AskedWrites<Identity>, FactorVerbs> 
       const { accountId, userId } = factor
       const user = yield* userOf(accountId, userId)
       if (user === null || user.disabledAt !== null) return 'disabled'
-      const { kind, lookup } = factor
-      if (kind === 'passkey' && (yield* isThere(SAME_PASSKEY, lookup))) return 'not_unique'
-      if (!(yield* addNew(factor))) return 'not_unique'
+      if ((yield* isThere(SAME_PASSKEY, factor.kind, factor.lookup)) || !(yield* addNew(factor)))
+        return 'not_unique'
       if (user.hasFactor) return 'done'
       yield* replace(accountId, userId, codes)
       yield* noteFactors(accountId, userId)
