@@ -127,8 +127,10 @@ function* noteFactors(accountId: string, userId: string): Asking<void> {
 }
 
 const OWN = 'account_id = ? AND user_id = ?'
+
 /** Of whoever: a passkey is of one person. */
-const SAME_PASSKEY = "SELECT 1 FROM factors WHERE kind = 'passkey' AND kind = ? AND lookup = ?"
+const isSamePasskey = ({ kind, lookup }: FactorRow): Asking<boolean> =>
+  isThere("SELECT 1 FROM factors WHERE kind = 'passkey' AND kind = ? AND lookup = ?", kind, lookup)
 
 type FactorVerbs = 'addFactor' | 'removeFactor' | 'resetFactors' | 'replaceRecoveryCodes' | 'takeFactor'
 
@@ -146,8 +148,7 @@ const factorWrites = (places: Places): Pick<AskedWrites<Identity>, FactorVerbs> 
       const { accountId, userId } = factor
       const user = yield* userOf(accountId, userId)
       if (user === null || user.disabledAt !== null) return 'disabled'
-      if ((yield* isThere(SAME_PASSKEY, factor.kind, factor.lookup)) || !(yield* addNew(factor)))
-        return 'not_unique'
+      if ((yield* isSamePasskey(factor)) || !(yield* addNew(factor))) return 'not_unique'
       if (user.hasFactor) return 'done'
       yield* replace(accountId, userId, codes)
       yield* noteFactors(accountId, userId)
