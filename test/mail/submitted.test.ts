@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { normalizeLineEnds, prepareAgain, prepareForRelay, readSubmitted } from '../../src/mail/submitted.js'
+import { normalizeLineEnds } from '../../src/mail/line-ends.js'
+import { prepareAgain, prepareForRelay, readSubmitted } from '../../src/mail/submitted.js'
 
 const lines = (...all: string[]) => Buffer.from(all.join('\r\n'))
 const fields = {

@@ -9,6 +9,8 @@
  *   one message smuggles in another.
  */
 import { isAscii } from 'node:buffer'
+import { asBuffer } from '../../mail/header.js'
+import { normalizeLineEnds, scanLineEnds } from '../../mail/line-ends.js'
 import { parseReply, type Reply } from '../../mail/reply.js'
 
 const CR = 13
@@ -78,60 +80,35 @@ export interface Scan {
 
 const CRLF_DOT = Buffer.from('\r\n.')
 
-/** How often a byte or a run of them is there. Native searches: a loop over all bytes takes twice as long. */
-const count = (raw: Buffer, what: number | Buffer): number => {
-  const step = typeof what === 'number' ? 1 : what.length
+/** How often a run of bytes is there. Native searches: a loop over all bytes takes twice as long. */
+const count = (raw: Buffer, what: Buffer): number => {
   let found = 0
-  for (let at = raw.indexOf(what); at !== -1; at = raw.indexOf(what, at + step)) found++
+  for (let at = raw.indexOf(what); at !== -1; at = raw.indexOf(what, at + what.length)) found++
   return found
 }
 
-/** Every CR has its LF, every LF its CR, and there is no NUL. */
-const isClean = (raw: Buffer): boolean => {
-  let pairs = 0
-  for (let at = raw.indexOf(LF); at !== -1; at = raw.indexOf(LF, at + 1)) {
-    if (raw[at - 1] !== CR) return false
-    pairs++
-  }
-  return count(raw, CR) === pairs && !raw.includes(0)
-}
-
 export const scan = (message: Uint8Array): Scan => {
-  const raw = Buffer.from(message.buffer, message.byteOffset, message.byteLength)
+  const raw = asBuffer(message)
+  const { hasBareCr, hasBareLf, hasNul } = scanLineEnds(raw)
   return {
     dots: (raw[0] === DOT ? 1 : 0) + count(raw, CRLF_DOT),
-    dirty: !isClean(raw),
+    dirty: hasBareCr || hasBareLf || hasNul,
     eightBit: !isAscii(raw),
   }
 }
 
-/** Every line end becomes CRLF, NUL goes. */
-const mend = (raw: Uint8Array): Uint8Array => {
-  const out = Buffer.allocUnsafe(raw.length * 2)
-  let n = 0
-  for (let i = 0; i < raw.length; i++) {
-    const byte = raw[i] as number
-    if (byte === 0) continue
-    if (byte === CR || byte === LF) {
-      if (byte === CR && raw[i + 1] === LF) i++
-      out[n++] = CR
-      out[n++] = LF
-    } else out[n++] = byte
-  }
-  return out.subarray(0, n)
-}
-
-const stuff = (raw: Uint8Array, dots: number): Uint8Array => {
+const stuff = (raw: Buffer, dots: number): Uint8Array => {
   const out = Buffer.allocUnsafe(raw.length + dots)
   let n = 0
-  let last = LF
-  for (let i = 0; i < raw.length; i++) {
-    const byte = raw[i] as number
-    if (byte === DOT && last === LF) out[n++] = DOT
-    out[n++] = byte
-    last = byte
+  let from = 0
+  if (raw[0] === DOT) out[n++] = DOT
+  for (let at = raw.indexOf(CRLF_DOT); at !== -1; at = raw.indexOf(CRLF_DOT, from)) {
+    n += raw.copy(out, n, from, at + 2)
+    out[n++] = DOT
+    from = at + 2
   }
-  return out.subarray(0, n)
+  raw.copy(out, n, from)
+  return out
 }
 
 const DOT_LINE = Buffer.from('.\r\n')
@@ -151,10 +128,10 @@ export const toPayload = (raw: Uint8Array, seen: Scan = scan(raw), head = ''): P
   let body = raw
   let dots = seen.dots
   if (seen.dirty) {
-    body = mend(raw)
+    body = normalizeLineEnds(raw)
     dots = scan(body).dots
   }
-  if (dots > 0) body = stuff(body, dots)
+  if (dots > 0) body = stuff(asBuffer(body), dots)
   const n = body.length
   const closed = n === 0 || (body[n - 1] === LF && body[n - 2] === CR)
   return { head: Buffer.from(head), body, end: closed ? DOT_LINE : CRLF_DOT_LINE }

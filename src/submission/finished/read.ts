@@ -12,8 +12,9 @@
 import { Fault, type FieldError } from '../../base/fault.js'
 import { formatMailbox, isAscii, type Mailbox, parseAddress, wireAddress } from '../../mail/address.js'
 import { asBuffer, isHeaderTooLarge, MOST_HEADER_FIELDS, MOST_HEADER_OCTETS } from '../../mail/header.js'
+import { normalizeLineEnds } from '../../mail/line-ends.js'
 import { formatDate } from '../../mail/received.js'
-import { normalizeLineEnds, prepareForRelay, readSubmitted, type Submitted } from '../../mail/submitted.js'
+import { prepareForRelay, readSubmitted, type Submitted } from '../../mail/submitted.js'
 
 export interface FinishedRules {
   /** Our own name: its Received fields show a loop. */

@@ -2,18 +2,19 @@
  * NAME      files - large bodies, each a file beside the database
  * DESCRIPTION
  *   data_dir/bodies/<last two letters of the id>/<id>, mode 0600, never changed
- *   once it has its name. A body is written and fsynced under another name,
- *   renamed, its folder fsynced, and only then is the row committed that speaks
- *   of it; it is unlinked after the commit that drops the row. So a crash leaves
- *   at worst a file that no row names, and orphans.ts takes that away.
+ *   once a row names it. A body is written, it and its folder are fsynced, and
+ *   only then is the row committed that speaks of it; it is unlinked after the
+ *   commit that drops the row. So a crash leaves at worst a file that no row
+ *   names, and orphans.ts takes that away. What several processes may bring in
+ *   at a time is written under another name, and renamed.
  * NOTES
  *   Everything here waits on the system's threads and never on the caller's, and
  *   the writer's thread has no part in it: a large mail holds up no small one.
  *   An id is random in its last letters, which spread over 1024 folders.
  */
 import { randomBytes } from 'node:crypto'
-import { close, fsync, type NoParamCallback, open, write } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { close, fsync, type NoParamCallback, open, readFile, write } from 'node:fs'
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isId } from '../../../base/id.js'
 import { MissingBodyError } from '../../port/upkeep.js'
@@ -115,7 +116,7 @@ export const createBodyFiles = (dataDir: string): BodyFiles => {
     },
     async read(emailId) {
       try {
-        return await readFile(fileOf(emailId))
+        return await called<Uint8Array>((done) => readFile(fileOf(emailId), done))
       } catch (error) {
         if (!isMissing(error)) throw error
         throw new MissingBodyError(
