@@ -11,6 +11,7 @@
  */
 import type Joi from 'joi'
 import { type FieldError, type FieldErrorKind, MOST_ERRORS } from '../base/fault.js'
+import type { Shape } from './shapes/common.js'
 import type { Description, Meta, Rule } from './shapes/description.js'
 
 /** A place in a value, from the inside out. */
@@ -237,13 +238,13 @@ const compile = (description: Description): Checker => {
   }
 }
 
-const checkers = new WeakMap<Joi.Schema, Checker>()
+const checkers = new WeakMap<Shape, Checker>()
 
-const checkerOf = (schema: Joi.Schema): Checker => {
-  const known = checkers.get(schema)
+const checkerOf = (shape: Shape): Checker => {
+  const known = checkers.get(shape)
   if (known) return known
-  const made = compile(schema.describe() as Description)
-  checkers.set(schema, made)
+  const made = compile(shape().describe() as Description)
+  checkers.set(shape, made)
   return made
 }
 
@@ -258,10 +259,10 @@ export type Checked<T> =
       readonly rest: unknown
     }
 
-/** The value as the schema has it, or one mistake for each wrong field. `root` is where it stands: `body`, `query`, `body[3]`. */
-export const check = <T>(root: string, schema: Joi.Schema<T>, value: unknown): Checked<T> => {
+/** The value as the shape has it, or one mistake for each wrong field. `root` is where it stands: `body`, `query`, `body[3]`. */
+export const check = <T>(root: string, shape: Shape<Joi.Schema<T>>, value: unknown): Checked<T> => {
   const found = new Findings(root)
-  const rest = checkerOf(schema)(value, null, found)
+  const rest = checkerOf(shape)(value, null, found)
   if (found.count === 0) return { value: rest as T, errors: null }
   const { errors, count } = found
   return { value: null, errors, omitted: count - errors.length, rest }

@@ -36,7 +36,7 @@ import type { CursorCodec, Filters } from './cursor.js'
 import { type Answer, type Call, type Endpoint, endpoint } from './endpoint.js'
 import type { Kept } from './kept.js'
 import { type Envelope, type ListRequest, listPage, type PageQuery } from './list.js'
-import { listOf, pageOnly, removedOf } from './shapes/common.js'
+import { listOf, pageOnly, removedOf, type Shape } from './shapes/common.js'
 import type { Feed } from './stream/feed.js'
 import type { Slots } from './stream/slots.js'
 import type { BodyReader } from './thread/reader.js'
@@ -126,8 +126,8 @@ type Row<Query> = Omit<Endpoint<Query>, 'method' | 'answers' | 'faults' | 'handl
 
 interface Listing<Query, Found> extends Row<Query> {
   /** What its rows are, as the contract has them. */
-  readonly of: Joi.Schema
-  readonly query?: Joi.ObjectSchema<Query>
+  readonly of: Shape
+  readonly query?: Shape<Joi.ObjectSchema<Query>>
   readonly faults?: Endpoint['faults']
   rows(call: Call<Query>): Listed<Found> | Promise<Listed<Found>>
 }
@@ -144,7 +144,7 @@ export const listing = <Found, Query extends PageQuery = PageQuery>(
   { of, rows, faults = [], ...row }: Listing<Query, Found>,
 ): Endpoint =>
   endpoint<Query, unknown>({
-    query: pageOnly as Joi.ObjectSchema,
+    query: pageOnly as Shape<Joi.ObjectSchema>,
     ...row,
     method: 'GET',
     answers: { 200: listOf(of) },
@@ -159,9 +159,9 @@ export const listing = <Found, Query extends PageQuery = PageQuery>(
 type Removable = FaultCode extends infer C ? (C extends `${infer O}.not_found` ? O : never) : never
 
 interface Removing<Query> extends Row<Query> {
-  readonly of: Joi.ObjectSchema
+  readonly of: Shape<Joi.ObjectSchema>
   readonly object: Removable
-  readonly query?: Joi.ObjectSchema<Query>
+  readonly query?: Shape<Joi.ObjectSchema<Query>>
   readonly faults?: Endpoint['faults']
   /** Answers what is gone, where the path may name it by something else than its id. */
   // biome-ignore lint/suspicious/noConfusingVoidType: most that take an id answer nothing

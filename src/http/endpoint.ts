@@ -14,6 +14,7 @@ import { Fault, type FieldError } from '../base/fault.js'
 import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import type { Operation } from '../tenant/rights.js'
+import type { Shape } from './shapes/common.js'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -72,8 +73,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly sends?: boolean
   /** True where a body may be so large that a thread must read it; elsewhere it has at most a mebibyte. */
   readonly large?: boolean
-  readonly query?: Joi.ObjectSchema<Query>
-  readonly body?: Joi.Schema<Body>
+  readonly query?: Shape<Joi.ObjectSchema<Query>>
+  readonly body?: Shape<Joi.Schema<Body>>
   /** True where a success answers the `Location` of what was made. */
   readonly locates?: boolean
   /** True where a browser gets a page of the site instead. */
@@ -84,7 +85,7 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly files?: readonly ('csv' | 'ndjson')[]
   /** Request headers of its own, by name, with what they mean. */
   readonly headers?: Readonly<Record<string, string>>
-  readonly answers: Readonly<Record<number, Joi.Schema>>
+  readonly answers: Readonly<Record<number, Shape>>
   readonly faults: readonly FaultCode[]
   /**
    * Of a request of the wrong shape: what else is wrong, so that one answer tells all. `left` has no wrong fields; of a

@@ -1,13 +1,13 @@
 /** Our reading of a schema and joi's own: the same verdict and the same value, on nearly right bodies of every endpoint. */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import type Joi from 'joi'
 import t from 'tap'
 import { check } from '../../src/http/check.js'
 import type { Deps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { openApi } from '../../src/http/openapi/document.js'
 import { type JsonSchema, toJsonSchema } from '../../src/http/openapi/json-schema.js'
+import type { Shape } from '../../src/http/shapes/common.js'
 import { sendBody } from '../../src/http/shapes/email.js'
 import { nearly } from './arbitrary.js'
 
@@ -24,9 +24,9 @@ const JOI = { abortEarly: true, convert: false }
 /** Values of JSON: no undefined, no -0. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? 'null')
 
-const demandSame = (schema: Joi.Schema, value: unknown): boolean => {
-  const theirs = schema.validate(value, JOI)
-  const ours = check('body', schema, value)
+const demandSame = (shape: Shape, value: unknown): boolean => {
+  const theirs = shape().validate(value, JOI)
+  const ours = check('body', shape, value)
   if ((theirs.error === undefined) !== (ours.errors === null)) {
     throw new Error(`joi says ${theirs.error?.message}, we say ${JSON.stringify(ours.errors)}`)
   }

@@ -242,7 +242,7 @@ t.test('whatever is sent: no 5xx, and every error is a catalogued problem', asyn
     fc.string({ maxLength: 5 }).map(encodeURIComponent),
   )
   for (const { id, method, path, body, query } of all) {
-    const names = query ? Object.keys(query.describe().keys as object) : []
+    const names = query ? Object.keys(query().describe().keys as object) : []
     const request = fc.record({
       ref: ids,
       key: fc.constantFrom(kit.key, kit.platform, kit.session, kit.session, null),

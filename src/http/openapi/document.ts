@@ -208,7 +208,7 @@ const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
     parameters: parameters(endpoint),
     ...(body && {
       requestBody: {
-        required: body.$_getFlag('presence') === 'required',
+        required: body().$_getFlag('presence') === 'required',
         content: {
           'application/json': {
             schema: toJsonSchema(body, { named, closed: true }),

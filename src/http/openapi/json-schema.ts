@@ -6,7 +6,7 @@
  *   `empty(null)` means "null is as good as absent": null is allowed where the
  *   field is optional, and nowhere else.
  */
-import type Joi from 'joi'
+import type { Shape } from '../shapes/common.js'
 import type { Description } from '../shapes/description.js'
 import { isNullMostly, lookOf } from './looks.js'
 import { WORDS } from './words.js'
@@ -213,5 +213,5 @@ export const sample = (schema: JsonSchema, named: Named, as?: unknown): unknown 
   )
 }
 
-export const toJsonSchema = (schema: Joi.Schema, style: Style): JsonSchema =>
-  write(schema.describe() as Description, style)
+export const toJsonSchema = (shape: Shape, style: Style): JsonSchema =>
+  write(shape().describe() as Description, style)

@@ -12,10 +12,12 @@ import {
   id,
   need,
   nullable,
-  object,
   oneOf,
   orNull,
   pageQuery,
+  record,
+  shape,
+  shapeOf,
   span,
   type TypeOf,
   time,
@@ -23,7 +25,7 @@ import {
   why,
 } from './common.js'
 
-export const keyBody = body({
+export const keyBody = body(() => ({
   name: need(orNull(Joi.string().max(200))),
   mode: orNull(oneOf('live', 'test')),
   scope: orNull(oneOf('platform', 'workspace')),
@@ -33,25 +35,25 @@ export const keyBody = body({
   permission: orNull(oneOf(...KEY_PERMISSIONS)).description(
     '`sending_access`: it sends mail (POST /v1/emails and /v1/emails/batch, SMTP), and reads and changes nothing. Default `full_access`',
   ),
-})
+}))
 export type KeyBody = TypeOf<typeof keyBody>
 
-export const rotatedKeyBody = anyBody({
+export const rotatedKeyBody = anyBody(() => ({
   overlap: span(MOST_OVERLAP_MS).description(
     'How long the key so far works as well: `0`, `90m`, `24h`, at most `30d`; or seconds. Default `24h`',
   ),
   reason: why(),
-})
+}))
 
-export const keyQuery = object({
-  ...pageQuery,
+export const keyQuery = shapeOf(() => ({
+  ...pageQuery(),
   prefix: Joi.string()
     .pattern(/^svc_(?:live|test)_[0-9A-Za-z]{12}$/)
     .meta({ must: 'must be the first 21 characters of a key, and no more: the rest is secret' })
     .description('Only the key that begins so; whoever has a key in hand finds out which it is'),
-})
+}))
 
-const fields = {
+const fields = shape(() => ({
   id: id('key'),
   object: Joi.string().valid('api_key').required(),
   name: Joi.string().required(),
@@ -65,17 +67,17 @@ const fields = {
   expires_at: nullable(Joi.string()),
   rate_limit_per_minute: nullable(Joi.number().integer()),
   permission: need(oneOf(...KEY_PERMISSIONS)).description('`sending_access`: it only sends'),
-}
+}))
 
-export const apiKey = Joi.object(fields).meta({ name: 'ApiKey' })
-const made = {
-  ...fields,
+export const apiKey = record('ApiKey', fields)
+const made = shape(() => ({
+  ...fields(),
   secret: Joi.string().required().description('The key itself: shown now, and never again'),
   token: Joi.string().required().description('The same as `secret`, under the name that Resend has for it'),
-}
+}))
 
-export const createdKey = Joi.object(made).meta({ name: 'CreatedApiKey' })
-export const rotatedKey = Joi.object({
-  ...made,
-  replaces: apiKey.required().description('The key so far; `expires_at` says when it ends'),
-}).meta({ name: 'RotatedApiKey' })
+export const createdKey = record('CreatedApiKey', made)
+export const rotatedKey = record('RotatedApiKey', () => ({
+  ...made(),
+  replaces: apiKey().required().description('The key so far; `expires_at` says when it ends'),
+}))

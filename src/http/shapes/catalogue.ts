@@ -2,7 +2,7 @@
  * NAME      catalogue - the shapes of problems and of their catalogue
  */
 import Joi from 'joi'
-import { need, oneOf } from './common.js'
+import { need, oneOf, record } from './common.js'
 
 const KINDS = [
   'missing',
@@ -19,7 +19,7 @@ const KINDS = [
   'past',
 ]
 
-export const problem = Joi.object({
+export const problem = record('Problem', () => ({
   type: Joi.string().required(),
   title: Joi.string().required(),
   status: Joi.number().integer().required(),
@@ -40,9 +40,9 @@ export const problem = Joi.object({
     .integer()
     .min(1)
     .description('How many mistakes were found beyond the hundred in `errors`'),
-}).meta({ name: 'Problem' })
+}))
 
-export const errorType = Joi.object({
+export const errorType = record('ErrorType', () => ({
   code: Joi.string().required(),
   type: Joi.string().required(),
   status: Joi.number().integer().required(),
@@ -51,10 +51,10 @@ export const errorType = Joi.object({
   remedy: Joi.string().required().description('What to do about it'),
   retryable: Joi.boolean().required(),
   smtp: Joi.string().required().description('Basic and enhanced code of the same refusal over SMTP'),
-}).meta({ name: 'ErrorType' })
+}))
 
-export const errorCatalogue = Joi.object({
+export const errorCatalogue = record('ErrorCatalogue', () => ({
   object: Joi.string().valid('error_catalog').required(),
   version: Joi.string().valid('v1').required(),
-  errors: Joi.array().items(errorType).required(),
-}).meta({ name: 'ErrorCatalogue' })
+  errors: Joi.array().items(errorType()).required(),
+}))

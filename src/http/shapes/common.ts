@@ -4,13 +4,26 @@
  *   Joi schemas are the only place where wire names are spelt. They check types,
  *   sizes and unknown names; what a value means (is it an address, is it past) the
  *   stages judge, for every door alike. `null` stands for "not given" everywhere:
- *   several SDKs send every field that they know.
+ *   several SDKs send every field that they know. All of them take joi half a second,
+ *   and most are never asked for: each is made when it first is, and then kept.
  */
 import Joi from 'joi'
 import type { Description, Meta } from './description.js'
 
+/** A schema, or members for several, that is made when it is first asked for. */
+export type Shape<S = Joi.Schema> = () => S
+
+export const shape = <S>(make: () => S): Shape<S> => {
+  let made: S | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
 /** The type of what a schema lets through, so that nobody writes it a second time. */
-export type TypeOf<S> = S extends Joi.AnySchema<infer T> ? T : never
+export type TypeOf<S> =
+  S extends Shape<Joi.AnySchema<infer T>> ? T : S extends Joi.AnySchema<infer T> ? T : never
 
 declare const NEEDED: unique symbol
 interface Needed {
@@ -37,18 +50,26 @@ export const orNull = <S extends Joi.AnySchema>(schema: S): S => schema.empty(nu
 export const clearable = <S extends Joi.AnySchema>(schema: S) =>
   schema.allow(null) as Joi.AnySchema<TypeOf<S> | null>
 
+/** A shape of these members. */
+export const shapeOf = <const K extends Keys>(keys: Shape<K>) => shape(() => object(keys()))
+
 /** A body that need not be there; null is none. */
-export const anyBody = <const K extends Keys>(keys: K) => object(keys).empty(null)
+export const anyBody = <const K extends Keys>(keys: Shape<K>) => shape(() => object(keys()).empty(null))
 
 /** A body that there must be; null is no body. */
-export const body = <const K extends Keys>(keys: K) => anyBody(keys).required()
+export const body = <const K extends Keys>(keys: Shape<K>) =>
+  shape(() => object(keys()).empty(null).required())
+
+/** What we answer, by its name in the document; `short`: what its list and its removal are named after. */
+export const record = (name: string, keys: Shape<Joi.SchemaMap>, short = name): Shape<Joi.ObjectSchema> =>
+  shape(() => Joi.object(keys()).meta({ name, short }))
 
 /** What may be said of a change that needs no reason. */
 export const why = (): Joi.StringSchema =>
   orNull(Joi.string().allow('').max(500)).description('Why; it stands in the audit')
 
 /** The body of a DELETE, which may be left out. */
-export const whyBody = anyBody({ reason: why() })
+export const whyBody = anyBody(() => ({ reason: why() }))
 
 /** A time such as `24h`, or seconds. */
 export const span = (most: number) =>
@@ -100,7 +121,7 @@ const LIMIT = /^(?:[1-9][0-9]?|100)$/
 
 const FILE_LIMIT = /^(?:[1-9][0-9]{0,5}|1000000)$/
 
-const besides = {
+const besides = shape(() => ({
   after: Joi.string()
     .max(64)
     .description(
@@ -113,10 +134,10 @@ const besides = {
       'The id of a row of this list: the nearest that are newer than it, without it; `has_more` tells then of newer ones. Not beside `cursor` or `after`',
     )
     .example('em_01k9f3m2zq8v6t4r2p0nxcwbha'),
-}
+}))
 
 /** What a cursor is worth is judged by list.ts, so here anything may stand. */
-export const pageQuery = {
+export const pageQuery = shape(() => ({
   limit: Joi.any()
     .custom((value: unknown, helpers) =>
       typeof value === 'string' && LIMIT.test(value) ? value : helpers.error('limit.range'),
@@ -127,12 +148,12 @@ export const pageQuery = {
   cursor: Joi.any()
     .description('from next_cursor or prev_cursor')
     .meta({ schema: { type: 'string' } }) as Joi.AnySchema<string | string[]>,
-  ...besides,
-}
+  ...besides(),
+}))
 
 /** Of a list that may be had as a file: `limit` is then of all its rows. */
-export const fileQuery = {
-  ...pageQuery,
+export const fileQuery = shape(() => ({
+  ...pageQuery(),
   limit: Joi.any()
     .custom((value: unknown, helpers) =>
       typeof value === 'string' && FILE_LIMIT.test(value) ? value : helpers.error('limit.range'),
@@ -148,9 +169,9 @@ export const fileQuery = {
   format: oneOf('json', 'csv', 'ndjson').description(
     'csv or ndjson: all of the list as a file, newest first, times in UTC; as Accept: text/csv and application/x-ndjson. In CSV a cell that begins with = + - @ has an apostrophe before it',
   ),
-}
+}))
 
-export const pageOnly = object(pageQuery)
+export const pageOnly = shapeOf(pageQuery)
 
 /** What its list and its removal are named after. */
 const shortName = (row: Joi.Schema): string | undefined => {
@@ -160,9 +181,9 @@ const shortName = (row: Joi.Schema): string | undefined => {
 
 /** The rows of endpoints are made again for each request that changes something; what is made here is kept. */
 const once = <S extends Joi.Schema>(make: (row: S) => Joi.ObjectSchema) => {
-  const made = new WeakMap<S, Joi.ObjectSchema>()
-  return (row: S): Joi.ObjectSchema => {
-    const one = made.get(row) ?? make(row)
+  const made = new WeakMap<Shape<S>, Shape<Joi.ObjectSchema>>()
+  return (row: Shape<S>): Shape<Joi.ObjectSchema> => {
+    const one = made.get(row) ?? shape(() => make(row()))
     made.set(row, one)
     return one
   }

@@ -5,18 +5,18 @@
  *   They open the SMTP door only; the password goes in and never comes out.
  */
 import Joi from 'joi'
-import { body, id, need, nullable, oneOf, orNull, time } from './common.js'
+import { body, id, need, nullable, oneOf, orNull, record, time } from './common.js'
 
-export const credentialBody = body({
+export const credentialBody = body(() => ({
   workspace_id: need(orNull(Joi.string().max(100))),
   mode: orNull(oneOf('live', 'test')),
   username: orNull(Joi.string().max(255)),
   password: orNull(Joi.string().max(1_000)),
   cidr: orNull(Joi.string().max(100)),
   certificate_fingerprint: orNull(Joi.string().max(120)),
-})
+}))
 
-export const credential = Joi.object({
+export const credential = record('Credential', () => ({
   id: id('cred'),
   object: Joi.string().valid('credential').required(),
   workspace_id: id('ws'),
@@ -28,4 +28,4 @@ export const credential = Joi.object({
   created_at: time(),
   last_used_at: nullable(Joi.string()),
   last_used_from: nullable(Joi.string()).description('The address of that use'),
-}).meta({ name: 'Credential' })
+}))

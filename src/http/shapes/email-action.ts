@@ -6,19 +6,21 @@
  *   nothing, null or `{}`, and the id that some SDKs repeat in the body.
  */
 import Joi from 'joi'
-import { anyBody, body, id, need, orNull, schedule } from './common.js'
+import { anyBody, body, id, need, orNull, record, schedule, shape } from './common.js'
 import { address, sendBody } from './email.js'
 
 const BATCH_MAX = 100
 
-export const batchBody = Joi.array<readonly unknown[]>()
-  .items(Joi.any().meta({ like: sendBody }))
-  .min(1)
-  .max(BATCH_MAX)
-  .empty(null)
-  .required()
+export const batchBody = shape(() =>
+  Joi.array<readonly unknown[]>()
+    .items(Joi.any().meta({ like: sendBody() }))
+    .min(1)
+    .max(BATCH_MAX)
+    .empty(null)
+    .required(),
+)
 
-export const batch = Joi.object({
+export const batch = record('Batch', () => ({
   object: Joi.string().valid('batch').required(),
   data: Joi.array()
     .items(Joi.object({ id: id('em') }))
@@ -30,20 +32,23 @@ export const batch = Joi.object({
       code: Joi.string().required(),
     }),
   ),
-}).meta({ name: 'Batch' })
+}))
 
-const repeatedId = { id: orNull(Joi.string().max(100)), email_id: orNull(Joi.string().max(100)) }
+const repeatedId = shape(() => ({
+  id: orNull(Joi.string().max(100)),
+  email_id: orNull(Joi.string().max(100)),
+}))
 
-export const reschedule = body({ scheduled_at: need(orNull(schedule())), ...repeatedId })
+export const reschedule = body(() => ({ scheduled_at: need(orNull(schedule())), ...repeatedId() }))
 
 export const nothing = anyBody(repeatedId)
 
-export const resend = anyBody({
+export const resend = anyBody(() => ({
   to: orNull(Joi.array<readonly string[]>().items(address()).single().max(100)).description(
     'Those that are to get it; null: the recipients that bounced, or else all',
   ),
   release: orNull(Joi.boolean()).description('true: a mail of test mode is sent for real'),
-  ...repeatedId,
-})
+  ...repeatedId(),
+}))
 
-export const source = Joi.string().description('RFC 5322, octet for octet')
+export const source = shape(() => Joi.string().description('RFC 5322, octet for octet'))

@@ -14,11 +14,13 @@ import {
   listOf,
   need,
   nullable,
-  object,
   oneOf,
   orNull,
   pageQuery,
+  record,
   schedule,
+  shape,
+  shapeOf,
   type TypeOf,
   text,
   time,
@@ -38,7 +40,7 @@ const bytes = () =>
     .meta({ must: 'must be an array of integers from 0 to 255' })
     .meta({ schema: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } } })
 
-const attachment = Joi.object({
+const attachment = shapeOf(() => ({
   filename: orNull(text(255)),
   content: orNull(
     Joi.alternatives(
@@ -54,12 +56,12 @@ const attachment = Joi.object({
   path: orNull(Joi.string().max(2_048)).description(
     'Refused, for nothing is fetched from elsewhere: send the octets as `content`',
   ),
-})
+}))
 
-const tag = Joi.object({
+const tag = shapeOf(() => ({
   name: Joi.string().max(256).required(),
   value: text(256).required(),
-})
+}))
 
 const MOST_HEADERS = 200
 const HEADER_BYTES = 65_536
@@ -82,59 +84,61 @@ const headers = () =>
     .meta({ must: 'must have at most 64 KiB of names and values', kind: 'length' })
     .empty([null, Joi.array().length(0)])
 
-export const sendBody = Joi.object<WireDraft>({
-  from: orNull(address())
-    .description(
-      'The sender: `name@example.com` or `Name <name@example.com>`, of a sending domain of the workspace; by default its `default_from`',
-    )
-    .example('Acme <no-reply@acme.example>'),
-  to: addresses()
+export const sendBody = shape(() =>
+  Joi.object<WireDraft>({
+    from: orNull(address())
+      .description(
+        'The sender: `name@example.com` or `Name <name@example.com>`, of a sending domain of the workspace; by default its `default_from`',
+      )
+      .example('Acme <no-reply@acme.example>'),
+    to: addresses()
+      .required()
+      .description(
+        'One address or a list of them, each as `name@example.com` or `Name <name@example.com>`; to, cc and bcc have at most 100 together',
+      )
+      .example('Ana <ana@example.com>'),
+    cc: addresses().description('As `to`; everybody sees them'),
+    bcc: addresses().description('As `to`; nobody else sees them'),
+    reply_to: addresses().description('Where answers go; as `to`'),
+    subject: orNull(text(998)).description('Default empty').example('Receipt 42'),
+    html: orNull(Joi.string().allow('')).description('The HTML part').example('<p>Thank you.</p>'),
+    text: orNull(Joi.string().allow('')).description('The text part').example('Thank you.'),
+    headers: headers().description(
+      'Further header fields as an object of names and values. Those that this API sets itself (From, To, Date, Message-ID, Content-*, …) are refused. An empty list is as good as none',
+    ),
+    tags: orNull(Joi.array().items(tag()).max(75)).description(
+      'Names and values of your own: mail is found and counted by them, and events carry them',
+    ),
+    attachments: orNull(Joi.array().items(attachment()).max(1_000)).description(
+      'Files; the whole message has at most `submission.max_size` of the settings, 25 MiB by default',
+    ),
+    scheduled_at: orNull(schedule()),
+    ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
+    raw: orNull(Joi.string())
+      .description(
+        'The whole message (RFC 5322) in base64, in place of from, reply_to, subject, html, text, headers and attachments: none of ' +
+          'them may stand beside it. It is relayed as it is, with a Received line on top and, where it has none, Date, Message-ID ' +
+          'and From (the default sender of the workspace). to, cc and bcc are the envelope, and nothing in the header ever adds a ' +
+          'recipient; Bcc is cut. Fields in it that steer a gateway (X-Postern-*, Idempotency-Key, those of other providers) are ' +
+          'refused: tags, scheduled_at and ignore_suppressions stand beside raw, and the key in its header. Lone CR and LF are ' +
+          'mended or refused, as the workspace has it. Under an Idempotency-Key two messages are the same when a reader sees the ' +
+          'same: Date, Message-ID and boundaries do not count',
+      )
+      .example('RnJvbTogbm8tcmVwbHlAc2hvcC5leGFtcGxlDQpTdWJqZWN0OiBIaQ0KDQpIZWxsbw0K'),
+  })
+    .empty(null)
     .required()
-    .description(
-      'One address or a list of them, each as `name@example.com` or `Name <name@example.com>`; to, cc and bcc have at most 100 together',
-    )
-    .example('Ana <ana@example.com>'),
-  cc: addresses().description('As `to`; everybody sees them'),
-  bcc: addresses().description('As `to`; nobody else sees them'),
-  reply_to: addresses().description('Where answers go; as `to`'),
-  subject: orNull(text(998)).description('Default empty').example('Receipt 42'),
-  html: orNull(Joi.string().allow('')).description('The HTML part').example('<p>Thank you.</p>'),
-  text: orNull(Joi.string().allow('')).description('The text part').example('Thank you.'),
-  headers: headers().description(
-    'Further header fields as an object of names and values. Those that this API sets itself (From, To, Date, Message-ID, Content-*, …) are refused. An empty list is as good as none',
-  ),
-  tags: orNull(Joi.array().items(tag).max(75)).description(
-    'Names and values of your own: mail is found and counted by them, and events carry them',
-  ),
-  attachments: orNull(Joi.array().items(attachment).max(1_000)).description(
-    'Files; the whole message has at most `submission.max_size` of the settings, 25 MiB by default',
-  ),
-  scheduled_at: orNull(schedule()),
-  ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
-  raw: orNull(Joi.string())
-    .description(
-      'The whole message (RFC 5322) in base64, in place of from, reply_to, subject, html, text, headers and attachments: none of ' +
-        'them may stand beside it. It is relayed as it is, with a Received line on top and, where it has none, Date, Message-ID ' +
-        'and From (the default sender of the workspace). to, cc and bcc are the envelope, and nothing in the header ever adds a ' +
-        'recipient; Bcc is cut. Fields in it that steer a gateway (X-Postern-*, Idempotency-Key, those of other providers) are ' +
-        'refused: tags, scheduled_at and ignore_suppressions stand beside raw, and the key in its header. Lone CR and LF are ' +
-        'mended or refused, as the workspace has it. Under an Idempotency-Key two messages are the same when a reader sees the ' +
-        'same: Date, Message-ID and boundaries do not count',
-    )
-    .example('RnJvbTogbm8tcmVwbHlAc2hvcC5leGFtcGxlDQpTdWJqZWN0OiBIaQ0KDQpIZWxsbw0K'),
-})
-  .empty(null)
-  .required()
-  .meta({ name: 'SendEmail' })
+    .meta({ name: 'SendEmail' }),
+)
 
-export const oneQuery = object({
+export const oneQuery = shapeOf(() => ({
   content: Joi.string()
     .valid('true', 'false')
     .description('false: html, text and headers are null, and a large body costs nothing'),
-})
+}))
 
 /** Which mails are meant. */
-export const emailFilters = {
+export const emailFilters = shape(() => ({
   q: Joi.string()
     .allow('')
     .description(
@@ -159,40 +163,42 @@ export const emailFilters = {
   created_after: timestamp(),
   created_before: timestamp(),
   mode: Joi.string().valid('live', 'test').description('sessions only; a key sees its own mode'),
-}
+}))
 
-export const sendQuery = object({
+export const sendQuery = shapeOf(() => ({
   mode: Joi.string()
     .valid('live', 'test')
     .description('sessions only, which send live mail unless it is named; a key sends in its own mode'),
-})
+}))
 export type SendQuery = TypeOf<typeof sendQuery>
 
-export const emailQuery = object({ ...emailFilters, ...fileQuery })
+export const emailQuery = shapeOf(() => ({ ...emailFilters(), ...fileQuery() }))
 export type EmailQuery = TypeOf<typeof emailQuery>
 
 /** Not in the answer to a send, nor in its replays. */
-const waiting = nullable(
-  Joi.object({
-    reason: need(oneOf(...WAITING_REASONS)).description(
-      'Of several, the first in this order. suspended: its workspace is. held: by an operator, or because it may have ' +
-        'been sent already. no_upstream: its pool has none, nor has the pool that it follows. paused: all of them are. login: ' +
-        'none of them lets us sign in, or no token is to be had. upstreams_down: none answers. throttled: the recipient domain asked for a slower pace. rate: the upstreams take no more ' +
-        'at once. backoff: it is tried again later. scheduled: its time has not come',
-    ),
-    detail: Joi.string()
-      .required()
-      .description(
-        'In words; a platform key and a session also read who or what is to blame, and what mends it',
+const waiting = shape(() =>
+  nullable(
+    Joi.object({
+      reason: need(oneOf(...WAITING_REASONS)).description(
+        'Of several, the first in this order. suspended: its workspace is. held: by an operator, or because it may have ' +
+          'been sent already. no_upstream: its pool has none, nor has the pool that it follows. paused: all of them are. login: ' +
+          'none of them lets us sign in, or no token is to be had. upstreams_down: none answers. throttled: the recipient domain asked for a slower pace. rate: the upstreams take no more ' +
+          'at once. backoff: it is tried again later. scheduled: its time has not come',
       ),
-    until: nullable(Joi.string()).description('When this ends by itself, where that is known'),
-  }),
-).description(
-  'Why it has not been sent yet, computed now; null when it is under way, was sent, or nothing is in its way. ' +
-    'What only the relay knows is at most 5 seconds old',
+      detail: Joi.string()
+        .required()
+        .description(
+          'In words; a platform key and a session also read who or what is to blame, and what mends it',
+        ),
+      until: nullable(Joi.string()).description('When this ends by itself, where that is known'),
+    }),
+  ).description(
+    'Why it has not been sent yet, computed now; null when it is under way, was sent, or nothing is in its way. ' +
+      'What only the relay knows is at most 5 seconds old',
+  ),
 )
 
-const recipientFields = {
+const recipientFields = shape(() => ({
   address: Joi.string().required(),
   kind: Joi.string().valid('to', 'cc', 'bcc').required(),
   status: need(oneOf(...STATUSES)),
@@ -200,13 +206,13 @@ const recipientFields = {
   last_response: nullable(Joi.string().allow('')),
   reason: Joi.string(),
   updated_at: time(),
-}
-const recipient = Joi.object(recipientFields)
-const waitingRecipient = Joi.object({ ...recipientFields, waiting })
+}))
+const recipient = shapeOf(recipientFields)
+const waitingRecipient = shapeOf(() => ({ ...recipientFields(), waiting: waiting() }))
 
 const strings = () => Joi.array().items(Joi.string().allow('')).required()
 
-const summary = {
+const summary = shape(() => ({
   id: id('em'),
   object: Joi.string().valid('email').required(),
   status: need(oneOf(...STATUSES)),
@@ -239,19 +245,21 @@ const summary = {
       }),
     ),
   ).required(),
-}
+}))
 
-const attachments = Joi.array().items(
-  Joi.object({
-    filename: nullable(Joi.string().allow('')),
-    content_type: Joi.string().required(),
-    size: Joi.number().integer().min(0).required(),
-    content_id: nullable(Joi.string()),
-  }),
+const attachments = shape(() =>
+  Joi.array().items(
+    Joi.object({
+      filename: nullable(Joi.string().allow('')),
+      content_type: Joi.string().required(),
+      size: Joi.number().integer().min(0).required(),
+      content_id: nullable(Joi.string()),
+    }),
+  ),
 )
 
-export const attachmentQuery = object({
-  limit: pageQuery.limit,
+export const attachmentQuery = shapeOf(() => ({
+  limit: pageQuery().limit,
   after: Joi.string()
     .max(64)
     .description('The id of an attachment of this mail: those behind it')
@@ -260,9 +268,9 @@ export const attachmentQuery = object({
     .max(64)
     .description('The id of an attachment of this mail: those before it')
     .example('3'),
-})
+}))
 
-export const attachmentList = Joi.object({
+export const attachmentList = record('AttachmentList', () => ({
   object: Joi.string().valid('list').required().description('Always `list`'),
   data: Joi.array()
     .items(
@@ -278,44 +286,54 @@ export const attachmentList = Joi.object({
     .required()
     .description('In the order of the mail'),
   has_more: Joi.boolean().required().description('There are more on that side'),
-}).meta({ name: 'AttachmentList' })
+}))
 
-const accepted = {
-  ...summary,
-  attachments: attachments.required(),
-  recipients: Joi.array().items(recipient).required(),
-}
+const accepted = shape(() => ({
+  ...summary(),
+  attachments: attachments().required(),
+  recipients: Joi.array().items(recipient()).required(),
+}))
 
-const emailSummary = Joi.object({
-  ...summary,
-  last_response: Joi.string()
-    .allow('', null)
-    .description('What was last said of a recipient that bounced or is deferred; absent on all other mails'),
-  reason: Joi.string().description('Why, as the record of that recipient has it'),
-  waiting,
-}).meta({ name: 'EmailSummary', short: 'Email' })
-const listOfEmails = listOf(emailSummary)
-export const emailList = listOfEmails.append({
-  pagination: (listOfEmails.extract('pagination') as Joi.ObjectSchema).append({
-    searched_to: Joi.string()
-      .allow(null)
+const emailSummary = record(
+  'EmailSummary',
+  () => ({
+    ...summary(),
+    last_response: Joi.string()
+      .allow('', null)
       .description(
-        'Of a search alone. Where half a second of work ended before the page was full, even with no row in it: when the last mail came in that was looked at; `next_cursor` goes on from there. null where the page is full or all was looked at',
+        'What was last said of a recipient that bounced or is deferred; absent on all other mails',
+      ),
+    reason: Joi.string().description('Why, as the record of that recipient has it'),
+    waiting: waiting(),
+  }),
+  'Email',
+)
+const listOfEmails = listOf(emailSummary)
+export const emailList = shape(() =>
+  listOfEmails().append({
+    pagination: (listOfEmails().extract('pagination') as Joi.ObjectSchema).append({
+      searched_to: Joi.string()
+        .allow(null)
+        .description(
+          'Of a search alone. Where half a second of work ended before the page was full, even with no row in it: when the last mail came in that was looked at; `next_cursor` goes on from there. null where the page is full or all was looked at',
+        ),
+    }),
+    unknown: Joi.array()
+      .items(Joi.string())
+      .description(
+        'Terms of `q` that name a key, a pool, a tag or a reason which there is not, such as `key:nope`; absent where all are known, and on all pages but the first',
       ),
   }),
-  unknown: Joi.array()
-    .items(Joi.string())
-    .description(
-      'Terms of `q` that name a key, a pool, a tag or a reason which there is not, such as `key:nope`; absent where all are known, and on all pages but the first',
-    ),
-})
-export const acceptedEmail = Joi.object(accepted).meta({ name: 'AcceptedEmail' })
-export const email = Joi.object({
-  ...accepted,
-  attachments: nullable(attachments).description('null, as what was written, for viewers who do not see it'),
-  waiting,
-  recipients: Joi.array().items(waitingRecipient).required(),
+)
+export const acceptedEmail = record('AcceptedEmail', accepted)
+export const email = record('Email', () => ({
+  ...accepted(),
+  attachments: nullable(attachments()).description(
+    'null, as what was written, for viewers who do not see it',
+  ),
+  waiting: waiting(),
+  recipients: Joi.array().items(waitingRecipient()).required(),
   html: nullable(Joi.string().allow('')),
   text: nullable(Joi.string().allow('')),
   headers: nullable(Joi.object().pattern(Joi.string(), Joi.string().allow(''))),
-}).meta({ name: 'Email' })
+}))

@@ -2,16 +2,16 @@
  * NAME      incident - the shapes of hard bounces that wait for a decision
  */
 import Joi from 'joi'
-import { id, nullable, object, pageQuery, time } from './common.js'
+import { id, nullable, pageQuery, record, shapeOf, time } from './common.js'
 
-export const incidentQuery = object({
+export const incidentQuery = shapeOf(() => ({
   open: Joi.string().valid('true', 'false').description('true: only those that nobody has decided'),
-  ...pageQuery,
-})
+  ...pageQuery(),
+}))
 
 const count = () => Joi.number().integer().min(0).required()
 
-export const incident = Joi.object({
+export const incident = record('Incident', () => ({
   id: id('inc'),
   object: Joi.string().valid('incident').required(),
   workspace_id: id('ws'),
@@ -28,4 +28,4 @@ export const incident = Joi.object({
   decision: nullable(Joi.string().valid('accepted', 'dismissed')),
   created_at: time(),
   decided_at: nullable(Joi.string()),
-}).meta({ name: 'Incident' })
+}))

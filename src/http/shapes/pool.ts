@@ -19,6 +19,10 @@ import {
   object,
   oneOf,
   orNull,
+  record,
+  type Shape,
+  shape,
+  shapeOf,
   type TypeOf,
   time,
   why,
@@ -27,7 +31,7 @@ import { asRead } from './read-back.js'
 
 const STATES: readonly UpstreamRow['state'][] = ['active', 'paused', 'draining']
 
-const oauth = object({
+const oauth = shapeOf(() => ({
   token_url: need(Joi.string().max(500)).description('Token endpoint (RFC 6749)'),
   client_id: need(Joi.string().max(500)),
   client_secret: orNull(Joi.string().max(5_000)),
@@ -35,9 +39,9 @@ const oauth = object({
     'Tokens are got by it, and not for the client itself; a new one that the endpoint gives is kept',
   ),
   scope: clearable(Joi.string().max(1_000)),
-})
+}))
 
-const memberFields = {
+const memberFields = shape(() => ({
   id: orNull(Joi.string().max(100)),
   host: need(orNull(Joi.string().max(255))),
   port: orNull(Joi.number().integer().min(1).max(65_535)),
@@ -47,7 +51,7 @@ const memberFields = {
     object({
       user: need(Joi.string().max(255)),
       pass: orNull(Joi.string().max(1_000)),
-      oauth: orNull(oauth).description('In place of a password'),
+      oauth: orNull(oauth()).description('In place of a password'),
     }),
   ),
   auth_mechanism: clearable(oneOf(...MECHANISMS)).description(
@@ -59,55 +63,55 @@ const memberFields = {
   messages_per_connection: orNull(Joi.number().integer().min(1).max(1_000_000)),
   rate: clearable(Joi.number().min(0.001).max(100_000)),
   state: orNull(oneOf(...STATES)),
-}
+}))
 
 export const READ_MEMBER = ['has_auth', 'has_oauth', 'has_ca', 'has_client_certificate'] as const
 export const READ_POOL = ['id', 'object', 'kind', 'follows'] as const
 
-const member = object(memberFields)
+const member = shapeOf(memberFields)
 export type MemberBody = TypeOf<typeof member>
-const changedMember: Joi.ObjectSchema<MemberBody> = object({
-  ...memberFields,
+const changedMember: Shape<Joi.ObjectSchema<MemberBody>> = shapeOf(() => ({
+  ...memberFields(),
   has_auth: asRead.flag(),
   has_oauth: asRead.flag(),
   has_ca: asRead.flag(),
   has_client_certificate: asRead.flag(),
-})
+}))
 
 const members = (item: Joi.ObjectSchema<MemberBody>) =>
   orNull(Joi.array<readonly MemberBody[]>().items(item).max(100))
-const fields = {
+const fields = shape(() => ({
   return_path: orNull(oneOf('verp', 'fixed')),
   notify_success: orNull(Joi.boolean()),
   relayed_means: orNull(oneOf('delivered', 'sent')),
-}
+}))
 
 const name = () => orNull(Joi.string().max(63))
 
-export const poolBody = body({ name: need(name()), members: members(member), ...fields })
-export const poolChange = body({
+export const poolBody = body(() => ({ name: need(name()), members: members(member()), ...fields() }))
+export const poolChange = body(() => ({
   id: asRead.text(),
   object: asRead.text(),
   name: name(),
   kind: asRead.text(),
   follows: asRead.text(),
-  members: members(changedMember),
-  ...fields,
+  members: members(changedMember()),
+  ...fields(),
   created_at: asRead.text(),
   updated_at: asRead.text(),
   reason: why(),
-})
+}))
 export type PoolChange = TypeOf<typeof poolChange>
 
-const memberRecord = {
+const memberRecord = shape(() => ({
   id: id('up'),
   host: Joi.string().required(),
   port: Joi.number().integer().required(),
   tls: need(oneOf(...TLS_MODES)),
   state: need(oneOf(...STATES)),
-}
+}))
 
-export const pool = Joi.object({
+export const pool = record('EgressPool', () => ({
   id: id('pool'),
   object: Joi.string().valid('egress_pool').required(),
   name: Joi.string().required(),
@@ -123,7 +127,7 @@ export const pool = Joi.object({
   members: Joi.array()
     .items(
       Joi.object({
-        ...memberRecord,
+        ...memberRecord(),
         fingerprint: nullable(Joi.string()),
         has_auth: Joi.boolean().required(),
         has_oauth: Joi.boolean().required().description('Signs in by tokens'),
@@ -140,11 +144,11 @@ export const pool = Joi.object({
     .required(),
   created_at: time(),
   updated_at: time(),
-}).meta({ name: 'EgressPool' })
+}))
 
 const count = () => Joi.number().integer().min(0).required()
 
-export const poolHealth = Joi.object({
+export const poolHealth = record('EgressPoolHealth', () => ({
   id: id('pool'),
   object: Joi.string().valid('egress_pool_health').required(),
   status: Joi.string().valid('ok', 'degraded', 'down').required(),
@@ -160,7 +164,7 @@ export const poolHealth = Joi.object({
   members: Joi.array()
     .items(
       Joi.object({
-        ...memberRecord,
+        ...memberRecord(),
         breaker: nullable(Joi.string().valid('closed', 'open', 'half-open')),
         connections: nullable(Joi.number().integer()),
         under_way: nullable(Joi.number().integer()),
@@ -179,13 +183,13 @@ export const poolHealth = Joi.object({
       }),
     )
     .required(),
-}).meta({ name: 'EgressPoolHealth' })
+}))
 
-export const poolTest = anyBody({
+export const poolTest = anyBody(() => ({
   upstream_id: orNull(Joi.string().max(100)).description('Only this one'),
-})
+}))
 
-export const poolTested = Joi.object({
+export const poolTested = record('EgressPoolTest', () => ({
   object: Joi.string().valid('list').required(),
   data: Joi.array()
     .items(
@@ -212,4 +216,4 @@ export const poolTested = Joi.object({
       }),
     )
     .required(),
-}).meta({ name: 'EgressPoolTest' })
+}))

@@ -4,9 +4,20 @@
 import Joi from 'joi'
 import { GROUPS, MOST_GROUPS } from '../../statistics/ask.js'
 import { INTERVALS } from '../../statistics/zone.js'
-import { fileQuery, need, nullable, object, oneOf, pageQuery, type TypeOf, time } from './common.js'
+import {
+  fileQuery,
+  need,
+  nullable,
+  oneOf,
+  pageQuery,
+  record,
+  shape,
+  shapeOf,
+  type TypeOf,
+  time,
+} from './common.js'
 
-export const statisticsQuery = object({
+export const statisticsQuery = shapeOf(() => ({
   from: Joi.string()
     .max(64)
     .description(
@@ -20,15 +31,15 @@ export const statisticsQuery = object({
     'Default none. tag: of the names in `statistics.tags` of a workspace. category: of bounces. upstream: what upstreams answered. provider: who runs the mailboxes, by well-known domain',
   ),
   tag: Joi.string().max(256).description('With group_by=tag: the values of this name only'),
-  format: fileQuery.format,
+  format: fileQuery().format,
   tz: Joi.string().max(64).description('Of the tz database, such as Asia/Tashkent; default UTC'),
-  limit: pageQuery.limit
-    .description(`Groups told apart, busiest first: 1 to ${MOST_GROUPS}, default 10`)
+  limit: pageQuery()
+    .limit.description(`Groups told apart, busiest first: 1 to ${MOST_GROUPS}, default 10`)
     .meta({
       schema: { type: 'integer', minimum: 1, maximum: MOST_GROUPS, default: 10 },
     }),
   mode: Joi.string().valid('live', 'test').description('Of sessions, default live; a key sees its own mode'),
-})
+}))
 export type StatisticsQuery = TypeOf<typeof statisticsQuery>
 
 const count = (): Joi.NumberSchema => Joi.number().integer().min(0).required()
@@ -51,7 +62,7 @@ const counts = {
   dropped: count().description('Taken out of the queue by an operator; no bounce'),
 }
 
-const figures = {
+const figures = shape(() => ({
   ...counts,
   bounced: Joi.object({
     total: count(),
@@ -86,14 +97,14 @@ const figures = {
     ),
   time_to_sent: seconds('an upstream had it'),
   time_to_delivered: seconds('it was reported as delivered'),
-}
+}))
 
-const total = Joi.object(figures).meta({ name: 'StatisticsFigures' }).required()
-const span = Joi.object({ at: time(), ...figures }).meta({ name: 'StatisticsSpan' })
+const total = shape(() => Joi.object(figures()).meta({ name: 'StatisticsFigures' }).required())
+const span = record('StatisticsSpan', () => ({ at: time(), ...figures() }))
 
-const base = Joi.string().required()
+const base = shape(() => Joi.string().required())
 
-export const statistics = Joi.object({
+export const statistics = record('Statistics', () => ({
   object: Joi.string().valid('statistics').required(),
   workspace_id: nullable(Joi.string()).description('null: all workspaces'),
   mode: Joi.string().valid('live', 'test').required(),
@@ -104,15 +115,15 @@ export const statistics = Joi.object({
   group_by: need(oneOf(...GROUPS)),
   as_of: time().description('All that happened before is counted'),
   rate_bases: Joi.object({
-    delivered: base,
-    deferred: base,
-    bounced: base,
-    bounced_hard: base,
-    bounced_soft: base,
-    complained: base,
+    delivered: base(),
+    deferred: base(),
+    bounced: base(),
+    bounced_hard: base(),
+    bounced_soft: base(),
+    complained: base(),
   }).required(),
-  totals: total,
-  data: Joi.array().items(span).required().description('Every span, also empty ones'),
+  totals: total(),
+  data: Joi.array().items(span()).required().description('Every span, also empty ones'),
   groups: Joi.array()
     .items(
       Joi.object({
@@ -120,9 +131,9 @@ export const statistics = Joi.object({
           'Id, domain, category or provider; of a tag `name:value`, or `name` for its other values. null: all that are not told apart',
         ),
         name: nullable(Joi.string()),
-        totals: total,
-        data: Joi.array().items(span).required().description('Spans in which there was something'),
+        totals: total(),
+        data: Joi.array().items(span()).required().description('Spans in which there was something'),
       }),
     )
     .required(),
-}).meta({ name: 'Statistics' })
+}))

@@ -9,10 +9,12 @@ import {
   id,
   need,
   nullable,
-  object,
   oneOf,
   orNull,
+  record,
   removedOf,
+  shape,
+  shapeOf,
   type TypeOf,
   time,
   timestamp,
@@ -29,40 +31,41 @@ const scope = () =>
   )
 export type Scope = TypeOf<ReturnType<typeof scope>>
 
-export const suppressionBody = body({
+export const suppressionBody = body(() => ({
   email: need(orNull(email())),
   reason: orNull(Joi.string().max(998)),
   expires_at: orNull(timestamp()).description('When it ends; never unless given'),
   scope: orNull(scope()),
-})
+}))
 export type WishedSuppression = TypeOf<typeof suppressionBody>
 
 const emails = () => orNull(Joi.array<readonly string[]>().items(email()).min(1).max(100))
 
-export const addBatch = body({
+export const addBatch = body(() => ({
   emails: need(emails()),
   reason: orNull(Joi.string().max(998)),
   scope: orNull(scope()),
-})
+}))
 
 /** By address, by id, or both. */
-export const removeBatch = body({
+const removal = body(() => ({
   emails: emails(),
   ids: orNull(Joi.array<readonly string[]>().items(Joi.string().max(100)).min(1).max(100)),
   reason: why(),
   scope: orNull(scope()),
-}).or('emails', 'ids')
+}))
+export const removeBatch = shape(() => removal().or('emails', 'ids'))
 
-export const suppressionQuery = object({
+export const suppressionQuery = shapeOf(() => ({
   origin: oneOf(...ORIGINS),
   status: oneOf('pending').description(
     'Those that wait for the decision of an incident, and suppress nobody; all are of bounces',
   ),
   scope: scope(),
-  ...fileQuery,
-})
+  ...fileQuery(),
+}))
 
-export const suppression = Joi.object({
+export const suppression = record('Suppression', () => ({
   id: id('sup'),
   object: Joi.string().valid('suppression').required(),
   email: Joi.string().required(),
@@ -74,10 +77,12 @@ export const suppression = Joi.object({
   status: Joi.string().valid('pending').description('It suppresses nobody until its incident is decided'),
   incident_id: Joi.string(),
   created_at: time(),
-}).meta({ name: 'Suppression' })
+}))
 
 const rows = (row: Joi.Schema): Joi.ObjectSchema =>
   Joi.object({ object: Joi.string().valid('list').required(), data: Joi.array().items(row).required() })
 
-export const suppressions = rows(suppression).meta({ name: 'Suppressions' })
-export const removedSuppressions = rows(removedOf(suppression)).meta({ name: 'RemovedSuppressions' })
+export const suppressions = shape(() => rows(suppression()).meta({ name: 'Suppressions' }))
+export const removedSuppressions = shape(() =>
+  rows(removedOf(suppression)()).meta({ name: 'RemovedSuppressions' }),
+)

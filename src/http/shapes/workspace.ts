@@ -11,7 +11,21 @@ import {
 } from '../../store/port/watch/soft-bounces.js'
 import { MOST_DOMAIN_ROUTES } from '../../tenant/domain/routes.js'
 import { type AlarmsWish, MOST_STATISTICS_TAGS } from '../../tenant/workspace.js'
-import { body, clearable, id, need, nullable, object, oneOf, orNull, type TypeOf, time } from './common.js'
+import {
+  body,
+  clearable,
+  id,
+  need,
+  nullable,
+  object,
+  oneOf,
+  orNull,
+  record,
+  shape,
+  shapeOf,
+  type TypeOf,
+  time,
+} from './common.js'
 import { asRead } from './read-back.js'
 
 const MEANS: Readonly<Record<Alarm, string>> = {
@@ -32,11 +46,13 @@ const limitFor = (alarm: Alarm, limit: Joi.ObjectSchema) => {
   )
 }
 
-const wishedLimit = Joi.object({ rate: orNull(share()), at_least: orNull(least()) })
-const readLimit = Joi.object({ rate: share().required(), at_least: least().required() })
+const wishedLimit = shapeOf(() => ({ rate: orNull(share()), at_least: orNull(least()) }))
+const readLimit = shapeOf(() => ({ rate: share().required(), at_least: least().required() }))
 
-const wishedAlarms = Joi.object<AlarmsWish>(
-  Object.fromEntries(ALARMS.map((alarm) => [alarm, orNull(limitFor(alarm, wishedLimit))])),
+const wishedAlarms = shape(() =>
+  Joi.object<AlarmsWish>(
+    Object.fromEntries(ALARMS.map((alarm) => [alarm, orNull(limitFor(alarm, wishedLimit()))])),
+  ),
 )
 
 const ON_ALARM =
@@ -73,17 +89,20 @@ const softLimits = () =>
     'An address is suppressed after so many soft bounces of that kind, if the first is so many days older than the last and it took no mail between; {} for none. Mail older than its retention does not count',
   )
 
-const route = object({ domain: need(Joi.string().max(256)), egress_pool_id: need(Joi.string().max(100)) })
+const route = shapeOf(() => ({
+  domain: need(Joi.string().max(256)),
+  egress_pool_id: need(Joi.string().max(100)),
+}))
 
 const routes = () =>
   Joi.array<readonly (TypeOf<typeof route> | undefined)[]>()
-    .items(route)
+    .items(route())
     .max(MOST_DOMAIN_ROUTES)
     .description(
       'Pools for domains of recipients: `example.com` is that domain, `.example.com` all under it; the longest that fits counts',
     )
 
-const fields = {
+const fields = shape(() => ({
   slug: orNull(Joi.string().max(63)),
   egress_pool_id: clearable(Joi.string().max(100)),
   routes: orNull(routes()),
@@ -92,23 +111,23 @@ const fields = {
   sender_dsn: orNull(Joi.boolean()),
   line_endings: orNull(lineEndings()),
   ambiguous: orNull(ambiguous()),
-  alarms: orNull(wishedAlarms),
+  alarms: orNull(wishedAlarms()),
   on_alarm: orNull(onAlarm()),
   suppress_soft: orNull(softLimits()),
   statistics: orNull(object({ tags: orNull(tags()) })),
-}
+}))
 
-export const workspaceBody = body({
+export const workspaceBody = body(() => ({
   name: need(orNull(Joi.string().max(200))),
-  ...fields,
-})
+  ...fields(),
+}))
 
-export const workspaceChange = body({
+export const workspaceChange = body(() => ({
   id: asRead.text(),
   object: asRead.text(),
   name: orNull(Joi.string().max(200)),
   is_default: asRead.flag(),
-  ...fields,
+  ...fields(),
   alarmed: orNull(Joi.array().description('As it was read; it can not be changed here')),
   suspended: orNull(Joi.boolean()),
   suspended_at: asRead.text(),
@@ -116,22 +135,24 @@ export const workspaceChange = body({
     'With `"suspended": true`: why, for whoever runs this',
   ),
   created_at: asRead.text(),
-})
+}))
 export type WorkspaceChange = TypeOf<typeof workspaceChange>
 
 export const READ_WORKSPACE = ['id', 'object', 'is_default'] as const
 
-const alarmCause = Joi.object({
-  reason: Joi.string().required(),
-  title: Joi.string().required(),
-  count: Joi.number().integer().required(),
-  of: Joi.number().integer().required(),
-  domain: nullable(Joi.string()),
-}).description(
-  'The most frequent reason, in a word and in plain words: so often among the newest of those counted, at most 1,000, at most a minute ago; and the domain of most of those recipients, where one has more than half. Of complaints it is the type of feedback. null: nothing is known',
+const alarmCause = shape(() =>
+  Joi.object({
+    reason: Joi.string().required(),
+    title: Joi.string().required(),
+    count: Joi.number().integer().required(),
+    of: Joi.number().integer().required(),
+    domain: nullable(Joi.string()),
+  }).description(
+    'The most frequent reason, in a word and in plain words: so often among the newest of those counted, at most 1,000, at most a minute ago; and the domain of most of those recipients, where one has more than half. Of complaints it is the type of feedback. null: nothing is known',
+  ),
 )
 
-export const workspace = Joi.object({
+export const workspace = record('Workspace', () => ({
   id: id('ws'),
   object: Joi.string().valid('workspace').required(),
   name: Joi.string().required(),
@@ -145,7 +166,7 @@ export const workspace = Joi.object({
   line_endings: lineEndings().required(),
   ambiguous: ambiguous().required(),
   alarms: Joi.object(
-    Object.fromEntries(ALARMS.map((alarm) => [alarm, limitFor(alarm, readLimit).required()])),
+    Object.fromEntries(ALARMS.map((alarm) => [alarm, limitFor(alarm, readLimit()).required()])),
   ).required(),
   on_alarm: onAlarm().required(),
   suppress_soft: softLimits().required(),
@@ -156,7 +177,7 @@ export const workspace = Joi.object({
         since: time(),
         count: Joi.number().integer().required(),
         tried: Joi.number().integer().required(),
-        cause: nullable(alarmCause),
+        cause: nullable(alarmCause()),
       }),
     )
     .required()
@@ -168,9 +189,9 @@ export const workspace = Joi.object({
   suspended_at: nullable(Joi.string()),
   suspended_reason: nullable(Joi.string()).description('Not told to the keys of the workspace'),
   created_at: time(),
-}).meta({ name: 'Workspace' })
+}))
 
 /** Its slug, so that nobody deletes another one than he means. */
-export const confirmation = object({
+export const confirmation = shapeOf(() => ({
   confirm: Joi.string().allow('').max(100).description('The slug of the workspace'),
-})
+}))

@@ -3,28 +3,42 @@
  */
 import Joi from 'joi'
 import { ROLES } from '../../../config/identity.js'
-import { anyBody, body, clearable, id, need, nullable, oneOf, orNull, removedOf, time } from '../common.js'
+import {
+  anyBody,
+  body,
+  clearable,
+  id,
+  need,
+  nullable,
+  oneOf,
+  orNull,
+  record,
+  removedOf,
+  shape,
+  shapeOf,
+  time,
+} from '../common.js'
 
 const role = () => oneOf(...ROLES)
 
-export const personBody = body({
+export const personBody = body(() => ({
   email: need(orNull(Joi.string().max(320))),
   name: orNull(Joi.string().max(200)),
   role: need(orNull(role())),
   password: orNull(Joi.string().max(1_000)).description(
     '12 to 256 characters. Without one only an identity provider, or a setup link, lets the person in',
   ),
-})
+}))
 
-export const personChangeBody = body({
+export const personChangeBody = body(() => ({
   name: clearable(Joi.string().max(200)).description('null: none'),
   role: orNull(role()),
   disabled: orNull(Joi.boolean()),
   password: orNull(Joi.string().max(1_000)).description('Your own, with the current one'),
   current_password: orNull(Joi.string().max(1_000)),
-})
+}))
 
-const fields = {
+const fields = shape(() => ({
   id: id('usr'),
   object: Joi.string().valid('user').required(),
   email: Joi.string().required(),
@@ -39,29 +53,29 @@ const fields = {
   disabled_at: nullable(Joi.string()),
   last_sign_in_at: nullable(Joi.string()),
   created_at: time(),
-}
+}))
 
-const identity = Joi.object({
+const identity = shapeOf(() => ({
   provider: Joi.string().required(),
   issuer: Joi.string().required(),
   subject: Joi.string().required(),
   last_sign_in_at: nullable(Joi.string()),
-})
+}))
 
-const factorFields = {
+const factorFields = shape(() => ({
   id: id('fac'),
   object: Joi.string().valid('factor').required(),
   kind: oneOf('totp', 'passkey').required().description('`totp`: an authenticator app'),
   name: Joi.string().required(),
   created_at: time(),
   last_used_at: nullable(Joi.string()),
-}
-const factor = Joi.object(factorFields).meta({ name: 'Factor' })
+}))
+const factor = record('Factor', factorFields)
 
-export const person = Joi.object({
-  ...fields,
+export const person = record('User', () => ({
+  ...fields(),
   factors: Joi.array()
-    .items(factor)
+    .items(factor())
     .required()
     .description('What the person proves beside the password, the oldest first'),
   recovery_codes_left: Joi.number()
@@ -69,20 +83,20 @@ export const person = Joi.object({
     .min(0)
     .required()
     .description('How many recovery codes are not used yet'),
-  identities: Joi.array().items(identity).required(),
-}).meta({ name: 'User' })
+  identities: Joi.array().items(identity()).required(),
+}))
 
-const currentPassword = orNull(Joi.string().max(1_000)).description(
-  'Your own; not for half an hour after a setup link',
+const currentPassword = shape(() =>
+  orNull(Joi.string().max(1_000)).description('Your own; not for half an hour after a setup link'),
 )
 
-export const currentPasswordBody = anyBody({ current_password: currentPassword })
-export const beginFactorBody = body({
+export const currentPasswordBody = anyBody(() => ({ current_password: currentPassword() }))
+export const beginFactorBody = body(() => ({
   kind: need(orNull(oneOf('totp', 'passkey'))),
-  current_password: currentPassword,
-})
+  current_password: currentPassword(),
+}))
 
-export const begunFactor = Joi.object({
+export const begunFactor = record('FactorEnrolment', () => ({
   object: Joi.string().valid('factor_enrolment').required(),
   kind: oneOf('totp', 'passkey').required(),
   options: Joi.object()
@@ -91,41 +105,45 @@ export const begunFactor = Joi.object({
   secret: Joi.string().description('The seed, in base32 (RFC 6238: SHA-1, 6 digits, 30 s)'),
   uri: Joi.string().description('The same as an `otpauth://` URI, for a QR code'),
   enrolment: Joi.string().required().description('Send it with the proof, within 10 minutes'),
-}).meta({ name: 'FactorEnrolment' })
+}))
 
-export const addFactorBody = body({
+export const addFactorBody = body(() => ({
   enrolment: need(orNull(Joi.string().max(2_000))).description('What the beginning gave'),
   name: orNull(Joi.string().max(200)).description('As you call it'),
   response: orNull(Joi.string().max(20_000)).description(
     'Of a passkey: the credential that the browser made, as JSON text, octets in base64url',
   ),
   code: orNull(Joi.string().max(100)).description('What the app shows now; it opens nothing any more'),
-})
+}))
 
-const codes = Joi.array().items(Joi.string())
+const codes = shape(() => Joi.array().items(Joi.string()))
 
-export const addedFactor = Joi.object({
-  ...factorFields,
-  recovery_codes: nullable(codes).description(
-    'With the first factor: each signs in once in its place; shown in this answer only',
-  ),
-}).meta({ name: 'AddedFactor', short: 'Factor' })
+export const addedFactor = record(
+  'AddedFactor',
+  () => ({
+    ...factorFields(),
+    recovery_codes: nullable(codes()).description(
+      'With the first factor: each signs in once in its place; shown in this answer only',
+    ),
+  }),
+  'Factor',
+)
 
-export const recoveryCodes = Joi.object({
+export const recoveryCodes = record('RecoveryCodes', () => ({
   object: Joi.string().valid('recovery_codes').required(),
-  recovery_codes: codes.required().description('Shown in this answer only'),
-}).meta({ name: 'RecoveryCodes' })
+  recovery_codes: codes().required().description('Shown in this answer only'),
+}))
 
 export const removedFactor = removedOf(factor)
-export const listedPerson = Joi.object(fields).meta({ name: 'ListedUser', short: 'User' })
+export const listedPerson = record('ListedUser', fields, 'User')
 
-export const invitationBody = body({
+export const invitationBody = body(() => ({
   email: orNull(Joi.string().max(320)).description('Whom it is for; it binds nobody'),
   role: need(orNull(role())),
   workspace_id: orNull(Joi.string().max(100)).description(
     'Id or slug of a workspace: the link is mailed to `email` through its pool, from its default sender, and is shown nowhere. Not for an owner',
   ),
-})
+}))
 
 const linkFields = (object: 'invitation' | 'setup_link') => ({
   id: id('lnk'),
@@ -139,14 +157,12 @@ const linkFields = (object: 'invitation' | 'setup_link') => ({
   used_at: nullable(Joi.string()),
 })
 
-const url = Joi.string().required().description('Lets in once; shown in this answer only')
+const url = shape(() => Joi.string().required().description('Lets in once; shown in this answer only'))
 
-export const madeInvitation = Joi.object({
+export const madeInvitation = record('MadeInvitation', () => ({
   ...linkFields('invitation'),
   url: nullable(Joi.string()).description('Lets in once; shown in this answer only; null where it is mailed'),
   email_id: nullable(Joi.string()).description('The mail that has the link; null where none was sent'),
-}).meta({
-  name: 'MadeInvitation',
-})
-export const madeSetupLink = Joi.object({ ...linkFields('setup_link'), url }).meta({ name: 'MadeSetupLink' })
-export const invitation = Joi.object(linkFields('invitation')).meta({ name: 'Invitation' })
+}))
+export const madeSetupLink = record('MadeSetupLink', () => ({ ...linkFields('setup_link'), url: url() }))
+export const invitation = record('Invitation', () => linkFields('invitation'))

@@ -4,33 +4,52 @@
 import Joi from 'joi'
 import { ROLES } from '../../../config/identity.js'
 import type { SavedView } from '../../../store/port/tenants/identity.js'
-import { body, clearable, id, need, nullable, object, oneOf, orNull, pageQuery, time } from '../common.js'
+import {
+  body,
+  clearable,
+  id,
+  need,
+  nullable,
+  oneOf,
+  orNull,
+  pageQuery,
+  record,
+  shape,
+  shapeOf,
+  time,
+} from '../common.js'
 
-const who = { id: Joi.string().required(), email: Joi.string().required(), name: nullable(Joi.string()) }
+const who = shape(() => ({
+  id: Joi.string().required(),
+  email: Joi.string().required(),
+  name: nullable(Joi.string()),
+}))
 
-const view = Joi.object<SavedView>({
-  title: Joi.string().max(80).required(),
-  path: Joi.string().max(2_000).required(),
-})
+const view = shape(() =>
+  Joi.object<SavedView>({
+    title: Joi.string().max(80).required(),
+    path: Joi.string().max(2_000).required(),
+  }),
+)
 
-export const settingsBody = body({
+export const settingsBody = body(() => ({
   time_zone: clearable(Joi.string().max(64)).description(
     'Such as Europe/Prague; null: as the browser has it',
   ),
-  views: orNull(Joi.array<readonly SavedView[]>().items(view).max(30)).description(
+  views: orNull(Joi.array<readonly SavedView[]>().items(view()).max(30)).description(
     'All of them; each a page of the dashboard',
   ),
-})
+}))
 
-export const session = Joi.object({
+export const session = record('Session', () => ({
   object: Joi.string().valid('session').required(),
   via: Joi.string().valid('key', 'session').required(),
   id: Joi.string().required().description('Of the key or the session'),
   person: nullable(
     Joi.object({
-      ...who,
+      ...who(),
       time_zone: nullable(Joi.string()),
-      views: Joi.array().items(view).required(),
+      views: Joi.array().items(view()).required(),
     }),
   ).description('Whose session it is; null for a key, and for a session of nobody in particular'),
   role: nullable(oneOf(...ROLES)).description('Of the session; null for a key'),
@@ -47,30 +66,34 @@ export const session = Joi.object({
   limits: Joi.object({
     rate_limit_per_minute: Joi.number().integer().required().description('Sends a minute'),
   }).required(),
-}).meta({ name: 'Session' })
+}))
 
-export const openSession = Joi.object({
-  id: id('ses'),
-  object: Joi.string().valid('session').required(),
-  person: nullable(Joi.object(who)),
-  role: need(oneOf(...ROLES)),
-  provider: Joi.string()
-    .required()
-    .description('`local`, `link`, `cli`, or the name of an identity provider'),
-  address: nullable(Joi.string()).description('From where it was opened'),
-  user_agent: nullable(Joi.string()),
-  current: Joi.boolean().required().description('Whether it is the one that asks'),
-  created_at: time(),
-  last_seen_at: time(),
-  expires_at: time().description('If it is not used until then'),
-}).meta({ name: 'OpenSession', short: 'Session' })
+export const openSession = record(
+  'OpenSession',
+  () => ({
+    id: id('ses'),
+    object: Joi.string().valid('session').required(),
+    person: nullable(Joi.object(who())),
+    role: need(oneOf(...ROLES)),
+    provider: Joi.string()
+      .required()
+      .description('`local`, `link`, `cli`, or the name of an identity provider'),
+    address: nullable(Joi.string()).description('From where it was opened'),
+    user_agent: nullable(Joi.string()),
+    current: Joi.boolean().required().description('Whether it is the one that asks'),
+    created_at: time(),
+    last_seen_at: time(),
+    expires_at: time().description('If it is not used until then'),
+  }),
+  'Session',
+)
 
-const ofUser = Joi.string().max(320).description('Id or address of a person; for owners')
+const ofUser = shape(() => Joi.string().max(320).description('Id or address of a person; for owners'))
 
-export const sessionsQuery = object({ ...pageQuery, user: ofUser })
-export const endSessionsQuery = object({ user: ofUser })
-export const endedSessions = Joi.object({
+export const sessionsQuery = shapeOf(() => ({ ...pageQuery(), user: ofUser() }))
+export const endSessionsQuery = shapeOf(() => ({ user: ofUser() }))
+export const endedSessions = record('EndedSessions', () => ({
   object: Joi.string().valid('session').required(),
   deleted: Joi.boolean().valid(true).required(),
   changed: Joi.number().integer().min(0).required().description('How many sessions ended'),
-}).meta({ name: 'EndedSessions' })
+}))

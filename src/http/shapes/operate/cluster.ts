@@ -2,12 +2,12 @@
  * NAME      cluster - the shapes of the daemons that share a store
  */
 import Joi from 'joi'
-import { timestamp } from '../common.js'
+import { record, shapeOf, timestamp } from '../common.js'
 
 const count = () => Joi.number().integer().min(0).required()
 const lag = () => count().description('How long ago it was last heard of, in milliseconds')
 
-const writer = Joi.object({
+const writer = shapeOf(() => ({
   number: count(),
   role: Joi.string()
     .valid('main', 'relay', 'followers', 'command')
@@ -15,9 +15,9 @@ const writer = Joi.object({
     .description('The part of a daemon that writes, or a command beside the daemons'),
   epoch: count().description('How often the number was taken, or taken away'),
   lag_ms: lag(),
-})
+}))
 
-const daemon = Joi.object({
+const daemon = shapeOf(() => ({
   id: Joi.string().required().description('That of its data folder'),
   host: Joi.string().allow('').required(),
   version: Joi.string().allow('').required(),
@@ -37,10 +37,10 @@ const daemon = Joi.object({
       'Which part of the limits of an upstream it has, in a pool that all relays serve; null: it carries no mail',
     ),
   lag_ms: lag(),
-  writers: Joi.array().items(writer).required(),
-})
+  writers: Joi.array().items(writer()).required(),
+}))
 
-export const cluster = Joi.object({
+export const cluster = record('Cluster', () => ({
   object: Joi.string().valid('cluster').required(),
   store: Joi.string()
     .required()
@@ -54,5 +54,5 @@ export const cluster = Joi.object({
     .description(
       'When a daemon last found the database as it was earlier, and how much of the past was missing: mail acknowledged then may be lost',
     ),
-  daemons: Joi.array().items(daemon).required(),
-}).meta({ name: 'Cluster' })
+  daemons: Joi.array().items(daemon()).required(),
+}))

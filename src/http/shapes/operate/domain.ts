@@ -2,10 +2,23 @@
  * NAME      domain - the shapes of sending domains
  */
 import Joi from 'joi'
-import { anyBody, body, id, need, nullable, object, oneOf, orNull, type TypeOf, time } from '../common.js'
+import {
+  anyBody,
+  body,
+  id,
+  need,
+  nullable,
+  object,
+  oneOf,
+  orNull,
+  shape,
+  shapeOf,
+  type TypeOf,
+  time,
+} from '../common.js'
 
 /** What Resend's client says of a domain: taken where it asks for what is so here, and refused where it does not. */
-const asResend = {
+const asResend = shape(() => ({
   open_tracking: orNull(Joi.boolean().valid(false)).description('Nothing is tracked: false'),
   click_tracking: orNull(Joi.boolean().valid(false)).description('Nothing is tracked: false'),
   tls: orNull(oneOf('opportunistic')).description(
@@ -14,28 +27,28 @@ const asResend = {
   capabilities: orNull(
     object({ sending: orNull(oneOf('enabled')), receiving: orNull(oneOf('disabled')) }),
   ).description('Domains send, and do not receive'),
-}
+}))
 
 export const domainChange = anyBody(asResend)
 
-export const domainBody = body({
+export const domainBody = body(() => ({
   name: need(orNull(Joi.string().max(255))),
-  ...asResend,
+  ...asResend(),
   workspace_id: orNull(Joi.string().max(100)).description(
     'Only for this workspace, by id or slug; X-Workspace-Id says the same. Without both it is for all of the account',
   ),
-})
+}))
 export type DomainBody = TypeOf<typeof domainBody>
 
-export const nothing = anyBody({})
+export const nothing = anyBody(() => ({}))
 
-export const rotation = anyBody({
+export const rotation = anyBody(() => ({
   now: orNull(Joi.boolean()).description('Sign with the new keys at once, published or not'),
-})
+}))
 
 const KEY_STATES = ['next', 'active', 'retired'] as const
 
-const key = Joi.object({
+const key = shapeOf(() => ({
   selector: Joi.string().required(),
   algorithm: Joi.string().valid('rsa', 'ed25519').required(),
   state: need(oneOf(...KEY_STATES)).description(
@@ -43,9 +56,9 @@ const key = Joi.object({
   ),
   created_at: time(),
   retired_at: nullable(Joi.string()),
-})
+}))
 
-const dnsRecord = {
+const dnsRecord = shape(() => ({
   purpose: Joi.string().valid('dkim', 'dmarc').required(),
   type: Joi.string().valid('TXT').required(),
   name: Joi.string().required(),
@@ -53,12 +66,12 @@ const dnsRecord = {
   state: nullable(oneOf(...KEY_STATES)).description(
     'Of the key that it publishes; null for what is only advised',
   ),
-}
+}))
 
-const seen = {
+const seen = shape(() => ({
   seen: Joi.string().valid('ok', 'missing', 'different', 'unknown').required(),
   found: nullable(Joi.string()).description('What DNS says instead, or why it said nothing'),
-}
+}))
 
 const domainWith = (record: Joi.Schema) =>
   Joi.object({
@@ -69,10 +82,12 @@ const domainWith = (record: Joi.Schema) =>
     verified: Joi.boolean().required(),
     verified_at: nullable(Joi.string()),
     checked_at: nullable(Joi.string()),
-    keys: Joi.array().items(key).required(),
+    keys: Joi.array().items(key()).required(),
     records: Joi.array().items(record).required(),
     created_at: time(),
   })
 
-export const domain = domainWith(Joi.object(dnsRecord)).meta({ name: 'Domain' })
-export const checkedDomain = domainWith(Joi.object({ ...dnsRecord, ...seen })).meta({ name: 'CheckedDomain' })
+export const domain = shape(() => domainWith(Joi.object(dnsRecord())).meta({ name: 'Domain' }))
+export const checkedDomain = shape(() =>
+  domainWith(Joi.object({ ...dnsRecord(), ...seen() })).meta({ name: 'CheckedDomain' }),
+)

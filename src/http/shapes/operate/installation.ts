@@ -2,9 +2,10 @@
  * NAME      installation - the shapes of where clients reach this Postern, and of how it does in short
  */
 import Joi from 'joi'
+import { record } from '../common.js'
 import { queueState } from './queue.js'
 
-export const installation = Joi.object({
+export const installation = record('Installation', () => ({
   object: Joi.string().valid('installation').required(),
   base_url: Joi.string().required().description('Of the API, without a slash at its end'),
   hostname: Joi.string().required().description('What it calls itself'),
@@ -24,16 +25,16 @@ export const installation = Joi.object({
     )
     .required()
     .description('Where mail is taken over SMTP'),
-}).meta({ name: 'Installation' })
+}))
 
 const figure = () => Joi.number().integer().min(0).required()
 
-export const summary = Joi.object({
+export const summary = record('Summary', () => ({
   object: Joi.string().valid('summary').required(),
   waiting: figure().description('Recipients of live mail that are due or under way'),
   held: figure().description('Recipients of live mail that are held'),
   pools_down: figure(),
   webhooks_failing: figure(),
-  live: queueState,
-  test: queueState,
-}).meta({ name: 'Summary' })
+  live: queueState(),
+  test: queueState(),
+}))

@@ -3,23 +3,24 @@
  */
 import Joi from 'joi'
 import { JOB_ACTIONS, JOB_STATES } from '../../../store/port/jobs.js'
-import { body, id, need, nullable, oneOf, orNull, type TypeOf, time } from '../common.js'
+import { body, id, need, nullable, oneOf, orNull, record, shape, type TypeOf, time } from '../common.js'
 import { emailFilters } from '../email.js'
 
-export const bulkBody = body({
+const order = body(() => ({
   action: need(oneOf(...JOB_ACTIONS)).description(
     'cancel: what is scheduled. retry: what would be tried later is due now. release: what no hold keeps, such as mail that may ' +
       'have been sent already. resend: to the recipients that bounced, or else to all. suppress: the recipients that bounced, or else all',
   ),
-  ...emailFilters,
+  ...emailFilters(),
   reason: need(Joi.string().max(500)).description('Why; it stands with what is changed'),
   all: orNull(Joi.boolean()).description('true: all mails, where neither q nor a filter is given'),
   dry_run: orNull(Joi.boolean()).description('true: only counts'),
-}).meta({ name: 'BulkOrder' })
+}))
+export const bulkBody = shape(() => order().meta({ name: 'BulkOrder' }))
 export type BulkBody = TypeOf<typeof bulkBody>
 
 const count = () => Joi.number().integer().min(0).required()
-const matched = {
+const matched = shape(() => ({
   action: need(oneOf(...JOB_ACTIONS)),
   matched: Joi.alternatives()
     .try(
@@ -30,18 +31,18 @@ const matched = {
     )
     .required()
     .description('Mails that matched when it was made'),
-}
+}))
 
-export const preview = Joi.object({
+export const preview = record('JobPreview', () => ({
   object: Joi.string().valid('job_preview').required(),
-  ...matched,
+  ...matched(),
   dry_run: Joi.boolean().valid(true).required(),
-}).meta({ name: 'JobPreview' })
+}))
 
-export const job = Joi.object({
+export const job = record('Job', () => ({
   id: id('job'),
   object: Joi.string().valid('job').required(),
-  ...matched,
+  ...matched(),
   state: need(oneOf(...JOB_STATES)),
   reason: Joi.string().required(),
   q: nullable(Joi.string()),
@@ -65,4 +66,4 @@ export const job = Joi.object({
   created_at: time(),
   updated_at: time(),
   finished_at: nullable(Joi.string()),
-}).meta({ name: 'Job' })
+}))

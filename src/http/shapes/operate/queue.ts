@@ -11,11 +11,13 @@ import {
   id,
   need,
   nullable,
-  object,
   oneOf,
   orNull,
   pageQuery,
+  record,
   removedOf,
+  shape,
+  shapeOf,
   type TypeOf,
   time,
 } from '../common.js'
@@ -36,144 +38,154 @@ export const wishOf = (scope: ScopeBody): ScopeWish => ({
 
 const part = () => orNull(Joi.string().max(255))
 
-const scope = Joi.object<ScopeBody>({
-  ...Object.fromEntries(
-    SCOPE_WORDS.map((word) => [SCOPE_PARTS[word].member, part().description(SCOPE_PARTS[word].says)]),
-  ),
-  all: orNull(Joi.boolean()).description(SCOPE_ALL),
-}).meta({ name: 'QueueScope' })
+const scope = shape(() =>
+  Joi.object<ScopeBody>({
+    ...Object.fromEntries(
+      SCOPE_WORDS.map((word) => [SCOPE_PARTS[word].member, part().description(SCOPE_PARTS[word].says)]),
+    ),
+    all: orNull(Joi.boolean()).description(SCOPE_ALL),
+  }).meta({ name: 'QueueScope' }),
+)
 
 const reason = () =>
   orNull(Joi.string().allow('').max(2_000)).description('Why; kept in the timeline of each mail')
-const named = { scope: need(orNull(scope)) }
-const members = {
-  ...named,
+const named = shape(() => ({ scope: need(orNull(scope())) }))
+const members = shape(() => ({
+  ...named(),
   dry_run: orNull(Joi.boolean()).description('Only look: `matched` tells what it would meet'),
-}
+}))
 
 /** What goes back to normal by itself needs no reason. */
-export const lightOrder = body({ ...members, reason: reason() })
-export const holdBody = body({ ...named, reason: need(reason()) })
-export const orderBody = body({ ...members, reason: need(reason()) })
-export const rerouteBody = body({
-  ...members,
+export const lightOrder = body(() => ({ ...members(), reason: reason() }))
+export const holdBody = body(() => ({ ...named(), reason: need(reason()) }))
+export const orderBody = body(() => ({ ...members(), reason: need(reason()) }))
+export const rerouteBody = body(() => ({
+  ...members(),
   reason: need(reason()),
   to: need(part()).description('Egress pool, by name or id'),
-})
+}))
 /** The widest of them. */
 export type OrderBody = TypeOf<typeof lightOrder> & { readonly to?: string }
-export const lifting = anyBody({ reason: reason() })
+export const lifting = anyBody(() => ({ reason: reason() }))
 
 const count = () => Joi.number().integer().min(0).required()
 
-const matched = Joi.object({ waiting: count(), held: count(), under_way: count() }).required()
+const matched = shape(() => Joi.object({ waiting: count(), held: count(), under_way: count() }).required())
 
-const scopeRecord = {
+const scopeRecord = shape(() => ({
   workspace_id: nullable(Joi.string()),
   egress_pool_id: nullable(Joi.string()),
   domain: nullable(Joi.string()),
   email_id: nullable(Joi.string()),
-}
+}))
 
-export const order = Joi.object({
+export const order = record('QueueOrder', () => ({
   action: Joi.string().valid('hold', 'release', 'retry', 'reroute', 'purge').required(),
-  ...scopeRecord,
+  ...scopeRecord(),
   to: nullable(Joi.string()).description('The pool of a reroute, as it was named'),
-  matched,
+  matched: matched(),
   changed: count().description('Recipients; what is on the wire at that moment is left alone'),
   dry_run: Joi.boolean().required(),
-}).meta({ name: 'QueueOrder' })
+}))
 
-const holdMembers = {
+const holdMembers = shape(() => ({
   id: id('hold'),
   object: Joi.string().valid('hold').required(),
-  ...scopeRecord,
+  ...scopeRecord(),
   reason: nullable(Joi.string()).description("null: an operator's reason, which is not for the workspace"),
   owner: Joi.string()
     .valid('operator', 'workspace')
     .required()
     .description('Who put it there; a key of the workspace lifts its own holds only'),
   created_at: time(),
-}
+}))
 
-export const hold = Joi.object(holdMembers).meta({ name: 'Hold' })
-export const placedHold = Joi.object({ ...holdMembers, matched, changed: count() }).meta({
-  name: 'PlacedHold',
-})
-export const removedHold = removedOf(hold).keys({ changed: count().description('Recipients set free') })
+export const hold = record('Hold', holdMembers)
+export const placedHold = record('PlacedHold', () => ({
+  ...holdMembers(),
+  matched: matched(),
+  changed: count(),
+}))
+export const removedHold = shape(() =>
+  removedOf(hold)().keys({ changed: count().description('Recipients set free') }),
+)
 
-const waiting = nullable(
-  Joi.object({
-    reason: need(oneOf(...WAITING_REASONS)),
-    detail: Joi.string().required(),
-    until: nullable(Joi.string()),
-  }),
+const waiting = shape(() =>
+  nullable(
+    Joi.object({
+      reason: need(oneOf(...WAITING_REASONS)),
+      detail: Joi.string().required(),
+      until: nullable(Joi.string()),
+    }),
+  ),
 )
 
 const stateFigures = { waiting: count(), scheduled: count(), held: count() }
 
-export const queueState = Joi.object({
-  tone: need(oneOf('ok', 'wait', 'bad')).description(
-    '`bad`: a pool sends nothing that nobody held; `wait`: mail is held, or has waited for a minute and more',
-  ),
-  title: Joi.string().required().description('The state in one sentence'),
-  says: Joi.string().required().description('What proves it, in some more'),
-  short: nullable(Joi.string()).description('Such as `138 wait, 506 held`; null where there is nothing'),
-  down: count().description('Pools that are down, with or without mail'),
-  ...stateFigures,
-  oldest_at: nullable(Joi.string()).description('When the oldest that waits was accepted'),
-  pools: Joi.array()
-    .items(
-      Joi.object({
-        egress_pool_id: Joi.string().required(),
-        state: need(oneOf('ok', 'weak', 'down', 'paused', 'no_upstream')).description(
-          '`weak`: some of its upstreams take mail',
-        ),
-        since: nullable(Joi.string()).description('Since when it has been down'),
-        ...stateFigures,
-        oldest_at: nullable(Joi.string()),
-        says: Joi.string().required(),
-        failing: Joi.array()
-          .items(
-            Joi.object({
-              upstream: Joi.string().required(),
-              since: nullable(Joi.string()),
-              error: nullable(Joi.string()),
-            }),
-          )
-          .required()
-          .description('Operators see them'),
-      }),
-    )
-    .required(),
-  holds: Joi.array()
-    .items(
-      Joi.object({
-        hold_id: nullable(Joi.string()).description('null: no hold, or many'),
-        by: need(
-          oneOf(
-            ...['all', 'workspace', 'pool', 'domain', 'email', 'many', 'part'],
-            ...['suspended', 'ambiguous', 'restored', 'exported', 'other'],
+export const queueState = shape(() =>
+  Joi.object({
+    tone: need(oneOf('ok', 'wait', 'bad')).description(
+      '`bad`: a pool sends nothing that nobody held; `wait`: mail is held, or has waited for a minute and more',
+    ),
+    title: Joi.string().required().description('The state in one sentence'),
+    says: Joi.string().required().description('What proves it, in some more'),
+    short: nullable(Joi.string()).description('Such as `138 wait, 506 held`; null where there is nothing'),
+    down: count().description('Pools that are down, with or without mail'),
+    ...stateFigures,
+    oldest_at: nullable(Joi.string()).description('When the oldest that waits was accepted'),
+    pools: Joi.array()
+      .items(
+        Joi.object({
+          egress_pool_id: Joi.string().required(),
+          state: need(oneOf('ok', 'weak', 'down', 'paused', 'no_upstream')).description(
+            '`weak`: some of its upstreams take mail',
           ),
-        ).description('`many`: mails that are held one by one'),
-        since: nullable(Joi.string()),
-        reason: nullable(Joi.string()),
-        recipients: count(),
-        says: Joi.string().required(),
-      }),
-    )
+          since: nullable(Joi.string()).description('Since when it has been down'),
+          ...stateFigures,
+          oldest_at: nullable(Joi.string()),
+          says: Joi.string().required(),
+          failing: Joi.array()
+            .items(
+              Joi.object({
+                upstream: Joi.string().required(),
+                since: nullable(Joi.string()),
+                error: nullable(Joi.string()),
+              }),
+            )
+            .required()
+            .description('Operators see them'),
+        }),
+      )
+      .required(),
+    holds: Joi.array()
+      .items(
+        Joi.object({
+          hold_id: nullable(Joi.string()).description('null: no hold, or many'),
+          by: need(
+            oneOf(
+              ...['all', 'workspace', 'pool', 'domain', 'email', 'many', 'part'],
+              ...['suspended', 'ambiguous', 'restored', 'exported', 'other'],
+            ),
+          ).description('`many`: mails that are held one by one'),
+          since: nullable(Joi.string()),
+          reason: nullable(Joi.string()),
+          recipients: count(),
+          says: Joi.string().required(),
+        }),
+      )
+      .required()
+      .description('What is held, and by what; also holds that have met nothing yet'),
+  })
     .required()
-    .description('What is held, and by what; also holds that have met nothing yet'),
-})
-  .required()
-  .meta({ name: 'QueueState' })
-  .description(
-    'Recipients that wait are due or under way; those held and those with a time of their own (`scheduled`) are counted apart',
-  )
+    .meta({ name: 'QueueState' })
+    .description(
+      'Recipients that wait are due or under way; those held and those with a time of their own (`scheduled`) are counted apart',
+    ),
+)
 
-export const queue = Joi.object({
+export const queue = record('Queue', () => ({
   object: Joi.string().valid('queue').required(),
-  state: Joi.object({ live: queueState, test: queueState.optional() })
+  state: Joi.object({ live: queueState(), test: queueState().optional() })
     .required()
     .description('`test` is for sessions: API keys do not see what is for the sandbox'),
   data: Joi.array()
@@ -186,7 +198,7 @@ export const queue = Joi.object({
         waiting: count().description('Due later'),
         held: count(),
         oldest_due_at: nullable(Joi.string()),
-        waiting_for: waiting.description('Why all of it waits; null: nothing is known to be in its way'),
+        waiting_for: waiting().description('Why all of it waits; null: nothing is known to be in its way'),
       }),
     )
     .required(),
@@ -204,14 +216,14 @@ export const queue = Joi.object({
     )
     .required()
     .description('Recipient domains that asked for a slower pace, and keep mail waiting; operators see them'),
-}).meta({ name: 'Queue' })
+}))
 
-export const ageQuery = object({
+export const ageQuery = shapeOf(() => ({
   by: oneOf(...QUEUE_GROUPS).description('What the rows are; `pool` unless given'),
   mode: oneOf('live', 'test').description('Only mail of it'),
-})
+}))
 
-export const queueAges = Joi.object({
+export const queueAges = record('QueueAges', () => ({
   object: Joi.string().valid('queue_ages').required(),
   by: need(oneOf(...QUEUE_GROUPS)),
   complete: Joi.boolean().required().description('False where more waits than was looked at'),
@@ -230,9 +242,9 @@ export const queueAges = Joi.object({
       }),
     )
     .required(),
-}).meta({ name: 'QueueAges' })
+}))
 
-export const entry = Joi.object({
+export const entry = record('QueueEntry', () => ({
   email_id: id('em'),
   workspace_id: Joi.string().required(),
   egress_pool_id: Joi.string().required(),
@@ -245,15 +257,15 @@ export const entry = Joi.object({
   ),
   under_way: Joi.boolean().required(),
   last_response: nullable(Joi.string()),
-  waiting,
-}).meta({ name: 'QueueEntry' })
+  waiting: waiting(),
+}))
 
-export const entryQuery = object({
+export const entryQuery = shapeOf(() => ({
   egress_pool_id: Joi.string().max(255).description(SCOPE_PARTS.pool.says),
   domain: Joi.string().max(255).description(SCOPE_PARTS.domain.says),
   email_id: Joi.string().max(255).description(SCOPE_PARTS.email.says),
   state: oneOf(...QUEUE_STATES).description('Only what waits, is with the relay, or is held'),
   mode: oneOf('live', 'test').description('Only mail of it; `test` is what is for the sandbox'),
-  limit: pageQuery.limit,
-  cursor: pageQuery.cursor,
-})
+  limit: pageQuery().limit,
+  cursor: pageQuery().cursor,
+}))

@@ -10,9 +10,11 @@ import {
   id,
   need,
   nullable,
-  object,
   oneOf,
   orNull,
+  record,
+  shape,
+  shapeOf,
   span,
   type TypeOf,
   time,
@@ -28,9 +30,9 @@ const events = () =>
       `What to tell: ${CHANGE_TYPES.join(', ')}; \`email.delivery_delayed\` is \`email.deferred\` under Resend's name; \`*\` is everything, also what is yet to come. Changes only: orders of an operator and email.reported stand in GET /v1/events, and are not told`,
     )
 
-const tag = object({ name: need(Joi.string().max(256)), value: orNull(Joi.string().max(256)) })
+const tag = shapeOf(() => ({ name: need(Joi.string().max(256)), value: orNull(Joi.string().max(256)) }))
 
-const filters = {
+const filters = shape(() => ({
   domains: orNull(
     Joi.array<readonly string[]>()
       .items(Joi.string().max(255))
@@ -39,7 +41,7 @@ const filters = {
   ),
   tags: orNull(
     Joi.array<readonly (TypeOf<typeof tag> | undefined)[]>()
-      .items(tag)
+      .items(tag())
       .max(20)
       .description('Only of mail that has one of these tags; without a value, whatever its value is'),
   ),
@@ -65,14 +67,14 @@ const filters = {
       ),
   ),
   rate: orNull(Joi.number().integer().min(1).max(1000).description('Replayed posts a second, default 50')),
-}
+}))
 
 const url = () =>
   Joi.string()
     .max(2048)
     .description('An https URL without a login, on a public address; redirects are not followed')
 
-export const endpointBody = body({
+export const endpointBody = body(() => ({
   endpoint: need(orNull(url())),
   events: need(orNull(events())),
   mode: orNull(
@@ -80,8 +82,8 @@ export const endpointBody = body({
       'Whose mail it is told of; a session chooses, default `live`; of a key its own',
     ),
   ),
-  ...filters,
-})
+  ...filters(),
+}))
 
 /** Members of the record that a client may send back as it read them. */
 export const READ_ENDPOINT = ['id', 'object', 'workspace_id', 'mode', 'created_at'] as const
@@ -97,10 +99,10 @@ const PASSED_OVER = [
   'updated_at',
 ] as const
 
-export const endpointChange = body({
+export const endpointChange = body(() => ({
   endpoint: orNull(url()),
   events: orNull(events()),
-  ...filters,
+  ...filters(),
   status: orNull(oneOf('enabled', 'disabled')),
   from: orNull(
     oneOf('now').description('With `"status": "enabled"`: go on from now, and pass over what waits'),
@@ -109,17 +111,17 @@ export const endpointChange = body({
   ...Object.fromEntries(
     PASSED_OVER.map((name) => [name, Joi.any().description('As it was read; passed over')]),
   ),
-})
+}))
 export type EndpointChange = TypeOf<typeof endpointChange>
 
-export const rotationBody = anyBody({
+export const rotationBody = anyBody(() => ({
   grace: span(MOST_GRACE_MS).description(
     'How long the secret so far signs as well: `90m`, `24h`, at most `7d`; or seconds. Default `24h`',
   ),
-})
+}))
 export type Rotation = TypeOf<typeof rotationBody>
 
-const record = {
+const members = shape(() => ({
   id: id('wh'),
   object: Joi.string().valid('webhook').required(),
   endpoint: Joi.string().required(),
@@ -158,28 +160,34 @@ const record = {
     ),
   created_at: time(),
   updated_at: time(),
-}
+}))
 
-const ignored = Joi.array()
-  .items(Joi.string())
-  .description(
-    'Types that were asked for and that a well-known API has, but this one not, such as `email.opened`: nothing is told of them. Absent where there were none',
-  )
+const ignored = shape(() =>
+  Joi.array()
+    .items(Joi.string())
+    .description(
+      'Types that were asked for and that a well-known API has, but this one not, such as `email.opened`: nothing is told of them. Absent where there were none',
+    ),
+)
 
-const behind = Joi.object({
-  events: Joi.number().integer().required(),
-  capped: Joi.boolean().required().description('Counting ended early: there are more'),
-}).description('Events of the log that it has not come to yet; null: its place is older than the log')
+const behind = shape(() =>
+  Joi.object({
+    events: Joi.number().integer().required(),
+    capped: Joi.boolean().required().description('Counting ended early: there are more'),
+  }).description('Events of the log that it has not come to yet; null: its place is older than the log'),
+)
 
-export const webhook = Joi.object(record).meta({ name: 'Webhook' })
-export const shownWebhook = Joi.object({ ...record, behind: nullable(behind), ignored }).meta({
-  name: 'ShownWebhook',
-})
-export const madeWebhook = Joi.object({
-  ...record,
+export const webhook = record('Webhook', members)
+export const shownWebhook = record('ShownWebhook', () => ({
+  ...members(),
+  behind: nullable(behind()),
+  ignored: ignored(),
+}))
+export const madeWebhook = record('MadeWebhook', () => ({
+  ...members(),
   signing_secret: Joi.string()
     .pattern(/^whsec_/)
     .required()
     .description('Shown now, and never again'),
-  ignored,
-}).meta({ name: 'MadeWebhook' })
+  ignored: ignored(),
+}))

@@ -7,20 +7,22 @@ import {
   id,
   need,
   nullable,
-  object,
   oneOf,
   orNull,
   pageQuery,
+  record,
+  shape,
+  shapeOf,
   type TypeOf,
   time,
 } from '../common.js'
 
-export const postsQuery = object({
-  ...pageQuery,
+export const postsQuery = shapeOf(() => ({
+  ...pageQuery(),
   failed: Joi.string().valid('true', 'false').description('`true`: only those whose last try failed'),
-})
+}))
 
-export const replayBody = anyBody({
+export const replayBody = anyBody(() => ({
   since: orNull(
     Joi.string()
       .max(200)
@@ -31,12 +33,12 @@ export const replayBody = anyBody({
   until: orNull(Joi.string().max(64).description('Up to when events happened, default now')),
   failed: orNull(Joi.boolean().description('Only events that were given up, and were not posted since')),
   dry_run: orNull(Joi.boolean().description('Only count')),
-})
+}))
 export type ReplayBody = TypeOf<typeof replayBody>
 
 const STATUS = ['success', 'pending', 'attempting', 'failed', 'canceled'] as const
 
-const record = {
+const members = shape(() => ({
   id: id('evt').description('The `webhook-id`, the same at each try and replay'),
   object: Joi.string().valid('webhook_event').required(),
   type: Joi.string().required(),
@@ -59,17 +61,17 @@ const record = {
   response: nullable(Joi.string().allow('')).description('The first kilobyte of the answer'),
   cause: nullable(Joi.string()).description('What went wrong, in one sentence'),
   updated_at: time(),
-}
+}))
 
-export const webhookEvent = Joi.object(record).meta({ name: 'WebhookEvent' })
-export const shownWebhookEvent = Joi.object({
-  ...record,
+export const webhookEvent = record('WebhookEvent', members)
+export const shownWebhookEvent = record('ShownWebhookEvent', () => ({
+  ...members(),
   payload: nullable(Joi.object().unknown()).description(
     'What is posted; null once the event is no longer kept',
   ),
-}).meta({ name: 'ShownWebhookEvent' })
+}))
 
-export const attemptList = Joi.object({
+export const attemptList = record('WebhookAttemptList', () => ({
   object: Joi.string().valid('list').required(),
   has_more: Joi.boolean().required(),
   data: Joi.array()
@@ -84,9 +86,9 @@ export const attemptList = Joi.object({
       }),
     )
     .required(),
-}).meta({ name: 'WebhookAttemptList' })
+}))
 
-export const replayed = Joi.object({
+export const replayed = record('WebhookReplay', () => ({
   id: nullable(Joi.string()).description('null: it was only counted'),
   object: Joi.string().valid('webhook_replay').required(),
   webhook_id: id('wh'),
@@ -96,4 +98,4 @@ export const replayed = Joi.object({
   matched: Joi.number().integer().required(),
   capped: Joi.boolean().required().description('Counting ended early: there may be more'),
   dry_run: Joi.boolean().required(),
-}).meta({ name: 'WebhookReplay' })
+}))
