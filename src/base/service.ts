@@ -38,21 +38,34 @@ export const startAll = async (services: readonly Service[]): Promise<void> => {
   }
 }
 
-/** Starts a slow service without waiting for it: the first part begins, the second waits and is put where it must be there. */
-export const startInBackground = (service: Service, before: () => void): readonly [Service, Service] => {
-  let launch = Promise.resolve()
-  return [
-    {
+/**
+ * For services that nobody waits for. Each is put where it is to be stopped; what is started of it there is nothing:
+ * `begin` starts all of them, in that order, once what is waited for is there. A stop waits for the one that is starting.
+ */
+export const startLater = () => {
+  const waiting: Service[] = []
+  let begun = Promise.resolve()
+  let isOver = false
+  return {
+    later: (service: Service): Service => ({
       name: service.name,
       async start() {
-        before()
-        launch = service.start()
-        launch.catch(() => {})
+        waiting.push(service)
       },
-      stop: () => service.stop(),
+      async stop() {
+        isOver = true
+        await begun.catch(() => {})
+        await service.stop()
+      },
+    }),
+    begin(): Promise<void> {
+      const startEach = async (): Promise<void> => {
+        for (const service of waiting) if (!isOver) await service.start()
+      }
+      begun = startEach()
+      return begun
     },
-    { name: `${service.name} is there`, start: () => launch, async stop() {} },
-  ]
+  }
 }
 
 interface Failing {

@@ -81,6 +81,7 @@ export const serveCommand = command({
     })
     rmSync(devKeyFile(config), { force: true })
     log.info({ ...daemon.ports, version: versionText() }, 'listening')
+    log.flush()
     const forget = noteListening(config, daemon.ports, [...sockets.keys()])
     const reason = await daemon.ended
     forget()

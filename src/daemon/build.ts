@@ -12,7 +12,7 @@ import type { Notifier } from '../base/host/systemd.js'
 import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { findSpans } from '../base/observe/trace.js'
-import { type Service, startInBackground, whileOurs } from '../base/service.js'
+import { type Service, startLater, whileOurs } from '../base/service.js'
 import { createGiveWay } from '../base/time/give-way.js'
 import { overIn } from '../base/time/trouble.js'
 import type { Config } from '../config/config.js'
@@ -102,6 +102,8 @@ export interface Parts {
   renew(): void
   /** In the order of starting. */
   readonly services: readonly Service[]
+  /** Starts those of them that the doors do not wait for. */
+  begin(): Promise<void>
 }
 
 interface Observed {
@@ -338,30 +340,36 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   const relay = buildRelay(shared)
   const { submission, door, http } = buildDoors(shared, relay, flow)
   const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
-  // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
-  const [launching, launched] = startInBackground(relay, () => relay.useSandbox(sandbox.address))
   const { recheck: every, resolver } = config.domains
   const once = byOne(store, log)
   const recheck = once('domains', () =>
     createDomainRecheck({ ...deps, store }, { lookup: txtLookup(resolver), every, log }),
   )
   const { upkeep, own, renew } = buildFollowers(shared, reported)
+  // threads take a while to load, and what they do is on the disk: the doors open without them
+  const { later, begin } = startLater()
+  const sending: Service = {
+    ...relay,
+    start() {
+      relay.useSandbox(sandbox.address)
+      return relay.start()
+    },
+  }
   // nobody here wants mail: it is for others from its first moment
   if (when('relay', relay).length === 0) store.ready([])
   const services: readonly Service[] = [
     // first up and last gone, so that it can tell
     management,
     disk,
-    upkeep,
+    later(upkeep),
     ...when('bounce', bounce),
-    ...when('relay', sandbox, launching),
-    ...own,
-    once('jobs', () => createJobRunner({ store, submission, clock, log })),
+    ...when('relay', sandbox, later(sending)),
+    ...own.map(later),
+    later(once('jobs', () => createJobRunner({ store, submission, clock, log }))),
     // of dev nothing leaves the machine
-    ...(options.mode === 'serve' ? [recheck] : []),
+    ...(options.mode === 'serve' ? [later(recheck)] : []),
     ...when('submission', door),
     ...when('http', http),
-    ...when('relay', launched),
   ]
-  return { store, deps, state, relay, http, door, bounce, management, services, renew }
+  return { store, deps, state, relay, http, door, bounce, management, services, begin, renew }
 }

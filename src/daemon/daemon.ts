@@ -2,9 +2,10 @@
  * NAME      daemon - from the first start to the last stop
  * DESCRIPTION
  *   Opens the store, has everything built (build.ts), starts it in the order of
- *   `services` and stops it in the other (doors first, so that what was accepted
- *   can still be relayed and recorded). The daemon's lock on the store is taken
- *   before any port is bound.
+ *   `services`, then what only works on what is stored, and stops it in the other
+ *   (doors first, so that what was accepted can still be relayed and recorded).
+ *   The daemon's lock on the store is taken before any port is bound, and what the
+ *   last run left under way is looked at before anything is sent.
  */
 import { existsSync } from 'node:fs'
 import { systemClock } from '../base/clock.js'
@@ -84,12 +85,25 @@ const examine = async (store: Store, log: Log, now: number, retry: readonly numb
   if (recipients > 0) log.warn({ recipients }, 'clock was ahead')
   const recovered = await store.recover('earlier', now)
   if (recovered.released > 0) log.info({ ...recovered }, 'recovered')
+  await followFrom(store, now)
   return recovered.ambiguous
+}
+
+/** What begins at the end of the log begins at the end that it has now: its thread starts when mail may have come in. */
+const followFrom = async (store: Store, now: number): Promise<void> => {
+  const { sandbox, alarms } = await store.readPlaces()
+  if (sandbox !== null && alarms !== null) return
+  const { newest: to } = await store.logEnds()
+  await store.keepRead({
+    to,
+    ...(sandbox === null && { sandbox: { from: null } }),
+    ...(alarms === null && { alarms: { from: null, counts: [], now } }),
+  })
 }
 
 /** Starts everything, says so, and answers signals until the end. */
 const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
-  const { store, deps, state, relay, http, door, bounce, management, services } = parts
+  const { store, deps, state, relay, http, door, bounce, management, services, begin } = parts
   const { log, only = ALL_ROLES } = options
   await startAll(services)
   state.phase = 'running'
@@ -122,6 +136,13 @@ const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
     process.on('SIGINT', () => void stop(null))
     // a terminal that hangs up ends what has nothing to reload
     process.on('SIGHUP', options.reload === null ? () => void stop(null) : renew)
+    // after whoever waits for the doors was told
+    setImmediate(() => {
+      http.warm()
+      begin().catch((error) => {
+        if (state.phase !== 'draining') void stop(error)
+      })
+    })
     void store.broken.then((error) => stop(failure(error)))
     void relay.failed.then((error) =>
       stop(new Error(`the relay thread died: ${error.message}`, { cause: error })),

@@ -248,6 +248,9 @@ const checkerOf = (shape: Shape): Checker => {
   return made
 }
 
+/** Makes what the first check of it would make. */
+export const prepare = (shape: Shape): void => void checkerOf(shape)
+
 export type Checked<T> =
   | { readonly value: T; readonly errors: null }
   | {

@@ -22,6 +22,7 @@ import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
 import { ownUrl } from '../config/load.js'
 import { MarkCodec } from '../record/mark.js'
+import { prepare } from './check.js'
 import { CursorCodec } from './cursor.js'
 import { acted, type Deps } from './deps.js'
 import { createDirect, type DirectSends } from './direct.js'
@@ -98,6 +99,8 @@ export interface Http extends Service {
   drain(): void
   /** Another certificate for new connections; does nothing without TLS. */
   renew(tls: TlsFiles): void
+  /** Makes the shapes of sends, so that the first of them does not wait for it. */
+  warm(): void
   /** A request without a socket, for pages of the same process. */
   inject(request: ServerInjectOptions): Promise<ServerInjectResponse>
   /** The live stream of a session, for pages of the same process; throws a Fault. */
@@ -229,6 +232,7 @@ const placeOf = ({ listener }: Server): ListenAddress => {
 /** hapi, and what answers plain sends before it. */
 interface Door {
   readonly server: Server
+  readonly rows: readonly Endpoint[]
   readonly direct: DirectSends | null
 }
 
@@ -276,7 +280,7 @@ const listeningServer = async (
     await server.stop()
     throw error
   }
-  return { server, direct }
+  return { server, rows, direct }
 }
 
 const stopDoor = async ({ server, direct }: Door): Promise<void> => {
@@ -314,6 +318,10 @@ export const createHttp = (options: HttpOptions): Http => {
     },
     drain,
     renew: (fresh) => certificates.renew(fresh, door?.server.listener),
+    warm() {
+      for (const { sends, query, body } of door?.rows ?? [])
+        for (const shape of [query, body]) if (sends && shape) prepare(shape)
+    },
     inject: (request) => running().inject(request),
     follow: followAs(deps),
     async start() {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { repeated, whileOurs } from '../../src/base/service.js'
+import { repeated, startAll, startLater, stopAll, whileOurs } from '../../src/base/service.js'
 import { eventually } from '../parts/eventually.js'
 
 const quiet = { restMs: 3_600_000, told: () => {}, over: () => {} }
@@ -12,6 +12,51 @@ t.test('a service that is stopped within a turn ends with it, and does not rest 
   end(3_600_000)
   await stopped
   t.pass('stopped')
+})
+
+t.test(
+  'what nobody waits for starts when it is told to, in its order; a stop waits for it, and ends the rest',
+  async (t) => {
+    const did: string[] = []
+    const gates = new Map<string, () => void>()
+    const slow = (name: string) => ({
+      name,
+      async start() {
+        did.push(`${name} begins`)
+        await new Promise<void>((resolve) => gates.set(name, resolve))
+        did.push(`${name} is there`)
+      },
+      async stop() {
+        did.push(`${name} ends`)
+      },
+    })
+    const { later, begin } = startLater()
+    const services = ['one', 'two', 'three'].map((name) => later(slow(name)))
+    await startAll(services)
+    t.same(did, [], 'the start of all waits for none of them')
+    const begun = begin()
+    gates.get('one')?.()
+    await eventually('the second begins', () => did.includes('two begins'))
+    const stopped = stopAll(services)
+    gates.get('two')?.()
+    await Promise.all([begun, stopped])
+    t.same(did, [
+      ...['one begins', 'one is there', 'two begins', 'two is there'],
+      ...['three ends', 'two ends', 'one ends'],
+    ])
+  },
+)
+
+t.test('what fails to start later is told to whoever began it', async (t) => {
+  const { later, begin } = startLater()
+  const broken = later({
+    name: 'broken',
+    start: () => Promise.reject(new Error('it cannot')),
+    async stop() {},
+  })
+  await startAll([broken])
+  await t.rejects(begin(), { message: 'it cannot' })
+  await stopAll([broken], () => t.fail('it stops all the same'))
 })
 
 t.test('a service that rests is stopped at once', async (t) => {
