@@ -289,6 +289,11 @@ const stopDoor = async ({ server, direct }: Door): Promise<void> => {
   await server.stop({ timeout: STOP_MS })
 }
 
+const warm = (rows: readonly Endpoint[]): void => {
+  for (const { sends, query, body } of rows)
+    for (const shape of [query, body]) if (sends && shape) prepare(shape)
+}
+
 export const createHttp = (options: HttpOptions): Http => {
   const deps = depsOf(options)
   const { config, reader, dialler, tokenDialler, feed } = deps
@@ -298,9 +303,9 @@ export const createHttp = (options: HttpOptions): Http => {
   let url = baseUrlAt(config, config.http)
   const now: Now = { ...certificates, baseUrl: () => url, draining: () => isDraining }
 
-  const running = (): Server => {
+  const running = (): Door => {
     if (door === null) throw new Error('http is not started')
-    return door.server
+    return door
   }
 
   const drain = (): void => {
@@ -314,15 +319,12 @@ export const createHttp = (options: HttpOptions): Http => {
       return url
     },
     get address() {
-      return placeOf(running())
+      return placeOf(running().server)
     },
     drain,
     renew: (fresh) => certificates.renew(fresh, door?.server.listener),
-    warm() {
-      for (const { sends, query, body } of door?.rows ?? [])
-        for (const shape of [query, body]) if (sends && shape) prepare(shape)
-    },
-    inject: (request) => running().inject(request),
+    warm: () => warm(running().rows),
+    inject: (request) => running().server.inject(request),
     follow: followAs(deps),
     async start() {
       if (door !== null) return
@@ -337,8 +339,7 @@ export const createHttp = (options: HttpOptions): Http => {
       drain()
       const stopping = door
       if (stopping !== null) await stopDoor(stopping)
-      await reader.end()
-      await Promise.all([dialler.close(), tokenDialler.close()])
+      await Promise.all([reader.end(), dialler.close(), tokenDialler.close()])
       if (door === stopping) door = null
     },
   }

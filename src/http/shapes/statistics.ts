@@ -50,7 +50,7 @@ const seconds = (what: string) =>
     .required()
     .description(`Seconds from acceptance, or from the appointment, until ${what}; from a histogram`)
 
-const counts = {
+const counts = () => ({
   accepted: count().description('Taken over, also for addresses that are suppressed'),
   sent: count().description('An upstream answered 250'),
   delivered: count().description('Reported as delivered'),
@@ -60,10 +60,10 @@ const counts = {
   suppressed: count().description('Not sent, since the address was on a list; no bounce'),
   canceled: count(),
   dropped: count().description('Taken out of the queue by an operator; no bounce'),
-}
+})
 
 const figures = shape(() => ({
-  ...counts,
+  ...counts(),
   bounced: Joi.object({
     total: count(),
     hard: count().description('The address is dead'),
@@ -71,7 +71,7 @@ const figures = shape(() => ({
     by_category: Joi.object().pattern(Joi.string(), Joi.number().integer().min(1)).required(),
   }).required(),
   of_accepted: Joi.object({
-    ...counts,
+    ...counts(),
     bounced_hard: count(),
     bounced_soft: count(),
     tried: Joi.number()

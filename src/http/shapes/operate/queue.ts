@@ -120,7 +120,42 @@ const waiting = shape(() =>
   ),
 )
 
-const stateFigures = { waiting: count(), scheduled: count(), held: count() }
+const stateFigures = () => ({ waiting: count(), scheduled: count(), held: count() })
+
+const statePool = shapeOf(() => ({
+  egress_pool_id: Joi.string().required(),
+  state: need(oneOf('ok', 'weak', 'down', 'paused', 'no_upstream')).description(
+    '`weak`: some of its upstreams take mail',
+  ),
+  since: nullable(Joi.string()).description('Since when it has been down'),
+  ...stateFigures(),
+  oldest_at: nullable(Joi.string()),
+  says: Joi.string().required(),
+  failing: Joi.array()
+    .items(
+      Joi.object({
+        upstream: Joi.string().required(),
+        since: nullable(Joi.string()),
+        error: nullable(Joi.string()),
+      }),
+    )
+    .required()
+    .description('Operators see them'),
+}))
+
+const stateHold = shapeOf(() => ({
+  hold_id: nullable(Joi.string()).description('null: no hold, or many'),
+  by: need(
+    oneOf(
+      ...['all', 'workspace', 'pool', 'domain', 'email', 'many', 'part'],
+      ...['suspended', 'ambiguous', 'restored', 'exported', 'other'],
+    ),
+  ).description('`many`: mails that are held one by one'),
+  since: nullable(Joi.string()),
+  reason: nullable(Joi.string()),
+  recipients: count(),
+  says: Joi.string().required(),
+}))
 
 export const queueState = shape(() =>
   Joi.object({
@@ -131,48 +166,11 @@ export const queueState = shape(() =>
     says: Joi.string().required().description('What proves it, in some more'),
     short: nullable(Joi.string()).description('Such as `138 wait, 506 held`; null where there is nothing'),
     down: count().description('Pools that are down, with or without mail'),
-    ...stateFigures,
+    ...stateFigures(),
     oldest_at: nullable(Joi.string()).description('When the oldest that waits was accepted'),
-    pools: Joi.array()
-      .items(
-        Joi.object({
-          egress_pool_id: Joi.string().required(),
-          state: need(oneOf('ok', 'weak', 'down', 'paused', 'no_upstream')).description(
-            '`weak`: some of its upstreams take mail',
-          ),
-          since: nullable(Joi.string()).description('Since when it has been down'),
-          ...stateFigures,
-          oldest_at: nullable(Joi.string()),
-          says: Joi.string().required(),
-          failing: Joi.array()
-            .items(
-              Joi.object({
-                upstream: Joi.string().required(),
-                since: nullable(Joi.string()),
-                error: nullable(Joi.string()),
-              }),
-            )
-            .required()
-            .description('Operators see them'),
-        }),
-      )
-      .required(),
+    pools: Joi.array().items(statePool()).required(),
     holds: Joi.array()
-      .items(
-        Joi.object({
-          hold_id: nullable(Joi.string()).description('null: no hold, or many'),
-          by: need(
-            oneOf(
-              ...['all', 'workspace', 'pool', 'domain', 'email', 'many', 'part'],
-              ...['suspended', 'ambiguous', 'restored', 'exported', 'other'],
-            ),
-          ).description('`many`: mails that are held one by one'),
-          since: nullable(Joi.string()),
-          reason: nullable(Joi.string()),
-          recipients: count(),
-          says: Joi.string().required(),
-        }),
-      )
+      .items(stateHold())
       .required()
       .description('What is held, and by what; also holds that have met nothing yet'),
   })
