@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --runs 3 --count 3000 --warm 20000 --only accept|relay|start|http|pages|kept|memory|fleet|attack|events|dashboard|grown|postgres|latency
+ * `npm run bench [-- --runs 3 --count 3000 --warm 20000 --only accept|relay|start|http|pages|kept|memory|fleet|attack|events|dashboard|guard|grown|postgres|latency
  *                    --rows 100000 --queued 20000 --further 100000]`
  * Postern beside Postfix (mail) and beside a bare hapi route (HTTP), interleaved
  * in one run on one machine, with fresh instances for every figure. Quote the
@@ -13,6 +13,7 @@ import { attackBench } from './attack.js'
 import { dashboardBench } from './dashboard.js'
 import { eventsBench } from './events.js'
 import { fleetBench } from './fleet.js'
+import { guardBench } from './guard.js'
 import { httpBench } from './http.js'
 import { latencyBench } from './latency.js'
 import { mailBench } from './mail.js'
@@ -42,6 +43,7 @@ if (wanted('dashboard')) await dashboardBench(runs, count, numberOf(options, 'ro
 if (wanted('attack')) await attackBench(runs, count)
 if (wanted('pages')) await pagesBench(numberOf(options, 'rows', 100_000))
 if (wanted('kept')) await keptBench(count * 5)
+if (wanted('guard')) await guardBench(runs, count)
 if (wanted('grown')) await grownBench(Math.min(count, 1_000))
 if (wanted('postgres'))
   await postgresBench(runs, count, numberOf(options, 'rows', 20_000), numberOf(options, 'queued', 20_000))
