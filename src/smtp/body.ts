@@ -22,8 +22,8 @@ const CRLF_DOT = Buffer.from('\r\n.')
 const TIMES = 2
 /** Up to this size a message is left to the collector. */
 const SMALL = 64 * 1024
-/** Up to this size, and number, it is kept in pieces. */
-const MEDIUM = 256 * 1024
+/** Up to this size it is kept in pieces, unless these are so many. */
+const MEDIUM = 2 * 1024 * 1024
 const MOST_PIECES = 256
 /** Octets before a message; a trace line with a long name takes some hundred. */
 const HEADROOM = 4096
@@ -151,9 +151,9 @@ export class Body {
       this.release()
       return
     }
-    if (this.taken + part.length > MEDIUM) this.append(part)
-    else if (this.parts.push(part) === MOST_PIECES) this.parts = [Buffer.concat(this.parts)]
     this.taken += part.length
+    if (this.large !== null || this.taken > MEDIUM || this.parts.length === MOST_PIECES) this.append(part)
+    else this.parts.push(part)
   }
 
   private append(part: Buffer): void {

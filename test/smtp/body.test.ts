@@ -102,14 +102,14 @@ t.test('beyond the limit bytes are counted, not kept', async (t) => {
 const KB = 1024
 
 t.test('a large message is one, however it came', async (t) => {
-  const sizes = [100, 900, 910, 920, 3600, 3700, 8000].flatMap((lines) => [
+  const sizes = [100, 900, 910, 920, 3700, 8000, 40_000].flatMap((lines) => [
     [lines, 70_000] as const,
     [lines, 13] as const,
   ])
   for (const [lines, cut] of sizes) {
     const message = Buffer.from(`${'0123456789'.repeat(7)}\r\n`.repeat(lines))
     const wire = Buffer.concat([message, Buffer.from('.\r\n')])
-    const { body, rest } = feedAll(wire, [1000, 1, cut], new Body(900 * KB, room()))
+    const { body, rest } = feedAll(wire, [1000, 1, cut], new Body(9000 * KB, room()))
     t.equal(rest, '')
     const bytes = body.bytes()
     t.ok(bytes.equals(message))
