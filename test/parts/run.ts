@@ -33,12 +33,13 @@ export const FREE = {
   POSTERN_SUBMISSION__1__PORT: '0',
 }
 
-/** Runs a command until it prints a line like this, then stops it with SIGTERM. */
+/** Runs a command until it prints a line like this, and until what is awaited after that; then stops it with SIGTERM. */
 export const untilSaid = async (
   command: readonly string[],
   cwd: string,
   pattern: RegExp,
   env = {},
+  then: () => Promise<unknown> = async () => {},
 ): Promise<Ran> => {
   const [program = '', ...args] = command
   const child = spawn(program, args, {
@@ -50,7 +51,7 @@ export const untilSaid = async (
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
       output += `${line}\n`
-      if (pattern.test(line)) child.kill()
+      if (pattern.test(line)) void then().finally(() => child.kill())
     })
   }
   const [code] = await once(child, 'close')

@@ -2,6 +2,7 @@
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { eventually } from './eventually.js'
 import { postgres } from './postgres.js'
 import { untilSaid } from './run.js'
 
@@ -28,11 +29,15 @@ export const servesOnPostgres = async (
   const urlFile = join(own, 'url')
   writeFileSync(urlFile, url, { mode: 0o600 })
   for (const path of [own, urlFile]) if (uid !== 0) chownSync(path, uid, uid)
-  const { code, stdout } = await untilSaid(command, own, /"listening"/, {
+  const settings = {
     ...{ POSTERN_STORE__DRIVER: 'postgres', POSTERN_STORE__URL_FILE: urlFile },
     ...{ POSTERN_DATA_DIR: join(own, 'data'), ...env },
-  })
-  t.equal(code, 0, stdout)
+  }
   const wrote = 'SELECT role FROM writers WHERE frontier > 0 ORDER BY role'
-  t.same(server.sql(url.split('/').at(-1) ?? '', wrote).split('\n'), ['followers', 'main', 'relay'])
+  const roles = () => server.sql(url.split('/').at(-1) ?? '', wrote).split('\n')
+  // the doors open before the threads are there
+  const all = () => eventually('each thread has come to write', () => roles().length === 3).catch(() => {})
+  const { code, stdout } = await untilSaid(command, own, /"listening"/, settings, all)
+  t.equal(code, 0, stdout)
+  t.same(roles(), ['followers', 'main', 'relay'])
 }
