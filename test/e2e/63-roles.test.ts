@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 import { noPostgres, postgres } from '../parts/postgres.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
@@ -50,6 +51,7 @@ t.test('the doors here, the relay there', { skip: noPostgres() }, async (t) => {
     const { daemons } = await doors.json('cluster', 'show')
     return daemons.flatMap(({ share }: { share: { part: number; of: number } | null }) => share ?? [])
   }
+  await eventually('both have their share', async () => (await sharesNow()).length === 2)
   t.same(await sharesNow(), [
     { part: 1, of: 2 },
     { part: 2, of: 2 },
