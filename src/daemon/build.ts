@@ -361,7 +361,8 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
     // first up and last gone, so that it can tell
     management,
     disk,
-    later(upkeep),
+    // it sees the clock step from the moment that mail may come in
+    upkeep,
     ...when('bounce', bounce),
     ...when('relay', sandbox, later(sending)),
     ...own.map(later),
