@@ -138,7 +138,7 @@ const answerTo = async (
 ): Promise<Done | null> => {
   const { tenants, counted, send } = deps
   const address = plainAddress(req.socket.remoteAddress ?? '')
-  const principal = await tenants.authenticateKey(key, address)
+  const principal = await tenants.authenticateKey(key, address, 'idempotency-key' in req.headers)
   if (principal === null || principal.workspaceId === null) return null
   const bytes = await peek(req, Number(req.headers['content-length']))
   const found = bytes && read(bytes, deps)

@@ -73,12 +73,16 @@ export interface Token {
   readonly mac: string
 }
 
+/** A mail has several tokens, made one after the other for the same address. */
+const latest = { address: '', normal: '' }
+const normalOf = (address: string): string => {
+  if (address !== latest.address) Object.assign(latest, { address, normal: normalizeAddress(address) })
+  return latest.normal
+}
+
 const macOf = (key: Uint8Array, purpose: TokenPurpose, { recipientId, workspaceId, address }: TokenSubject) =>
   toBase32(
-    keyedHash(key, `postern ${purpose}`, recipientId, workspaceId, normalizeAddress(address)).subarray(
-      0,
-      MAC_BYTES,
-    ),
+    keyedHash(key, `postern ${purpose}`, recipientId, workspaceId, normalOf(address)).subarray(0, MAC_BYTES),
   )
 
 /** A token for ENVID or X-Postern-Ref, or the local part of a return path. */

@@ -333,25 +333,35 @@ export class Session<Who> {
     this.receiving = true
     this.wire.collect(body, (done) => {
       this.reset()
-      void this.keep({ sender, recipients }, body).finally(done)
+      this.keep({ sender, recipients }, body, done)
     })
     this.wire.say(SAY.goAhead)
   }
 
-  private async keep(
+  private keep(
     envelope: { sender: Sender; recipients: EnvelopeRecipient[] },
     body: Body,
-  ): Promise<void> {
+    done: () => void,
+  ): void {
+    const end = (say: () => void): void => {
+      try {
+        say()
+      } finally {
+        body.release()
+        this.receiving = false
+        if (this.stopping) this.wire.say(SAY.stopping)
+        done()
+      }
+    }
+    const refuse = (error: unknown): void => end(() => this.refuse(error))
     try {
       if (body.oversized) throw this.tooBig()
       if (body.crowdedOut) throw new Refusal(SAY.full)
-      this.ok(await this.rules.message({ headroom: body.headroom, ...envelope }, body.bytes(), this.visit))
+      this.rules
+        .message({ headroom: body.headroom, ...envelope }, body.bytes(), this.visit)
+        .then((reply) => end(() => this.ok(reply)), refuse)
     } catch (error) {
-      this.refuse(error)
-    } finally {
-      body.release()
-      this.receiving = false
-      if (this.stopping) this.wire.say(SAY.stopping)
+      refuse(error)
     }
   }
 

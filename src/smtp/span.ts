@@ -7,7 +7,8 @@
  */
 import { Fault } from '../base/fault.js'
 import { readTraceparent, type Spans } from '../base/observe/trace.js'
-import type { EnvelopedMessage, MessageAnswer } from '../submission/finished/message.js'
+import type { EnvelopedMessage } from '../submission/prepare.js'
+import type { MessageAnswer } from '../submission/submit.js'
 import type { Login } from '../tenant/principal.js'
 
 /** Where a header may end; what is longer has no business with us. */

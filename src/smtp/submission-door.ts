@@ -8,6 +8,7 @@
  *   as em_...` is said only after the submission stage resolved: on disk.
  */
 
+import { andThen } from '../base/and-then.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { Budget } from '../base/host/budget.js'
@@ -17,7 +18,8 @@ import type { Log } from '../base/log.js'
 import type { Spans } from '../base/observe/trace.js'
 import type { Service } from '../base/service.js'
 import type { Config, SubmissionListener } from '../config/config.js'
-import type { EnvelopedMessage } from '../submission/finished/message.js'
+import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { EnvelopedMessage } from '../submission/prepare.js'
 import type { Login } from '../tenant/principal.js'
 import { Tally } from './admission/tally.js'
 import type { DoorSubmission, DoorTenants } from './ports.js'
@@ -119,24 +121,42 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
 }
 
 /** Who is revoked while a message comes in hears what MAIL would say. */
-const submit = async (
-  submission: DoorOptions['submission'],
-  spans: DoorOptions['spans'],
-  login: Login,
-  message: ReturnType<typeof enveloped>,
-): Promise<string> => {
-  const once = (trace: string | null) => submission.submitMessage(login, { ...message, trace })
-  try {
-    return (await (spans ? traced(spans, login, message, once) : submission.submitMessage(login, message))).id
-  } catch (error) {
-    throw error instanceof Fault && error.code === 'auth.credentials_invalid' ? revoked() : error
+const refusal = (error: unknown): unknown =>
+  error instanceof Fault && error.code === 'auth.credentials_invalid' ? revoked() : error
+
+/** What MAIL must pass, at once where rows and counts are at hand. */
+const createMail = ({ tenants, submission, clock }: DoorOptions): Rules<Visitor>['mail'] => {
+  const workspaceOf = (visit: Visit<Visitor>): WorkspaceRow | Promise<WorkspaceRow> => {
+    const { login, readAt } = visitorOf(visit)
+    if (clock.tick() - readAt <= STALE) return login.workspace
+    return andThen(tenants.workspaceForSend(login, login.workspace.id), (workspace) => {
+      visit.who = { login: { ...login, workspace }, readAt: clock.tick() }
+      return workspace
+    })
+  }
+  return (sender, visit) => {
+    if (!submission.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
+    const { login } = visitorOf(visit)
+    const valid = andThen(tenants.stillValid(login), (isValid) => {
+      if (!isValid) throw revoked()
+      return workspaceOf(visit)
+    })
+    return andThen(valid, (workspace) =>
+      andThen(tenants.sendWindow.consume(login, 1), (state) => {
+        if (!state.allowed) throw tenants.sendWindow.exceeded(state)
+        // the null sender names nobody: From says who has written it, and is looked at with the message
+        if (workspace.restrictSenders && sender.address !== '')
+          return submission.checkSender(workspace, sender.address)
+      }),
+    )
   }
 }
 
 const submissionRules = (
-  { config, tenants, submission, clock, log, spans, memory }: DoorOptions & { readonly memory: Budget },
+  options: DoorOptions & { readonly memory: Budget },
   listener: SubmissionListener,
   logins: Tally,
+  { config, tenants, submission, clock, log, spans, memory } = options,
 ): Rules<Visitor> => ({
   hostname: config.hostname,
   size: config.limits.message_size,
@@ -160,27 +180,20 @@ const submissionRules = (
     return countedIn(logins, login, visit, log, clock)
   },
   left: (visit) => logins.release(visit),
-  async mail(sender, visit) {
-    if (!submission.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
-    const { login, readAt } = visitorOf(visit)
-    const isValid = tenants.stillValid(login)
-    if (!(isValid instanceof Promise ? await isValid : isValid)) throw revoked()
-    let { workspace } = login
-    if (clock.tick() - readAt > STALE) {
-      workspace = await tenants.workspaceForSend(login, workspace.id)
-      visit.who = { login: { ...login, workspace }, readAt: clock.tick() }
-    }
-    const state = await tenants.sendWindow.consume(login, 1)
-    if (!state.allowed) throw tenants.sendWindow.exceeded(state)
-    // the null sender names nobody: From says who has written it, and is looked at with the message
-    if (workspace.restrictSenders && sender.address !== '')
-      await submission.checkSender(workspace, sender.address)
-  },
+  mail: createMail(options),
   recipient() {},
-  async message(envelope, raw, visit) {
-    const id = await submit(submission, spans, visitorOf(visit).login, enveloped(envelope, raw, visit))
-    log.debug({ event: 'smtp_accepted', email_id: id, bytes: raw.length })
-    return `250 2.6.0 Ok: queued as ${id}`
+  message(envelope, raw, visit) {
+    const { login } = visitorOf(visit)
+    const message = enveloped(envelope, raw, visit)
+    const submit = (trace: string | null) => submission.submitMessage(login, { ...message, trace })
+    const taken = spans ? traced(spans, login, message, submit) : submission.submitMessage(login, message)
+    return taken.then(
+      ({ id }) => {
+        log.debug({ event: 'smtp_accepted', email_id: id, bytes: raw.length })
+        return `250 2.6.0 Ok: queued as ${id}`
+      },
+      (error) => Promise.reject(refusal(error)),
+    )
   },
 })
 

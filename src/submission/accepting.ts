@@ -53,11 +53,11 @@ export const watched = (store: SubmissionStore, { spans, accepted }: Watch): Sub
   suppressed: (workspaceId, emails, now) => store.suppressed(workspaceId, emails, now),
   claimKey: (claim) => store.claimKey(claim),
   releaseKey: (claim) => store.releaseKey(claim),
-  async accept(batch) {
-    const result = await (spans == null
-      ? store.accept(batch)
-      : timed(spans, store.system, batch, () => store.accept(batch)))
-    if (isStored(result)) accepted?.(batch.mails)
-    return result
+  accept(batch) {
+    const accept = () => store.accept(batch)
+    return (spans == null ? accept() : timed(spans, store.system, batch, accept)).then((result) => {
+      if (isStored(result)) accepted?.(batch.mails)
+      return result
+    })
   },
 })

@@ -4,8 +4,6 @@
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { Config } from '../config/config.js'
-import type { Mode } from '../lifecycle/page.js'
-import { suppressionList } from '../lifecycle/suppress.js'
 import { normalizeAddress } from '../mail/address.js'
 import type { Queue } from '../store/port/queue.js'
 import type { Tenants, WorkspaceRow } from '../store/port/tenants/tenants.js'
@@ -13,7 +11,6 @@ import type { Known, Lifecycle } from '../store/port/upkeep.js'
 import { callerIn, isGood } from '../tenant/authenticate.js'
 import type { Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
-import type { Listed } from './addresses.js'
 import type { Route } from './route.js'
 import type { InTurn } from './turns.js'
 
@@ -42,11 +39,11 @@ export const demandAccepting = ({ accepting }: SubmissionDeps): void => {
 }
 
 /** The workspace of a send; a door may have looked it up already. */
-export const authorise = async (
+export const authorise = (
   { store }: SubmissionDeps,
   principal: Principal,
   workspace: WorkspaceRow | string | null,
-): Promise<WorkspaceRow> =>
+): WorkspaceRow | Promise<WorkspaceRow> =>
   typeof workspace === 'object' && workspace !== null
     ? workspace
     : workspaceForSend({ store }, principal, workspace)
@@ -91,11 +88,11 @@ export const demand = (decided: Standing | Fault): Standing => {
   return decided
 }
 
-/** For whom no caller stands. */
-export const demandActive = async (
+/** The same where no caller stands for it. */
+export const decideWorkspace = async (
   { store }: SubmissionDeps,
   { accountId, id }: WorkspaceRow,
-): Promise<WorkspaceRow> => demand(judge(await store.workspace(accountId, id), null)).workspace
+): Promise<Standing | Fault> => judge(await store.workspace(accountId, id), null)
 
 /** Throws email.sender_not_allowed where the workspace restricts its senders and this is none. */
 export const demandSender = async (
@@ -107,11 +104,3 @@ export const demandSender = async (
     throw new Fault('email.sender_not_allowed')
   }
 }
-
-/** Which of these normal addresses are on a list. Live and test mail have lists of their own. */
-export const listedOf = async (
-  { store }: SubmissionDeps,
-  { workspaceId, mode }: { readonly workspaceId: string; readonly mode: Mode },
-  addresses: readonly string[],
-  now: number,
-): Promise<Listed> => new Set(await store.suppressed(suppressionList(workspaceId, mode), addresses, now))

@@ -79,12 +79,11 @@ type Locks = Pick<Queue, 'claimKey' | 'releaseKey'>
 /** Does `work` once under this key. Work resolves with null when its lock was lost, and then stored nothing. */
 export const once = async (
   store: Locks,
-  wish: IdempotencyWish | null,
+  wish: IdempotencyWish,
   place: Place,
   now: () => number,
-  work: (ticket: Omit<IdempotentAnswer, keyof Rendered> | null) => Promise<Answer | null>,
+  work: (ticket: Omit<IdempotentAnswer, keyof Rendered>) => Promise<Answer | null>,
 ): Promise<Answer> => {
-  if (wish === null) return must(await work(null))
   for (let tries = 0; tries < 3; tries++) {
     const { workspaceId, mode } = place
     const claim = { workspaceId, mode, key: wish.key, token: randomUUID() }
@@ -111,9 +110,4 @@ export const once = async (
     if (answer !== null) return answer
   }
   throw new Fault('idempotency.in_progress', { retryAfter: 1 })
-}
-
-const must = (answer: Answer | null): Answer => {
-  if (answer === null) throw new Error('a lock was lost that nobody held')
-  return answer
 }

@@ -8,6 +8,7 @@
  *   another workspace, and needed for a platform key.
  *   Unknown, revoked and expired are one answer, after the same work.
  */
+import { andThen } from '../base/and-then.js'
 import { Fault } from '../base/fault.js'
 import type { CredentialRow, KeyRow, Tenants, WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Known } from '../store/port/upkeep.js'
@@ -20,8 +21,8 @@ import { type LiveSession, verifySession } from './session.js'
 interface Authenticate {
   /** A key or session from `Authorization: Bearer`. With an address, failures are counted against it. */
   bearer(token: string, ip?: string): Promise<Principal>
-  /** Whose key this is, or null; no failure is counted. */
-  key(text: string, ip: string): Promise<Principal | null>
+  /** Whose key this is, or null; no failure is counted. By rows that may be old, which accept compares, unless `kept`. */
+  key(text: string, ip: string, kept: boolean): Principal | null | Promise<Principal | null>
   password(username: string, password: string, ip: string): Promise<Login>
   /** The range credential of this client address, or null. */
   range(ip: string): Promise<Login | null>
@@ -108,13 +109,18 @@ const chooseWorkspace = async (
   return own
 }
 
-/** The principal of a key that is good now, whose use is noted. */
-const byKey = async (deps: TenantDeps, text: string, ip: string | null): Promise<Principal | null> => {
-  const row = await verifyKey(deps, text)
-  if (row === null) return null
-  noteUse(deps, 'key', row, deps.clock.now(), ip)
-  return ofKey(row, deps.perMinute)
-}
+/** The principal of a key, whose use is noted. */
+const byKey = (
+  deps: TenantDeps,
+  text: string,
+  ip: string | null,
+  rows?: Known,
+): Principal | null | Promise<Principal | null> =>
+  andThen(verifyKey(deps, text, rows), (row) => {
+    if (row === null) return null
+    noteUse(deps, 'key', row, deps.clock.now(), ip)
+    return ofKey(row, deps.perMinute)
+  })
 
 const loginOf = async (deps: TenantDeps, row: CredentialRow, ip: string): Promise<Login> => {
   const workspace = await deps.store.workspace(row.accountId, row.workspaceId)
@@ -162,7 +168,10 @@ export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authen
       throw refuse(ip)
     },
 
-    key: (text, ip) => byKey(deps, text, ip),
+    key(text, ip, kept) {
+      if (kept) store.known?.lookOnce()
+      return byKey(deps, text, ip, store.known)
+    },
 
     async password(username, password, ip) {
       if (looksLikeKey(password)) {
@@ -186,11 +195,8 @@ export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authen
     },
 
     stillValid(principal) {
-      store.known?.look()
-      const row = callerIn(store.known ?? store, principal)
-      return row instanceof Promise
-        ? row.then((found) => isGood(found, clock.now()))
-        : isGood(row, clock.now())
+      store.known?.lookOnce()
+      return andThen(callerIn(store.known ?? store, principal), (row) => isGood(row, clock.now()))
     },
   }
 }

@@ -8,11 +8,13 @@
  *   anew, so that revocation is immediate at every door. A rotation makes the next
  *   key, of the same rights, and says when the one so far ends: in one commit.
  */
+import { andThen } from '../base/and-then.js'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
-import type { KeyPermission, KeyRow, KeyScope } from '../store/port/tenants/tenants.js'
+import type { KeyPermission, KeyRow, KeyScope, Tenants } from '../store/port/tenants/tenants.js'
+import type { Known } from '../store/port/upkeep.js'
 import type { TenantDeps } from './principal.js'
 
 /** So long the key before works beside the next one, and at most. */
@@ -120,13 +122,18 @@ export const rotateKey = async (
 
 const NOBODY = Buffer.alloc(32)
 
-/** The row of a key that is real and not expired, or null. */
-export const verifyKey = async (deps: TenantDeps, text: string): Promise<KeyRow | null> => {
+/** The row of a key that is real and not expired, or null; at once where `rows` are at hand. */
+export const verifyKey = (
+  { store, pepper, clock }: TenantDeps,
+  text: string,
+  rows: Pick<Tenants, 'keyByLookup'> | Pick<Known, 'keyByLookup'> = store,
+): KeyRow | null | Promise<KeyRow | null> => {
   const shape = SHAPE.exec(text)
   if (shape === null) return null
-  const row = await deps.store.keyByLookup(shape[2] ?? '')
-  const same = sameBytes(hashKey(deps.pepper, text), row?.hash ?? NOBODY)
-  return row !== null && same && row.mode === shape[1] && isCurrent(row, deps.clock.now()) ? row : null
+  return andThen(rows.keyByLookup(shape[2] ?? ''), (row) => {
+    const same = sameBytes(hashKey(pepper, text), row?.hash ?? NOBODY)
+    return row !== null && same && row.mode === shape[1] && isCurrent(row, clock.now()) ? row : null
+  })
 }
 
 /** False once the time of a key or session has run out. */

@@ -132,6 +132,8 @@ export const requirePlatform = (principal: Principal): void => {
 }
 
 const TOUCH_EVERY_MS = 60_000
+/** Of rows that stay at hand, and so do not show what was noted since. */
+const noted = new WeakMap<object, number>()
 
 /** Notes a use, at most once a minute: exact enough for people, free for the hot path. */
 export const noteUse = (
@@ -141,5 +143,8 @@ export const noteUse = (
   now: number,
   from: string | null,
 ): void => {
-  if (row.lastUsedAt === null || now - row.lastUsedAt >= TOUCH_EVERY_MS) store.touch(kind, row.id, now, from)
+  const before = noted.get(row) ?? row.lastUsedAt
+  if (before !== null && now - before < TOUCH_EVERY_MS) return
+  noted.set(row, now)
+  store.touch(kind, row.id, now, from)
 }

@@ -95,9 +95,9 @@ export const createTenants = (deps: TenantDeps) => {
     deviceOf: (user: UserRow) => deviceOf(deps, user),
     failures,
     sendWindow: {
-      /** Counts n sends if all of them fit. Throws nothing: ask `allowed`. */
+      /** Counts n sends if all of them fit; at once where the count is at hand. It refuses nobody: ask `allowed`. */
       consume: (principal: Principal, n: number) => window.consumeWindow(deps, principal, n),
-      peek: (principal: Principal) => window.consumeWindow(deps, principal, 0),
+      peek: async (principal: Principal) => window.consumeWindow(deps, principal, 0),
       /** The refusal that belongs to a state that was not allowed. */
       exceeded: (state: window.WindowState) => window.windowExceeded(state, deps.clock.now()),
     },

@@ -5,6 +5,7 @@
  *   both doors and across a restart. A refused send leaves the count as it was.
  *   Sending exactly at `reset` falls into the next window.
  */
+import { andThen } from '../base/and-then.js'
 import { Fault } from '../base/fault.js'
 import type { Principal, TenantDeps } from './principal.js'
 
@@ -19,15 +20,18 @@ export interface WindowState {
 }
 
 /** Counts n sends if all of them fit; n = 0 only looks. */
-export const consumeWindow = async (
+export const consumeWindow = (
   { store, clock }: TenantDeps,
   principal: Principal,
   n: number,
-): Promise<WindowState> => {
+): WindowState | Promise<WindowState> => {
   const window = Math.floor(clock.now() / 1000 / MINUTE)
   const limit = principal.limitPerMinute
-  const { allowed, used } = await store.consume(principal.id, window, n, limit)
-  return { allowed, limit, remaining: Math.max(0, limit - used), reset: (window + 1) * MINUTE }
+  return andThen(store.consume(principal.id, window, n, limit), ({ allowed, used }) => ({
+    ...{ allowed, limit },
+    remaining: Math.max(0, limit - used),
+    reset: (window + 1) * MINUTE,
+  }))
 }
 
 /** Whole seconds until `reset`, never too early and at least one. */

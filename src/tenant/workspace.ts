@@ -10,6 +10,7 @@ import { parseAddress } from '../mail/address.js'
 import { DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/built-in.js'
 import type { Routing } from '../store/port/tenants/routes.js'
 import type { Tenants, WorkspaceChange, WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { Lifecycle } from '../store/port/upkeep.js'
 import { ALARM_LIMITS, ALARMS, type Alarm, type AlarmSettings } from '../store/port/watch/alarms.js'
 import type { SoftLimits } from '../store/port/watch/soft-bounces.js'
 import { type DomainRouteWish, domainRoutesOf } from './domain/routes.js'
@@ -277,15 +278,21 @@ const reachable = async (deps: Reads, principal: Principal, ref: string): Promis
   return row
 }
 
-/** Where a send goes: the caller's own workspace, or the one that X-Workspace-Id names. */
-export const workspaceForSend = async (
-  deps: Reads,
+/**
+ * Where a send goes: the caller's own workspace, or the one that X-Workspace-Id names. At once where its row is at
+ * hand, since accept compares by what it was decided; a slug is looked up, because it may mean another one by now.
+ */
+export const workspaceForSend = (
+  deps: Reads & { readonly store: Pick<Lifecycle, 'known'> },
   principal: Principal,
   ref: string | null,
-): Promise<WorkspaceRow> => {
+): WorkspaceRow | Promise<WorkspaceRow> => {
   const named = ref ?? principal.workspaceId
-  if (named === null) throw new Fault('validation.workspace_header_required')
-  return reachable(deps, principal, named)
+  if (named === null) return Promise.reject(new Fault('validation.workspace_header_required'))
+  const isOwn = named === principal.workspaceId
+  return (
+    (isOwn && deps.store.known?.workspace(principal.accountId, named)) || reachable(deps, principal, named)
+  )
 }
 
 /** What a read looks at: one workspace, or null for all of the account. */

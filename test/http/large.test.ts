@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { createBodyReader } from '../../src/http/thread/reader.js'
-import type { Composed } from '../../src/submission/composed.js'
+import type { Prepared } from '../../src/submission/prepare.js'
 import { fieldsOf, MAIL, openKit } from './kit.js'
 
 const MIB = 1024 * 1024
@@ -132,7 +132,7 @@ t.test('the loop turns while a body is read', async (t) => {
   turn()
   const { items } = await under
   reading = false
-  t.equal((items[0] as Composed).attachments[0]?.size, MIB)
+  t.equal((items[0] as Prepared).attachments[0]?.size, MIB)
   t.ok(turns > 100, `${turns} turns`)
 })
 

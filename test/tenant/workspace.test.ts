@@ -124,7 +124,10 @@ t.test('which workspace a request means', async (t) => {
   t.equal((await tenants.workspaceForSend(all, shop.id)).id, shop.id)
   t.equal((await tenants.workspaceForSend(own, null)).id, shop.id)
   t.equal((await tenants.workspaceForSend(own, shop.id)).id, shop.id)
-  t.equal(await codeOf(tenants.workspaceForSend(all, null)), 'validation.workspace_header_required')
+  t.equal(
+    await codeOf(Promise.resolve(tenants.workspaceForSend(all, null))),
+    'validation.workspace_header_required',
+  )
   t.equal(await tenants.workspaceForRead(all, null), null)
   t.equal(await tenants.workspaceForRead(own, null), shop.id)
   t.equal(await tenants.workspaceForRead(all, 'shop'), shop.id)
@@ -136,6 +139,6 @@ t.test('which workspace a request means', async (t) => {
     [all, ''],
   ] as const) {
     t.equal(await codeOf(tenants.workspaceForRead(who, ref)), 'workspace.not_found')
-    t.equal(await codeOf(tenants.workspaceForSend(who, ref)), 'workspace.not_found')
+    t.equal(await codeOf(Promise.resolve(tenants.workspaceForSend(who, ref))), 'workspace.not_found')
   }
 })

@@ -7,7 +7,7 @@
  *   the rest after validation, all or none.
  */
 import { type FieldError, invalid } from '../../base/fault.js'
-import type { BatchItem } from '../../submission/composed.js'
+import type { BatchItem } from '../../submission/prepare.js'
 import { rulesOf } from '../../submission/submit.js'
 import { sendingAs } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'

@@ -86,7 +86,9 @@ const reading = (deps: Deps): readonly Endpoint[] => [
     answers: { 200: shapes.workspace },
     faults: ['workspace.not_found'],
     async handle(call) {
-      const row = await deps.tenants.workspaceForSend(call.principal, param(call, 'id'))
+      const { tenants } = deps
+      const id = await tenants.workspaceForRead(call.principal, param(call, 'id'))
+      const row = await tenants.findWorkspace(call.principal.accountId, id ?? '')
       return { status: 200, body: workspaceRecord(row, call.principal.scope) }
     },
   }),

@@ -6,12 +6,12 @@
  *   the octets of the mails and their records, or what is wrong. A large message
  *   that came whole is read there, too, when somebody asks for its text.
  */
-import { type FieldError, invalid } from '../../base/fault.js'
+import { invalid } from '../../base/fault.js'
 import { giveBack } from '../../base/host/growing.js'
 import { type MessageContent, parseContent } from '../../mail/parse.js'
-import { type Composed, compose } from '../../submission/composed.js'
 import { sendFingerprint } from '../../submission/idempotency.js'
-import { checkSend, type Rules } from '../../submission/validate.js'
+import { type Prepared, prepare, type Wrong } from '../../submission/prepare.js'
+import type { Rules } from '../../submission/validate.js'
 import { check } from '../check.js'
 import { readDraft } from '../drafts.js'
 import { batchBody } from '../shapes/email-action.js'
@@ -34,7 +34,7 @@ export interface Job {
   readonly rules: Rules
 }
 
-export type Item = Composed | { readonly errors: readonly FieldError[]; readonly omitted: number }
+export type Item = Prepared | Wrong
 
 export interface Done {
   readonly items: readonly Item[]
@@ -48,11 +48,10 @@ const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 const readOne = async (value: unknown, { rules }: Job, at?: string): Promise<Item> => {
   const read = readDraft(value, rules, at)
   if ('errors' in read) return read
-  const { checked, errors } = checkSend(read, rules, at)
-  if (errors !== null) return { errors, omitted: 0 }
-  const composed = await compose(checked, rules)
-  const { content } = composed
-  return typeof content === 'string' ? { ...composed, content: bytesOf(content) } : composed
+  const made = await prepare(read, rules, at)
+  return 'errors' in made || typeof made.content !== 'string'
+    ? made
+    : { ...made, content: bytesOf(made.content) }
 }
 
 /** Throws the Fault to answer with. */

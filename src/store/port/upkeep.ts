@@ -92,6 +92,9 @@ export interface Known {
   rules(): number
   /** Looks at the store: the rows that are asked for in this turn are as they are now. */
   look(): void
+  /** The same, unless somebody has looked in this turn. */
+  lookOnce(): void
+  keyByLookup(lookup: string): KeyRow | null
   key(accountId: string, id: string): KeyRow | null
   credential(id: string): CredentialRow | null
   workspace(accountId: string, ref: string): WorkspaceRow | null

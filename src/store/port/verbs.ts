@@ -247,8 +247,8 @@ export type NamesOf<K extends Kind> = { [N in Name]: (typeof VERBS)[N] extends K
 export const verbsOf = <K extends Kind>(kind: K): readonly NamesOf<K>[] =>
   (Object.keys(VERBS) as Name[]).filter((name): name is NamesOf<K> => VERBS[name] === kind)
 
-type Sync<Verb> = Verb extends (...args: infer Args) => Promise<infer Result>
-  ? (...args: Args) => Result
+type Sync<Verb> = Verb extends (...args: infer Args) => infer Result
+  ? (...args: Args) => Awaited<Result>
   : never
 type Soon<Verb> = Verb extends (...args: infer Args) => Promise<infer Result>
   ? (...args: Args) => Result | Promise<Result>

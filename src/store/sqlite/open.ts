@@ -31,6 +31,8 @@ export const shareSqliteStore = (store: Store): MessagePort => {
 const knownOf = (current: () => Known): Known => ({
   rules: () => current().rules(),
   look: () => current().look(),
+  lookOnce: () => current().lookOnce(),
+  keyByLookup: (lookup) => current().keyByLookup(lookup),
   key: (...args) => current().key(...args),
   credential: (...args) => current().credential(...args),
   workspace: (...args) => current().workspace(...args),

@@ -38,7 +38,7 @@ import { type Db, openReader, prepareFile } from './connect.js'
 import { takeDaemonLock } from './lock.js'
 import { copyBefore, versionIn } from './migrate/before.js'
 import type { FaultPoint } from './protocol.js'
-import { createKnown } from './read/known.js'
+import { createKnown, type Rows } from './read/known.js'
 import { createLeadRead } from './read/lead.js'
 import { createMemory, type Remember } from './read/memory.js'
 import { createPerMailReads } from './read/per-mail.js'
@@ -111,7 +111,7 @@ export interface Verbs {
   readonly db: Db
   readonly reads: ReturnType<typeof createReads>
   /** Of these, without a memory. */
-  readonly asIs: Pick<Known, 'key' | 'credential' | 'workspace'>
+  readonly asIs: Rows
   readonly client: WriterClient
   readonly window: Window
   readonly touches: Touches

@@ -47,7 +47,7 @@ type OtherWrites = Pick<
 >
 
 const otherWrites = (current: () => Verbs): OtherWrites => ({
-  async accept(batch) {
+  accept(batch) {
     const { client, bodyStore, window } = current()
     return bodyStore.accept(batch, (beside) => {
       window.flush()
@@ -55,7 +55,7 @@ const otherWrites = (current: () => Verbs): OtherWrites => ({
     })
   },
   claim: async (...args) => (await current().client.call('claim', ...args)).map(fromClaimedArray),
-  consume: async (...args) =>
+  consume: (...args) =>
     current().daemon ? current().window.consume(...args) : current().client.call('consume', ...args),
   touch: (...args) => current().touches.touch(...args),
   onDue: (wake) => current().client.onDue(wake),

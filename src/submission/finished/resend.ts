@@ -17,8 +17,8 @@
  *   settings name, and none is named by default.
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
-import { newId, newRecipientId } from '../../base/id.js'
-import type { NewEmail, RecipientKind } from '../../lifecycle/facts.js'
+import { newId } from '../../base/id.js'
+import type { RecipientKind } from '../../lifecycle/facts.js'
 import type { Mode } from '../../lifecycle/page.js'
 import { isAscii, normalizeAddress, parseRecipient, wireAddress } from '../../mail/address.js'
 import { formatDate, receivedOverHttp } from '../../mail/received.js'
@@ -26,14 +26,14 @@ import type { Status } from '../../mail/status.js'
 import { prepareAgain, readSubmitted } from '../../mail/submitted.js'
 import type { EmailRecord, Ledger } from '../../store/port/ledger.js'
 import type { Queue } from '../../store/port/queue.js'
-import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import { nullWhenMissing } from '../../store/port/upkeep.js'
-import { FORM, newRecipient } from '../addresses.js'
-import { toRecord } from '../composed.js'
-import { demandAccepting, demandActive, demandSender, listedOf, type SubmissionDeps } from '../deps.js'
+import { FORM } from '../addresses.js'
+import { decideWorkspace, demandAccepting, type SubmissionDeps } from '../deps.js'
 import type { Answer, SubmitOptions } from '../draft.js'
-import { once } from '../idempotency.js'
-import { routed } from '../route.js'
+import type { Prepared } from '../prepare.js'
+import { storeMails } from '../store-mails.js'
+import { rendering, rulesOf } from '../submit.js'
+import type { Rules } from '../validate.js'
 
 export interface Resend {
   readonly record: EmailRecord
@@ -143,47 +143,32 @@ const keptOf = async ({ record, store, release }: Resend, chosen: readonly Chose
 
 const modeOf = ({ mode }: EmailRecord, release: Resend['release']): Mode => (release == null ? mode : 'live')
 
-const toEmail = async (
-  deps: SubmissionDeps,
-  { record, store, release }: Resend,
-  old: Uint8Array,
+const prepareResend = async (
+  { record, store }: Resend,
+  { hostname, now }: Rules,
   chosen: readonly Chosen[],
-  workspace: WorkspaceRow,
-  now: number,
-): Promise<NewEmail> => {
-  const { hostname } = deps.config
-  const { accountId, workspaceId, from, replyTo, subject, tags, attachments } = record
-  const mode = modeOf(record, release)
+  old: Uint8Array,
+): Promise<Prepared> => {
+  const { from, replyTo, subject, tags, attachments } = record
   const id = newId('em', now)
   const messageId = `<${id}@${hostname}>`
   const receivedLine = receivedOverHttp({ host: hostname, id, now })
-  const normals = chosen.map(({ normal }) => normal)
-  const listed = await listedOf(deps, { workspaceId, mode }, normals, now)
+  const { needsSmtpUtf8, authors } = readSubmitted(old)
   const textsOf = (wanted: RecipientKind) =>
     chosen.filter(({ kind }) => kind === wanted).map(({ text }) => text)
-  const pool = mode === record.mode ? await deps.store.pool(accountId, record.poolId) : null
-  const { routes } = await deps.route(workspace, mode)
   return {
-    ...{ accountId, workspaceId, mode, from, replyTo, subject, tags, attachments, id, messageId },
+    ...{ from, replyTo, subject, tags, attachments, id, messageId },
     source: 'api',
     to: textsOf('to'),
     cc: textsOf('cc'),
     bcc: textsOf('bcc'),
     scheduledAt: null,
-    createdAt: now,
     resentFrom: record.id,
-    // one that was deleted since has left its workspace another; a sandbox sends nothing out
-    ...routed(
-      pool === null ? await deps.route(workspace, mode) : { poolId: pool.id, routes },
-      // its answer is written already
-      chosen.map((one) => ({
-        ...newRecipient(one, newRecipientId(now), { mode, ignored: false, listed }),
-        normal: undefined,
-      })),
-    ),
+    senders: authors.map(({ address }) => address),
+    ignoreSuppressions: false,
+    recipients: chosen,
     raw: prepareAgain(old, { messageId, date: formatDate(now), oldId: record.id, receivedLine }),
-    needsSmtpUtf8:
-      readSubmitted(old).needsSmtpUtf8 || chosen.some(({ address }) => !isAscii(wireAddress(address))),
+    needsSmtpUtf8: needsSmtpUtf8 || chosen.some(({ address }) => !isAscii(wireAddress(address))),
     content: await store.content(record.id),
     envid: null,
     ret: null,
@@ -195,23 +180,22 @@ const toEmail = async (
 /** Resolves when the new mail is on disk, or with the first answer under the same key. Throws the Fault to answer with. */
 export const resend = async (deps: SubmissionDeps, wish: Resend, options: SubmitOptions): Promise<Answer> => {
   demandAccepting(deps)
-  const { accountId, workspaceId } = wish.record
+  const { accountId, workspaceId, poolId } = wish.record
   const mode = modeOf(wish.record, wish.release)
   const workspace = await deps.store.workspace(accountId, workspaceId)
   if (workspace === null) throw new Fault('email.not_found')
   const chosen = choose(wish, deps.config.limits.recipients)
   demandRelease(wish, chosen)
-  const { store, clock } = deps
-  return once(store, options.idempotency, { workspaceId, mode }, clock.now, async (ticket) => {
-    const current = await demandActive(deps, workspace)
-    const raw = await keptOf(wish, chosen)
-    for (const { address } of readSubmitted(raw).authors) await demandSender(deps, current, address)
-    const now = clock.now()
-    const mail = { ...(await toEmail(deps, wish, raw, chosen, current, now)), trace: options.trace }
-    const records = [toRecord(mail)]
-    const { status, body } = options.render(records)
-    const idempotency = ticket === null ? null : { ...ticket, status, body }
-    const result = await store.accept({ mails: [mail], idempotency, now })
-    return result === 'lock_lost' ? null : { status, body, replayed: false, records }
+  // one that was deleted since has left its workspace another; a sandbox sends nothing out
+  const pool = mode === wish.record.mode ? await deps.store.pool(accountId, poolId) : null
+  return storeMails(deps, {
+    ...{ workspace, mode, submittedBy: null, poolId: pool?.id },
+    ...{ idempotency: options.idempotency, trace: options.trace, standing: null },
+    decide: () => decideWorkspace(deps, workspace),
+    make: async () => {
+      const old = await keptOf(wish, chosen)
+      return [await prepareResend(wish, rulesOf(deps, workspace), chosen, old)]
+    },
+    render: rendering(options.render),
   })
 }

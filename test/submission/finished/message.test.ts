@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { EnvelopedMessage } from '../../../src/submission/finished/message.js'
+import type { EnvelopedMessage } from '../../../src/submission/prepare.js'
 import type { Login } from '../../../src/tenant/principal.js'
 import { codeOf } from '../../tenant/house.js'
 import { type Office, openOffice, scopeOf } from '../house.js'

@@ -304,7 +304,7 @@ export interface Suppressions {
 
 export interface Rates {
   /** Counts `n` sends into a fixed minute if they fit under `limit`: exact under concurrency and across a restart. n = 0 only looks. */
-  consume(bucket: string, window: number, n: number, limit: number): Promise<WindowCount>
+  consume(bucket: string, window: number, n: number, limit: number): WindowCount | Promise<WindowCount>
 }
 
 export interface Tenants extends Accounts, Workspaces, Keys, Credentials, Pools, Suppressions, Rates {}
