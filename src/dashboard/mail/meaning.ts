@@ -155,6 +155,10 @@ export const codeWords = (enhanced: string | null | undefined, ended = false): s
   return `${said} ${after}`.trim()
 }
 
+/** Servers say it of whatever they have against a mail: of its pace, its sender, its content. */
+export const isVague = (enhanced: string | null | undefined): boolean =>
+  /^[45]\.7\.[01]$/.test(enhanced ?? '')
+
 /** Why a report changed nothing. */
 const UNAPPLIED: Readonly<Record<string, string>> = {
   other_recipient: 'it names none of the recipients that it may be about',

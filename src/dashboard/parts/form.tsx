@@ -216,23 +216,16 @@ interface ChoiceProps extends Pick<FieldProps, 'name' | 'label' | 'hint' | 'valu
   readonly options: Options
 }
 
-export const Choice = ({ name, label, hint, options, value }: ChoiceProps) => {
-  const { marks, typed, says } = fieldIn(useContext(FormContext), name, value)
-  return (
-    <label for={marks.id}>
-      {label}
-      <select {...marks}>
-        {options.map(([one, text]) => (
-          <option value={one} selected={one === typed}>
-            {text}
-          </option>
-        ))}
-      </select>
-      {says}
-      {hint === undefined ? null : <span class="hint">{hint}</span>}
-    </label>
+const choiceField = (own: FieldsForm, { name, label, hint, options, value }: ChoiceProps) => {
+  const { marks, typed, says } = fieldIn(own, name, value)
+  const all = options.map(
+    ([one, text]) => html`<option${attrs({ value: one, selected: one === typed })}>${text}</option>`,
   )
+  const help = hint === undefined ? null : html`<span class="hint">${hint}</span>`
+  return html`<label for="${marks.id}">${label}<select${attrs(marks)}>${all}</select>${says}${help}</label>`
 }
+
+export const Choice = (props: ChoiceProps) => choiceField(useContext(FormContext), props)
 
 interface FoldProps {
   readonly title: string
@@ -287,19 +280,29 @@ interface VerbProps {
   /** Hidden fields: what it is about. */
   readonly about?: Readonly<Record<string, string>>
   readonly tiny?: boolean
+  /** What it asks besides the reason. */
+  readonly choice?: ChoiceProps
   /** Beside the button that does it. */
   readonly beside?: ComponentChildren
 }
 
-const Reason = ({ required, ...own }: OwnForm & { readonly required: boolean }) => {
-  const field = { name: 'reason', label: 'Reason', hint: 'Stands in the audit.', required, maxLength: 200 }
-  if (own.refused !== null) return <Field {...field} />
-  return textField({ ...own, unseen: new Set() }, field)
+/** Of a verb: its choice and its reason. As text, unless it was refused and has to say why. */
+const verbFields = (own: OwnForm, { choice, reason = 'required' }: VerbProps): ComponentChildren => {
+  const asked = {
+    ...{ name: 'reason', label: 'Reason', hint: 'Stands in the audit.' },
+    ...{ required: reason === 'required', maxLength: 200 },
+  }
+  const text = { ...own, unseen: new Set<Mistake>() }
+  const isNew = own.refused === null
+  return [
+    choice && (isNew ? choiceField(text, choice) : <Choice {...choice} />),
+    reason !== 'none' && (isNew ? textField(text, asked) : <Field {...asked} />),
+  ]
 }
 
 /** A button that says what will happen, and asks for a reason, before it acts. */
 export const Verb = (props: VerbProps) => {
-  const { action, label, children, does = label, harm = false, reason = 'required', about = {} } = props
+  const { action, label, children, does = label, harm = false, about = {} } = props
   const own = useOwnRefusal(action)
   const same = Object.entries(about).every(([name, value]) => own?.form.raw(name) === value)
   const refused = same ? own : null
@@ -308,7 +311,7 @@ export const Verb = (props: VerbProps) => {
   const fields = [
     Hidden({ of: about }),
     html`<div>${children}</div>`,
-    reason === 'none' ? null : Reason({ required: reason === 'required', ...form }),
+    verbFields(form, props),
     Send({ harm, beside: props.beside, children: does }),
   ]
   const posted = PostForm({ ...form, children: html`${fields}` })

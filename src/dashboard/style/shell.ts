@@ -19,7 +19,7 @@ export const SHELL = `
 .rail a { display: flex; justify-content: space-between; gap: var(--s2); padding: var(--s1) var(--s2); border-radius: var(--r2); color: var(--ink-2); text-decoration: none; overflow-wrap: anywhere; }
 .rail a:hover { background: var(--sunk); color: var(--ink); }
 .rail a[aria-current] { background: var(--sunk); box-shadow: inset 2px 0 var(--accent); color: var(--ink); font-weight: 600; }
-.rail .n { flex: 0 999 auto; overflow-wrap: normal; text-align: end; color: var(--ink-3); font-size: .75rem; font-weight: 400; }
+.rail .n { flex: 0 999 auto; overflow-wrap: normal; text-align: end; text-wrap: balance; color: var(--ink-3); font-size: .75rem; font-weight: 400; }
 .rail .n.warn { color: var(--wait); font-weight: 600; }
 .rail .pin { padding: var(--s4) var(--s2) 0; font: var(--small) var(--sans); }
 .rail footer { margin-top: auto; padding: var(--s4) var(--s2) 0; color: var(--ink-3); font: var(--small) var(--sans); }

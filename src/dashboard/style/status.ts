@@ -21,6 +21,11 @@ export const STATUS = `
 .note > div:not(.actions) { flex: 1 1 0; min-width: min(16rem, 100%); }
 .note > .ic + div:not(.actions) { min-width: min(14rem, calc(100% - 2rem)); }
 .note > div p + p { color: var(--ink-2); }
+@media (width >= 60rem) {
+  .note > div:has(> .actions) { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 var(--s4); }
+  .note > div > :not(.actions) { grid-column: 1; }
+  .note > div > .actions { grid-column: 2; grid-row: 1 / span 9; align-self: start; justify-content: flex-end; max-width: 26rem; }
+}
 .note.ok { background: var(--ok-wash); }
 .note.wait { background: var(--wait-wash); }
 .note.bad { background: var(--bad-wash); }

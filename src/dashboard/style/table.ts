@@ -28,7 +28,7 @@ export const TABLE = `
 .t tbody tr:last-child > * { border-bottom-color: transparent; }
 .t.calm tbody tr:hover > * { background: none; }
 .t .num { text-align: end; white-space: nowrap; }
-.t .fit, .t .tick { width: 1%; white-space: nowrap; }
+.t .fit, .t .solo, .t .tick { width: 1%; white-space: nowrap; }
 .t .grow { width: 40%; }
 .t td { overflow-wrap: break-word; }
 .t tbody :is(th, td.grow, td.name, td:first-child:not(.tick)) { min-width: 8rem; overflow-wrap: anywhere; }

@@ -1,7 +1,7 @@
 /** Sentences about mails, and what is found in them. */
 import t from 'tap'
 import { codeIn, linksIn, mainLink, picturesIn, roughText } from '../../../src/dashboard/mail/links.js'
-import { codeWords, reasonWords, unappliedWords } from '../../../src/dashboard/mail/meaning.js'
+import { codeWords, isVague, reasonWords, unappliedWords } from '../../../src/dashboard/mail/meaning.js'
 import type { Email, Recipient } from '../../../src/dashboard/mail/record.js'
 import { verdictOf } from '../../../src/dashboard/mail/verdict.js'
 import { CATEGORIES } from '../../../src/mail/report/category.js'
@@ -94,4 +94,9 @@ t.test('tags that never end are read once, not once for each of them', (t) => {
   t.equal(roughText(`<p>a</p>${many('<style')}`), ' a ')
   t.equal(roughText('Your <b>code</b><style>p{}</style> 1 < 2'), 'Your code 1 < 2')
   t.end()
+})
+
+t.test('a code that stands for any rule says less than a reason', async (t) => {
+  for (const code of ['4.7.1', '5.7.0', '5.7.1']) t.equal(isVague(code), true, code)
+  for (const code of ['5.7.26', '4.2.1', '5.1.1', '', null]) t.equal(isVague(code), false, String(code))
 })

@@ -6,6 +6,7 @@ import { Code, Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/history.js'
 import { type WorkspaceName, workspacesOf } from './names.js'
@@ -45,26 +46,19 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
   {
     head: 'Login',
     kind: 'grow',
-    cell: (row) => (
-      <>
-        <code dir="auto">{loginOf(row)}</code>
-        <span class="sub">
-          {kindOf(row)}
-          {row.imported ? ', imported' : ''}
-        </span>
-      </>
-    ),
+    cell: (row) =>
+      html`<code dir="auto">${loginOf(row)}</code><span class="sub">${kindOf(row)}${row.imported && ', imported'}</span>`,
   },
   {
     head: 'Sends for',
-    cell: (row) => <SendsFor {...{ visit, workspaces, row }} />,
+    cell: (row) => SendsFor({ visit, workspaces, row }),
   },
   { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
-  { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
+  { head: 'Last used', cell: (row) => LastUse({ visit, row }) },
   {
     does: 'revokeCredential',
     head: '',
-    cell: (row) => <RevokeVerb {...{ row }} name={loginOf(row)} follows={followsRevoking(row)} />,
+    cell: (row) => RevokeVerb({ row, name: loginOf(row), follows: followsRevoking(row) }),
   },
 ]
 

@@ -7,7 +7,7 @@
 
 import type { Page } from '../../page.js'
 import { Filters } from '../../parts/filters.js'
-import { Choice, type Options, Verb } from '../../parts/form.js'
+import { type Options, Verb } from '../../parts/form.js'
 import { isolate } from '../../parts/isolate.js'
 import { Code, Empty, Head, Note } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
@@ -81,19 +81,13 @@ const OVERLAPS: Options = [
   ['30d', '30 days'],
 ]
 
-const RotateVerb = ({ row: { id, name, prefix } }: { readonly row: KeyRow }) => (
-  <Verb
-    {...{ action: 'rotate', label: 'Rotate', reason: 'optional', tiny: true }}
-    about={{ id, name }}
-    does="Make the next key"
-  >
-    <p>
-      A new key of the same rights is made, and shown once. Until the time is over both work; then{' '}
-      <bdi>{name}</bdi>, <code>{prefix}</code>, ends by itself.
-    </p>
-    <Choice name="overlap" label="The one so far works for" value="24h" options={OVERLAPS} />
-  </Verb>
-)
+const RotateVerb = ({ id, name, prefix }: KeyRow) =>
+  Verb({
+    ...{ action: 'rotate', label: 'Rotate', reason: 'optional', tiny: true, does: 'Make the next key' },
+    about: { id, name },
+    children: html`<p>A new key of the same rights is made, and shown once. Until the time is over both work; then <bdi>${name}</bdi>, <code>${prefix}</code>, ends by itself.</p>`,
+    choice: { name: 'overlap', label: 'The one so far works for', value: '24h', options: OVERLAPS },
+  })
 
 const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly Column<KeyRow>[] => [
   { head: 'Name', cell: (row) => html`<strong dir="auto">${row.name}</strong>` },
@@ -117,7 +111,7 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
     kind: 'act',
     cell: (row) =>
       html`<div class="actions">${[
-        <RotateVerb row={row} />,
+        RotateVerb(row),
         RevokeVerb({
           ...{ row, name: row.name },
           follows: html`The next request with <bdi>${row.name}</bdi> is refused, and an open SMTP session at its next mail.`,

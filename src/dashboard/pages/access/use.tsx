@@ -25,9 +25,9 @@ export const LastUse = ({ visit, row }: { readonly visit: Visit; readonly row: U
   const history = visit.link('/settings/audit', { target: row.id })
   return html`${unusedSince(row, visit.now) ? html`<span class="st wait">${time}</span>` : time}${
     row.last_used_from !== null && html`<span class="sub">from ${row.last_used_from}</span>`
-  }${row.last_used_at !== null && html`<a class="sub" href="${mails}">its mails</a>`}${
-    visit.may('listAudit') && html`<a class="sub" href="${history}">its history</a>`
-  }`
+  }<span class="sub">${row.last_used_at !== null && html`<a href="${mails}">its mails</a>`} ${
+    visit.may('listAudit') && html`<a href="${history}">its history</a>`
+  }</span>`
 }
 
 interface RevokeProps {

@@ -46,7 +46,7 @@ const One = ({
           <bdi>{one.address}</bdi> <small>{one.kind}</small>
         </h3>
         <Status status={one.status} />
-        <span class="why" dir="auto">
+        <span class={one.waiting === null ? 'why reply' : 'why'} dir="auto">
           {whyOf(one)}
         </span>
       </summary>

@@ -6,7 +6,7 @@
  */
 
 import type { MailEvent } from '../../../record/event.js'
-import { codeWords, reasonWords, unappliedWords } from '../../mail/meaning.js'
+import { codeWords, isVague, reasonWords, unappliedWords } from '../../mail/meaning.js'
 import type { Email } from '../../mail/record.js'
 import { sinceAccepted } from '../../mail/verdict.js'
 import { figure } from '../../parts/figure.js'
@@ -31,6 +31,12 @@ const textOf = (value: unknown): string | null =>
 const because = (event: MailEvent): string => {
   const words = reasonWords(event.reason ?? textOf(event.detail?.category))
   return words === null ? '' : `: ${words}`
+}
+
+/** What its code means, unless the title knows better than a code that stands for any rule. */
+const becauseOf = (event: MailEvent): string | null => {
+  const code = textOf(event.detail?.status) ?? event.smtp?.enhanced
+  return because(event) !== '' && isVague(code) ? null : codeWords(code, kindOf(event) === 'bounced')
 }
 
 const ORDERS: Readonly<Record<string, string>> = {
@@ -105,7 +111,7 @@ const momentOf = (visit: Visit, email: Email, event: MailEvent, before: MailEven
     title: <Said text={titleOf(event, before)} />,
     hop: hopsOf(event, email),
     verbatim: saidIn(event),
-    says: codeWords(textOf(event.detail?.status) ?? event.smtp?.enhanced, kind === 'bounced'),
+    says: becauseOf(event),
     more: (
       <>
         {event.detail?.suppression === 'added' && <p>The address is on the suppression list since then.</p>}

@@ -6,6 +6,7 @@ import { type QueueStateRecord, recipients } from '../../../record/queue-state.j
 import type { Webhook } from '../../../record/webhook.js'
 import type { StatisticsRecord } from '../../../statistics/record.js'
 import { AskError, type Problem, type Query } from '../../ask.js'
+import type { EmailRow } from '../../mail/record.js'
 import type { List } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
 import type { Pool } from '../pools/upstream.js'
@@ -91,11 +92,15 @@ const isWell = ({ statistics, workspaces, webhooks, incidents }: Facts): boolean
 }
 
 /** The state of the queue first; where mail flows, what became of it. */
-export const sentence = (visit: Visit, facts: Facts): string => {
+export const sentence = (visit: Visit, facts: Facts, first: readonly EmailRow[] = []): string => {
   const { statistics, state } = facts
   if (state !== null && state.tone !== 'ok') return state.title
-  const { accepted, rates } = statistics.totals
-  const time = WINDOWS[windowOf(visit)].words
+  const { rates } = statistics.totals
+  const { words: time, length } = WINDOWS[windowOf(visit)]
+  // statistics come a moment later than the first mails
+  const fresh = first.filter(({ created_at }) => Date.parse(created_at) >= visit.now - length)
+  const seen = fresh.flatMap(({ counts }) => Object.values(counts)).reduce((sum, n) => sum + n, 0)
+  const accepted = Math.max(statistics.totals.accepted, seen)
   if (accepted === 0) return `Nothing was sent in ${time}.`
   const [delivered, bounced] = [percent(rates.delivered), percent(rates.bounced)]
   const all = `${recipients(accepted)} in ${time}`

@@ -19,7 +19,7 @@ import { newestMails } from '../emails/emails.js'
 import { FirstMail } from '../emails/first-mail.js'
 import { Mails } from '../emails/rows.js'
 import { TEST_MAIL } from '../emails/test-mail.js'
-import { Few, Troubles } from '../queue/blocks.js'
+import { areNoted, Few, Troubles } from '../queue/blocks.js'
 import { IncidentNote } from '../suppressions/incidents.js'
 import { AlarmNote } from '../workspaces/record.js'
 import {
@@ -157,9 +157,9 @@ const Latency = ({ facts }: Props) => {
   )
 }
 
-/** What is behind the state, where mail does not flow. */
+/** What is behind the state, where mail does not flow and no notes follow that say it. */
 const Proof = ({ facts: { state } }: Pick<Props, 'facts'>) =>
-  state === null || state.tone === 'ok' ? null : <span dir="auto">{state.says}</span>
+  state === null || state.tone === 'ok' || areNoted(state) ? null : <span dir="auto">{state.says}</span>
 
 /** So few are looked at one by one. */
 const FEW = 5
@@ -208,7 +208,7 @@ const whole = (
       <>
         <Refreshed id="overview">
           <Head
-            title={<span dir="auto">{sentence(visit, facts)}</span>}
+            title={<span dir="auto">{sentence(visit, facts, first)}</span>}
             says={<Proof {...{ facts }} />}
             actions={
               <Choices

@@ -3,18 +3,20 @@
  */
 
 import type { MailEvent } from '../../../record/event.js'
-import { codeWords } from '../../mail/meaning.js'
+import { briefReason, codeWords } from '../../mail/meaning.js'
 import { figure } from '../../parts/figure.js'
 import { Empty, Reply, Section } from '../../parts/page-parts.js'
+import { State } from '../../parts/status.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { type Facts, percent, windowOf } from './figures.js'
 
 export const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonly facts: Facts }) => {
-  const rows = (facts.state?.pools ?? []).filter(
-    ({ waiting, held, state }) => waiting + held > 0 || state === 'down',
-  )
+  const isDown = ({ state }: { readonly state: string }) => Number(state === 'down')
+  const rows = (facts.state?.pools ?? [])
+    .filter((one) => one.waiting + one.held > 0 || isDown(one) === 1)
+    .sort((a, b) => isDown(b) - isDown(a) || b.waiting + b.held - a.waiting - a.held)
   const nameOf = (id: string) => facts.pools.find((one) => one.id === id)?.name ?? id
   return (
     <Section title="Waiting, by pool" actions={<a href={visit.link('/queue')}>Queue</a>}>
@@ -27,18 +29,23 @@ export const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonl
           href={(row) => visit.link(`/pools/${row.egress_pool_id}`)}
           columns={[
             { head: 'Pool', kind: 'grow', cell: (row) => <bdi>{nameOf(row.egress_pool_id)}</bdi> },
-            { head: 'State', cell: (row) => STATES[row.state] },
             {
               head: 'Waiting',
               kind: 'num',
-              cell: (row) => (
-                <a href={visit.link('/queue/entries', { egress_pool_id: row.egress_pool_id })}>
-                  {figure(row.waiting)}
-                </a>
+              cell: ({ waiting, egress_pool_id }) => (
+                <Figure n={waiting} to={visit.link('/queue/entries', { egress_pool_id })} />
               ),
             },
             { head: 'Held', kind: 'num', cell: (row) => figure(row.held) },
             { head: 'Oldest', kind: 'num', cell: (row) => <Time at={row.oldest_at} none="" /> },
+            {
+              head: 'State',
+              kind: 'fit',
+              cell: ({ state }) => {
+                const [tone, words] = STATES[state]
+                return <State {...{ tone }}>{words}</State>
+              },
+            },
           ]}
         />
       )}
@@ -47,12 +54,22 @@ export const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonl
 }
 
 const STATES = {
-  ok: 'takes mail',
-  weak: 'takes some',
-  down: 'down',
-  paused: 'paused',
-  no_upstream: 'no upstream',
+  ok: ['ok', 'Takes mail'],
+  weak: ['wait', 'Takes some'],
+  down: ['bad', 'Down'],
+  paused: ['wait', 'Paused'],
+  no_upstream: ['bad', 'No upstream'],
 } as const
+
+/** A figure as the link to its mails; none has none. */
+const Figure = ({ n, to, title }: { readonly n: number; readonly to: string; readonly title?: string }) =>
+  n === 0 ? (
+    <span class="faint">0</span>
+  ) : (
+    <a href={to} title={title}>
+      {figure(n)}
+    </a>
+  )
 
 const MOST = 6
 
@@ -77,7 +94,8 @@ interface WorstProps {
 const LatestReply = ({ event }: { readonly event: MailEvent | undefined }) => {
   if (!event?.smtp) return null
   const { code, enhanced, text } = event.smtp
-  const means = codeWords(enhanced, event.type === 'email.bounced')
+  // the words of the list of mails, where a reason is known
+  const means = briefReason(event.reason) ?? codeWords(enhanced, event.type === 'email.bounced')
   return (
     <>
       {means === null ? null : <span class="say">{means}</span>}
@@ -113,15 +131,17 @@ export const WorstDomains = ({ visit, facts, replies }: WorstProps) => {
           {
             head: 'Deferred',
             kind: 'num',
-            cell: ({ key, totals }) => <a href={to(key, 'deferred')}>{totals.deferred}</a>,
+            cell: ({ key, totals }) => <Figure n={totals.deferred} to={to(key, 'deferred')} />,
           },
           {
             head: 'Bounced',
             kind: 'num',
             cell: ({ key, totals }) => (
-              <a href={to(key, 'bounced')} title={percent(totals.rates.bounced) ?? ''}>
-                {totals.bounced.total}
-              </a>
+              <Figure
+                n={totals.bounced.total}
+                to={to(key, 'bounced')}
+                title={percent(totals.rates.bounced) ?? ''}
+              />
             ),
           },
           {

@@ -20,6 +20,13 @@ const stopped = ({ pools }: QueueStateRecord) =>
     .filter(({ state, waiting, held }) => STOPPED.has(state) && waiting + held > 0)
     .sort((a, b) => b.waiting + b.held - a.waiting - a.held)
 
+/** Holds that keep something, and one of the whole queue. */
+const kept = ({ holds }: QueueStateRecord) =>
+  holds.filter(({ by, recipients }) => recipients > 0 || by === 'all')
+
+/** With holds: each has a note of its own, so that nobody needs to say all of them in one sentence. */
+export const areNoted = (state: QueueStateRecord): boolean => stopped(state).length + kept(state).length > 1
+
 /** So many are shown; the others open on demand. */
 const SHOWN = 3
 
@@ -74,14 +81,13 @@ interface Trouble {
   readonly acts: VNode
 }
 
-/** `withHolds`: also holds that keep something, and one of the whole queue; the queue's page has a table of them. */
+/** `withHolds`: also holds; the queue's page has a table of them. */
 export const Troubles = ({ visit, state, withHolds }: Props & { readonly withHolds: boolean }) => {
-  const kept = state.holds.filter(({ by, recipients }) => withHolds && (recipients > 0 || by === 'all'))
   const all: readonly Trouble[] = [
     ...stopped(state).map(
       (pool): Trouble => ({ tone: 'bad', says: pool.says, acts: <PoolActs {...{ visit, pool }} /> }),
     ),
-    ...kept.map(
+    ...(withHolds ? kept(state) : []).map(
       (hold): Trouble => ({ tone: 'wait', says: hold.says, acts: <HoldActs {...{ visit, hold }} /> }),
     ),
   ]

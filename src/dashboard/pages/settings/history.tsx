@@ -41,8 +41,8 @@ export const Entries = ({ visit, rows }: { readonly visit: Visit; readonly rows:
     columns={[
       { head: 'When', kind: 'solo', cell: (row) => Time({ at: row.created_at }) },
       { head: 'What', kind: 'grow', cell: (row) => Sentence({ visit, entry: row }) },
-      { head: 'By way of', cell: ({ actor }) => actor.kind },
-      { head: 'From', cell: ({ actor }) => actor.address ?? '' },
+      { head: 'By way of', kind: 'fit', cell: ({ actor }) => actor.kind },
+      { head: 'From', kind: 'fit', cell: ({ actor }) => actor.address ?? '' },
     ]}
   />
 )
