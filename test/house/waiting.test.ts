@@ -17,6 +17,7 @@ const PASS_TIME: Readonly<Record<string, string>> = {
   'crash/load.ts': 'a client that tries again',
   'crash/cluster/database.ts': 'how long an outage lasts',
   'crash/cluster/deaths.ts': 'how long a daemon is cut off',
+  'crash/cluster/takeover.ts': 'how long a daemon stands still',
   'crash/cluster/rounds.ts': 'a seed chooses when something breaks',
   'crash/rig.ts': 'a seed chooses when something breaks; a time limit',
   'crash/trouble.ts': 'a seed chooses how long trouble lasts',

@@ -7,7 +7,7 @@ export interface Fault {
   readonly says: string
   /** In each run only the first time, unless it is asked for by name. */
   readonly isOnce?: boolean
-  /** Connections that rest in a stopped daemon count at the upstream beside those of its heirs. */
+  /** Connections that rest in a stopped daemon count at the upstream beside those of its heirs (takeover.ts looks at them). */
   readonly leavesIdle?: boolean
   readonly run: (fleet: Fleet) => Promise<readonly string[]>
 }

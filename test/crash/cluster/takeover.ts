@@ -1,7 +1,9 @@
 /** A daemon gives no sign of life until the others take it over; then it comes back, and must have nothing to say. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../parts/eventually.js'
 import type { Daemon } from './daemon.js'
-import type { Fleet } from './fleet.js'
+import { CONNECTIONS, type Fleet } from './fleet.js'
+import type { Crowd } from './upstream.js'
 
 /** Of a daemon that gave no sign of life: 30 s, and some heartbeats. */
 const TAKEOVER_MS = 35_000
@@ -93,7 +95,17 @@ export const endsTakenOver = async (
   return found
 }
 
-/** Stops a daemon where it stands, until it has been taken over; `meanwhile` before it goes on. */
+/** So long nobody can have taken it over, and so long it stays where it is when somebody has. */
+const SURELY_ITS_OWN_MS = 20_000
+const IS_MISSED_MS = 8_000
+
+const beyond = ({ count, whose }: Crowd, most: number, when: string): string[] =>
+  count > most ? [`${count} connections at the upstream ${when}, of ${most}: ${whose}`] : []
+
+/**
+ * Stops a daemon where it stands, until it has been taken over; `meanwhile` before it goes on. Its connections stay open:
+ * nobody uses its part of the upstream before that, and after it the upstream sees that part twice and no more.
+ */
 export const asleep = async (
   fleet: Fleet,
   daemon: Daemon,
@@ -101,13 +113,18 @@ export const asleep = async (
 ): Promise<string[]> => {
   daemon.signal('SIGSTOP')
   try {
+    const early = sleep(SURELY_ITS_OWN_MS).then(() => fleet.mx.takeMostOpen())
     const taken = await takenOver(fleet, daemon)
+    const before = beyond(await early, CONNECTIONS, `before ${daemon.name} was taken over`)
+    await sleep(IS_MISSED_MS)
+    const twice = CONNECTIONS + CONNECTIONS / fleet.daemons.length
+    const after = beyond(fleet.mx.takeMostOpen(), twice, `while ${daemon.name} stood still`)
     // what it hears first when it wakes up is a matter of luck
     const isFirst = fleet.random() < 0.5
     if (isFirst) meanwhile()
     daemon.signal('SIGCONT')
     if (!isFirst) meanwhile()
-    return await endsTakenOver(fleet, daemon, taken)
+    return [...before, ...after, ...(await endsTakenOver(fleet, daemon, taken))]
   } finally {
     if (daemon.end === undefined) daemon.signal('SIGCONT')
   }
