@@ -38,6 +38,23 @@ export const startAll = async (services: readonly Service[]): Promise<void> => {
   }
 }
 
+/** Starts a slow service without waiting for it: the first part begins, the second waits and is put where it must be there. */
+export const startInBackground = (service: Service, before: () => void): readonly [Service, Service] => {
+  let launch = Promise.resolve()
+  return [
+    {
+      name: service.name,
+      async start() {
+        before()
+        launch = service.start()
+        launch.catch(() => {})
+      },
+      stop: () => service.stop(),
+    },
+    { name: `${service.name} is there`, start: () => launch, async stop() {} },
+  ]
+}
+
 /**
  * For services that nobody waits for. Each is put where it is to be stopped; what is started of it there is nothing:
  * `begin` starts all of them, in that order, once what is waited for is there. A stop waits for the one that is starting.

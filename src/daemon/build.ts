@@ -12,7 +12,7 @@ import type { Notifier } from '../base/host/systemd.js'
 import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { findSpans } from '../base/observe/trace.js'
-import { type Service, startLater, whileOurs } from '../base/service.js'
+import { type Service, startInBackground, startLater, whileOurs } from '../base/service.js'
 import { createGiveWay } from '../base/time/give-way.js'
 import { overIn } from '../base/time/trouble.js'
 import type { Config } from '../config/config.js'
@@ -346,31 +346,26 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
     createDomainRecheck({ ...deps, store }, { lookup: txtLookup(resolver), every, log }),
   )
   const { upkeep, own, renew } = buildFollowers(shared, reported)
-  // threads take a while to load, and what they do is on the disk: the doors open without them
+  // the relay thread takes a while to load, and does so while the doors open: it sees each step of the clock from then on
+  const [launching, launched] = startInBackground(relay, () => relay.useSandbox(sandbox.address))
+  // what these do is on the disk: the doors open without them
   const { later, begin } = startLater()
-  const sending: Service = {
-    ...relay,
-    start() {
-      relay.useSandbox(sandbox.address)
-      return relay.start()
-    },
-  }
   // nobody here wants mail: it is for others from its first moment
   if (when('relay', relay).length === 0) store.ready([])
   const services: readonly Service[] = [
     // first up and last gone, so that it can tell
     management,
     disk,
-    // it sees the clock step from the moment that mail may come in
     upkeep,
     ...when('bounce', bounce),
-    ...when('relay', sandbox, later(sending)),
+    ...when('relay', sandbox, launching),
     ...own.map(later),
     later(once('jobs', () => createJobRunner({ store, submission, clock, log }))),
     // of dev nothing leaves the machine
     ...(options.mode === 'serve' ? [later(recheck)] : []),
     ...when('submission', door),
     ...when('http', http),
+    ...when('relay', launched),
   ]
   return { store, deps, state, relay, http, door, bounce, management, services, begin, renew }
 }

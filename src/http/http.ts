@@ -323,7 +323,7 @@ export const createHttp = (options: HttpOptions): Http => {
     },
     drain,
     renew: (fresh) => certificates.renew(fresh, door?.server.listener),
-    warm: () => warm(running().rows),
+    warm: () => warm(door?.rows ?? []),
     inject: (request) => running().server.inject(request),
     follow: followAs(deps),
     async start() {

@@ -99,13 +99,15 @@ const STALE_MS = 5_000
 
 const isQuiet = (log: Log): boolean => !log.isLevelEnabled('info')
 
-const settingsOf = (parts: RelayParts): Omit<RelaySettings, 'rules' | 'sandboxAddress'> => ({
+const settingsOf = (parts: RelayParts): RelaySettings => ({
   hostname: parts.config.hostname,
   bounceDomain: parts.config.bounce.domain,
   retry: parts.config.relay.retry,
   lifetime: parts.config.relay.lifetime,
+  rules: parts.rules ?? [],
   poll: parts.config.relay.poll,
   pepper: parts.pepper,
+  sandboxAddress: parts.sandboxAddress ?? null,
   timeouts: { ...RFC_TIMEOUTS, ...parts.timeouts },
   idle: parts.idle ?? 30_000,
   drain: parts.drain ?? 25_000,
@@ -145,7 +147,6 @@ export const createRelay = (parts: RelayParts): Relay => {
   let told: Told = { stats: emptyStats(), upstreams: [], pools: [], throttled: [] }
   let toldAt = Number.NEGATIVE_INFINITY
   let sandbox = parts.sandboxAddress ?? null
-  let rules = parts.rules ?? []
   let stopping = false
   let gone = false
   let fail: (error: Error) => void = () => {}
@@ -158,7 +159,7 @@ export const createRelay = (parts: RelayParts): Relay => {
   const launch = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const queue = parts.queue()
-      const data: WorkerStart = { settings: { ...settingsOf(parts), rules, sandboxAddress: sandbox }, queue }
+      const data: WorkerStart = { settings: { ...settingsOf(parts), sandboxAddress: sandbox }, queue }
       const started = startThread(new URL('./worker.js', import.meta.url), {
         workerData: data,
         transferList: [queue.port],
@@ -210,10 +211,7 @@ export const createRelay = (parts: RelayParts): Relay => {
     reload: () => order({ say: 'reload' }),
     wake: () => order({ say: 'wake' }),
     live: () => order({ say: 'live' }),
-    renew(renewed) {
-      rules = renewed
-      order({ say: 'renewed', rules, quiet: isQuiet(parts.log) })
-    },
+    renew: (rules) => order({ say: 'renewed', rules, quiet: isQuiet(parts.log) }),
     useSandbox(address) {
       sandbox = address
       order({ say: 'sandbox', address })
