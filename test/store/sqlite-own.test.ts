@@ -2,6 +2,7 @@
  * What only the SQLite adapter promises: files, lock, durability, group commit,
  * hot leases, two clients, backup, and its behaviour when the disk is full.
  */
+import { execFileSync } from 'node:child_process'
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -82,6 +83,11 @@ t.test('the writer is durable: WAL and synchronous=FULL, read back', async (t) =
   t.equal(db.pragma('synchronous', { simple: true }), 2)
   t.equal(db.pragma('foreign_keys', { simple: true }), 1)
   db.close()
+})
+
+t.test('a savepoint needs no file', async (t) => {
+  const child = join(import.meta.dirname, 'no-descriptors-child.js')
+  t.equal(execFileSync(process.execPath, [child, t.testdir()], { encoding: 'utf8' }), '10000')
 })
 
 t.test('a crowd shares commits', async (t) => {

@@ -85,6 +85,8 @@ export const openWriter = (file: string): Db => {
   db.pragma('wal_autocheckpoint = 4000')
   // what a long reader made it grow to goes back when it is written from its beginning again
   db.pragma('journal_size_limit = 20971520')
+  // what a savepoint keeps to go back takes a temporary file from 64 KiB on, and none can be made without descriptors
+  db.pragma('temp_store = MEMORY')
   const faults = durabilityFaults(db)
   if (faults.length > 0) {
     db.close()
