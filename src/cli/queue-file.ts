@@ -10,7 +10,7 @@
  *   Nothing in it is believed before it is looked at: its ids become names of
  *   files and keys of rows.
  */
-import { createReadStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
@@ -208,8 +208,12 @@ export const readImportNote = (file: string): ImportNote | null => {
 /** False where the folder takes no files. */
 export const writeImportNote = (file: string, account: string): boolean => {
   const note: ImportNote = { account, host: hostname(), at: toRfc3339(systemClock.now()) }
+  const whole = importNoteOf(file)
+  const part = `${whole}.${process.pid}`
   try {
-    writeFileSync(importNoteOf(file), `${JSON.stringify(note)}\n`, { mode: 0o600, flush: true })
+    // another import of this file may read it at any moment
+    writeFileSync(part, `${JSON.stringify(note)}\n`, { mode: 0o600, flush: true })
+    renameSync(part, whole)
     syncFolder(dirname(file))
     return true
   } catch {
