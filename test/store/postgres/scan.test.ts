@@ -29,6 +29,8 @@ const SETTINGS = {
   'auto_explain.log_nested_statements': 'on',
   'auto_explain.log_format': 'json',
   enable_seqscan: 'off',
+  // what a scan costs then would have each statement compiled
+  jit: 'off',
 }
 
 interface Node {

@@ -6,8 +6,6 @@
  *   acceptance whose lock is gone adds no rows. Its key is compared with an array of one, so that no plan can be to read all
  *   keys in their order beside those of the batch, which is cheap as long as there are few.
  *   A workspace or a pool that is not there is a NULL in a column that has none, and the batch fails.
- *   No value is compared where a plan would be cheaper for it than for another: it would be planned anew for each batch, at
- *   the price of half the statement.
  */
 import type { Acceptance, NewEmail, NewRecipient } from '../../../lifecycle/facts.js'
 import { dsnActionOf, isTold } from '../../../lifecycle/pending-dsn.js'
@@ -63,8 +61,7 @@ people AS MATERIALIZED (
     due_at bigint, written text, address_lc text, notify text, orcpt text, reason text, first int, event bigint,
     event_kind int, flags int, dsn text, hot int) ON r.ord = m.ord
   LEFT JOIN pools p ON p.id = r.pool),
-offered AS MATERIALIZED (SELECT CAST(? AS BIGINT) AS boot),
-taker AS MATERIALIZED (SELECT w.boot FROM offered o JOIN writers w ON w.boot = o.boot),
+taker AS MATERIALIZED (SELECT boot FROM writers WHERE boot = CAST(? AS BIGINT)),
 taken AS MATERIALIZED (
   SELECT r.id, r.i, r.ord, r.workspace_n, w.ambiguous, b.boot, CAST(? AS BIGINT) AS lease_until
   FROM taker b CROSS JOIN people r JOIN workspaces w ON w.n = r.workspace_n
