@@ -25,104 +25,60 @@ const AS_READ = `q.recipient_id = g.id AND q.gen = g.was_gen AND q.boot IS NOT D
   AND q.due_at IS NOT DISTINCT FROM g.was_due AND q.attempting IS NOT DISTINCT FROM g.was_attempting
   AND q.held IS NOT DISTINCT FROM g.was_held`
 
-/** What a batch has: parts of the statement that would have no rows are left out, since each costs whether it has some or not. */
-interface Parts {
-  readonly mails: boolean
-  /** Mails of several recipients. */
-  readonly shared: boolean
-  readonly places: readonly Place[]
-  readonly events: boolean
-  readonly owed: boolean
-  readonly reports: boolean
-}
-
-const MAILS = `mails AS MATERIALIZED (
+/** What follows `fence`. */
+const APPLY = `
+mails AS MATERIALIZED (
   SELECT m.* FROM fence, json_to_recordset(CAST(? AS JSON)) AS m (ord bigint, shared int, at bigint,
-    ${STATUSES.map((status) => `${status} int`).join(', ')}))`
-
-const LOCKED = `locked AS MATERIALIZED (
-  SELECT e.ord FROM emails e WHERE e.ord IN (SELECT ord FROM mails WHERE shared = 1) ORDER BY e.ord FOR NO KEY UPDATE)`
-
-const people = (shared: boolean): string => `people AS MATERIALIZED (
-  SELECT g.* FROM fence, ${shared ? '(SELECT count(*) AS n FROM locked) l, ' : ''}json_to_recordset(CAST(? AS JSON))
-    AS g (id text, place text, was_status text, was_attempts int, was_deadline bigint, was_gen int, was_boot bigint,
-      was_due bigint, was_attempting int, was_held text, status text, attempts int, deadline bigint, gen int, boot bigint,
-      due_at bigint, attempting int, held text, held_at bigint, response text, reason text, at bigint)
-  ${shared ? 'WHERE l.n >= 0' : ''})`
-
-const GONE = `gone AS (
-  DELETE FROM queue q USING people g WHERE g.place = 'gone' AND ${AS_READ} RETURNING g.*, q.pool)`
-
-const KEPT = `kept AS (
+    ${STATUSES.map((status) => `${status} int`).join(', ')})),
+locked AS MATERIALIZED (
+  SELECT e.ord FROM emails e WHERE e.ord IN (SELECT ord FROM mails WHERE shared = 1) ORDER BY e.ord FOR NO KEY UPDATE),
+people AS MATERIALIZED (
+  SELECT g.* FROM fence, (SELECT count(*) AS n FROM locked) l, json_to_recordset(CAST(? AS JSON)) AS g (id text, place text,
+    was_status text, was_attempts int, was_deadline bigint, was_gen int, was_boot bigint, was_due bigint,
+    was_attempting int, was_held text, status text, attempts int, deadline bigint, gen int, boot bigint, due_at bigint,
+    attempting int, held text, held_at bigint, response text, reason text, at bigint) WHERE l.n >= 0),
+gone AS (
+  DELETE FROM queue q USING people g WHERE g.place = 'gone' AND ${AS_READ} RETURNING g.*, q.pool),
+kept AS (
   UPDATE queue q SET gen = g.gen, due_at = g.due_at, boot = g.boot,
     lease_until = CASE WHEN g.boot IS NOT NULL THEN q.lease_until END, attempting = g.attempting,
     attempt_upstream = CASE WHEN g.attempting IS NOT NULL THEN q.attempt_upstream END, held = g.held,
     held_at = CASE WHEN g.held IS DISTINCT FROM g.was_held THEN g.held_at ELSE q.held_at END,
     held_due = CASE WHEN g.held IS NOT DISTINCT FROM g.was_held THEN q.held_due END
-  FROM people g WHERE g.place = 'kept' AND ${AS_READ} RETURNING g.*, q.pool)`
-
-const HERE: Readonly<Record<Place, string>> = {
-  gone: 'SELECT * FROM gone',
-  kept: 'SELECT * FROM kept',
-  none: `SELECT g.*, CAST(NULL AS BIGINT) AS pool FROM people g WHERE place = 'none'
-    AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.recipient_id = g.id)`,
-}
-
-const stored = (places: readonly Place[]): string => `stored AS (
+  FROM people g WHERE g.place = 'kept' AND ${AS_READ} RETURNING g.*, q.pool),
+here AS (
+  SELECT * FROM gone UNION ALL SELECT * FROM kept UNION ALL SELECT g.*, CAST(NULL AS BIGINT) FROM people g WHERE place = 'none'
+    AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.recipient_id = g.id)),
+stored AS (
   UPDATE recipient_rows r SET status = g.status, attempts = g.attempts, deadline = g.deadline,
     last_gen = CASE g.place WHEN 'kept' THEN r.last_gen ELSE g.gen END, pool = coalesce(g.pool, r.pool),
     last_response = g.response, reason = g.reason, updated_at = coalesce(g.at, r.updated_at)
-  FROM (${places.map((place) => HERE[place]).join(' UNION ALL ')}) g
-  WHERE r.id = g.id AND r.status = g.was_status AND r.attempts = g.was_attempts
+  FROM here g WHERE r.id = g.id AND r.status = g.was_status AND r.attempts = g.was_attempts
     AND r.deadline IS NOT DISTINCT FROM g.was_deadline AND (g.place <> 'none' OR r.last_gen = g.was_gen)
-  RETURNING r.id)`
-
-const MOVED = `moved AS (
+  RETURNING r.id),
+moved AS (
   UPDATE emails e SET updated_at = m.at, ${STATUSES.map((status) => `${status} = ${sumOf(status)}`).join(', ')},
     status = ${aggregateOf(sumOf)}
-  FROM mails m WHERE e.ord = m.ord RETURNING e.ord, e.status)`
-
-const TOLD = `told AS (
+  FROM mails m WHERE e.ord = m.ord RETURNING e.ord, e.status),
+told AS (
   INSERT INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more)
   SELECT v.* FROM fence, json_to_recordset(CAST(? AS JSON)) AS v (ord bigint, email bigint, scope bigint, kind int, flags int,
-    recipient text, occurred_at bigint, late bigint, attempt int, reason text, dedupe text, more text))`
-
-const OWED = `owed AS (
+    recipient text, occurred_at bigint, late bigint, attempt int, reason text, dedupe text, more text)),
+owed AS (
   INSERT INTO owed_dsns (email_id, action, recipient_id, event_ord, at)
   SELECT o.email_id, o.action, o.recipient_id, o.event_ord, o.at
   FROM fence, json_to_recordset(CAST(? AS JSON)) AS o (email_id text, action text, recipient_id text, event_ord bigint,
     at bigint, key text)
-  WHERE NOT EXISTS (SELECT 1 FROM events v WHERE v.dedupe = o.key) ON CONFLICT DO NOTHING)`
-
-const REPORTED = `reported AS (
+  WHERE NOT EXISTS (SELECT 1 FROM events v WHERE v.dedupe = o.key) ON CONFLICT DO NOTHING),
+reported AS (
   INSERT INTO reports (n, email, name, at, octets)
   SELECT k.n, k.email, k.name, k.at, decode(k.octets, 'base64')
   FROM fence, json_to_recordset(CAST(? AS JSON)) AS k (n bigint, email bigint, name text, at bigint, octets text, before int,
     most int)
-  WHERE k.before + (SELECT count(*) FROM reports r WHERE r.email = k.email) < k.most ON CONFLICT DO NOTHING)`
-
-/** What follows `fence`. */
-const made = ({ mails, shared, places, events, owed, reports }: Parts): string => {
-  const parts = [
-    ...[mails && MAILS, shared && LOCKED, people(shared), places.includes('gone') && GONE],
-    ...[places.includes('kept') && KEPT, stored(places), mails && MOVED, events && TOLD],
-    ...[owed && OWED, reports && REPORTED],
-  ].filter((part) => part !== false)
-  return `
-${parts.join(',\n')}
-SELECT ${mails ? 'm.ord, m.status, ' : ''}1 / CASE WHEN (SELECT count(*) FROM stored) = (SELECT count(*) FROM people)
-  ${mails ? 'AND (SELECT count(*) FROM moved) = (SELECT count(*) FROM mails)' : ''} THEN 1 ELSE 0 END AS whole
-FROM fence ${mails ? 'LEFT JOIN moved m ON true' : ''}`
-}
-
-const texts = new Map<string, string>()
-
-const textOf = (parts: Parts): string => {
-  const key = JSON.stringify(parts)
-  const text = texts.get(key) ?? made(parts)
-  texts.set(key, text)
-  return text
-}
+  WHERE k.before + (SELECT count(*) FROM reports r WHERE r.email = k.email) < k.most ON CONFLICT DO NOTHING)
+SELECT m.ord, m.status, 1 / CASE WHEN (SELECT count(*) FROM stored) = (SELECT count(*) FROM people)
+  AND (SELECT count(*) FROM moved) = (SELECT count(*) FROM mails) THEN 1 ELSE 0 END AS whole
+FROM fence LEFT JOIN moved m ON true`
 
 /** A recipient was not any more as it was read, or the same had been told. */
 export const isOutOfDate = (error: unknown): boolean => {
@@ -139,11 +95,7 @@ const mailRow = ({ loaded, moved }: DecidedMail, at: number): Readonly<Record<st
   return row
 }
 
-/** Where its row of the queue goes; it may have none. */
-const PLACES = ['gone', 'kept', 'none'] as const
-type Place = (typeof PLACES)[number]
-
-const placeOf = ({ loaded, after }: DecidedRecipient): Place => {
+const placeOf = ({ loaded, after }: DecidedRecipient): 'gone' | 'kept' | 'none' => {
   const waits = after.dueAt !== null || after.boot !== null || after.held !== null
   if (!loaded.isQueued) {
     if (waits) throw new Error(`recipient ${loaded.id} would come back into the queue`)
@@ -226,18 +178,12 @@ export const applyQuery = (
   places: Places,
 ): Query => {
   const ords = events.map(() => places.next())
-  const those = recipients.map((one) => personRow(one, now))
-  const owed = events.flatMap((event, i) => owedRow(event, ords[i] as number))
-  const reports = reportRows(events, ords)
-  const text = textOf({
-    mails: mails.length > 0,
-    shared: mails.some(({ loaded }) => loaded.total > 1),
-    places: PLACES.filter((place) => those.some((one) => one.place === place)),
-    events: events.length > 0,
-    owed: owed.length > 0,
-    reports: reports.length > 0,
-  })
-  const told = events.map((event, i) => eventRow(event, ords[i] as number, numbers))
-  const rows = [mails.map((mail) => mailRow(mail, now)), those, told, owed, reports]
-  return { text, values: rows.filter((some) => some.length > 0).map((some) => JSON.stringify(some)) }
+  const rows = [
+    mails.map((mail) => mailRow(mail, now)),
+    recipients.map((one) => personRow(one, now)),
+    events.map((event, i) => eventRow(event, ords[i] as number, numbers)),
+    events.flatMap((event, i) => owedRow(event, ords[i] as number)),
+    reportRows(events, ords),
+  ]
+  return { text: APPLY, values: rows.map((some) => JSON.stringify(some)) }
 }
