@@ -2,7 +2,8 @@
  * NAME      folder - the data folder, made or refused
  * DESCRIPTION
  *   Makes a private folder with what is missing above it, and makes sure that it
- *   can be written to, so that a wrong `data_dir` is told in one line.
+ *   can be written to, so that a wrong `data_dir` is told in one line. And small
+ *   files that others may read at any moment.
  * NOTES
  *   Not `mkdir` with `recursive`: where a parent takes no folders (/proc) Node 20
  *   tries for ever.
@@ -15,7 +16,10 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  renameSync,
+  rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
@@ -40,6 +44,18 @@ export const syncFolder = (path: string): void => {
     fsyncSync(fd)
   } finally {
     closeSync(fd)
+  }
+}
+
+/** Writes a private file that has its name only when it is whole. Throws what the system says, and leaves nothing then. */
+export const writeWhole = (file: string, text: string): void => {
+  const part = `${file}.${process.pid}`
+  try {
+    writeFileSync(part, text, { mode: 0o600, flush: true })
+    renameSync(part, file)
+  } catch (error) {
+    rmSync(part, { force: true })
+    throw error
   }
 }
 

@@ -8,8 +8,9 @@
  *   the management listener goes to the noted place alone, and only while a daemon
  *   holds the folder: whoever else has that port is not for us to talk to.
  */
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { writeWhole } from '../base/folder.js'
 import type { Config, ListenAddress } from '../config/config.js'
 import type { Ports } from '../daemon/daemon.js'
 
@@ -23,8 +24,7 @@ export const noteListening = (
 ): (() => void) => {
   const file = fileIn(config)
   const note: Note = { hosts: hostsOf(config), ports, inherited }
-  writeFileSync(`${file}.new`, JSON.stringify(note), { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  writeWhole(file, JSON.stringify(note))
   return () => {
     try {
       rmSync(file, { force: true })

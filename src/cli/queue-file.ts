@@ -10,13 +10,13 @@
  *   Nothing in it is believed before it is looked at: its ids become names of
  *   files and keys of rows.
  */
-import { createReadStream, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { systemClock, toRfc3339 } from '../base/clock.js'
-import { syncFolder } from '../base/folder.js'
+import { syncFolder, writeWhole } from '../base/folder.js'
 import { isId, isRecipientId } from '../base/id.js'
 import { wellFormed } from '../mail/encoding.js'
 import { STATUSES } from '../mail/status.js'
@@ -208,12 +208,8 @@ export const readImportNote = (file: string): ImportNote | null => {
 /** False where the folder takes no files. */
 export const writeImportNote = (file: string, account: string): boolean => {
   const note: ImportNote = { account, host: hostname(), at: toRfc3339(systemClock.now()) }
-  const whole = importNoteOf(file)
-  const part = `${whole}.${process.pid}`
   try {
-    // another import of this file may read it at any moment
-    writeFileSync(part, `${JSON.stringify(note)}\n`, { mode: 0o600, flush: true })
-    renameSync(part, whole)
+    writeWhole(importNoteOf(file), `${JSON.stringify(note)}\n`)
     syncFolder(dirname(file))
     return true
   } catch {
