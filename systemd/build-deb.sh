@@ -48,6 +48,7 @@ postern man | gzip -9n >"$stage/usr/share/man/man1/postern.1.gz"
 postern man postern.yaml | gzip -9n >"$stage/usr/share/man/man5/postern.yaml.5.gz"
 postern completion >"$stage/usr/share/bash-completion/completions/postern"
 gzip -9n <README.md >"$doc/README.md.gz"
+for paper in README CLIENTS OPERATE POSTGRES; do gzip -9n <config/$paper.md >"$doc/config-$paper.md.gz"; done
 [ -d systemd/examples ] && cp -r systemd/examples "$doc/examples"
 cat >"$doc/copyright" <<TEXT
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/

@@ -121,7 +121,7 @@ const print = command({
 const reference = command({
   usage: 'reference',
   summary: 'The manual of all settings',
-  options: { markdown: { type: 'boolean', describe: 'As the table that stands in README' } },
+  options: { markdown: { type: 'boolean', describe: 'As the table that stands in config/README.md' } },
   run: async (args, terminal) =>
     terminal.data(settings(), () => (args.markdown === true ? settingsTable() : configReference())),
 })

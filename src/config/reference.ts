@@ -156,7 +156,7 @@ export const origins = (config: Config): readonly Origin[] =>
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
-/** The settings as a table in Markdown, for README. */
+/** The settings as a table in Markdown, for config/README.md. */
 export const settingsTable = (): string =>
   [
     '| setting | default | meaning |',

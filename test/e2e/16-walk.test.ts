@@ -1,5 +1,5 @@
 /**
- * A new sysadmin's walk in a root of its own: walk.sh goes the README's two ways to a live service, backs up, loses the
+ * A new sysadmin's walk in a root of its own: walk.sh goes the two ways of config/OPERATE.md to a live service, backs up, loses the
  * disk, restores and purges. On this machine's own files, kept apart by an overlay; WALK=debootstrap takes a fresh Debian.
  */
 import { execFileSync, spawn } from 'node:child_process'

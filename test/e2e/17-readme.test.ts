@@ -1,13 +1,14 @@
 /**
- * Every command of the README is run, with a real daemon: each fenced `sh` block must have its trial here,
- * or a reason why it cannot be run. A new block without either fails. And its chapters stand in order.
+ * Every command of the papers is run, with a real daemon: each fenced `sh` block must have its trial here,
+ * or a reason why it cannot be run. A new block without either fails. The README stays a door: its chapters
+ * stand in order, and what is long is in the other papers. Each link between papers leads to a file and a chapter.
  */
 import { execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { eventually } from '../parts/eventually.js'
@@ -16,7 +17,13 @@ import { FREE, type Ran, untilSaid } from '../parts/run.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
-const blocks = [...README.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text)
+const PAPERS = ['README.md', 'config/README.md', 'config/CLIENTS.md', 'config/OPERATE.md', 'test/README.md']
+const LONGEST = 150
+const paper = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
+const blocksOf = (text: string): string[] =>
+  [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
+/** One that stands in two papers is run once. */
+const blocks = [...new Set(PAPERS.flatMap((name) => blocksOf(paper(name))))]
 const folder = (t: Test): string => {
   const dir = mkdtempSync(join(tmpdir(), 'postern-readme-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
@@ -29,6 +36,35 @@ const shell = (script: string, cwd: string, env: NodeJS.ProcessEnv): Promise<Ran
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
     ),
   )
+
+/** `postern` is the built one, with this configuration. */
+const path = (dir: string): string => {
+  const bin = join(dir, 'bin')
+  mkdirSync(bin, { recursive: true })
+  writeFileSync(join(bin, 'postern'), `#!/bin/sh\nexec ${process.execPath} ${BIN} "$@"\n`)
+  chmodSync(join(bin, 'postern'), 0o755)
+  return `${bin}:${process.env.PATH}`
+}
+
+/** An operator's block, line by line, beside a daemon with a tenant `shop` whose mail waits in the pool `main`. */
+const operates = async (t: Test, block: string): Promise<void> => {
+  const postern = new Postern()
+  t.teardown(() => postern.remove())
+  await postern.start()
+  await postern.json('workspace', 'create', 'shop')
+  await postern.json('pool', 'create', 'main', '--upstream', 'smtp://127.0.0.1:9?tls=none')
+  await postern.json('workspace', 'update', 'shop', '--pool', 'main')
+  const key = await postern.json('key', 'create', '--workspace', 'shop')
+  const mail = { from: 'a@acme.test', to: 'you@example.com', subject: 'x', text: 'x' }
+  t.equal((await postern.api('POST', '/v1/emails', key.secret, mail)).status, 202)
+  const dir = folder(t)
+  const env = { POSTERN_CONFIG: postern.configFile, PATH: path(dir), KEY_ID: key.id }
+  for (const line of block.trim().split('\n')) {
+    const ran = await shell(line, dir, env)
+    // what doctor finds here is the test's: no DNS, an upstream that does not answer
+    if (line !== 'postern doctor') t.equal(ran.code, 0, `${line}\n${ran.stdout}\n${ran.stderr}`)
+  }
+}
 
 /** A block against a daemon on free ports: only the ports are changed in it. */
 const sends = async (t: Test, block: string): Promise<Ran> => {
@@ -53,11 +89,8 @@ const goesLive = async (t: Test, block: string): Promise<void> => {
   const upstream = new UpstreamServer({ extensions: ['AUTH PLAIN', 'DSN'] })
   const port = await upstream.listen()
   t.teardown(() => upstream.close())
-  for (const name of ['run/secrets', 'bin']) mkdirSync(join(dir, name), { recursive: true })
+  mkdirSync(join(dir, 'run/secrets'), { recursive: true })
   writeFileSync(join(dir, 'run/secrets/mta1'), 'sesame\n', { mode: 0o600 })
-  const shim = join(dir, 'bin', 'postern')
-  writeFileSync(shim, `#!/bin/sh\nexec ${process.execPath} ${BIN} "$@"\n`)
-  chmodSync(shim, 0o755)
   const lines = block
     .replaceAll('/run/secrets', join(dir, 'run/secrets'))
     // its certificate is not to be verified: the test's upstream has none
@@ -67,7 +100,7 @@ const goesLive = async (t: Test, block: string): Promise<void> => {
   const env = {
     ...FREE,
     POSTERN_CONFIG: join(dir, 'postern.yaml'),
-    PATH: `${join(dir, 'bin')}:${process.env.PATH}`,
+    PATH: path(dir),
   }
   t.equal(lines[0], 'export POSTERN_CONFIG=$PWD/postern.yaml')
   let said = ''
@@ -175,22 +208,29 @@ const TRIALS: readonly Trial[] = [
     begins: 'sudo install -D -m 755 systemd/examples/certbot',
     run: 'test/e2e/12-renewal runs the hook when a certificate was renewed',
   },
+  { begins: 'npm run sea', run: 'test/e2e/15-executable builds and uses it' },
   { begins: 'export POSTERN_CONFIG', run: goesLive },
+  { begins: 'postern queue top', run: operates },
+  { begins: 'postern queue throttles', run: operates },
+  { begins: 'postern workspace suspend', run: operates },
+  { begins: 'postern doctor', run: operates },
+  { begins: 'postern key rotate', run: operates },
 ]
 
 for (const block of blocks) {
   const name = block.split('\n')[0] ?? ''
   const trial = TRIALS.find(({ begins }) => block.startsWith(begins))
   t.test(name, { skip: programs(block) }, async (t) => {
-    if (trial === undefined) t.fail('a block of the README without a trial')
+    if (trial === undefined) t.fail('a block of the papers without a trial')
     else if (typeof trial.run === 'string') t.pass(`not run here: ${trial.run}`)
     else await trial.run(t, block)
   })
 }
 
-t.test('one command to a sent mail, a second one to a green test run', async (t) => {
-  t.match(blocks[0], /^npm ci && npm start\n$/)
-  t.match(blocks[1], /^npm ci && npm test\n$/)
+t.test('one command to a sent mail, another one to a green test run', async (t) => {
+  const [first] = blocksOf(README)
+  t.equal(first, 'npm ci && npm start\n')
+  t.ok(blocksOf(README).includes('npm ci && npm test\n'))
   for (const { begins } of TRIALS)
     t.ok(
       blocks.some((block) => block.startsWith(begins)),
@@ -198,19 +238,28 @@ t.test('one command to a sent mail, a second one to a green test run', async (t)
     )
 })
 
-t.test('its chapters, in order', async (t) => {
-  const ORDER = [
-    'Start',
-    'Send',
-    'Go live',
-    'How it compares',
-    'Where to look',
-    'Operations',
-    'Scale-out',
-    'Security',
-    'Licence',
-  ]
-  const chapters = [...README.matchAll(/^## (.*)$/gm)].map(([, title = '']) => title)
-  const known = chapters.flatMap((title) => ORDER.find((word) => title.startsWith(word)) ?? [])
-  t.strictSame(known, ORDER)
+t.test('the README is short, and its chapters stand in order', async (t) => {
+  const lines = README.split('\n').length
+  t.ok(lines <= LONGEST, `${lines} lines, at most ${LONGEST}: what is long goes into another paper`)
+  t.strictSame(
+    [...README.matchAll(/^## (.*)$/gm)].map(([, title = '']) => title),
+    ['Start', 'Send', 'See', 'Test', 'Is it for me?', 'How it compares', 'Papers', 'Security', 'Licence'],
+  )
+})
+
+/** A chapter's name as an address, the way hosting services make it. */
+const anchor = (title: string): string =>
+  title
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-')
+
+t.test('each link of a paper leads to a file, and to a chapter that is there', async (t) => {
+  for (const name of PAPERS)
+    for (const [, to = '', chapter] of paper(name).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
+      const file = to === '' ? name : join(dirname(name), to)
+      if (!t.ok(existsSync(join(ROOT, file)), `${name} leads to ${file}`) || chapter === undefined) continue
+      const chapters = [...paper(file).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) => anchor(title))
+      t.ok(chapters.includes(chapter), `${name} leads to ${file}#${chapter}`)
+    }
 })

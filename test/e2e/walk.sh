@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A new sysadmin's walk: the README's way of the package, from the .deb to a relayed mail to a restored backup to a
-# clean machine again, then its way of the single executable. Both by the README's own lines, as they stand there.
+# A new sysadmin's walk: config/OPERATE.md's way of the package, from the .deb to a relayed mail to a restored backup to a
+# clean machine again, then its way of the single executable. Both by its own lines, as they stand there.
 #   walk.sh DEB EXECUTABLE NODE [overlay|debootstrap]
 # Runs in a root of its own: this machine's, with every change kept in memory, or a fresh Debian. Mounts, processes
 # and the network (loopback only) are its own, too; there is no systemd in it, so the unit is started as it says:
@@ -31,7 +31,7 @@ if [ "${INSIDE:-}" = "" ]; then
 fi
 
 deb=$1 executable=$2 node=$3 kind=$4 work=$5
-readme=$(dirname "$(readlink -f "$0")")/../../README.md
+paper=$(dirname "$(readlink -f "$0")")/../../config/OPERATE.md
 root=$work/root
 mkdir -p "$root"
 ip link set lo up
@@ -55,10 +55,10 @@ in_root() { chroot "$root" "$@"; }
 # as the sysadmin is told to: sudo -u postern postern ...
 postern() { in_root setpriv --reuid=postern --regid=postern --clear-groups -- postern "$@"; }
 
-# the lines of the README's block that begins so, with our mail server for its example
+# the lines of the paper's block that begins so, with our mail server for its example
 lines_of() {
   awk -v begin="$1" '/^```/ { inside = !inside && /^```sh$/; fresh = inside; next }
-    fresh { wanted = index($0, begin) == 1; fresh = 0 } inside && wanted' "$readme" |
+    fresh { wanted = index($0, begin) == 1; fresh = 0 } inside && wanted' "$paper" |
     sed -E 's|gateway@mta1.example.com:587\?tls=verify&password_file=[^'"']*"'|127.0.0.2:2600?tls=none|'
 }
 # what stands for the person and for systemd: sudo becomes that user, an editor changes three lines, systemctl takes note
@@ -96,10 +96,10 @@ Description: the Node that runs this test
 TEXT
 dpkg-deb --root-owner-group -Znone --build "$work/nodejs" "$root/packages/nodejs.deb" >/dev/null
 
-# 1. the README's first lines: install, edit
+# 1. the paper's first lines: install, edit
 in_root dpkg -i /packages/nodejs.deb >"$root/var/log/postern.dpkg" 2>&1 || fail "Node is there"
 mapfile -t lines < <(lines_of 'sudo apt install')
-[ ${#lines[@]} -ge 8 ] || fail "the README's way of the package is found"
+[ ${#lines[@]} -ge 8 ] || fail "the paper's way of the package is found"
 for line in "${lines[@]:0:3}"; do
   typed "$line" >>"$root/var/log/postern.dpkg" 2>&1 </dev/null || fail "$line"
   ok "$line"
@@ -142,7 +142,7 @@ grep -q '^postlog' "$root/etc/postfix/master.cf" || echo 'postlog unix-dgram n -
 chmod 1777 "$root/var/mail"
 in_root postfix start >"$root/var/log/postern.postfix" 2>&1 || fail "Postfix starts"
 
-# 3. the README's other lines: a way out, and a key
+# 3. the paper's other lines: a way out, and a key
 key=
 for line in "${lines[@]:3}"; do
   said=$(typed "$line" 2>"$root/var/log/postern.doctor" </dev/null) || fail "$line"
@@ -228,7 +228,7 @@ left=$(cd "$root" && find etc var/lib usr run -xdev -name '*postern*' ! -path 'r
 ! grep -q postern "$root/etc/passwd" "$root/etc/group" || fail "purging leaves nothing: the user"
 ok "purging leaves nothing"
 
-# 10. the README's other way, by the executable: as a user of its own, in a folder of its own
+# 10. the paper's other way, by the executable: as a user of its own, in a folder of its own
 install -m 755 "$root/packages/$(basename "$executable")" "$root/usr/local/bin/postern"
 in_root useradd --create-home walker
 as_walker=(chroot "$root" setpriv --reuid=walker --regid=walker --clear-groups

@@ -51,10 +51,10 @@ t.test('the package has that version, or a later one', async (t) => {
   t.same([lock.version, lock.packages[''].version], [version, version], 'package-lock.json says the same')
 })
 
-t.test('the README shows that version', async (t) => {
+t.test('the papers show that version', async (t) => {
   const { version } = read('package.json')
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
-  const shown = [...readme.matchAll(/\bpostern[ _-](\d+\.\d+\.\d+)/gi)].map((match) => match[1])
+  const papers = ['README.md', 'config/OPERATE.md'].map((name) => readFileSync(join(ROOT, name), 'utf8'))
+  const shown = [...papers.join('\n').matchAll(/\bpostern[ _-](\d+\.\d+\.\d+)/gi)].map((match) => match[1])
   t.ok(shown.length > 0)
   t.same(new Set(shown), new Set([version]))
 })

@@ -1,10 +1,10 @@
-/** The table in the README and the one that decides are the same. */
+/** The table in config/README.md and the one that decides are the same. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { PACE_RULES } from '../../../src/relay/throttle/rules.js'
 
-const README = join(import.meta.dirname, '..', '..', '..', '..', 'README.md')
+const README = join(import.meta.dirname, '..', '..', '..', '..', 'config', 'README.md')
 
 t.test('each rule has its row, in order', async (t) => {
   const rows = [
