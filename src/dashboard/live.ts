@@ -7,7 +7,13 @@
 import type { Readable } from 'node:stream'
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
 import { Fault } from '../base/fault.js'
-import { flowTo } from './answer/flow.js'
+
+/** It ends when its reader goes, and is sent as it comes: compressed, it would be held back. */
+export const flowTo = ({ raw, info }: Request, stream: Readable): void => {
+  if (raw.res.destroyed) stream.destroy()
+  else raw.res.once('close', () => stream.destroy())
+  info.acceptEncoding = 'identity'
+}
 
 /** Given by the daemon: the events that a session may see, as server-sent events; throws a Fault. */
 export type Follow = (

@@ -6,7 +6,7 @@
  */
 import { systemClock } from '../../base/clock.js'
 import { labelOf, type Provider as Settings } from '../../config/identity.js'
-import { createProviders, type Providers } from '../../dashboard/sign-in/providers.js'
+import { createProviders, type Providers } from '../../dashboard/sign-in/deps.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
 const NOBODY = warn(
@@ -28,7 +28,7 @@ const rulesText = ({ allowed_domains, allowed_groups }: Settings): string => {
 
 const judge = async (providers: Providers, one: Settings): Promise<Finding> => {
   const name = `${labelOf(one)} (${one.issuer})`
-  const { ProviderTrouble, checkOf } = await import('../../dashboard/sign-in/oidc/trouble.js')
+  const { ProviderTrouble, checkOf } = await import('../../dashboard/sign-in/provider.js')
   try {
     const found = await (await providers.find(one.name))?.examine()
     const out = found?.signsOut === false ? '; it has no place to sign out' : ''

@@ -7,8 +7,8 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
-import { STYLE } from '../style/style.js'
 import { clientFiles } from './client-files.js'
+import { STYLE } from './style.js'
 
 interface Asset {
   readonly type: string

@@ -1,15 +1,15 @@
 /**
- * NAME      form - forms that work without a script
+ * NAME      form - forms and filters that work without a script
  * DESCRIPTION
  *   Each form posts to the path of its page and says which of the page's actions it means. When /v1 refuses, the same
- *   form comes back with what was typed, and each mistake stands beside its field.
+ *   form comes back with what was typed, and each mistake stands beside its field. Filters narrow a list and stand in its
+ *   address.
  */
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Form } from '../form.js'
 import type { Refused } from '../page.js'
-import { useShown, useVisit } from '../render/context.js'
-import { attrs, html, isText } from '../render/markup.js'
+import { attrs, html, isText, useShown, useVisit } from '../render.js'
 
 /**
  * The field that a mistake stands beside: `body.alarms.complaints.rate` that of `complaints_rate`, and
@@ -318,3 +318,60 @@ export const Verb = (props: VerbProps) => {
   const look = `b${harm ? ' harm' : ''}${props.tiny ? ' tiny' : ''}`
   return html`<details class="verb" name="verb"${attrs({ open: refused !== null })}><summary class="${look}">${label}</summary>${posted}</details>`
 }
+
+interface FiltersProps {
+  readonly path: string
+  readonly children: ComponentChildren
+  /** On the button. */
+  readonly does?: string
+  /** What else stays as it is. */
+  readonly keep?: Readonly<Record<string, string | null>>
+  readonly label?: string
+  /** Beside the button. */
+  readonly beside?: ComponentChildren
+}
+
+export const Filters = ({ path, children, does = 'Show', keep = {}, label, beside }: FiltersProps) => (
+  <form class="filters" action={path} role={label === undefined ? undefined : 'search'} aria-label={label}>
+    <Hidden of={keep} />
+    {children}
+    <button type="submit" class="b">
+      {does}
+    </button>
+    {beside}
+  </form>
+)
+
+interface SelectProps {
+  readonly name: string
+  readonly label: string
+  readonly options: Options
+  readonly chosen?: string | null
+}
+
+export const Select = ({ name, label, options, chosen }: SelectProps) => (
+  <label>
+    <span>{label}</span>
+    <select name={name}>
+      {options.map(([value, text]) => (
+        <option value={value} selected={value === chosen}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+)
+
+interface WordProps {
+  readonly name: string
+  readonly label: string
+  readonly placeholder: string
+}
+
+/** As the address has it. */
+export const Word = ({ label, ...field }: WordProps) => (
+  <label>
+    {label}
+    <input {...field} value={useVisit().query(field.name) ?? ''} autocomplete="off" />
+  </label>
+)

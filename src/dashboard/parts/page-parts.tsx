@@ -1,10 +1,14 @@
 /**
  * NAME      page-parts - what most pages are put together from
+ * DESCRIPTION
+ *   Parts that follow what happens are as old as the last load without scripts. A script asks for the page again when
+ *   something has happened, and takes over what stands in these places. A reader who sees no subjects gets no events.
  */
 import type { ComponentChildren } from 'preact'
 import type { Operation } from '../../tenant/rights.js'
-import { visitIfAny } from '../render/context.js'
-import { html } from '../render/markup.js'
+import type { View } from '../page.js'
+import { html, useVisit, visitIfAny } from '../render.js'
+import type { Visit } from '../visit.js'
 import { Icon } from './status.js'
 
 /** A path of ours; outside of a session, as it stands. */
@@ -210,3 +214,81 @@ export const Tabs = ({
     ))}
   </nav>
 )
+
+/**
+ * The state in a word, and a pause that lasts. `table` is the id of a table whose rows have ids of their own: new ones
+ * come in on top. A list that does not begin at its newest row should not have it. What happens to mail of the other
+ * mode is passed over, unless the page is of both.
+ */
+export const LiveState = ({
+  table = '',
+  both = false,
+}: {
+  readonly table?: string
+  readonly both?: boolean
+}) => {
+  const visit = useVisit()
+  if (!visit.can('subjects')) return null
+  return (
+    <span
+      class="live-state scripted"
+      data-live={table}
+      data-mode={both ? undefined : visit.scope.mode}
+      data-path="/live"
+      data-state="wait"
+    >
+      <span role="status">Connecting</span>
+      <button type="button" class="b tiny">
+        Pause
+      </button>
+    </span>
+  )
+}
+
+/** A place whose content is taken over as a whole, at most every few seconds. */
+export const Refreshed = ({ id, children }: { id: string; children: ComponentChildren }) => (
+  <div id={id} data-refresh={useVisit().can('subjects') ? '' : undefined}>
+    {children}
+  </div>
+)
+
+interface ShownOnceProps {
+  readonly visit: Visit
+  /** Where its kind is listed. */
+  readonly back: readonly [path: string, text: string]
+  /** A sentence. */
+  readonly title: string
+  readonly secrets: readonly { readonly label: string; readonly text: string }[]
+  readonly samples?: readonly Sample[]
+  /** Before one leaves. */
+  readonly says: string
+}
+
+export const shownOnce = (props: ShownOnceProps): View => {
+  const { visit, back, title, secrets, samples = [], says } = props
+  const [path, text] = back
+  return {
+    title,
+    body: (
+      <>
+        <Head title={title} crumb={[path, text]} />
+        <Note tone="ok" icon="delivered">
+          <p>{says}</p>
+        </Note>
+        {secrets.map((one) => (
+          <Code label={one.label} text={one.text} />
+        ))}
+        {samples.length === 0 ? null : (
+          <Section title="Try it" says="each line has the secret in it">
+            <Samples name="samples" samples={samples} />
+          </Section>
+        )}
+        <p class="actions gap">
+          <a class="b main" href={visit.link(path)}>
+            I have it; hide it for good
+          </a>
+        </p>
+      </>
+    ),
+  }
+}

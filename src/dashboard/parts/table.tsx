@@ -1,13 +1,13 @@
 /**
- * NAME      table - rows and their heads
+ * NAME      table - rows and their heads, and the way to older and newer ones
  * DESCRIPTION
  *   One shape for every list. On a phone each row becomes a block of label and value, so the ARIA roles are written
  *   out: a changed `display` would take the table's meaning away.
  */
 import type { ComponentChildren } from 'preact'
 import type { Operation } from '../../tenant/rights.js'
-import { visitIfAny } from '../render/context.js'
-import { attrs, html } from '../render/markup.js'
+import type { Query } from '../ask.js'
+import { attrs, html, useVisit, visitIfAny } from '../render.js'
 
 export interface Column<Row> {
   readonly head: string
@@ -82,4 +82,30 @@ export interface List<Row> {
     /** Of a search: how far it looked. */
     readonly searched_to?: string | null
   }
+}
+
+interface PagerProps {
+  readonly list: List<unknown>
+  /** What else the links carry, since a cursor is good for one filter only. */
+  readonly keep?: Query
+}
+
+export const Pager = ({ list, keep = {} }: PagerProps) => {
+  const visit = useVisit()
+  const { has_next, has_prev, next_cursor, prev_cursor } = list.pagination
+  if (!has_next && !has_prev) return null
+  return (
+    <nav class="pager" aria-label="Pages of the list">
+      {has_prev && prev_cursor !== null ? (
+        <a class="b" rel="prev" href={visit.here({ ...keep, cursor: prev_cursor })}>
+          Newer
+        </a>
+      ) : null}
+      {has_next && next_cursor !== null ? (
+        <a class="b" rel="next" href={visit.here({ ...keep, cursor: next_cursor })}>
+          Older
+        </a>
+      ) : null}
+    </nav>
+  )
 }

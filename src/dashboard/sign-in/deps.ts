@@ -1,19 +1,61 @@
 /**
  * NAME      deps - what the steps of sign-in stand on
+ * DESCRIPTION
+ *   The providers of the configuration: the code that talks to them is loaded when the first of them is needed, since most
+ *   installations have none, and every start would wait for it.
+ *   A session is always a new one, in place of the one that the browser had, so that nobody is signed in with a secret that
+ *   somebody else put into his browser. Person, identity, link and session are one commit.
  */
+import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { randomText } from '../../base/secret.js'
-import { type IdentitySettings, labelOf } from '../../config/identity.js'
+import {
+  type IdentitySettings,
+  labelOf,
+  type Role,
+  type Provider as Settings,
+} from '../../config/identity.js'
+import type { Actor } from '../../store/port/tenants/audit.js'
+import type { SessionOidc, SignedIn, SignIn } from '../../store/port/tenants/identity.js'
 import type { ProveFactor } from '../../tenant/identity/factor-proof.js'
 import type { ProvePerson } from '../../tenant/identity/local.js'
 import type { TenantDeps } from '../../tenant/principal.js'
+import { newSession, verifySession } from '../../tenant/session.js'
 import type { Assets } from '../assets/assets.js'
-import { guestTokenOf, isOwnOrigin, sameToken } from '../own-form.js'
-import type { Asked, Reply } from './exchange.js'
-import type { Providers } from './providers.js'
-import { returnPath } from './return-path.js'
-import { type WrongWay, wrongWay } from './seen.js'
+import { guestTokenOf, isOwnOrigin, sameToken } from '../form.js'
+import { type Asked, type Reply, returnPath, type WrongWay, wrongWay } from './exchange.js'
+import type { Provider } from './provider.js'
 import { messagePage, type ProviderLink, wrongWayPage } from './views.js'
+
+export interface Providers {
+  readonly settings: readonly Settings[]
+  /** By name; null where there is none. */
+  find(name: string): Promise<Provider | null>
+  close(): Promise<void>
+}
+
+export const createProviders = (settings: readonly Settings[], clock: Clock): Providers => {
+  const made = new Map<string, Promise<Provider>>()
+  const make = async (at: number, one: Settings): Promise<Provider> => {
+    const { Provider } = await import('./provider.js')
+    return new Provider({ settings: one, at, clock })
+  }
+  return {
+    settings,
+    async find(name) {
+      const at = settings.findIndex((one) => one.name === name)
+      const one = settings[at]
+      if (one === undefined) return null
+      const provider = made.get(name) ?? make(at, one)
+      made.set(name, provider)
+      return provider
+    },
+    async close() {
+      for (const provider of made.values()) await (await provider).close()
+      made.clear()
+    },
+  }
+}
 
 export interface SignInDeps {
   readonly tenant: TenantDeps
@@ -96,4 +138,60 @@ export const notOurForm = (deps: SignInDeps, asked: Asked): Reply => {
       : 'This form is older than your browser’s cookies, or the browser keeps none. Try again.',
     ...(isElsewhere && { check: 'open that address, or set base_url to the one that people use' }),
   })
+}
+
+interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change' | 'factor'> {
+  /** null: nobody in particular, with `role`. */
+  readonly userId: string | null
+  readonly role?: Role
+  readonly provider: string
+  readonly oidc?: SessionOidc | null
+}
+
+const userAgentOf = ({ headers }: Asked): string | null => {
+  const value = headers['user-agent']
+  return typeof value === 'string' ? value : null
+}
+
+const sessionCookie = ({ settings }: SignInDeps, token: string): Reply['cookies'] => ({
+  session: { value: token, seconds: Math.floor(settings.session.lifetime / 1_000) },
+  signed_out: null,
+})
+
+/** The session that this browser has, while it stands. */
+export const currentSession = async ({ tenant }: SignInDeps, asked: Asked) => {
+  const token = asked.cookie('session')
+  return token === null ? null : verifySession(tenant, token)
+}
+
+/** As whom a provider's own word is written down. */
+export const providerActor = (name: string, address: string | null): Actor => ({
+  kind: 'system',
+  id: name,
+  name: 'identity provider',
+  address,
+})
+
+type Opened =
+  | { readonly done: 'done'; readonly cookies: Reply['cookies'] }
+  | { readonly done: Exclude<SignedIn, 'done'> }
+
+export const openSession = async (deps: SignInDeps, asked: Asked, opening: Opening): Promise<Opened> => {
+  const { tenant, accountId } = deps
+  const { userId, role, provider, oidc = null, ...rest } = opening
+  const before = await currentSession(deps, asked)
+  const wish = { userId, role, provider, oidc, address: asked.address, userAgent: userAgentOf(asked) }
+  const { row, token } = newSession(tenant, accountId, wish)
+  const now = tenant.clock.now()
+  const user = rest.newUser ?? (userId === null ? null : await tenant.store.user(accountId, userId))
+  const actor: Actor =
+    user === null
+      ? { kind: 'link', id: row.id, name: null, address: asked.address }
+      : { kind: 'person', id: user.id, name: user.email, address: asked.address }
+  const done = await tenant.store
+    .by(actor)
+    .signIn({ ...rest, session: row, instead: before?.row.id ?? null, now })
+  if (done !== 'done') return { done }
+  deps.log.info({ event: 'signed_in', session: row.id, user: userId, provider })
+  return { done, cookies: sessionCookie(deps, token) }
 }

@@ -9,9 +9,17 @@ import { Fault } from '../../base/fault.js'
 import type { LinkRow } from '../../store/port/tenants/identity.js'
 import { openLink } from '../../tenant/identity/links.js'
 import { newPerson } from '../../tenant/identity/people.js'
-import { guestOf, isOurForm, message, notOurForm, providerLinks, refuseWay, type SignInDeps } from './deps.js'
+import {
+  guestOf,
+  isOurForm,
+  message,
+  notOurForm,
+  openSession,
+  providerLinks,
+  refuseWay,
+  type SignInDeps,
+} from './deps.js'
 import type { Asked, Reply } from './exchange.js'
-import { openSession } from './session.js'
 import { invitationPage, setupPage } from './views.js'
 
 /** Cookie in which an invitation waits while the browser is at a provider. */

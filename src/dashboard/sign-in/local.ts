@@ -1,15 +1,220 @@
 /**
- * NAME      local - an address and a password
+ * NAME      local - signing in with an address and a password, in one step or two
  * DESCRIPTION
- *   Unknown, disabled and mistaken are one answer. Too many guesses are told when
- *   to come again; a browser in which the person signed in before keeps a proof of
- *   that, and is not kept out by what others try (tenant/identity/local.ts). Who has
- *   a second factor is asked for it next (second.ts).
+ *   Unknown, disabled and mistaken are one answer. Too many guesses get the time to come again; a browser in which the
+ *   person signed in before keeps a proof of that, and is not kept out by what others try (tenant/identity/local.ts). Who
+ *   has a second factor is asked for it next.
+ *   Between the two steps the browser holds a cookie, sealed with the pepper: whose password was right, and until when.
+ *   It opens nothing, at /v1 neither; it is used once, lasts ten minutes, and ends with the password that it was given
+ *   for. The session is made after the second step, under a new id, as at every sign-in.
  */
-import { isOurForm, message, notOurForm, refuseWay, returnOf, type SignInDeps } from './deps.js'
+import { Fault } from '../../base/fault.js'
+import { randomText, seal, unseal } from '../../base/secret.js'
+import type { FactorKind, UserRow } from '../../store/port/tenants/identity.js'
+import { deviceOf } from '../../tenant/identity/local.js'
+import { requestOptions } from '../../tenant/identity/passkeys.js'
+import {
+  currentSession,
+  guestOf,
+  isOurForm,
+  message,
+  notOurForm,
+  openSession,
+  providerLinks,
+  refuseWay,
+  returnOf,
+  returnQuery,
+  type SignInDeps,
+} from './deps.js'
 import type { Asked, Reply } from './exchange.js'
-import { askSecond, letIn } from './second.js'
-import { signInAgain, tooManyIn } from './start.js'
+import { type Notice, secondPage, signInPage } from './views.js'
+
+/** The page, whatever came before; `notice` says it. */
+export const signInAgain = (
+  deps: SignInDeps,
+  asked: Asked,
+  status: number,
+  notice: Notice | null,
+  headers: Readonly<Record<string, string>> = {},
+): Reply => {
+  const { assets, baseUrl, settings } = deps
+  const { token, cookies } = guestOf(deps, asked)
+  const returnTo = returnOf(asked)
+  const page = signInPage({
+    ...{ assets, baseUrl: baseUrl(), notice, token, returnTo },
+    providers: providerLinks(deps, returnQuery(returnTo)),
+    hasLocal: settings.local,
+    email: asked.form.raw('email').slice(0, 254),
+  })
+  return { status, page, cookies: cookies ?? {}, headers }
+}
+
+/** Straight to the only provider, unless somebody wants the page, or has just signed out. */
+const goesOn = ({ settings, providers }: SignInDeps, { query, cookie }: Asked): string | null => {
+  const [only] = providers.settings
+  const isAlone = providers.settings.length === 1 && only !== undefined
+  if (!settings.auto || !isAlone || query.has('local') || cookie('signed_out') !== null) return null
+  return only.name
+}
+
+export const showSignIn = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
+  if (wrong !== null) return wrong
+  const returnTo = returnOf(asked)
+  if ((await currentSession(deps, asked)) !== null) return { status: 303, to: returnTo }
+  const name = goesOn(deps, asked)
+  if (name !== null) return { status: 303, to: `/sign-in/${name}${returnQuery(returnTo)}` }
+  return signInAgain(deps, asked, 200, null)
+}
+
+export const showSignedOut = async (deps: SignInDeps, asked: Asked): Promise<Reply> =>
+  signInAgain(deps, asked, 200, { tone: 'ok', says: 'You are signed out.' })
+
+/** What a fault of a proof means for somebody at a form; rethrows what is none. */
+const tooManyIn = (
+  error: unknown,
+): { readonly says: string; readonly headers: Readonly<Record<string, string>> } => {
+  if (!(error instanceof Fault) || error.row.http !== 429) throw error
+  const seconds = error.options.retryAfter ?? 60
+  const when = seconds === 1 ? '1 second' : `${seconds} seconds`
+  return { says: `Too many attempts. Try again in ${when}.`, headers: { 'retry-after': String(seconds) } }
+}
+
+const SEAL = 'second step of signing in'
+const COOKIE = 'second'
+const LASTS_MS = 600_000
+const DEVICE_SECONDS = 180 * 86_400
+
+interface Pending {
+  /** Used once; also what a passkey signs. */
+  readonly id: string
+  readonly userId: string
+  /** Another password has another one. */
+  readonly device: string
+  readonly until: number
+  readonly returnTo: string
+}
+
+/** Opens the session of somebody who has proved all there is to prove; null where the person is not let in. */
+const letIn = async (
+  deps: SignInDeps,
+  asked: Asked,
+  user: UserRow,
+  returnTo: string,
+  factor?: FactorKind,
+): Promise<Reply | null> => {
+  const opened = await openSession(deps, asked, {
+    ...{ userId: user.id, provider: 'local', factor },
+    ...{ linkId: null, newUser: null, identity: null, change: null },
+  })
+  if (opened.done !== 'done') return null
+  const device = { value: deviceOf(deps.tenant, user), seconds: DEVICE_SECONDS }
+  return { status: 303, to: returnTo, cookies: { ...opened.cookies, device, [COOKIE]: null } }
+}
+
+/** On to the second step: the password was right. */
+const askSecond = ({ tenant }: SignInDeps, user: UserRow, returnTo: string): Reply => {
+  const pending: Pending = {
+    id: randomText(32),
+    userId: user.id,
+    device: deviceOf(tenant, user),
+    until: tenant.clock.now() + LASTS_MS,
+    returnTo,
+  }
+  const value = seal(tenant.pepper, SEAL, JSON.stringify(pending))
+  return {
+    status: 303,
+    to: '/second-factor',
+    cookies: { [COOKIE]: { value, seconds: LASTS_MS / 1_000 } },
+  }
+}
+
+const readPending = ({ tenant }: SignInDeps, asked: Asked): Pending | null => {
+  const sealed = asked.cookie(COOKIE)
+  if (sealed === null) return null
+  try {
+    const pending = JSON.parse(unseal(tenant.pepper, SEAL, sealed)) as Pending
+    return tenant.clock.now() < pending.until ? pending : null
+  } catch {
+    return null
+  }
+}
+
+/** Whose second step it is, as he is now; null where it is too late for it. */
+const whose = async (deps: SignInDeps, pending: Pending | null): Promise<UserRow | null> => {
+  if (pending === null || !deps.settings.local) return null
+  const user = await deps.tenant.store.user(deps.accountId, pending.userId)
+  if (user === null || user.disabledAt !== null || !user.hasFactor) return null
+  return deviceOf(deps.tenant, user) === pending.device ? user : null
+}
+
+interface Halfway {
+  readonly pending: Pending
+  readonly user: UserRow
+}
+
+const again = async (
+  deps: SignInDeps,
+  asked: Asked,
+  { pending, user }: Halfway,
+  status: number,
+  notice: Notice | null,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply> => {
+  const { assets, baseUrl } = deps
+  const { token, cookies } = guestOf(deps, asked)
+  const rows = await deps.tenant.store.factors(user.id)
+  const passkey = requestOptions(baseUrl(), rows, pending.id)
+  const page = secondPage({ assets, baseUrl: baseUrl(), notice, token, email: user.email, passkey })
+  return { status, page, cookies: cookies ?? {}, headers }
+}
+
+const tooLate = (deps: SignInDeps, asked: Asked): Reply => {
+  const says = 'The second step came too late, or was done already. Sign in again.'
+  const reply = signInAgain(deps, asked, 403, { tone: 'wait', says })
+  return { ...reply, cookies: { ...reply.cookies, [COOKIE]: null } }
+}
+
+export const showSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
+  if (wrong !== null) return wrong
+  const pending = readPending(deps, asked)
+  const user = await whose(deps, pending)
+  if (pending !== null && user !== null) return again(deps, asked, { pending, user }, 200, null)
+  return { status: 303, to: `/sign-in${returnQuery(pending?.returnTo ?? '/')}`, cookies: { [COOKIE]: null } }
+}
+
+export const useSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
+  if (wrong !== null) return wrong
+  if (!isOurForm(deps, asked)) return notOurForm(deps, asked)
+  const pending = readPending(deps, asked)
+  const user = await whose(deps, pending)
+  if (pending === null || user === null) return tooLate(deps, asked)
+  const { form, address } = asked
+  try {
+    const signed = form.has('response')
+      ? { challenge: pending.id, response: form.raw('response'), baseUrl: deps.baseUrl() }
+      : null
+    const device = asked.cookie('device')
+    const isFirst = () => deps.tenant.store.rememberOnce(SEAL, pending.id, pending.until)
+    const attempt = { code: form.raw('code'), passkey: signed, address, device, isFirst }
+    const factor = await deps.proveFactor(user, attempt)
+    if (factor === null) {
+      deps.log.warn({ event: 'sign_in_refused', why: 'second_factor', user: user.id, from: address })
+      const says =
+        signed === null
+          ? 'This is not right, or was used already. Wait for the next code of your app.'
+          : 'This passkey is none of yours here.'
+      return again(deps, asked, { pending, user }, 422, { tone: 'bad', says })
+    }
+    if (factor === 'late') return tooLate(deps, asked)
+    return (await letIn(deps, asked, user, pending.returnTo, factor)) ?? tooLate(deps, asked)
+  } catch (error) {
+    const { says, headers } = tooManyIn(error)
+    return again(deps, asked, { pending, user }, 429, { tone: 'wait', says }, headers)
+  }
+}
 
 const notRight = (deps: SignInDeps, asked: Asked): Reply =>
   signInAgain(deps, asked, 422, { tone: 'bad', says: 'The address or the password is not right.' })

@@ -8,14 +8,12 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi'
 import { cookieRules, readCookie, setCookie } from '../cookie.js'
 import { Form, formPayload } from '../form.js'
-import { PAGE_HEADERS, prefixOf, renderPage } from '../render/render.js'
+import { PAGE_HEADERS, prefixOf, renderPage } from '../render.js'
 import { message, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 import { showInvitation, showSetup, useInvitation, useSetup } from './link.js'
-import { signInLocally } from './local.js'
-import { showSecond, useSecond } from './second.js'
+import { showSecond, showSignedOut, showSignIn, signInLocally, useSecond } from './local.js'
 import { backChannelLogout, signOut } from './sign-out.js'
-import { showSignedOut, showSignIn } from './start.js'
 import { comeBack, goToProvider } from './with-provider.js'
 
 type Step = (deps: SignInDeps, asked: Asked) => Promise<Reply>

@@ -9,12 +9,10 @@
  */
 import { unseal } from '../../base/secret.js'
 import { actorOf } from '../../tenant/authenticate.js'
-import { formTokenOf, isOwnOrigin, sameToken } from '../own-form.js'
-import { notOurForm, type SignInDeps } from './deps.js'
+import { formTokenOf, isOwnOrigin, sameToken } from '../form.js'
+import { currentSession, notOurForm, providerActor, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
-import type { LogoutClaims } from './oidc/logout-token.js'
-import type { Provider } from './oidc/provider.js'
-import { currentSession, providerActor } from './session.js'
+import type { LogoutClaims, Provider } from './provider.js'
 import { messagePage } from './views.js'
 import { type KeptTokens, TOKENS } from './with-provider.js'
 
@@ -79,7 +77,7 @@ export const backChannelLogout = async (deps: SignInDeps, asked: Asked): Promise
   const { tenant, accountId, log } = deps
   const provider = await deps.providers.find(asked.params.name ?? '')
   if (provider === null) return badLogout(404, 'no such provider')
-  const { ProviderTrouble } = await import('./oidc/trouble.js')
+  const { ProviderTrouble } = await import('./provider.js')
   try {
     const claims = await provider.checkLogout(asked.form.raw('logout_token'))
     const isNew = await tenant.store.rememberOnce('logout', `${claims.issuer} ${claims.jti}`, claims.until)

@@ -9,7 +9,7 @@ import type { Assets } from '../assets/assets.js'
 import { Document } from '../layout.js'
 import { PasskeyForm } from '../parts/form.js'
 import { Icon } from '../parts/status.js'
-import type { WrongWay } from './seen.js'
+import type { WrongWay } from './exchange.js'
 
 interface Frame {
   readonly assets: Assets

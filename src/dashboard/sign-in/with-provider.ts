@@ -1,23 +1,56 @@
 /**
- * NAME      with-provider - there and back
+ * NAME      with-provider - to a provider and back, and asked again later
  * DESCRIPTION
- *   The browser goes to the provider with a sealed cookie that says what it must
- *   bring back, and whoever comes back is let in or not (oidc/admission.ts). A
- *   provider that fails leaves the sign-in page with a word about it.
+ *   The browser goes to the provider with a cookie of 10 minutes, sealed with the pepper, that says what it must bring
+ *   back: so nothing is kept here for people who only looked, and a sign-in cannot end in another browser than the one that
+ *   began it. Whoever comes back is let in or not (admission.ts). A provider that fails leaves the sign-in page with a word
+ *   about it.
+ *   Groups and roles of a person with a refresh token are asked again each hour, before the page is made that finds it due:
+ *   so no page is seen with a role that was taken away meanwhile. That page waits, 10 seconds at most, and one ask serves
+ *   all that come meanwhile. While the provider does not answer, its last word counts for 12 hours (tenant/session.ts ends
+ *   the session then); it is asked again every 5 minutes. A person whom it no longer lets in is signed out.
  */
 import { newId } from '../../base/id.js'
-import { seal } from '../../base/secret.js'
-import type { LinkRow, UserChange, UserRow } from '../../store/port/tenants/identity.js'
-import { AGAIN, message, refuseWay, returnOf, type SignInDeps } from './deps.js'
+import { seal, unseal } from '../../base/secret.js'
+import type { LinkRow, SessionRow, UserChange, UserRow } from '../../store/port/tenants/identity.js'
+import { type LiveSession, verifySession } from '../../tenant/session.js'
+import { type Admission, addressIn, admit, nameIn, refusalSaid, type Told } from './admission.js'
+import { AGAIN, message, openSession, providerActor, refuseWay, returnOf, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 import { findInvitation, INVITATION } from './link.js'
-import { type Admission, admit } from './oidc/admission.js'
-import { addressIn, nameIn, type Told } from './oidc/claims.js'
-import { FLOW_MS, type Flow, openFlow, sealFlow } from './oidc/flow.js'
-import type { Granted, Provider } from './oidc/provider.js'
-import { refusalSaid } from './oidc/words.js'
-import { openSession } from './session.js'
-import { signInAgain } from './start.js'
+import { signInAgain } from './local.js'
+import type { Granted, Provider } from './provider.js'
+
+interface Flow {
+  /** Name of the provider it went to: an answer of another one is refused. */
+  readonly provider: string
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+  readonly returnTo: string
+  /** The secret of an invitation that is used up by this sign-in. */
+  readonly invitation: string | null
+  /** Epoch milliseconds. */
+  readonly startedAt: number
+}
+
+const FLOW_MS = 600_000
+
+const PURPOSE = 'sign-in flow'
+
+const sealFlow = (pepper: Uint8Array, flow: Flow): string => seal(pepper, PURPOSE, JSON.stringify(flow))
+
+/** null when it is none of ours, or too old. */
+const openFlow = (pepper: Uint8Array, sealed: string | null, now: number): Flow | null => {
+  if (sealed === null) return null
+  try {
+    const flow = JSON.parse(unseal(pepper, PURPOSE, sealed)) as Flow
+    const age = now - flow.startedAt
+    return age >= 0 && age < FLOW_MS ? flow : null
+  } catch {
+    return null
+  }
+}
 
 /** Of the tokens that a session keeps. */
 export const TOKENS = 'provider tokens'
@@ -34,7 +67,7 @@ const noProvider = (deps: SignInDeps): Reply =>
 
 /** Says what is wrong with the provider, here and in the log. */
 const failed = async (deps: SignInDeps, asked: Asked, provider: Provider, error: unknown): Promise<Reply> => {
-  const { ProviderTrouble, saysOf, checkOf } = await import('./oidc/trouble.js')
+  const { ProviderTrouble, saysOf, checkOf } = await import('./provider.js')
   if (!(error instanceof ProviderTrouble)) throw error
   const { kind, detail } = error
   deps.log.warn({ event: 'provider_failed', provider: provider.name, kind, detail, check: checkOf(error) })
@@ -52,7 +85,7 @@ export const goToProvider = async (deps: SignInDeps, asked: Asked): Promise<Repl
   if (wrong !== null) return wrong
   const provider = await deps.providers.find(asked.params.name ?? '')
   if (provider === null) return noProvider(deps)
-  const { newChecks } = await import('./oidc/provider.js')
+  const { newChecks } = await import('./provider.js')
   const checks = newChecks()
   try {
     const away = await provider.begin(checks, redirectUri(deps, provider.name))
@@ -152,12 +185,8 @@ const letIn = async (deps: SignInDeps, asked: Asked, arrived: Arrived): Promise<
 }
 
 /** What is kept of the provider's side. */
-export const sessionOidc = async (
-  { tenant }: SignInDeps,
-  { told, idToken, refreshToken }: Granted,
-  now: number,
-) => {
-  const { sidOf } = await import('./oidc/provider.js')
+const sessionOidc = async ({ tenant }: SignInDeps, { told, idToken, refreshToken }: Granted, now: number) => {
+  const { sidOf } = await import('./provider.js')
   const kept: KeptTokens = { idToken, refreshToken }
   return {
     issuer: told.issuer,
@@ -195,7 +224,115 @@ const personFrom = (
 }
 
 /** With role_from the provider's word wins; a provider that no longer says a role gives it back to the owners. */
-export const changeOf = ({ name }: Provider, { role }: LetIn, user: UserRow | null): UserChange | null => {
+const changeOf = ({ name }: Provider, { role }: LetIn, user: UserRow | null): UserChange | null => {
   if (role !== null) return user?.role === role && user.roleFrom === name ? null : { role, roleFrom: name }
   return user?.roleFrom === name ? { roleFrom: null } : null
+}
+
+const EVERY_MS = 3_600_000
+const AGAIN_MS = 300_000
+
+export interface Recheck {
+  /**
+   * False when this session must not go on; it has ended then. Asked before /v1 is, which would count the cookie of
+   * a session that ended as a guess, and keep its owner out of the sign-in form.
+   */
+  stands(token: string): Promise<boolean>
+}
+
+type Verdict = 'stands' | 'ended' | 'unknown'
+
+const keptOf = ({ tenant }: SignInDeps, { oidc }: SessionRow): KeptTokens =>
+  oidc?.sealed == null
+    ? { idToken: null, refreshToken: null }
+    : (JSON.parse(unseal(tenant.pepper, TOKENS, oidc.sealed)) as KeptTokens)
+
+const end = async (
+  { tenant, accountId, log }: SignInDeps,
+  row: SessionRow,
+  why: string,
+): Promise<Verdict> => {
+  await tenant.store.by(providerActor(row.provider, null)).revokeSession(accountId, row.id)
+  log.info({ event: 'session_ended', session: row.id, user: row.userId, provider: row.provider, why })
+  return 'ended'
+}
+
+const knownBy = async ({ tenant }: SignInDeps, { id }: UserRow, told: Told) => {
+  const identities = await tenant.store.identities(id)
+  const one = identities.find(({ issuer, subject }) => issuer === told.issuer && subject === told.subject)
+  return one === undefined ? null : one.byRule ? ('by_rule' as const) : ('by_invitation' as const)
+}
+
+const ask = async (
+  deps: SignInDeps,
+  { row, user }: LiveSession,
+  provider: Provider,
+  refreshToken: string,
+): Promise<Verdict> => {
+  const { tenant, accountId, log } = deps
+  const { oidc } = row
+  if (oidc === null || user === null) return 'stands'
+  const { issuer, subject } = oidc
+  const before: Told = { issuer, subject, idToken: {}, userinfo: {} }
+  const { ProviderTrouble } = await import('./provider.js')
+  try {
+    const granted = await provider.refresh(refreshToken, before)
+    const known = await knownBy(deps, user, granted.told)
+    const admission = admit(
+      provider.settings,
+      { told: granted.told, invited: null, known },
+      deps.settings.default_role,
+    )
+    if (admission.refused !== null) return await end(deps, row, admission.refused)
+    const change = changeOf(provider, admission, user)
+    // the last owner stays one, whatever the provider says
+    const store = tenant.store.by(providerActor(provider.name, null))
+    if (change !== null) await store.updateUser(accountId, user.id, change)
+    const kept = { ...granted, idToken: granted.idToken ?? keptOf(deps, row).idToken }
+    const fresh = await sessionOidc(
+      deps,
+      { ...kept, refreshToken: granted.refreshToken ?? refreshToken },
+      tenant.clock.now(),
+    )
+    await tenant.store.updateSession(accountId, row.id, { ...fresh, sid: fresh.sid ?? oidc.sid })
+    return 'stands'
+  } catch (error) {
+    if (!(error instanceof ProviderTrouble)) throw error
+    log.warn({ event: 'provider_failed', provider: provider.name, kind: error.kind, detail: error.detail })
+    if (error.kind === 'code' || error.kind === 'refused') return await end(deps, row, 'refresh_refused')
+    return 'unknown'
+  }
+}
+
+export const createRecheck = (deps: SignInDeps): Recheck => {
+  const { tenant, providers } = deps
+  const asking = new Map<string, Promise<Verdict>>()
+  const notBefore = new Map<string, number>()
+
+  const look = async (live: LiveSession, now: number): Promise<Verdict> => {
+    const { row } = live
+    const provider = await providers.find(row.provider)
+    if (provider === null) return end(deps, row, 'provider_gone')
+    const { refreshToken } = keptOf(deps, row)
+    if (refreshToken === null) return 'stands'
+    const verdict = await ask(deps, live, provider, refreshToken)
+    // whose time has come is asked about, or has no session any more
+    for (const [id, at] of notBefore) if (at <= now) notBefore.delete(id)
+    if (verdict === 'unknown') notBefore.set(row.id, now + AGAIN_MS)
+    return verdict
+  }
+
+  return {
+    async stands(token) {
+      const live = await verifySession(tenant, token)
+      if (live === null) return false
+      if (providers.settings.length === 0 || live.row.oidc === null) return true
+      const now = tenant.clock.now()
+      const { id, oidc } = live.row
+      if (now - oidc.checkedAt < EVERY_MS || now < (notBefore.get(id) ?? 0)) return true
+      const under = asking.get(id) ?? look(live, now).finally(() => asking.delete(id))
+      asking.set(id, under)
+      return (await under) !== 'ended'
+    },
+  }
 }

@@ -1,6 +1,12 @@
 import t from 'tap'
-import { contentOf, leavesOf, octetsOf, textOf } from '../../../src/dashboard/mail/mime-parts.js'
-import { asAttachment, saveName } from '../../../src/dashboard/mail/save-name.js'
+import {
+  asAttachment,
+  contentOf,
+  leavesOf,
+  octetsOf,
+  saveName,
+  textOf,
+} from '../../../src/dashboard/mail/content.js'
 
 const lines = (...some: readonly string[]): Buffer => Buffer.from(some.join('\r\n'))
 

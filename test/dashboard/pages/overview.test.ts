@@ -1,10 +1,9 @@
 /** The first sentence of the overview: true from the first mail on, whatever the statistics know so far. */
 import t from 'tap'
-import type { EmailRow } from '../../../src/dashboard/mail/record.js'
-import { type Facts, sentence } from '../../../src/dashboard/pages/overview/figures.js'
+import type { EmailRow } from '../../../src/dashboard/mail/verdict.js'
+import { type Facts, sentence } from '../../../src/dashboard/pages/overview.js'
 import { Verb } from '../../../src/dashboard/parts/form.js'
-import { whileShown } from '../../../src/dashboard/render/context.js'
-import { isText } from '../../../src/dashboard/render/markup.js'
+import { isText, whileShown } from '../../../src/dashboard/render.js'
 import { Visit } from '../../../src/dashboard/visit.js'
 
 const visit = new Visit({

@@ -2,9 +2,8 @@
 import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import t from 'tap'
-import { isolate, Said } from '../../../src/dashboard/parts/isolate.js'
-import { attrs, html, isText } from '../../../src/dashboard/render/markup.js'
-import { renderPage } from '../../../src/dashboard/render/render.js'
+import { isolate, Said } from '../../../src/dashboard/parts/text.js'
+import { attrs, html, isText, renderPage } from '../../../src/dashboard/render.js'
 
 const HOSTILE = `"><script>alert('1')</script>&amp;`
 

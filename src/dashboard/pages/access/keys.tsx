@@ -2,24 +2,154 @@
  * NAME      keys - API keys
  * DESCRIPTION
  *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no
- *   more than these ever leave the browser.
+ *   more than these ever leave the browser. A secret is shown once, when its key is made.
  */
-
-import type { Page } from '../../page.js'
-import { Filters } from '../../parts/filters.js'
-import { type Options, Verb } from '../../parts/form.js'
-import { isolate } from '../../parts/isolate.js'
-import { Code, Empty, Head, Note } from '../../parts/page-parts.js'
-import { Pager } from '../../parts/pager.js'
-import { type Column, type List, Table } from '../../parts/table.js'
-import { exactTime, Time } from '../../parts/time.js'
-import { html } from '../../render/markup.js'
+import type { Form } from '../../form.js'
+import type { Page, View } from '../../page.js'
+import { ActionForm, Choice, Field, Filters, type Options, Send, Verb } from '../../parts/form.js'
+import { Code, Empty, Head, Note, shownOnce } from '../../parts/page-parts.js'
+import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { exactTime, isolate, Time } from '../../parts/text.js'
+import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
-import { HistoryOf, historyOf } from '../settings/history.js'
-import { type WorkspaceName, workspacesOf } from './names.js'
-import { type KeyRow, keyShown, type MadeKey } from './new-key.js'
-import { LastUse, RevokeVerb, unusedSince } from './use.js'
-import { SendsFor } from './whose.js'
+import { HistoryOf, historyOf } from '../settings/audit.js'
+import { type Installation, keySamples, type Sender } from './samples.js'
+import {
+  LastUse,
+  RevokeVerb,
+  SendsFor,
+  slugOf,
+  unusedSince,
+  Whose,
+  type WorkspaceName,
+  workspacesOf,
+} from './whose.js'
+
+interface KeyRow {
+  readonly id: string
+  readonly name: string
+  readonly mode: 'live' | 'test'
+  readonly scope: 'platform' | 'workspace'
+  readonly workspace_id: string | null
+  readonly prefix: string
+  readonly created_at: string
+  readonly last_used_at: string | null
+  readonly last_used_from: string | null
+  readonly expires_at: string | null
+  readonly rate_limit_per_minute: number | null
+}
+
+const DAY_MS = 86_400_000
+const ENDS: readonly (readonly [days: string, text: string])[] = [
+  ['', 'Never'],
+  ['7', 'In 7 days'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['365', 'In a year'],
+]
+
+const MAY: readonly (readonly [permission: string, text: string])[] = [
+  ['full_access', 'Send, read and change'],
+  ['sending_access', 'Only send'],
+]
+
+/** As the field says that means all of them. */
+const ALL = '*'
+
+const bodyOf = (form: Form, now: number) => {
+  const workspace = form.text('workspace_id')
+  const days = form.text('expires_at')
+  const isOffered = days !== null && ENDS.some(([one]) => one === days)
+  return {
+    name: form.text('name') ?? '',
+    mode: form.text('mode'),
+    ...(workspace === ALL ? { scope: 'platform' } : { scope: 'workspace', workspace_id: workspace }),
+    expires_at: isOffered ? new Date(now + Number(days) * DAY_MS).toISOString() : days,
+    rate_limit_per_minute: form.number('rate_limit_per_minute'),
+    permission: form.text('permission'),
+  }
+}
+
+/** A first mail that gets through: a sandbox takes those of test keys. */
+export const firstMail = (
+  workspaces: readonly WorkspaceName[],
+  row: Pick<KeyRow, 'mode' | 'workspace_id'>,
+  person: string | null,
+): Sender => {
+  const home = workspaces.find(({ id }) => id === row.workspace_id)
+  const some = home ?? workspaces.find(({ is_default }) => is_default)
+  return {
+    from: some?.default_from ?? 'Me <me@your-domain.example>',
+    to: row.mode === 'test' ? 'delivered@example.com' : (person ?? 'you@example.com'),
+    workspace: row.workspace_id === null ? (some?.id ?? 'default') : null,
+  }
+}
+
+type MadeKey = KeyRow & { readonly secret: string }
+
+/** The only page that has the secret; `says` is what became true with it. */
+const keyShown = async (
+  visit: Visit,
+  made: MadeKey,
+  says: (sendsFor: string) => string,
+): Promise<{ readonly view: View }> => {
+  const [at, workspaces] = await Promise.all([
+    visit.ask<Installation>('GET', '/v1/installation'),
+    workspacesOf(visit),
+  ])
+  const slug = slugOf(workspaces, made.workspace_id)
+  const sender = firstMail(workspaces, made, visit.who.person?.email ?? null)
+  const view = shownOnce({
+    visit,
+    back: ['/keys', 'API keys'],
+    title: says(slug ?? 'every workspace'),
+    says: 'Copy its secret now: Postern keeps only a hash of it and cannot show it again.',
+    secrets: [{ label: 'Secret, shown once', text: made.secret }],
+    samples: keySamples(at, made.secret, sender),
+  })
+  return { view }
+}
+
+const create = async (visit: Visit, form: Form) => {
+  const made = await visit.ask<MadeKey>('POST', '/v1/api-keys', { body: bodyOf(form, visit.now) })
+  const who = made.mode === 'test' ? 'in test mode it' : 'it'
+  return keyShown(visit, made, (sendsFor) => `${made.name} is made: ${who} sends for ${sendsFor}.`)
+}
+
+export const newKeyPage: Page = {
+  path: '/keys/new',
+  opens: 'createApiKey',
+  async view(visit) {
+    const workspaces = await workspacesOf(visit)
+    return {
+      title: 'Make a key',
+      body: (
+        <>
+          <Head
+            title="Make an API key"
+            crumb={['/keys', 'API keys']}
+            says="Its secret is shown on the next page, and never again."
+          />
+          <ActionForm action="create">
+            <Field name="name" label="Name" required maxLength={200} hint="The program that uses it." />
+            <Whose {...{ visit, workspaces }} more={[[ALL, 'Every workspace (platform)']]} />
+            <Choice name="permission" label="It may" options={MAY} />
+            <Choice name="expires_at" label="Ends" options={ENDS} />
+            <Field
+              name="rate_limit_per_minute"
+              label="Sends a minute, at most"
+              type="number"
+              hint="Empty: as the configuration says for all keys."
+            />
+            <Send>Make the key</Send>
+          </ActionForm>
+        </>
+      ),
+    }
+  },
+  does: { create: 'createApiKey' },
+  actions: { create },
+}
 
 type RotatedKey = MadeKey & { readonly replaces: KeyRow }
 

@@ -1,15 +1,71 @@
 /**
- * NAME      docs - the API reference
+ * NAME      docs - the API reference, and the catalogue of errors
  * DESCRIPTION
  *   All operations by group, each with its command. Made from the document that the API serves, so it is right for this
- *   very version and needs no network.
+ *   very version and needs no network. Errors stand at the addresses where programs get them as JSON, and where the `type`
+ *   of each problem leads. They need no session: whoever could not sign in must be able to read why. Which operations
+ *   answer an error is shown to those who have one, since the API's document needs it.
  */
-import type { OpenPage, RawRoute, Reader } from '../../page.js'
-import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
-import { Find } from './find.js'
+import type { OpenPage, RawRoute, Reader, View } from '../../page.js'
+import { Filters } from '../../parts/form.js'
+import { Code, Crumb, Empty, Facts, Head, Samples, Section } from '../../parts/page-parts.js'
+import { Table } from '../../parts/table.js'
 import { GUIDES } from './guides.js'
-import { Operations } from './operations.js'
-import { type Operation, referenceFor } from './reference.js'
+import {
+  type Field,
+  fieldOf,
+  type Operation,
+  type Parameter,
+  type Reference,
+  referenceFor,
+  referenceIfAny,
+} from './reference.js'
+import { samplesOf } from './samples.js'
+
+interface FindProps {
+  readonly path: string
+  readonly value: string
+  readonly hint: string
+}
+
+const Find = ({ path, value, hint }: FindProps) => (
+  <Filters path={path} does="Find">
+    <label>
+      Words <input type="search" name="q" value={value} placeholder={hint} autocomplete="off" />
+    </label>
+  </Filters>
+)
+
+interface OperationsProps {
+  readonly reader: Pick<Reader, 'link'>
+  readonly caption: string
+  readonly operations: readonly Operation[]
+}
+
+const Operations = ({ reader, caption, operations }: OperationsProps) => (
+  <Table
+    caption={caption}
+    rows={operations}
+    href={({ id }) => reader.link(`/docs/${id}`)}
+    columns={[
+      { head: 'Operation', kind: 'grow', cell: ({ summary }) => summary },
+      {
+        head: 'Request',
+        cell: ({ method, path }) => (
+          <code>
+            {method} {path}
+          </code>
+        ),
+      },
+      {
+        head: 'Command',
+        kind: 'opt',
+        cell: ({ twin }) =>
+          twin.command === undefined ? <span class="faint">none</span> : <code>{twin.command}</code>,
+      },
+    ]}
+  />
+)
 
 const textOf = ({ parameters, twin, errors, ...one }: Operation): string =>
   [
@@ -101,6 +157,360 @@ export const documentRoute: RawRoute = {
         'x-content-type-options': 'nosniff',
       },
       body: bytes,
+    }
+  },
+}
+
+const Words = ({ text }: { readonly text: string }) => (
+  <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code>{part}</code> : part))}</>
+)
+
+const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
+  <dl class="fields">
+    {fields.map(({ name, depth, type, required, says, oneOf }) => (
+      <div class={`field depth-${Math.min(depth, 4)}`}>
+        <dt>
+          <code>{name}</code> <span class="type">{type}</span>
+          {required ? <span class="must"> required</span> : null}
+        </dt>
+        {says.length + oneOf.length === 0 ? null : (
+          <dd>
+            {says.map((one) => (
+              <>
+                <Words text={one} />{' '}
+              </>
+            ))}
+            {oneOf.length === 0 ? null : oneOf.length === 1 ? 'Always ' : 'One of '}
+            {oneOf.map((one, at) => (
+              <>
+                {at === 0 ? '' : ', '}
+                <code>{one}</code>
+              </>
+            ))}
+          </dd>
+        )}
+      </div>
+    ))}
+  </dl>
+)
+
+const PLACES: readonly (readonly [Parameter['in'], string])[] = [
+  ['path', 'In the path'],
+  ['query', 'In the query'],
+  ['header', 'Header'],
+]
+
+const Parameters = ({ operation }: { readonly operation: Operation }) => (
+  <>
+    {PLACES.map(([place, title]) => {
+      const here = operation.parameters.filter((one) => one.in === place)
+      if (here.length === 0) return null
+      const fields = here.map(({ name, required = false, description, schema }) =>
+        fieldOf(name, required, description === undefined ? schema : { ...schema, description }),
+      )
+      return (
+        <section>
+          <h2>{title}</h2>
+          <Fields fields={fields} />
+        </section>
+      )
+    })}
+  </>
+)
+
+const Errors = ({ operation, reference }: { operation: Operation; reference: Reference }) => {
+  const rows = operation.errors
+    .map((code) => ({ code, ...reference.errors.get(code) }))
+    .sort((a, b) => (a.status ?? 0) - (b.status ?? 0))
+  return (
+    <section>
+      <h2>What can go wrong</h2>
+      <Table
+        caption="Errors of this operation"
+        rows={rows}
+        columns={[
+          { head: 'Status', kind: 'num', cell: ({ status }) => status },
+          {
+            head: 'Code',
+            cell: ({ code }) => (
+              <a href={`/errors/${code}`}>
+                <code>{code}</code>
+              </a>
+            ),
+          },
+          { head: 'Cause', kind: 'grow', cell: ({ description }) => <Words text={description ?? ''} /> },
+        ]}
+      />
+    </section>
+  )
+}
+
+const Twin = ({ twin }: { readonly twin: Operation['twin'] }) =>
+  twin.command === undefined ? (
+    <p class="soft">Not on the command line: {twin.reason}.</p>
+  ) : (
+    <p>
+      On the command line: <code>{twin.command}</code>
+    </p>
+  )
+
+const exampleText = (example: unknown): string =>
+  typeof example === 'string' ? example : JSON.stringify(example, null, 2)
+
+const Contents = ({ reference, reader, here }: { reference: Reference; reader: Reader; here: string }) => (
+  <>
+    {reference.groups.map(({ name, operations }) => (
+      <>
+        <h2>{name}</h2>
+        <ul>
+          {operations.map(({ id, method, summary }) => (
+            <li>
+              <a href={reader.link(`/docs/${id}`)} aria-current={id === here ? 'page' : undefined}>
+                <span class="method">{method === 'DELETE' ? 'DEL' : method}</span>
+                <span>{summary}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </>
+    ))}
+  </>
+)
+
+const Article = ({ operation, reference }: { operation: Operation; reference: Reference }) => (
+  <article>
+    <h1>{operation.summary}</h1>
+    <p class="op">
+      <span class="method">{operation.method}</span> <code>{operation.path}</code>
+    </p>
+    <p class="soft">
+      <Words text={operation.description} />
+    </p>
+    <Twin twin={operation.twin} />
+    <Parameters operation={operation} />
+    {operation.request === null ? null : (
+      <section>
+        <h2>{operation.request.required ? 'Body' : 'Body, which may be left out'}</h2>
+        <Fields fields={operation.request.fields()} />
+      </section>
+    )}
+    {operation.answers.map(({ status, media, fields }) => {
+      const lines = fields()
+      return (
+        <section>
+          <h2>{`Answer ${status}`}</h2>
+          {media === 'application/json' ? null : (
+            <p class="soft">
+              As <code>{media}</code>.
+            </p>
+          )}
+          {lines.length === 0 ? null : (
+            <details class="fold">
+              <summary>{`${lines.length} members`}</summary>
+              <Fields fields={lines} />
+            </details>
+          )}
+        </section>
+      )
+    })}
+    <Errors operation={operation} reference={reference} />
+  </article>
+)
+
+const missing = (id: string, reader: Reader) => ({
+  title: 'No such operation',
+  status: 404,
+  body: (
+    <Empty whole title="No such operation">
+      <p>
+        The API has no operation <code dir="auto">{id}</code>.
+      </p>
+      <p>
+        <a href={reader.link('/docs')}>All operations</a>
+      </p>
+    </Empty>
+  ),
+})
+
+export const operationPage: OpenPage = {
+  path: '/docs/{operation}',
+  async view(reader) {
+    const reference = await referenceFor(reader)
+    const id = reader.params.operation ?? ''
+    const operation = reference.operations.get(id)
+    if (operation === undefined) return missing(id, reader)
+    return {
+      title: operation.summary,
+      body: (
+        <div class="docs">
+          <nav class="toc" aria-label="Operations">
+            <Contents reference={reference} reader={reader} here={id} />
+          </nav>
+          <div>
+            <Crumb above={['/docs', 'API reference', operation.group]} />
+            <Article operation={operation} reference={reference} />
+          </div>
+          <aside aria-label="Examples">
+            <Samples name="sample" samples={samplesOf(operation, reference.baseUrl)} />
+            {operation.answers.map(({ status, example }) =>
+              example === undefined ? null : <Code label={`Answers ${status}`} text={exampleText(example)} />,
+            )}
+          </aside>
+        </div>
+      ),
+    }
+  },
+}
+
+interface ErrorEntry {
+  readonly code: string
+  readonly type: string
+  readonly status: number
+  readonly title: string
+  readonly description: string
+  readonly remedy: string
+  readonly retryable: boolean
+  readonly smtp: string
+}
+
+const entriesOf = async (reader: Reader): Promise<readonly ErrorEntry[]> =>
+  (await reader.ask<{ readonly errors: readonly ErrorEntry[] }>('/errors')).errors
+
+export const errorsPage: OpenPage = {
+  path: '/errors',
+  async view(reader) {
+    const all = await entriesOf(reader)
+    const q = reader.query.get('q') ?? ''
+    const words = q.toLowerCase().split(/\s+/).filter(Boolean)
+    const rows = all.filter((entry) => {
+      const text = Object.values(entry).join(' ').toLowerCase()
+      return words.every((word) => text.includes(word))
+    })
+    return {
+      title: 'Errors',
+      body: (
+        <>
+          <Head
+            title="Errors"
+            says={`${all.length} errors that this gateway can answer, over HTTP and over SMTP, each with its cause and remedy.`}
+          />
+          <Find path="/errors" value={q} hint="a code, a status, words" />
+          <Table
+            caption="Errors"
+            rows={rows}
+            href={({ code }) => `/errors/${code}`}
+            columns={[
+              { head: 'Code', cell: ({ code }) => <code>{code}</code> },
+              { head: 'Status', kind: 'num', cell: ({ status }) => status },
+              { head: 'Cause', kind: 'grow', cell: ({ description }) => <Words text={description} /> },
+            ]}
+            none={
+              <Empty title="No error has these words">
+                <p>
+                  <a href="/errors">Show all</a>
+                </p>
+              </Empty>
+            }
+          />
+        </>
+      ),
+    }
+  },
+}
+
+/** What belongs to some codes only. */
+const SPECIAL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  'validation.request_invalid': {
+    detail: '1 field is invalid',
+    errors: [{ field: 'body.to', message: '"to" is required', kind: 'missing' }],
+  },
+  'resource.conflict': { reason: 'in_use' },
+  'event.expired': { oldest: 'v1_eyJ0aGlzIjoiaXMgb3BhcXVlIn0' },
+}
+
+const exampleOf = ({ code, type, title, status }: ErrorEntry): string => {
+  const { detail, ...more } = SPECIAL[code] ?? {}
+  const problem = {
+    ...{ type, title, status, code },
+    ...(detail !== undefined && { detail }),
+    ...{ request_id: 'req_01k9f3m5cr2z0y8x6w4v2t0s8q', instance: '/v1/emails' },
+    ...more,
+  }
+  return JSON.stringify(problem, null, 2)
+}
+
+const Answerers = ({ operations, reader }: { operations: readonly Operation[] | null; reader: Reader }) => {
+  if (operations === null) {
+    return (
+      <Section title="Who answers it">
+        <p>
+          <a href="/docs">The API reference</a>, for whoever has signed in, tells which operations do.
+        </p>
+      </Section>
+    )
+  }
+  if (operations.length === 0) return null
+  return (
+    <Section title="Who answers it">
+      <Operations caption="Operations that answer this error" {...{ reader, operations }} />
+    </Section>
+  )
+}
+
+const unknown = (code: string): View => ({
+  title: 'No such error',
+  status: 404,
+  body: (
+    <Empty whole title="No such error">
+      <p>
+        The catalogue has no error <code dir="auto">{code}</code>.
+      </p>
+      <p>
+        <a href="/errors">All errors</a>
+      </p>
+    </Empty>
+  ),
+})
+
+export const errorPage: OpenPage = {
+  path: '/errors/{code}',
+  async view(reader) {
+    const code = reader.params.code ?? ''
+    const entry = (await entriesOf(reader)).find((one) => one.code === code)
+    if (entry === undefined) return unknown(code)
+    const reference = await referenceIfAny(reader)
+    const operations =
+      reference && [...reference.operations.values()].filter(({ errors }) => errors.includes(code))
+    return {
+      title: entry.title,
+      body: (
+        <>
+          <Head
+            crumb={['/errors', 'Errors', <code>{code}</code>]}
+            title={entry.title}
+            says={<Words text={entry.description} />}
+          />
+          <Section title="What to do">
+            <p>
+              <Words text={entry.remedy} />
+            </p>
+            <div class="gap">
+              <Facts
+                facts={[
+                  ['HTTP', <code>{entry.status}</code>],
+                  ['SMTP', <code>{entry.smtp}</code>],
+                  ['Code', <code>{entry.code}</code>],
+                  ['The same request again', entry.retryable ? 'may pass later' : 'is refused again'],
+                ]}
+              />
+            </div>
+          </Section>
+          <Section title="As a program sees it">
+            <Code label="application/problem+json" text={exampleOf(entry)} />
+          </Section>
+          <Answerers operations={operations} reader={reader} />
+        </>
+      ),
     }
   },
 }

@@ -8,7 +8,7 @@ import type { Page, View } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { Code, Facts, Head, Note, Reply, Section } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
-import { Time } from '../../parts/time.js'
+import { Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
 import { type DnsRecord, type Domain, stateOf } from './state.js'
 

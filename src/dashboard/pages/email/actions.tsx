@@ -6,7 +6,7 @@
  */
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
-import type { Email } from '../../mail/record.js'
+import type { Email } from '../../mail/verdict.js'
 import type { Done } from '../../page.js'
 import { Check, Field, Verb } from '../../parts/form.js'
 import type { Visit } from '../../visit.js'

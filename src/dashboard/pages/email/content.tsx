@@ -1,22 +1,33 @@
 /**
- * NAME      content - what the recipient gets, in tabs
+ * NAME      content - what the recipient gets, in tabs and as files
  * DESCRIPTION
  *   All of it was written by others and is shown as text, but for the preview, which is a frame of its own route. A body
- *   that is no longer kept, or that the role may not see, says so.
+ *   that is no longer kept, or that the role may not see, says so. What the checks say of the sending domain comes from the
+ *   domains that are kept here; nobody is asked anything.
+ *   No octets of a mail can act in the name of this site: the preview is sandboxed by its own policy and shown in a frame
+ *   only, a report is plain text and nothing else, and the rest is saved as a file that no browser opens by itself.
  */
-
 import type { ComponentChildren } from 'preact'
 import type { MailEvent } from '../../../record/event.js'
-import type { Problem } from '../../ask.js'
-import { checksOf, headersOf, sizeWords } from '../../mail/checks.js'
-import { type MailContent, MOST_HTML, MOST_SHOWN, readPart } from '../../mail/content.js'
-import { picturesIn } from '../../mail/links.js'
-import type { Email } from '../../mail/record.js'
-import { saveName } from '../../mail/save-name.js'
+import { AskError, type Problem } from '../../ask.js'
+import { checksOf, headersOf, picturesIn, sizeWords } from '../../mail/checks.js'
+import { cleanHtml } from '../../mail/clean-html.js'
+import {
+  asAttachment,
+  demandContent,
+  type MailContent,
+  MOST_HTML,
+  MOST_SHOWN,
+  octetsOf,
+  readPart,
+  saveName,
+} from '../../mail/content.js'
+import type { Email } from '../../mail/verdict.js'
+import type { Raw, RawRoute } from '../../page.js'
 import { Choices, Empty, Tabs } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import { Time } from '../../parts/text.js'
 import { asSentence } from '../../parts/trouble.js'
 import type { Visit } from '../../visit.js'
 
@@ -308,3 +319,140 @@ export const Content = ({
     </section>
   )
 }
+
+interface Domain {
+  readonly name: string
+  readonly verified: boolean
+  readonly checked_at: string | null
+}
+
+const domainOf = (from: string): string | null => /@([^\s<>@]+?)>?\s*$/.exec(from)?.[1]?.toLowerCase() ?? null
+
+export const domainCheck = async (visit: Visit, from: string): Promise<ComponentChildren> => {
+  const name = domainOf(from)
+  if (name === null) return null
+  const domain = await visit.part<Domain>(`/v1/domains/${encodeURIComponent(name)}`, { scoped: false })
+  const known = 'verified' in domain
+  const isGood = known && domain.verified
+  return (
+    <li>
+      <Icon name={isGood ? 'delivered' : 'alarm'} tone={isGood ? 'ok' : 'wait'} />
+      <div>
+        <h3>
+          <span class="hid">{isGood ? 'Good: ' : 'Look: '}</span>DKIM, SPF, DMARC of <bdi>{name}</bdi>
+        </h3>
+        <p class="soft">
+          {!known ? (
+            <>
+              Not known: the domain is not among the <a href={visit.link('/domains')}>sending domains</a>, so
+              nothing is signed for it here.
+            </>
+          ) : (
+            <>
+              {domain.verified
+                ? 'Its DKIM keys are published, and mail is signed.'
+                : 'Its DKIM keys are not published.'}{' '}
+              Looked at <Time at={domain.checked_at} />:{' '}
+              <a href={visit.link(`/domains/${name}`)}>the records</a>.
+            </>
+          )}
+        </p>
+      </div>
+    </li>
+  )
+}
+
+/** Of all pictures in one preview. */
+const MOST_PICTURES = 8 * 1024 * 1024
+
+const policy = (images: boolean): string =>
+  [
+    'sandbox',
+    "default-src 'none'",
+    "style-src 'unsafe-inline'",
+    images ? 'img-src data: https: http:' : 'img-src data:',
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'self'",
+  ].join('; ')
+
+const headersFor = (type: string, images = false): Readonly<Record<string, string>> => ({
+  'content-type': type,
+  'content-security-policy': policy(images),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+})
+
+const file = (body: Buffer, name: string): Raw => ({
+  status: 200,
+  headers: { ...headersFor('application/octet-stream'), 'content-disposition': asAttachment(name) },
+  body,
+})
+
+const refuse = (status: number, title: string, detail: string): never => {
+  throw new AskError({ title, status, code: 'route.not_found', detail })
+}
+
+const PICTURE = /^image\/(?:png|jpe?g|gif|webp|bmp|avif|x-icon)$/
+
+const pictureOf = (content: MailContent) => {
+  let room = MOST_PICTURES
+  return (contentId: string): string | null => {
+    const leaf = content.attachments.find((one) => one.contentId === contentId)
+    if (leaf === undefined || !PICTURE.test(leaf.type) || leaf.end - leaf.start > room) return null
+    room -= leaf.end - leaf.start
+    return `data:${leaf.type};base64,${octetsOf(content.raw, leaf).toString('base64')}`
+  }
+}
+
+const preview = async (visit: Visit): Promise<Raw> => {
+  const dest = visit.header('sec-fetch-dest')
+  if (dest !== null && dest !== 'iframe')
+    refuse(
+      403,
+      'Only in its frame',
+      'The preview of a mail is shown in the page of the mail, and nowhere else.',
+    )
+  const images = visit.query('images') === 'once'
+  const content = await demandContent(visit, visit.params.id ?? '')
+  const { text } = readPart(content, content.html, MOST_HTML)
+  const { html } = await cleanHtml(text, {
+    ...{ images, picture: pictureOf(content) },
+    never: [new URL(visit.baseUrl).host],
+  })
+  const body = `<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light">${html}`
+  return { status: 200, headers: headersFor('text/html; charset=utf-8', images), body }
+}
+
+const source = async (visit: Visit): Promise<Raw> => {
+  const id = visit.params.id ?? ''
+  const { raw } = await demandContent(visit, id)
+  return file(raw, saveName(`${id}.eml`, 'mail.eml'))
+}
+
+const attachment = async (visit: Visit): Promise<Raw> => {
+  const { id = '', n = '' } = visit.params
+  const content = await demandContent(visit, id)
+  const leaf = /^[1-9]\d{0,2}$/.test(n) ? content.attachments[Number(n) - 1] : undefined
+  if (leaf === undefined)
+    return refuse(404, 'No such attachment', 'The mail has no attachment of this number.')
+  return file(octetsOf(content.raw, leaf), saveName(leaf.filename, `part-${n}`))
+}
+
+const report = async (visit: Visit): Promise<Raw> => {
+  const [id = '', event = ''] = [visit.params.id, visit.params.event].map((one) =>
+    encodeURIComponent(one ?? ''),
+  )
+  const answer = await visit.fetch('GET', `/v1/emails/${id}/events/${event}/report`)
+  if (answer.status >= 400) throw new AskError(JSON.parse(answer.bytes.toString('utf8')))
+  return { status: 200, headers: headersFor('text/plain; charset=utf-8'), body: answer.bytes }
+}
+
+export const EMAIL_ROUTES: readonly RawRoute[] = [
+  { path: '/emails/{id}/preview', answer: preview },
+  { path: '/emails/{id}/source', answer: source },
+  { path: '/emails/{id}/events/{event}/report', answer: report },
+  { path: '/emails/{id}/attachments/{n}', answer: attachment },
+]

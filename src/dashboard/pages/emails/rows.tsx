@@ -6,12 +6,10 @@
  */
 import type { ComponentChildren } from 'preact'
 import { briefReason } from '../../mail/meaning.js'
-import { type EmailRow, subjectOf } from '../../mail/record.js'
-import { briefWaiting, sinceAccepted } from '../../mail/verdict.js'
-import { isolate, Said } from '../../parts/isolate.js'
+import { briefWaiting, type EmailRow, sinceAccepted, subjectOf } from '../../mail/verdict.js'
 import { Status } from '../../parts/status.js'
-import { Time } from '../../parts/time.js'
-import { attrs, html } from '../../render/markup.js'
+import { isolate, Said, Time } from '../../parts/text.js'
+import { attrs, html } from '../../render.js'
 import type { Visit } from '../../visit.js'
 
 const countsOf = ({ counts }: EmailRow): string =>

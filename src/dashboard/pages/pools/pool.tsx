@@ -1,31 +1,70 @@
 /**
  * NAME      pool - one pool: its upstreams as they do now, and what may be done about them
  */
-
 import type { Form } from '../../form.js'
 import type { Done, Page, View } from '../../page.js'
-import { figure } from '../../parts/figure.js'
-import { ActionForm, Hidden, Leave, Send, Verb } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Hidden, Leave, Send, useOwnRefusal, Verb } from '../../parts/form.js'
 import { Empty, Facts, Head, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
-import { html } from '../../render/markup.js'
+import { figure, Time } from '../../parts/text.js'
+import { html } from '../../render.js'
 import type { Visit, WorkspaceName } from '../../visit.js'
-import { actLink } from '../queue/links.js'
-import { type History, HistoryOf, historyOf } from '../settings/history.js'
-import { kept, MemberFields, memberOf } from './member-form.js'
-import { Settings } from './settings.js'
-import { type Trial, Trials } from './trials.js'
+import { actLink } from '../queue/holds.js'
+import { type History, HistoryOf, historyOf } from '../settings/audit.js'
 import {
   aboutOf,
   addressOf,
   type Health,
+  kept,
   LastError,
   type Live,
   type Member,
+  MemberFields,
+  memberOf,
   type Pool,
+  type Trial,
+  Trials,
   UpstreamState,
 } from './upstream.js'
+
+const Settings = ({ pool }: { readonly pool: Pool }) => {
+  return (
+    <details class="fold" open={useOwnRefusal('settings') !== null}>
+      <summary>Change these</summary>
+      <ActionForm action="settings">
+        <Field name="name" label="Name" value={pool.name} required maxLength={63} />
+        <Choice
+          name="return_path"
+          label="Return path"
+          value={pool.return_path}
+          options={[
+            ['verp', 'signed, one per recipient: bounces are matched by it'],
+            ['fixed', 'one for all'],
+          ]}
+        />
+        <Choice
+          name="notify_success"
+          label="Reports of delivery"
+          value={String(pool.notify_success)}
+          options={[
+            ['true', 'asked of the upstreams (RFC 3461)'],
+            ['false', 'not asked'],
+          ]}
+        />
+        <Choice
+          name="relayed_means"
+          label="A report “relayed” makes a mail"
+          value={pool.relayed_means}
+          options={[
+            ['sent', 'sent'],
+            ['delivered', 'delivered'],
+          ]}
+        />
+        <Send plain>Save</Send>
+      </ActionForm>
+    </details>
+  )
+}
 
 interface Workspace extends WorkspaceName {
   readonly egress_pool_id: string

@@ -1,17 +1,16 @@
 /**
- * NAME      pools - the ways out
+ * NAME      pools - the ways out, and a new one with its first upstream
  */
-
 import type { QueueStateRecord } from '../../../record/queue-state.js'
 import type { Page } from '../../page.js'
-import { figure } from '../../parts/figure.js'
+import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Code, Empty, Head } from '../../parts/page-parts.js'
-import { Pager } from '../../parts/pager.js'
 import { Icon, SHAPES } from '../../parts/status.js'
-import { type Column, type List, Table } from '../../parts/table.js'
-import { html } from '../../render/markup.js'
+import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { figure } from '../../parts/text.js'
+import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
-import { addressOf, type Pool } from './upstream.js'
+import { addressOf, MemberFields, memberOf, type Pool } from './upstream.js'
 
 const titleOf = (tones: readonly string[]): string => {
   const bad = tones.filter((tone) => tone === 'bad').length
@@ -109,5 +108,40 @@ export const poolsPage: Page = {
         </>
       ),
     }
+  },
+}
+
+export const newPoolPage: Page = {
+  path: '/pools/new',
+  opens: 'createEgressPool',
+  async view() {
+    return {
+      title: 'New pool',
+      body: (
+        <>
+          <Head
+            crumb={['/pools', 'Pools', 'new']}
+            title="Make a pool"
+            says="With its first upstream; others are added on its page."
+          />
+          <ActionForm action="create">
+            <Field name="name" label="Name" required maxLength={63} placeholder="main" />
+            <MemberFields member={null} />
+            <Send>Make the pool</Send>
+          </ActionForm>
+        </>
+      ),
+    }
+  },
+  does: { create: 'createEgressPool' },
+  actions: {
+    async create(visit, form) {
+      const body = { name: form.text('name'), members: [memberOf(form)] }
+      const pool = await visit.ask<Pool>('POST', '/v1/egress-pools', { body })
+      return {
+        to: visit.link(`/pools/${pool.id}`),
+        notice: `The pool ${pool.name} is made. Test it, then choose it for a workspace.`,
+      }
+    },
   },
 }

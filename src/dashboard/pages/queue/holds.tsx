@@ -1,14 +1,65 @@
 /**
- * NAME      holds - what is kept from leaving, by whom, why, and until when
+ * NAME      holds - parts of the queue by name, what keeps their mail, and the button that mends it
+ * DESCRIPTION
+ *   A button leads to the page that says what an order would meet, before it is given.
  */
+import type { VNode } from 'preact'
 import type { Hold } from '../../../record/queue.js'
 import { type QueueStateRecord, recipients } from '../../../record/queue-state.js'
-import { Section } from '../../parts/page-parts.js'
-import { type Column, Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import type { Options } from '../../parts/form.js'
+import { Note, Section } from '../../parts/page-parts.js'
+import { type Column, type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
-import type { Scope } from './links.js'
-import type { Places } from './places.js'
+
+export const SCOPE_NAMES = ['workspace_id', 'egress_pool_id', 'domain', 'email_id'] as const
+type ScopeName = (typeof SCOPE_NAMES)[number]
+export type Scope = Readonly<Partial<Record<ScopeName, string>>>
+
+export const VERBS = ['retry', 'hold', 'release', 'reroute', 'purge'] as const
+export type QueueVerb = (typeof VERBS)[number]
+
+/** Without a part it is about everything, or everything of the workspace in the URL. */
+export const actLink = (visit: Visit, verb: QueueVerb, scope: Scope = {}): string =>
+  visit.link('/queue/order', { verb, ...scope })
+
+interface Named {
+  readonly id: string
+  readonly text: string
+}
+
+export interface Places {
+  readonly pools: readonly Named[]
+  readonly workspaces: readonly Named[]
+  pool(id: string): string
+  workspace(id: string): string
+}
+
+const textOf = (rows: readonly Named[], id: string): string => rows.find((one) => one.id === id)?.text ?? id
+
+/** Of a field that may be left open. */
+export const anyOf = (rows: readonly Named[]): Options => [
+  ['', 'any'],
+  ...rows.map(({ id, text }) => [id, text] as const),
+]
+
+/** The first hundred of each; others are shown by their ids. */
+export const placesOf = async (visit: Visit): Promise<Places> => {
+  const query = { limit: 100 }
+  const [workspaces, pools] = await Promise.all([
+    visit.workspaces(),
+    visit.ask<List<{ id: string; name: string }>>('GET', '/v1/egress-pools', { query, scoped: false }),
+  ])
+  const named = {
+    pools: pools.data.map(({ id, name }) => ({ id, text: name })),
+    workspaces: workspaces.map(({ id, slug }) => ({ id, text: slug })),
+  }
+  return {
+    ...named,
+    pool: (id) => textOf(named.pools, id),
+    workspace: (id) => textOf(named.workspaces, id),
+  }
+}
 
 /** `pool main, mail to example.com`. */
 export const scopeWords = (scope: { readonly [name in keyof Scope]?: string | null }, places: Places) => {
@@ -82,5 +133,106 @@ export const Holds = ({ visit, holds, state, places }: HoldsProps) => {
         <Table caption="Holds, newest first" rows={holds} columns={columns(visit, places)} />
       )}
     </Section>
+  )
+}
+
+interface Props {
+  readonly visit: Visit
+  readonly state: QueueStateRecord
+}
+
+const STOPPED = new Set(['down', 'paused', 'no_upstream'])
+
+/** Pools that send nothing while something waits in them. */
+const stopped = ({ pools }: QueueStateRecord) =>
+  pools
+    .filter(({ state, waiting, held }) => STOPPED.has(state) && waiting + held > 0)
+    .sort((a, b) => b.waiting + b.held - a.waiting - a.held)
+
+/** Holds that keep something, and one of the whole queue. */
+const kept = ({ holds }: QueueStateRecord) =>
+  holds.filter(({ by, recipients }) => recipients > 0 || by === 'all')
+
+/** With holds: each has a note of its own, so that nobody needs to say all of them in one sentence. */
+export const areNoted = (state: QueueStateRecord): boolean => stopped(state).length + kept(state).length > 1
+
+/** So many are shown; the others open on demand. */
+const SHOWN = 3
+
+/** Some notes, and the rest of them folded. */
+export const Few = ({ notes }: { readonly notes: readonly VNode[] }) => (
+  <>
+    {notes.slice(0, SHOWN)}
+    {notes.length <= SHOWN ? null : (
+      <details class="fold">
+        <summary>{`${notes.length - SHOWN} more`}</summary>
+        {notes.slice(SHOWN)}
+      </details>
+    )}
+  </>
+)
+
+type StateOfPool = QueueStateRecord['pools'][number]
+
+const PoolActs = ({ visit, pool: { egress_pool_id: id, state } }: { visit: Visit; pool: StateOfPool }) => (
+  <p class="actions">
+    <a class="b" href={visit.link(`/pools/${encodeURIComponent(id)}`)}>
+      {state === 'no_upstream' ? 'Add an upstream' : 'To the pool'}
+    </a>
+    {visit.may('rerouteQueue') ? (
+      <a class="b" href={actLink(visit, 'reroute', { egress_pool_id: id })}>
+        Move its mail…
+      </a>
+    ) : null}
+  </p>
+)
+
+type HoldRecord = QueueStateRecord['holds'][number]
+
+const HoldActs = ({ visit, hold }: { readonly visit: Visit; readonly hold: HoldRecord }) => (
+  <p class="actions">
+    {hold.hold_id !== null && visit.may('liftHold') ? (
+      <a class="b" href={visit.link('/queue/release', { hold: hold.hold_id })}>
+        Release…
+      </a>
+    ) : null}
+    {hold.recipients === 0 ? null : (
+      <a class="b" href={visit.link('/queue/entries', { state: 'held' })}>
+        Look at what is held
+      </a>
+    )}
+  </p>
+)
+
+interface Trouble {
+  readonly tone: 'bad' | 'wait'
+  readonly says: string
+  readonly acts: VNode
+}
+
+/** `withHolds`: also holds; the queue's page has a table of them. */
+export const Troubles = ({ visit, state, withHolds }: Props & { readonly withHolds: boolean }) => {
+  const all: readonly Trouble[] = [
+    ...stopped(state).map(
+      (pool): Trouble => ({ tone: 'bad', says: pool.says, acts: <PoolActs {...{ visit, pool }} /> }),
+    ),
+    ...(withHolds ? kept(state) : []).map(
+      (hold): Trouble => ({ tone: 'wait', says: hold.says, acts: <HoldActs {...{ visit, hold }} /> }),
+    ),
+  ]
+  // one alone has been told by the title
+  const [only] = all
+  if (only !== undefined && all.length === 1) return <div class="gap">{only.acts}</div>
+  return (
+    <Few
+      notes={all.map(({ tone, says, acts }) => (
+        <Note tone={tone} icon={tone === 'bad' ? 'alarm' : 'held'}>
+          <p>
+            <strong dir="auto">{says}</strong>
+          </p>
+          {acts}
+        </Note>
+      ))}
+    />
   )
 }

@@ -2,19 +2,28 @@
  * NAME      order - what an order to the queue would meet, and the button that gives it
  * DESCRIPTION
  *   Looks first (a dry run), says the number and what follows, asks for a reason, and does it. The same address with
- *   the same query shows the same part of the queue, so an order can be handed to somebody else as a link.
+ *   the same query shows the same part of the queue, so an order can be handed to somebody else as a link. Before one hold
+ *   is lifted, the page says who wrote what, and how many recipients of its part are held.
  */
-
+import type { Hold } from '../../../record/queue.js'
 import { recipients } from '../../../record/queue-state.js'
 import type { Form } from '../../form.js'
-import type { Done, Page } from '../../page.js'
-import { figure } from '../../parts/figure.js'
+import type { Done, Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Hidden, Leave, Send } from '../../parts/form.js'
-import { Choices, Facts, Head } from '../../parts/page-parts.js'
+import { Choices, Empty, Facts, Head } from '../../parts/page-parts.js'
+import type { List } from '../../parts/table.js'
+import { figure, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
-import { scopeWords } from './holds.js'
-import { actLink, type QueueVerb, SCOPE_NAMES, type Scope, VERBS } from './links.js'
-import { type Places, placesOf } from './places.js'
+import {
+  actLink,
+  type Places,
+  placesOf,
+  type QueueVerb,
+  SCOPE_NAMES,
+  type Scope,
+  scopeWords,
+  VERBS,
+} from './holds.js'
 
 interface Matched {
   readonly waiting: number
@@ -22,7 +31,7 @@ interface Matched {
   readonly under_way: number
 }
 
-export interface Ordered {
+interface Ordered {
   readonly matched: Matched
   readonly changed: number
 }
@@ -212,4 +221,86 @@ export const orderPage: Page = {
   },
   does: { order: 'retryQueue' },
   actions: { order: give },
+}
+
+const partOf = ({ workspace_id, egress_pool_id, domain, email_id }: Hold) => {
+  const named = Object.entries({ workspace_id, egress_pool_id, domain, email_id }).filter(
+    ([, value]) => value !== null,
+  )
+  return named.length === 0 ? { all: true } : Object.fromEntries(named)
+}
+
+const gone = (visit: Visit): View => ({
+  title: 'Hold',
+  status: 404,
+  body: (
+    <Empty whole title="This hold stands no more">
+      <p>Somebody released it. What it kept goes on, unless another hold covers it.</p>
+      <p>
+        <a href={visit.link('/queue')}>To the queue</a>
+      </p>
+    </Empty>
+  ),
+})
+
+export const releasePage: Page = {
+  path: '/queue/release',
+  opens: 'liftHold',
+  async view(visit) {
+    const id = visit.query('hold')
+    const [holds, places] = await Promise.all([
+      visit.ask<List<Hold>>('GET', '/v1/holds', { query: { limit: 100 } }),
+      placesOf(visit),
+    ])
+    const hold = holds.data.find((one) => one.id === id)
+    if (hold === undefined) return gone(visit)
+    const { matched } = await visit.ask<Ordered>('POST', '/v1/queue/release', {
+      body: { scope: partOf(hold), dry_run: true },
+    })
+    return {
+      title: 'Release a hold',
+      body: (
+        <>
+          <Head
+            crumb={['/queue', 'Queue', 'release']}
+            title={`${recipients(matched.held)} of ${scopeWords(hold, places)} ${matched.held === 1 ? 'is' : 'are'} held.`}
+            says="What another hold covers too stays held; the rest is due at once."
+          />
+          <section>
+            <Facts
+              facts={[
+                ['Why', <span dir="auto">{hold.reason}</span>],
+                ['By', hold.owner === 'operator' ? 'an operator' : 'a key of the workspace'],
+                ['Since', <Time at={hold.created_at} />],
+                ['Id', <code>{hold.id}</code>],
+              ]}
+            />
+          </section>
+          <section>
+            <ActionForm action="release">
+              <input type="hidden" name="hold" value={hold.id} />
+              <Field
+                name="reason"
+                label="Reason"
+                hint="Stands in the timeline of each mail, and in the audit."
+                required
+                maxLength={500}
+              />
+              <Send beside={<Leave to={visit.link('/queue')} />}>Release</Send>
+            </ActionForm>
+          </section>
+        </>
+      ),
+    }
+  },
+  does: { release: 'liftHold' },
+  actions: {
+    async release(visit, form) {
+      const path = `/v1/holds/${encodeURIComponent(form.raw('hold'))}`
+      const { changed } = await visit.ask<{ changed: number }>('DELETE', path, {
+        body: { reason: form.raw('reason') },
+      })
+      return { to: visit.link('/queue'), notice: `The hold is lifted: ${recipients(changed)} set free.` }
+    },
+  },
 }

@@ -1,22 +1,208 @@
 /**
  * NAME      audit - who changed what, when, from where
  * DESCRIPTION
- *   The same filters go into the export, which is made
- *   of the pages of /v1, one after the other.
+ *   Each entry is a sentence; what exactly changed lies in a fold. The filters of the list go into the export, which is
+ *   made of the pages of /v1, one after the other. The page of one thing shows its last changes. The audit is for owners:
+ *   on the pages of others there is no history.
  */
-
 import { Readable } from 'node:stream'
 import type { AuditEntry } from '../../../record/tenants/identity.js'
 import type { Query } from '../../ask.js'
 import type { Page, RawRoute } from '../../page.js'
-import { Filters, Select, Word } from '../../parts/filters.js'
-import type { Options } from '../../parts/form.js'
-import { Empty, Head } from '../../parts/page-parts.js'
-import { Pager } from '../../parts/pager.js'
-import type { List } from '../../parts/table.js'
+import { Filters, type Options, Select, Word } from '../../parts/form.js'
+import { Empty, Head, Section } from '../../parts/page-parts.js'
+import { type List, Pager, Table } from '../../parts/table.js'
+import { Time } from '../../parts/text.js'
+import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
-import { Entries } from './history.js'
-import { NAMES } from './sentence.js'
+
+/** What actions begin with, as people call it. */
+const NAMES: Readonly<Record<string, string>> = {
+  workspace: 'workspace',
+  api_key: 'API key',
+  credential: 'SMTP credential',
+  egress_pool: 'pool',
+  domain: 'domain',
+  suppression: 'suppression',
+  webhook: 'webhook',
+  hold: 'hold',
+  queue: 'waiting mail',
+  email: 'mail',
+  user: 'person',
+  invitation: 'invitation',
+  setup_link: 'setup link',
+  session: 'session',
+  job: 'job',
+  lot: 'lot',
+  pepper: 'pepper',
+  database: 'database',
+}
+
+const DID: Readonly<Record<string, string>> = {
+  created: 'made',
+  updated: 'changed',
+  signed_in: 'signed in:',
+  signed_out: 'signed out:',
+}
+
+/** Acts that people have a plain word for. */
+const PLAIN: Readonly<Record<string, string>> = {
+  'second_factor.added': 'added a second factor of',
+  'second_factor.removed': 'removed a second factor of',
+  'second_factor.reset': 'took the second factors of',
+  'recovery_codes.replaced': 'made new recovery codes of',
+  'recovery_code.used': 'used a recovery code of',
+  'invitation.created': 'invited',
+  'invitation.revoked': 'took back the invitation of',
+  'invitation.accepted': 'took the invitation of',
+  'session.revoked': 'ended the session of',
+  'suppression.accepted': 'suppressed those refused together at',
+  'suppression.dismissed': 'let live those refused together at',
+}
+
+/** What is counted in mails. */
+const OF_MAILS = new Set(['queue', 'hold', 'workspace', 'job', 'lot', 'email'])
+
+/** Members of the detail that name what it is about, the best first. */
+const NAMED = [
+  'name',
+  'slug',
+  'user',
+  'email',
+  'username',
+  'cidr',
+  'certificate_fingerprint',
+  'domain',
+  'address',
+  'pool',
+  'url',
+  'prefix',
+]
+
+const nameIn = ({ detail, target }: AuditEntry): string => {
+  for (const member of NAMED) {
+    const value = detail[member]
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return target.id ?? ''
+}
+
+/** A new role is what one looks for in an audit. */
+const roleIn = ({ detail: { role } }: AuditEntry): string =>
+  role !== null && typeof role === 'object' ? `, role ${valueWords(role)}` : ''
+
+const didWhat = (entry: AuditEntry): { readonly did: string; readonly whom: string } => {
+  const [type = '', act = ''] = entry.action.split('.')
+  const verb = DID[act] ?? act.replaceAll('_', ' ')
+  const { changed: count, user } = entry.detail
+  const changed =
+    typeof count === 'number'
+      ? ` (${OF_MAILS.has(type) ? (count === 1 ? '1 mail' : `${count} mails`) : count})`
+      : ''
+  // of oneself
+  if (entry.action === 'session.created' && typeof user === 'string') return { did: 'signed in', whom: user }
+  return {
+    did: PLAIN[entry.action] ?? `${verb} the ${NAMES[type] ?? type.replaceAll('_', ' ')}`,
+    whom: `${nameIn(entry)}${changed}${roleIn(entry)}`,
+  }
+}
+
+const PAGES: Readonly<Record<string, string>> = {
+  workspace: '/workspaces',
+  egress_pool: '/pools',
+  webhook: '/webhooks',
+  email: '/emails',
+  user: '/settings/people',
+}
+
+/** The page of what it is about, where there is one. */
+const linkOf = (visit: Visit, { type, id }: AuditEntry['target']): string | null => {
+  const path = PAGES[type]
+  return path === undefined || id === null ? null : visit.link(`${path}/${encodeURIComponent(id)}`)
+}
+
+const plain = (value: unknown): string => {
+  if (value === null || value === undefined) return 'nothing'
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ')
+  if (typeof value === 'object') return JSON.stringify(value)
+  return String(value)
+}
+
+/** A value, or what it was and is. */
+const valueWords = (value: unknown): string => {
+  if (value !== null && typeof value === 'object' && 'before' in value && 'after' in value)
+    return `${plain(value.before)} → ${plain(value.after)}`
+  return plain(value)
+}
+
+const Detail = ({ entry }: { readonly entry: AuditEntry }) => {
+  const members = Object.entries(entry.detail)
+  if (members.length === 0) return null
+  const facts = members.map(
+    ([name, value]) => html`<div><dt>${name}</dt><dd dir="auto">${valueWords(value)}</dd></div>`,
+  )
+  return html`<details class="fold"><summary>what exactly</summary><dl class="facts">${facts}</dl></details>`
+}
+
+const Sentence = ({ visit, entry }: { readonly visit: Visit; readonly entry: AuditEntry }) => {
+  const { actor, target } = entry
+  const href = linkOf(visit, target)
+  const what = didWhat(entry)
+  const { reason } = entry.detail
+  const theirs = visit.link('/settings/audit', { actor: actor.id })
+  const who = html`<a href="${theirs}" dir="auto">${actor.name ?? actor.id}</a>`
+  const whom =
+    href === null ? html`<span dir="auto">${what.whom}</span>` : html`<a href="${href}">${what.whom}</a>`
+  const why = typeof reason === 'string' && html`<span class="sub" dir="auto">${reason}</span>`
+  return html`${who} ${what.did} ${whom}${why}${Detail({ entry })}`
+}
+
+const Entries = ({ visit, rows }: { readonly visit: Visit; readonly rows: readonly AuditEntry[] }) => (
+  <Table
+    caption="Changes, newest first"
+    rows={rows}
+    columns={[
+      { head: 'When', kind: 'solo', cell: (row) => Time({ at: row.created_at }) },
+      { head: 'What', kind: 'grow', cell: (row) => Sentence({ visit, entry: row }) },
+      { head: 'By way of', kind: 'fit', cell: ({ actor }) => actor.kind },
+      { head: 'From', kind: 'fit', cell: ({ actor }) => actor.address ?? '' },
+    ]}
+  />
+)
+
+/** So many stand on the page of what they are about. */
+const SHOWN = 10
+
+export type History = List<AuditEntry> | null
+
+/** Of one thing by its id, or of all of a kind. */
+type About = { readonly target: string } | { readonly action: string }
+
+/** What was changed about it; null for who may not know. */
+export const historyOf = async (visit: Visit, about: About): Promise<History> =>
+  visit.may('listAudit')
+    ? visit.ask<List<AuditEntry>>('GET', '/v1/audit', { query: { ...about, limit: SHOWN } })
+    : null
+
+interface HistoryProps {
+  readonly visit: Visit
+  readonly about: About
+  readonly history: History
+}
+
+export const HistoryOf = ({ visit, about, history }: HistoryProps) =>
+  history === null || history.data.length === 0 ? null : (
+    <Section
+      title="History"
+      actions={
+        history.pagination.next_cursor === null ? undefined : (
+          <a href={visit.link('/settings/audit', { ...about })}>All of it</a>
+        )
+      }
+    >
+      <Entries visit={visit} rows={history.data} />
+    </Section>
+  )
 
 const HOURS: Options = [
   ['', 'any time'],

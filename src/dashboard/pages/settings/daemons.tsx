@@ -5,7 +5,7 @@ import type { ClusterRecord } from '../../../record/cluster.js'
 import type { Page } from '../../page.js'
 import { Head } from '../../parts/page-parts.js'
 import { type Column, Table } from '../../parts/table.js'
-import { html } from '../../render/markup.js'
+import { html } from '../../render.js'
 
 type Daemon = ClusterRecord['daemons'][number]
 

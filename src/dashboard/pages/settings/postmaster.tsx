@@ -8,9 +8,8 @@ import type { EventRecord } from '../../../record/event.js'
 import { sizeWords } from '../../mail/checks.js'
 import type { Page } from '../../page.js'
 import { Empty, Head } from '../../parts/page-parts.js'
-import { Pager } from '../../parts/pager.js'
-import { type Column, type List, Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { Time } from '../../parts/text.js'
 import { Verbatim } from '../email/content.js'
 
 /** What is kept of it (submission/own/postmaster-mail.ts). */

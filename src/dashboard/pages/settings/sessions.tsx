@@ -5,10 +5,9 @@ import type { OpenSession } from '../../../record/tenants/identity.js'
 import type { Page } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
-import { Pager } from '../../parts/pager.js'
-import { type Column, type List, Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
-import { html } from '../../render/markup.js'
+import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { Time } from '../../parts/text.js'
+import { html } from '../../render.js'
 
 const HOW: Readonly<Record<string, string>> = {
   local: 'with a password',

@@ -10,10 +10,10 @@ import { type ListLine, readSuppressionList } from '../../../record/tenants/supp
 import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Done } from '../../page.js'
-import { figure } from '../../parts/figure.js'
 import { ActionForm, Choice, Field, Send } from '../../parts/form.js'
+import { figure } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
-import { chosenWorkspace, within, workspacesOf } from '../access/names.js'
+import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
 
 const MOST = 10_000
 /** What /v1 takes at once. */

@@ -8,7 +8,7 @@ import type { Done } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { Note } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import { Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
 
 /** Those that nobody has decided; none where they may not be seen. */

@@ -6,10 +6,10 @@
  */
 import type { Form } from '../../form.js'
 import type { Done } from '../../page.js'
-import { figure } from '../../parts/figure.js'
 import { Verb } from '../../parts/form.js'
+import { figure } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
-import { chosenWorkspace, within, workspacesOf } from '../access/names.js'
+import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
 
 const KINDS = [
   { kind: 'again', action: 'resend', sought: 'status:bounced', label: 'Send again', were: 'bounced' },

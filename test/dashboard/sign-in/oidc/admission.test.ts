@@ -2,8 +2,7 @@
 import t from 'tap'
 import type { Provider } from '../../../../src/config/identity.js'
 import { readConfig } from '../../../../src/config/load.js'
-import { admit } from '../../../../src/dashboard/sign-in/oidc/admission.js'
-import { addressIn, type Told, valuesOf } from '../../../../src/dashboard/sign-in/oidc/claims.js'
+import { addressIn, admit, type Told, valuesOf } from '../../../../src/dashboard/sign-in/admission.js'
 
 const rules = (more: object): Provider => {
   const one = { name: 'office', issuer: 'https://id.test', client_id: 'p', ...more }

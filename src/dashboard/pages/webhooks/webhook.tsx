@@ -1,0 +1,456 @@
+/**
+ * NAME      webhook - one endpoint: how it does, what was posted to it, and what can be done with it
+ * DESCRIPTION
+ *   Answers are text of a stranger, and shown as such. Whoever may not see bodies gets neither them nor what was posted.
+ */
+import { tagText } from '../../../mail/query/tag.js'
+import type { Webhook, WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
+import { mistake } from '../../ask.js'
+import type { Form } from '../../form.js'
+import type { Done, Page } from '../../page.js'
+import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.js'
+import { Choices, Code, Crumb, Facts, Section } from '../../parts/page-parts.js'
+import { Icon, State, type Tone } from '../../parts/status.js'
+import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { figure, Said, Time } from '../../parts/text.js'
+import { useVisit } from '../../render.js'
+import type { Visit } from '../../visit.js'
+import { slugOf, type WorkspaceName, workspacesOf } from '../access/whose.js'
+import { HistoryOf, historyOf } from '../settings/audit.js'
+import { type MadeWebhook, secretView } from './webhook-form.js'
+import {
+  HealthDetail,
+  healthSentence,
+  hostOf,
+  nameOf,
+  SHAPES,
+  type ShownWebhook,
+  stateOf,
+} from './webhooks.js'
+
+const POST_SHAPES: Readonly<
+  Record<WebhookEvent['status'], readonly [hue: Tone, icon: string, text: string]>
+> = {
+  success: ['ok', 'delivered', 'taken'],
+  pending: ['', 'queued', 'waits'],
+  attempting: ['wait', 'deferred', 'tried again'],
+  failed: ['bad', 'bounced', 'given up'],
+  canceled: ['', 'canceled', 'canceled'],
+}
+
+const Answer = ({ row }: { readonly row: WebhookEvent }) => {
+  const [hue, icon, text] = POST_SHAPES[row.status]
+  const code = row.http_status_code === null ? '' : `${row.http_status_code}, `
+  return (
+    <State tone={hue === 'ok' ? '' : hue} {...{ icon, hue }}>
+      {code}
+      {text}
+    </State>
+  )
+}
+
+/** The words of the endpoint, or ours about it. */
+const PostSaid = ({ row }: { readonly row: WebhookEvent }) => (
+  <>
+    {row.cause === null ? null : <span class="say">{row.cause}</span>}
+    {row.response === null || row.response === '' ? null : (
+      <span class="reply" dir="auto">
+        <span class="clamp">{row.response}</span>
+      </span>
+    )}
+  </>
+)
+
+const KIND = { event: '', replay: 'replayed', test: 'a test' } as const
+
+/** When it is posted next. While its endpoint fails only the endpoint's own time counts, which stands on top of the page. */
+const Next = ({ visit, endpoint, row }: { visit: Visit; endpoint: Webhook; row: WebhookEvent }) => {
+  const { state } = endpoint.health
+  const at = row.next_attempt_at
+  if (at === null || state === 'disabled' || state === 'failing') return null
+  return <span class="sub">next {Date.parse(at) <= visit.now ? 'now' : <Time at={at} />}</span>
+}
+
+const columns = (visit: Visit, endpoint: Webhook): readonly Column<WebhookEvent>[] => [
+  { head: 'Answer', cell: (row) => <Answer row={row} /> },
+  {
+    head: 'Event',
+    cell: (row) => (
+      <>
+        <a href={`${visit.here({ event: row.id })}#event`}>{row.type}</a>
+        <span class="sub">
+          {[KIND[row.kind], row.attempts > 1 ? `${row.attempts} tries` : ''].filter(Boolean).join(', ')}
+        </span>
+      </>
+    ),
+  },
+  { head: 'Said', kind: 'grow', cell: (row) => <PostSaid row={row} /> },
+  {
+    head: 'Took',
+    kind: 'num',
+    cell: (row) => (row.duration_ms === null ? '' : `${figure(row.duration_ms)} ms`),
+  },
+  {
+    head: 'When',
+    cell: (row) => (
+      <>
+        <Time at={row.updated_at} />
+        <Next {...{ visit, endpoint, row }} />
+      </>
+    ),
+  },
+  {
+    does: 'replayWebhookEvent',
+    head: '',
+    cell: (row) =>
+      row.kind === 'test' ? null : (
+        <Verb action="again" label="Again" reason="none" tiny about={{ event: row.id }}>
+          <p>Posts this event once more, under the same webhook-id.</p>
+        </Verb>
+      ),
+  },
+]
+
+interface PostsProps {
+  readonly visit: Visit
+  readonly endpoint: Webhook
+  readonly list: List<WebhookEvent>
+}
+
+const Posts = ({ visit, endpoint, list }: PostsProps) => {
+  const failed = visit.query('failed') === 'true'
+  return (
+    <Section
+      title="Posts"
+      says="kept for four days"
+      actions={
+        <Choices
+          label="Which posts"
+          options={[
+            { href: visit.here({ failed: null, event: null }), text: 'All', on: !failed },
+            { href: visit.here({ failed: 'true', event: null }), text: 'Failed', on: failed },
+          ]}
+        />
+      }
+    >
+      {list.data.length === 0 ? (
+        <p class="soft">
+          {failed
+            ? 'No post failed.'
+            : 'Nothing was posted in the last four days. A test event shows whether it would arrive.'}
+        </p>
+      ) : (
+        <Table caption="Posts, newest first" rows={list.data} columns={columns(visit, endpoint)} />
+      )}
+      <Pager list={list} />
+    </Section>
+  )
+}
+
+interface ShownPost extends WebhookEvent {
+  readonly payload: unknown
+}
+
+const requestText = ({ url, request_headers, payload }: ShownPost): string => {
+  const head = Object.entries(request_headers ?? {}).map(([name, value]) => `${name}: ${value}`)
+  const body = payload === null ? [] : ['', JSON.stringify(payload, null, 2)]
+  return [...(url === null ? [] : [`POST ${url}`]), ...head, ...body].join('\n')
+}
+
+/** One event: what is posted, and each try with its answer. */
+const PostInFull = ({
+  visit,
+  post,
+  attempts,
+}: {
+  readonly visit: Visit
+  readonly post: ShownPost
+  readonly attempts: readonly WebhookAttempt[]
+}) => (
+  <Section id="event" title={post.type} says={post.id}>
+    {visit.can('bodies') ? (
+      <Code label="We post" text={requestText(post)} />
+    ) : (
+      <p class="soft">What is posted, and what was answered, is not shown to your role.</p>
+    )}
+    {post.response === null || post.response === '' ? null : (
+      <Code label={`It answered ${post.http_status_code ?? ''}`} text={post.response} />
+    )}
+    {attempts.length === 0 ? null : (
+      <Table
+        caption="Tries, newest first"
+        rows={attempts}
+        columns={[
+          { head: 'Answer', cell: ({ http_status_code: code }) => (code === 0 ? 'none' : code) },
+          { head: 'Cause', kind: 'grow', cell: ({ cause }) => cause ?? '' },
+          { head: 'Took', kind: 'num', cell: (row) => `${figure(row.duration_ms)} ms` },
+          { head: 'When', cell: (row) => Time({ at: row.sent_at }) },
+        ]}
+      />
+    )}
+  </Section>
+)
+
+const HOUR_MS = 3_600_000
+const FAILED = 'failed'
+
+/** Since when; hours, or those that were given up. */
+const SINCE: Options = [
+  [FAILED, 'those that were given up'],
+  ['1', 'all of the last hour'],
+  ['6', 'all of the last 6 hours'],
+  ['24', 'all of the last 24 hours'],
+  ['72', 'all of the last 3 days'],
+  ['168', 'all of the last 7 days'],
+]
+
+const GRACE: Options = [
+  ['0', 'no time: at once'],
+  ['1h', 'hour'],
+  ['24h', '24 hours'],
+  ['7d', '7 days'],
+]
+
+const FROM: Options = [
+  ['', 'from where it stood'],
+  ['now', 'from now, and pass over what happened'],
+]
+
+const TestButton = () => (
+  <form method="post" action={useVisit().here({})}>
+    <FormMarks action="test" />
+    <button type="submit" class="b main">
+      Send a test event
+    </button>
+  </form>
+)
+
+const Replay = () => (
+  <Verb
+    action="replay"
+    label="Replay"
+    reason="none"
+    does="Post them again"
+    beside={
+      <button type="submit" class="b" name="how" value="count">
+        Only count them
+      </button>
+    }
+  >
+    <p>Posts events again, each under the webhook-id that it had.</p>
+    <Choice name="since" label="Which" options={SINCE} />
+  </Verb>
+)
+
+const Rotate = () => (
+  <Verb action="rotate" label="Rotate the secret" reason="none" does="Rotate">
+    <p>A new secret is shown once. Until the time is over, each post is signed with both.</p>
+    <Choice name="grace" label="The one so far signs for another" value="24h" options={GRACE} />
+  </Verb>
+)
+
+const Enable = ({ behind }: Pick<ShownWebhook, 'behind'>) => (
+  <Verb action="enable" label="Switch on" reason="none">
+    <p>
+      Since it stopped,{' '}
+      {behind === null ? 'more than the log still has' : count(behind.events, behind.capped)} events happened.
+    </p>
+    <Choice name="from" label="Go on" value={behind === null ? 'now' : ''} options={FROM} />
+  </Verb>
+)
+
+const Verbs = ({ row }: { readonly row: ShownWebhook }) => {
+  const visit = useVisit()
+  if (!visit.may('updateWebhook')) return null
+  const isOff = row.status === 'disabled'
+  return (
+    <div class="actions">
+      <TestButton />
+      {isOff ? <Enable behind={row.behind} /> : <Replay />}
+      <Rotate />
+      <a class="b" href={visit.link(`/webhooks/${row.id}/edit`)}>
+        Change
+      </a>
+      {isOff ? null : (
+        <Verb action="disable" label="Switch off" reason="none" harm>
+          <p>
+            Nothing is posted to {hostOf(row)} until it is switched on; then it goes on from where it stood,
+            or from now.
+          </p>
+        </Verb>
+      )}
+      <Verb action="delete" label="Delete" reason="none" harm>
+        <p>
+          {nameOf(row)} is told nothing more, and what is known of its posts is gone. It cannot be undone.
+        </p>
+        <Field
+          name="confirm"
+          label={`Type its host to be sure: ${hostOf(row)}`}
+          required
+          autocomplete="off"
+        />
+      </Verb>
+    </div>
+  )
+}
+
+const count = (n: number, isCapped: boolean): string => `${n}${isCapped ? ' or more' : ''}`
+
+const pageOf = (visit: Visit): string => visit.link(`/webhooks/${visit.params.id ?? ''}`)
+
+const change = async (visit: Visit, body: unknown, notice: string): Promise<Done> => {
+  await visit.ask('PATCH', pathOf(visit), { scoped: false, body })
+  return { to: pageOf(visit), notice }
+}
+
+const test = async (visit: Visit): Promise<Done> => {
+  const post = await visit.ask<WebhookEvent>('POST', pathOf(visit, '/test'), { scoped: false, body: {} })
+  const { http_status_code: code, duration_ms: ms, cause, status } = post
+  const said = code === null ? 'No answer came' : `It answered ${code}`
+  const after = ms === null ? '' : ` after ${ms} ms`
+  const notice =
+    status === 'success'
+      ? `The test event arrived. ${said}${after}.`
+      : `The test event did not arrive. ${said}${after}${cause === null ? '' : `: ${cause}`}`
+  return { to: `${visit.link(`/webhooks/${visit.params.id ?? ''}`, { event: post.id })}`, notice }
+}
+
+const hoursAgo = ({ now }: Visit, hours: number) => new Date(now - hours * HOUR_MS).toISOString()
+
+const replay = async (visit: Visit, form: Form): Promise<Done> => {
+  const since = form.text('since') ?? FAILED
+  const isDry = form.raw('how') === 'count'
+  const which =
+    since === FAILED
+      ? { failed: true }
+      : { since: SINCE.some(([one]) => one === since) ? hoursAgo(visit, Number(since)) : since }
+  const { matched, capped } = await visit.ask<{ matched: number; capped: boolean }>(
+    'POST',
+    pathOf(visit, '/replay'),
+    { scoped: false, body: { ...which, dry_run: isDry } },
+  )
+  const many = `${count(matched, capped)} ${matched === 1 ? 'event' : 'events'}`
+  return { to: pageOf(visit), notice: isDry ? `${many} would be posted again.` : `${many} are posted again.` }
+}
+
+const rotate = async (visit: Visit, form: Form): Promise<Done> => {
+  const grace = form.text('grace')
+  const made = await visit.ask<MadeWebhook>('POST', pathOf(visit, '/signing-secret/rotate'), {
+    scoped: false,
+    body: { grace: grace === '0' ? 0 : grace },
+  })
+  const says =
+    grace === '0'
+      ? 'Copy it now: it is not shown again, and posts are signed with it alone.'
+      : 'Copy it now: it is not shown again. For a while each post is signed with the old one, too.'
+  return { view: secretView(visit, made, `The secret of ${hostOf(made)} is a new one.`, says) }
+}
+
+const verbs: NonNullable<Page['actions']> = {
+  test,
+  replay,
+  rotate,
+  async again(visit, form) {
+    await visit.ask('POST', pathOf(visit, `/events/${encodeURIComponent(form.raw('event'))}/replay`), {
+      scoped: false,
+      body: {},
+    })
+    return { to: visit.here({ event: null }), notice: 'It is posted again.' }
+  },
+  enable: (visit, form) =>
+    change(visit, { status: 'enabled', from: form.text('from') ?? undefined }, 'It is on again.'),
+  disable: (visit) => change(visit, { status: 'disabled' }, 'It is off: nothing is posted to it.'),
+  async delete(visit, form) {
+    const row = await visit.ask<ShownWebhook>('GET', pathOf(visit), { scoped: false })
+    if (form.text('confirm') !== hostOf(row)) throw mistake('confirm', `must be the host: ${hostOf(row)}`)
+    await visit.ask('DELETE', pathOf(visit), { scoped: false })
+    return { to: visit.link('/webhooks'), notice: `${nameOf(row)} is deleted.` }
+  },
+}
+
+const pathOf = (visit: Visit, more = ''): string =>
+  `/v1/webhooks/${encodeURIComponent(visit.params.id ?? '')}${more}`
+
+const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: readonly WorkspaceName[] }) => (
+  <Facts
+    facts={[
+      ['Address', <code>{row.endpoint}</code>],
+      ['Told of', row.events.includes('*') ? 'everything' : row.events.join(', ')],
+      [
+        'Of the mail of',
+        `${slugOf(workspaces, row.workspace_id) ?? 'the whole account'}${row.mode === 'test' ? ', test mail' : ''}`,
+      ],
+      row.domains.length === 0 ? null : ['Only from', row.domains.join(', ')],
+      row.tags.length === 0 ? null : ['Only tagged', row.tags.map(tagText).join(', ')],
+      row.header_names.length === 0 ? null : ['Header fields', row.header_names.join(', ')],
+      ['Posted', row.fields === 'thin' ? 'without subject, addresses and tags' : 'all fields'],
+      ['At the same time', `${row.max_in_flight}`],
+      row.previous_secret_until === null
+        ? null
+        : ['The old secret signs until', <Time at={row.previous_secret_until} />],
+      ['Made', <Time at={row.created_at} />],
+    ]}
+  />
+)
+
+/** One event in full, when the URL names it. */
+const eventOf = async (visit: Visit) => {
+  const event = visit.query('event')
+  if (event === null) return null
+  const path = pathOf(visit, `/events/${encodeURIComponent(event)}`)
+  const [post, attempts] = await Promise.all([
+    visit.find<ShownPost>(path, { scoped: false }),
+    visit.find<{ readonly data: readonly WebhookAttempt[] }>(`${path}/attempts`, { scoped: false }),
+  ])
+  return post === null ? null : { post, attempts: attempts?.data ?? [] }
+}
+
+export const webhookPage: Page = {
+  path: '/webhooks/{id}',
+  async view(visit) {
+    const query = { limit: 25, cursor: visit.query('cursor'), failed: visit.query('failed') }
+    const [row, list, event, workspaces, history] = await Promise.all([
+      visit.ask<ShownWebhook>('GET', pathOf(visit), { scoped: false }),
+      visit.ask<List<WebhookEvent>>('GET', pathOf(visit, '/events'), { query, scoped: false }),
+      eventOf(visit),
+      workspacesOf(visit),
+      historyOf(visit, { target: visit.params.id ?? '' }),
+    ])
+    const [tone, icon] = SHAPES[stateOf(row)]
+    const cause = list.data.find((post) => post.kind !== 'test' && post.cause !== null)?.cause ?? null
+    return {
+      title: nameOf(row),
+      body: (
+        <>
+          <Crumb above={['/webhooks', 'Webhooks']} />
+          <header class="verdict">
+            <Icon name={icon} tone={tone} />
+            <h1>
+              <Said text={healthSentence(row, visit.now, cause)} />
+            </h1>
+            <p>
+              <HealthDetail row={row} />
+            </p>
+            <Verbs row={row} />
+          </header>
+          {event === null ? null : <PostInFull visit={visit} {...event} />}
+          <Posts {...{ visit, list }} endpoint={row} />
+          <Section title="Facts">
+            <WebhookFacts {...{ row, workspaces }} />
+          </Section>
+          <HistoryOf visit={visit} about={{ target: row.id }} history={history} />
+        </>
+      ),
+    }
+  },
+  does: {
+    test: 'testWebhook',
+    replay: 'replayWebhook',
+    again: 'replayWebhookEvent',
+    rotate: 'rotateWebhookSecret',
+    enable: 'updateWebhook',
+    disable: 'updateWebhook',
+    delete: 'deleteWebhook',
+  },
+  actions: verbs,
+}

@@ -1,0 +1,217 @@
+/**
+ * NAME      workspaces - the workspaces of the account, and how each does in words
+ */
+import { ALARM_SEARCH, ALARM_WORDS, type Alarm, percent, shareOf } from '../../../store/port/watch/alarms.js'
+import { SOFT_KINDS, type SoftLimits } from '../../../store/port/watch/soft-bounces.js'
+import type { Page } from '../../page.js'
+import { Head, Note } from '../../parts/page-parts.js'
+import { State } from '../../parts/status.js'
+import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { isolate, Said, Time } from '../../parts/text.js'
+import type { Visit } from '../../visit.js'
+import { actLink } from '../queue/holds.js'
+
+/** Of what there is too much. */
+export const ALARM_NAMES: Readonly<Record<Alarm, string>> = {
+  complaints: 'complaints',
+  hard_bounces: 'hard bounces',
+  deferrals: 'deferrals',
+}
+
+type AlarmLimit = 'off' | { readonly rate: number; readonly at_least: number }
+
+export interface WorkspaceRow {
+  readonly id: string
+  readonly name: string
+  readonly slug: string
+  readonly is_default: boolean
+  readonly egress_pool_id: string | null
+  readonly routes: readonly { readonly domain: string; readonly egress_pool_id: string }[]
+  readonly default_from: string | null
+  readonly restrict_senders: boolean
+  readonly sender_dsn: boolean
+  readonly line_endings: 'strict' | 'normalize'
+  readonly ambiguous: 'retry' | 'hold'
+  readonly alarms: Readonly<Record<Alarm, AlarmLimit>>
+  readonly on_alarm: 'notify' | 'hold'
+  readonly alarmed: readonly {
+    readonly alarm: Alarm
+    readonly since: string
+    readonly count: number
+    readonly tried: number
+    readonly cause: {
+      readonly reason: string
+      readonly title: string
+      readonly count: number
+      readonly of: number
+      readonly domain: string | null
+    } | null
+  }[]
+  readonly suppress_soft: SoftLimits
+  readonly statistics: { readonly tags: readonly string[] }
+  readonly suspended: boolean
+  readonly suspended_at: string | null
+  readonly suspended_reason: string | null
+  readonly created_at: string
+}
+
+/** Kinds of bounces by which an address may come to be suppressed, though none of them is for good. */
+export const SOFT_WORDS: readonly (readonly [kind: keyof SoftLimits, words: string])[] = SOFT_KINDS.map(
+  (kind) => [kind, kind.replaceAll('_', ' ')],
+)
+
+export const limitWords = (limit: AlarmLimit): string =>
+  limit === 'off' ? 'never' : `at ${percent(limit.rate)}, and ${limit.at_least} or more`
+
+const WorkspaceState = ({ row }: { readonly row: WorkspaceRow }) => {
+  if (row.suspended)
+    return (
+      <State tone="wait" icon="held" hue="wait">
+        Suspended
+      </State>
+    )
+  const [alarm] = row.alarmed
+  if (alarm === undefined) return <span class="st">Sends</span>
+  return (
+    <State tone="bad" icon="alarm" hue="bad">
+      Alarm: {ALARM_NAMES[alarm.alarm]}
+    </State>
+  )
+}
+
+/** The heading of its page. */
+export const stateSentence = (row: WorkspaceRow): string => {
+  const name = isolate(row.name)
+  if (row.suspended) return `${name} is suspended: nothing is taken for it, and what waits rests.`
+  const [alarm] = row.alarmed
+  if (alarm === undefined) return `${name} sends.`
+  return `${name} has too many ${ALARM_NAMES[alarm.alarm]}: ${percent(shareOf(alarm))}.`
+}
+
+interface AlarmProps {
+  readonly visit: Visit
+  readonly row: WorkspaceRow
+}
+
+/** The live mails behind an alarm, or those of its cause. */
+const alarmLink = ({ visit, row }: AlarmProps, alarm: Alarm, reason?: string): string => {
+  const q = reason === undefined ? ALARM_SEARCH[alarm] : `${ALARM_SEARCH[alarm]} reason:${reason}`
+  return visit.link('/emails', { workspace: row.slug, mode: 'live', q })
+}
+
+/** What most of them have in common, with the way to those mails; of a complaint a mail keeps no reason. */
+const Cause = ({ visit, row, of: { alarm, cause } }: AlarmProps & { of: WorkspaceRow['alarmed'][number] }) =>
+  cause === null ? null : (
+    <>
+      {' '}
+      Mostly:{' '}
+      {alarm === 'complaints' ? (
+        cause.title
+      ) : (
+        <a href={alarmLink({ visit, row }, alarm, cause.reason)}>{cause.title}</a>
+      )}{' '}
+      ({cause.count} of {cause.of})
+      {cause.domain === null ? null : (
+        <>
+          , most at <bdi>{cause.domain}</bdi>
+        </>
+      )}
+      .
+    </>
+  )
+
+/** All that is wrong with the mail of one workspace, and what may be done about it. */
+export const AlarmNote = ({ visit, row }: AlarmProps) => (
+  <Note tone="bad" icon="alarm">
+    {row.alarmed.map((one, i) => (
+      <p>
+        {i === 0 ? (
+          <strong>
+            <bdi>{row.name}</bdi>:{' '}
+          </strong>
+        ) : null}
+        {percent(shareOf(one))} {ALARM_WORDS[one.alarm]}, {one.count} of {one.tried} recipients.
+        <Cause {...{ visit, row }} of={one} /> Raised <Time at={one.since} />; its limit:{' '}
+        {limitWords(row.alarms[one.alarm])}.
+      </p>
+    ))}
+    {row.on_alarm === 'hold' ? <p>An alarm holds its mail until somebody releases it.</p> : null}
+    <p class="actions">
+      {row.alarmed.map(({ alarm }) => (
+        <a class="b" href={alarmLink({ visit, row }, alarm)}>
+          Its mails with {ALARM_NAMES[alarm]}
+        </a>
+      ))}
+      <a class="b" href={visit.link('/queue', { workspace: row.slug, mode: 'live' })}>
+        What waits
+      </a>
+      {visit.may('placeHold') ? (
+        <a class="b harm" href={actLink(visit, 'hold', { workspace_id: row.id })}>
+          Hold its mail…
+        </a>
+      ) : null}
+    </p>
+  </Note>
+)
+
+const columns = (visit: Visit): readonly Column<WorkspaceRow>[] => [
+  { head: 'Workspace', kind: 'grow', cell: (row) => <bdi>{row.name}</bdi> },
+  { head: 'Called', cell: (row) => <code>{row.slug}</code> },
+  { head: 'State', cell: (row) => <WorkspaceState row={row} /> },
+  {
+    head: 'Sends as',
+    cell: (row) =>
+      row.default_from === null ? (
+        <span class="faint">whatever a mail says</span>
+      ) : (
+        <span dir="auto">{row.default_from}</span>
+      ),
+  },
+  {
+    head: 'Mails',
+    cell: (row) => <a href={visit.link('/emails', { workspace: row.slug })}>its mails</a>,
+  },
+  { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
+]
+
+const sentence = (rows: readonly WorkspaceRow[]): string => {
+  const alarmed = rows.filter((row) => !row.suspended && row.alarmed.length > 0)
+  const suspended = rows.filter((row) => row.suspended).length
+  const many = rows.length === 1 ? 'One workspace' : `${rows.length} workspaces`
+  const [first] = alarmed
+  if (first !== undefined)
+    return alarmed.length === 1
+      ? `An alarm stands for ${isolate(first.name)}.`
+      : `Alarms stand for ${alarmed.length} of ${rows.length} workspaces.`
+  return suspended === 0 ? `${many}, no alarm.` : `${many}, no alarm; ${suspended} suspended.`
+}
+
+export const workspacesPage: Page = {
+  path: '/workspaces',
+  async view(visit) {
+    const list = await visit.ask<List<WorkspaceRow>>('GET', '/v1/workspaces', {
+      query: { limit: 100, cursor: visit.query('cursor') },
+      scoped: false,
+    })
+    return {
+      title: 'Workspaces',
+      body: (
+        <>
+          <Head
+            title={<Said text={sentence(list.data)} />}
+            says="Each sends for itself: with its own keys, suppressions, pool and limits."
+            make={['/workspaces/new', 'Make a workspace', 'createWorkspace']}
+          />
+          <Table
+            look="many"
+            caption="Workspaces, newest first"
+            rows={list.data}
+            columns={columns(visit)}
+            href={(row) => visit.link(`/workspaces/${row.slug}`)}
+          />
+          <Pager list={list} />
+        </>
+      ),
+    }
+  },
+}
