@@ -18,7 +18,9 @@ export interface ApiCall {
   readonly method: string
   /** Below the base, such as `/v1/emails`. */
   readonly path: string
-  readonly key: string
+  /** Null where none is asked for. */
+  readonly key: string | null
+  readonly signal?: AbortSignal
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
 }
@@ -64,11 +66,13 @@ const faultOf = (status: number, problem: Problem): Error => {
 export const openCall = (url: URL, call: ApiCall, text: string | null): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const start = url.protocol === 'https:' ? httpsRequest : httpRequest
-    const headers: Record<string, string> = { authorization: `Bearer ${call.key}`, ...call.headers }
+    const headers: Record<string, string> = { ...call.headers }
+    if (call.key !== null) headers.authorization = `Bearer ${call.key}`
     if (text !== null) headers['content-type'] = 'application/json'
     // our own certificate is self-signed until there is a better one; on loopback nobody else can stand there
     const trust = { rejectUnauthorized: !isLoopback(url.hostname.replace(/^\[|\]$/g, '')) }
-    const outgoing = start(url, { method: call.method, headers, timeout: 60_000, ...trust }, resolve)
+    const { method, signal } = call
+    const outgoing = start(url, { method, headers, signal, timeout: 60_000, ...trust }, resolve)
     outgoing.on('timeout', () =>
       outgoing.destroy(new Refusal(69, `${url.origin}: no answer within a minute`)),
     )

@@ -7,7 +7,6 @@
  *   (`| head`) ends the program quietly.
  */
 import { readFile } from 'node:fs/promises'
-import { createInterface } from 'node:readline/promises'
 import Table from 'cli-table3'
 import pc from 'picocolors'
 import { escapeLines, escapeWild, maskText } from '../base/observe/escape.js'
@@ -153,6 +152,7 @@ const readHidden = async ({ stdin, stderr }: Streams, prompt: string): Promise<s
 
 const ask = async ({ stdin, stderr }: Streams, what: string): Promise<void> => {
   if (stdin.isTTY !== true) throw usage(`${what}: add --yes to do it, or --dry-run to look first`)
+  const { createInterface } = await import('node:readline/promises')
   const lines = createInterface({ input: stdin, output: stderr })
   const answer = await lines.question(`${escapeLines(what)}. Go on? [y/N] `)
   lines.close()

@@ -146,8 +146,8 @@ const provider = Joi.object<Provider, true>({
   ca_file: file().description('CA certificates to believe for it, PEM; null: those of the system') as never,
 }).description('One provider of OpenID Connect')
 
-/** The keys of one provider, to guess what was meant. */
-export const PROVIDER_KEYS: readonly string[] = Object.keys(provider.describe().keys)
+/** The keys of one provider, to guess what was meant: joi takes a while to name them. */
+export const providerKeys = (): readonly string[] => Object.keys(provider.describe().keys)
 
 /** The group `identity` of the settings. */
 export const identity = group(

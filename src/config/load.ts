@@ -12,7 +12,7 @@ import { dirname, join, resolve } from 'node:path'
 import type Joi from 'joi'
 import type { Config } from './config.js'
 import { conflictsIn } from './conflicts.js'
-import { PROVIDER_KEYS } from './identity.js'
+import { providerKeys } from './identity.js'
 import { ConfigError, type ConfigProblem, closest, expectation, inLineOrder, shownValue } from './problem.js'
 import { CREDENTIALS, readSources, type Sourced } from './read/source.js'
 import type { FileText, Path } from './read/yaml.js'
@@ -174,7 +174,7 @@ const problemOf = (detail: Joi.ValidationErrorItem, sourced: Sourced): ConfigPro
 const siblingsOf = (path: Joi.ValidationErrorItem['path']): readonly string[] => {
   let node: unknown = DEFAULTS
   for (const part of path.slice(0, -1)) node = (node as Record<string, unknown> | undefined)?.[part]
-  if (node === undefined && path[0] === 'identity') return PROVIDER_KEYS
+  if (node === undefined && path[0] === 'identity') return providerKeys()
   return Object.keys(node ?? SUBMISSION_DEFAULT[0] ?? {})
 }
 

@@ -13,7 +13,6 @@ export const LONG_FUNCTIONS: ReadonlySet<string> = new Set([
   'store/sqlite/thread/writer-client.ts createCalls',
   'store/sqlite/thread/writer-client.ts createWriterClient',
   'store/sqlite/thread/writer-thread.ts run',
-  'store/sqlite/thread/writer.ts startWriter',
   'store/sqlite/write/accept.ts createAccept',
   'store/sqlite/write/claim.ts createClaim',
   'store/sqlite/write/verbs.ts createVerbs',

@@ -3,7 +3,7 @@
  * hot leases, two clients, backup, and its behaviour when the disk is full.
  */
 import { execFileSync } from 'node:child_process'
-import { rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
@@ -64,6 +64,52 @@ t.test('one daemon per folder; others may open beside it', async (t) => {
   await daemon.close()
   await openOn(t, dataDir)
   t.pass('free again')
+})
+
+/** How many of this process there are. */
+const writers = (): number =>
+  readdirSync('/proc/self/task').filter(
+    (id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8') === 'postern-writer\n',
+  ).length
+
+t.test(
+  'what only reads has no writer, and leaves no log behind',
+  { skip: existsSync('/proc/self/task') ? false : 'no /proc here' },
+  async (t) => {
+    const dataDir = t.testdir()
+    const first = await openOn(t, dataDir)
+    const at = await newAccount(first)
+    await first.close()
+    const before = writers()
+    const store = await openOn(t, dataDir, false)
+    t.equal((await store.accounts()).filter(({ id }) => id === at.accountId).length, 1)
+    t.equal(writers(), before, 'it has read without one')
+    await store.close()
+    t.same(
+      readdirSync(dataDir).filter((name) => name.startsWith('postern.db')),
+      ['postern.db'],
+    )
+    const writing = await openOn(t, dataDir, false)
+    const mail = await accepted(writing, at)
+    t.equal(writers(), before + 1, 'it came with the first that was written')
+    t.equal((await writing.email(scopeOf(at), mail.id))?.id, mail.id)
+    await writing.close()
+    t.equal(writers(), before, 'and went with the store')
+  },
+)
+
+t.test('a writer that can not begin later fails what was to be written', async (t) => {
+  const dataDir = t.testdir()
+  const first = await openOn(t, dataDir)
+  const at = await newAccount(first)
+  await first.close()
+  const store = await openOn(t, dataDir, false)
+  const db = new Database(join(dataDir, 'postern.db'))
+  db.pragma('user_version = 99')
+  db.close()
+  await t.rejects(accepted(store, at), NewerDatabaseError)
+  await t.rejects(accepted(store, at), NewerDatabaseError, 'and whatever comes after it')
+  t.ok((await store.accounts()).length > 0, 'what is read is answered')
 })
 
 t.test('a newer database is refused untouched', async (t) => {

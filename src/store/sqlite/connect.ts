@@ -95,9 +95,12 @@ export const openWriter = (file: string): Db => {
   return db
 }
 
-/** Read-only; throws when there is no such file. */
-export const openReader = (file: string): Db => {
-  const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 })
+/**
+ * Read-only; throws when there is no such file. `tidies`: where nobody else has the file open, its end takes SQLite's
+ * log and index away, as that of a writer does.
+ */
+export const openReader = (file: string, tidies = false): Db => {
+  const db = new Database(file, { readonly: !tidies, fileMustExist: true, timeout: 5000 })
   db.pragma('query_only = ON')
   db.pragma('cache_size = -2048')
   return db

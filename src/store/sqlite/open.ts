@@ -8,7 +8,7 @@
  *   rates are counted in memory; without it, any number of processes may open
  *   the same folder beside the daemon.
  */
-import type { MessagePort } from 'node:worker_threads'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { OutageError } from '../../base/fault.js'
 import type { Store } from '../port/store.js'
 import type { Actor } from '../port/tenants/audit.js'
@@ -92,6 +92,12 @@ export const openSqliteStore = (options: SqliteOptions): Store => {
     by,
   })
   const store: Store = { ...plain, by }
-  ports.set(store, () => current().writer.connect())
+  ports.set(store, () => {
+    const { port1, port2 } = new MessageChannel()
+    current()
+      .writer.take(port1)
+      .catch(() => port1.close())
+    return port2
+  })
   return store
 }

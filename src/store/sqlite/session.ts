@@ -2,9 +2,11 @@
  * NAME      session - an open store's parts
  * DESCRIPTION
  *   Begun in order (lock, writer, reader) and finished in reverse: a session
- *   that could not begin leaves nothing held.
+ *   that could not begin leaves nothing held. Only a daemon, and a database that
+ *   must be made or migrated first, have their writer from the beginning.
  */
 import { statSync } from 'node:fs'
+import { MessageChannel } from 'node:worker_threads'
 import type { Log } from '../../base/log.js'
 import { createLoadCounts } from '../load-counts.js'
 import type { Store } from '../port/store.js'
@@ -37,6 +39,7 @@ import { type BodyStore, createBodyStore } from './body/body-store.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { takeDaemonLock } from './lock.js'
 import { copyBefore, versionIn } from './migrate/before.js'
+import { STEPS } from './migrate/steps.js'
 import type { FaultPoint } from './protocol.js'
 import { createKnown, type Rows } from './read/known.js'
 import { createLeadRead } from './read/lead.js'
@@ -50,7 +53,7 @@ import { layBallast } from './room/ballast.js'
 import { WORDS } from './search/words.js'
 import { createFaultPoint } from './thread/fault-point.js'
 import { createWindow, type Window } from './thread/window.js'
-import { startWriter, type Writer } from './thread/writer.js'
+import { createWriter, type Writer } from './thread/writer.js'
 import { createWriterClient, type WriterClient } from './thread/writer-client.js'
 
 export interface SqliteOptions {
@@ -155,8 +158,8 @@ export const attach = (
   options: Pick<SqliteOptions, 'dataDir' | 'daemon' | 'faultPoint' | 'version'>,
   file: string,
   loadCounts: SharedArrayBuffer,
+  db: Db = openReader(file),
 ): Verbs => {
-  const db = openReader(file)
   const enter = createSnapshot(db)
   const sql = createStatements(db, enter)
   const reads = createReads(sql, createMemory(db, enter))
@@ -175,12 +178,19 @@ export const attach = (
 export const begin = async (options: SqliteOptions): Promise<Session> => {
   const file = prepareFile(options.dataDir)
   const unlock = options.daemon ? takeDaemonLock(options.dataDir) : () => {}
-  let writer: Writer | null = null
   const loadCounts = createLoadCounts()
   const rules = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+  const writer = createWriter({
+    file,
+    daemon: options.daemon,
+    faultPoint: options.faultPoint ?? null,
+    loadCounts,
+    rules,
+    version: options.version ?? '',
+  })
   try {
     const from = versionIn(file)
-    const copy = await copyBefore(file)
+    const copy = await copyBefore(file, from)
     const began = performance.now()
     if (copy !== null) {
       options.log?.info(
@@ -188,24 +198,19 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
         'migrating, after a copy',
       )
     }
-    writer = await startWriter({
-      file,
-      daemon: options.daemon,
-      faultPoint: options.faultPoint ?? null,
-      loadCounts,
-      rules,
-      version: options.version ?? '',
-    })
+    // of a database that needs no step a command reads without one
+    if (options.daemon || from !== STEPS.length) await writer.start()
     if (copy !== null) {
       const ms = Math.round(performance.now() - began)
       options.log?.info({ event: 'migrated', from, ms, bytes: statSync(file).size }, 'migrated')
     }
-    const client = createWriterClient(writer.connect())
+    const { port1, port2 } = new MessageChannel()
+    const client = createWriterClient(port2, () => writer.take(port1))
     const keeping = options.daemon ? keepBallast(options.dataDir) : { stop: async () => {} }
-    const verbs = attach(client, options, file, loadCounts)
+    const verbs = attach(client, options, file, loadCounts, openReader(file, !options.daemon))
     return { ...verbs, known: createKnown(verbs.db, verbs.asIs, rules), writer, unlock, keeping }
   } catch (error) {
-    await writer?.end()
+    await writer.end()
     unlock()
     throw error
   }

@@ -27,12 +27,6 @@ export const versionIn = (file: string): number => {
   }
 }
 
-/** The schema that a migration would start from; null when there is none to make. */
-const outdated = (file: string): number | null => {
-  const version = versionIn(file)
-  return version > 0 && version < STEPS.length ? version : null
-}
-
 const prune = (folder: string): void => {
   const names = readdirSync(folder)
   const copies = names
@@ -44,10 +38,9 @@ const prune = (folder: string): void => {
     rmSync(join(folder, name), { force: true })
 }
 
-/** Copies a database that is about to be migrated; the path of the copy, or null when nothing is to be done. */
-export const copyBefore = async (file: string): Promise<string | null> => {
-  const version = outdated(file)
-  if (version === null) return null
+/** Copies a database of this schema, if it is to be migrated; the path of the copy, or null when nothing is to be done. */
+export const copyBefore = async (file: string, version: number): Promise<string | null> => {
+  if (version === 0 || version >= STEPS.length) return null
   const folder = dirname(file)
   const time = new Date().toISOString().replace(/[:.]/g, '-')
   const copy = join(folder, `before-migration-${version}-${time}.db`)

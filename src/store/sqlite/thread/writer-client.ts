@@ -3,8 +3,9 @@
  * DESCRIPTION
  *   Turns calls into promises. An idle client sends at once (at the end of the
  *   current microtasks); while answers are outstanding, calls of one turn of the
- *   event loop share a message. When the writer breaks or goes away, every open
- *   and every later call rejects.
+ *   event loop share a message. The writer is asked to serve the client when it
+ *   first says something. When the writer breaks or goes away, or can not begin,
+ *   every open and every later call rejects.
  */
 import type { MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../../base/clock.js'
@@ -50,15 +51,17 @@ const promised = <T>(): { readonly promise: Promise<T>; readonly resolve: (value
   return { promise, resolve }
 }
 
-const flushed = (port: MessagePort, calls: readonly Call[]): void => {
+type Send = (message: ToWriter, transfer?: readonly ArrayBuffer[]) => void
+
+const flushed = (send: Send, calls: readonly Call[]): void => {
   const bodies = packBodies(
     calls.filter((call) => call[1] === 'accept').map((call) => call[2][0] as WireAcceptance),
   )
-  port.postMessage({ kind: 'calls', calls } satisfies ToWriter, bodies)
+  send({ kind: 'calls', calls }, bodies)
 }
 
 /** Calls on their way out and back. */
-const createCalls = (port: MessagePort) => {
+const createCalls = (post: Send) => {
   const pending = new Map<number, Pending>()
   let outbox: Call[] = []
   let resting: (() => void)[] = []
@@ -68,7 +71,7 @@ const createCalls = (port: MessagePort) => {
   const flush = (): void => {
     const sending = outbox
     outbox = []
-    flushed(port, sending)
+    flushed(post, sending)
   }
   const rest = (): void => {
     for (const resolve of resting) resolve()
@@ -121,9 +124,9 @@ const createCalls = (port: MessagePort) => {
 }
 
 /** Listeners of one topic; the writer is told of the first and of the last. */
-const createTopic = <T>(port: MessagePort, topic: Topic) => {
+const createTopic = <T>(send: Send, topic: Topic) => {
   const listeners = new Set<(value: T) => void>()
-  const announce = (on: boolean): void => port.postMessage({ kind: 'listen', topic, on } satisfies ToWriter)
+  const announce = (on: boolean): void => send({ kind: 'listen', topic, on })
   return {
     listeners,
     on(listener: (value: T) => void): () => void {
@@ -139,11 +142,19 @@ const createTopic = <T>(port: MessagePort, topic: Topic) => {
   }
 }
 
-export const createWriterClient = (port: MessagePort): WriterClient => {
-  const calls = createCalls(port)
-  const due = createTopic<void>(port, 'due')
-  const leased = createTopic<readonly Claimed[]>(port, 'leased')
-  const settled = createTopic<readonly Settled[]>(port, 'settled')
+/** `begin` has the writer take the other end of the port, where that is still to be done. */
+export const createWriterClient = (port: MessagePort, begin?: () => Promise<void>): WriterClient => {
+  let hasBegun = begin === undefined
+  const send: Send = (message, transfer = []) => {
+    port.postMessage(message, transfer)
+    if (hasBegun) return
+    hasBegun = true
+    begin?.().catch(fail)
+  }
+  const calls = createCalls(send)
+  const due = createTopic<void>(send, 'due')
+  const leased = createTopic<readonly Claimed[]>(send, 'leased')
+  const settled = createTopic<readonly Settled[]>(send, 'settled')
   const file = promised<string>()
   const broken = promised<Error>()
   let closed = false
@@ -186,7 +197,7 @@ export const createWriterClient = (port: MessagePort): WriterClient => {
     post,
     onDue: due.on,
     onLeased: leased.on,
-    ready: (poolIds) => port.postMessage({ kind: 'ready', poolIds } satisfies ToWriter),
+    ready: (poolIds) => send({ kind: 'ready', poolIds }),
     onSettled: settled.on,
     file: file.promise,
     broken: broken.promise,

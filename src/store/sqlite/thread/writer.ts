@@ -1,45 +1,29 @@
 /**
  * NAME      writer - starting and ending the writer's thread
  * DESCRIPTION
- *   Start resolves when the database is open, durable and migrated. If the
- *   thread ends without being told to, the store is broken.
+ *   It starts when it is told to, or when the first client says something: a
+ *   command that only reads never needs it, and it costs as much as all else that
+ *   such a command does. If the thread ends without being told to, the store is
+ *   broken.
  */
-import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import type { MessagePort, Worker } from 'node:worker_threads'
 import { startThread } from '../../../base/host/thread.js'
 import { NewerDatabaseError } from '../../port/upkeep.js'
 import type { Notice, Order, WriterSettings } from '../protocol.js'
 
 export interface Writer {
-  /** A new client's port to the writer. */
-  connect(): MessagePort
+  /** Resolves when the database is open, durable and migrated. */
+  start(): Promise<void>
+  /** Serves the client at the other end of this port; starts if it has not. */
+  take(port: MessagePort): Promise<void>
   /** Ends the thread after what is queued; resolves when it is gone. */
   end(): Promise<void>
   /** Resolves when the thread has died unasked. */
   readonly died: Promise<Error>
 }
 
-export const startWriter = async (settings: WriterSettings): Promise<Writer> => {
-  const worker = startThread(new URL('./writer-thread.js', import.meta.url), {
-    workerData: settings,
-  })
-  let ending = false
-  let failure: Error | null = null
-  const exited = new Promise<void>((resolve) => {
-    worker.once('exit', () => resolve())
-  })
-  worker.on('error', (error) => {
-    failure ??= error instanceof Error ? error : new Error(String(error))
-  })
-  // the end of a thread may be seen before what it said to its clients, but never before what it said here
-  worker.on('message', (notice: Notice) => {
-    if (notice.kind === 'broken') failure ??= new Error(notice.message)
-  })
-  const died = new Promise<Error>((resolve) => {
-    worker.once('exit', (code) => {
-      if (!ending) resolve(failure ?? new Error(`the writer thread ended with code ${code}`))
-    })
-  })
-  const ready = new Promise<void>((resolve, reject) => {
+const ready = (worker: Worker): Promise<void> =>
+  new Promise((resolve, reject) => {
     worker.once('message', (notice: Notice) => {
       if (notice.kind === 'ready') resolve()
       else if (notice.kind === 'broken') reject(new Error(notice.message))
@@ -48,24 +32,69 @@ export const startWriter = async (settings: WriterSettings): Promise<Writer> => 
     })
     worker.once('error', reject)
   })
-  const order = (message: Order, transfer: MessagePort[] = []): void => worker.postMessage(message, transfer)
+
+interface Running {
+  readonly worker: Worker
+  readonly exited: Promise<void>
+}
+
+/** Resolves when the database is open, durable and migrated; `ended` is told when such a thread has ended, and why. */
+const launch = async (settings: WriterSettings, ended: (reason: Error) => void): Promise<Running> => {
+  const worker = startThread(new URL('./writer-thread.js', import.meta.url), { workerData: settings })
+  let failure: Error | null = null
+  let isReady = false
+  worker.on('error', (error) => {
+    failure ??= error instanceof Error ? error : new Error(String(error))
+  })
+  // the end of a thread may be seen before what it said to its clients, but never before what it said here
+  worker.on('message', (notice: Notice) => {
+    if (notice.kind === 'broken') failure ??= new Error(notice.message)
+  })
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', (code) => {
+      resolve()
+      if (isReady) ended(failure ?? new Error(`the writer thread ended with code ${code}`))
+    })
+  })
   try {
-    await ready
+    await ready(worker)
   } catch (error) {
-    ending = true
     await exited
     throw error
   }
+  isReady = true
+  return { worker, exited }
+}
+
+export const createWriter = (settings: WriterSettings): Writer => {
+  let running: Promise<Running> | null = null
+  let ending = false
+  let die: (error: Error) => void = () => {}
+  const died = new Promise<Error>((resolve) => {
+    die = resolve
+  })
+  const started = (): Promise<Running> => {
+    running ??= launch(settings, (reason) => {
+      if (!ending) die(reason)
+    })
+    return running
+  }
+  const order = ({ worker }: Running, message: Order, transfer: MessagePort[] = []): void =>
+    worker.postMessage(message, transfer)
+
   return {
-    connect() {
-      const { port1, port2 } = new MessageChannel()
-      order({ kind: 'connect', port: port1 }, [port1])
-      return port2
+    async start() {
+      await started()
+    },
+    async take(port) {
+      order(await started(), { kind: 'connect', port }, [port])
     },
     async end() {
+      const one = await running?.catch(() => null)
+      if (!one) return
       ending = true
-      order({ kind: 'close' })
-      await exited
+      order(one, { kind: 'close' })
+      await one.exited
     },
     died,
   }
