@@ -19,17 +19,22 @@ import type { Config } from '../config/config.js'
 import { type Marks, marksOf } from '../config/reload.js'
 import { createSite } from '../dashboard/lazy.js'
 import { createFollowers, type Followers } from '../followers/followers.js'
+import { FlowMetrics, ReportMetrics } from '../http/flow-metrics.js'
 import { createHttp, type Http } from '../http/http.js'
-import { relayState } from '../http/live-upstream.js'
 import { createManagement, type Management } from '../http/management.js'
-import { certificateMetric } from '../http/measure/certificate.js'
-import { clusterMetrics } from '../http/measure/cluster.js'
-import { diskMetric, diskText, watchDisk } from '../http/measure/disk.js'
-import { FlowMetrics } from '../http/measure/flow.js'
-import { relayMetrics } from '../http/measure/relay.js'
-import { ReportMetrics } from '../http/measure/reports.js'
-import { statisticsMetrics } from '../http/measure/statistics.js'
-import { clockMetric, incidentMetrics, writerMetrics } from '../http/measure/store.js'
+import {
+  certificateMetric,
+  clockMetric,
+  clusterMetrics,
+  diskMetric,
+  diskText,
+  incidentMetrics,
+  relayMetrics,
+  relayState,
+  statisticsMetrics,
+  watchDisk,
+  writerMetrics,
+} from '../http/state-metrics.js'
 import { askThrough } from '../http/wire/inject.js'
 import { type Certificate, loadCertificate } from '../keys/certificate.js'
 import { devKeyFile, readDevKey } from '../keys/dev-key.js'

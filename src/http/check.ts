@@ -11,8 +11,7 @@
  */
 import type Joi from 'joi'
 import { type FieldError, type FieldErrorKind, MOST_ERRORS } from '../base/fault.js'
-import type { Shape } from './shapes/common.js'
-import type { Description, Meta, Rule } from './shapes/description.js'
+import type { Description, Meta, Rule, Shape } from './shapes/common.js'
 
 /** A place in a value, from the inside out. */
 type At = { readonly up: At; readonly step: string | number } | null

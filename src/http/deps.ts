@@ -1,6 +1,7 @@
 /**
- * NAME      deps - what the endpoints stand on
+ * NAME      deps - what the endpoints need, and rows that many of them share
  */
+
 import type Joi from 'joi'
 import type { Clock } from '../base/clock.js'
 import type { Dialler } from '../base/dial/dial.js'
@@ -12,7 +13,7 @@ import { removed } from '../record/removed.js'
 import type { Relay } from '../relay/relay.js'
 import type { Cluster } from '../store/port/cluster/cluster.js'
 import type { Jobs } from '../store/port/jobs.js'
-import type { EmailSearch, Ledger } from '../store/port/ledger.js'
+import type { EmailScope, EmailSearch, Ledger } from '../store/port/ledger.js'
 import type { EventLog } from '../store/port/log.js'
 import type { Operations } from '../store/port/operations.js'
 import type { Queue, Schedule } from '../store/port/queue.js'
@@ -28,19 +29,64 @@ import type { Lifecycle, Upkeep } from '../store/port/upkeep.js'
 import type { Watch } from '../store/port/watch/watch.js'
 import type { Submission } from '../submission/submission.js'
 import type { TxtLookup } from '../tenant/domain/check.js'
-import { seesSubjects } from '../tenant/principal.js'
-import type { QueueStates } from '../tenant/queue/state.js'
+import { seesSubjects, visibleMode } from '../tenant/principal.js'
+import { type QueueStates, queueStates, type StateOwner } from '../tenant/queue/state.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { HookDeps } from '../webhook/endpoint/deps.js'
-import type { CursorCodec, Filters } from './cursor.js'
 import { type Answer, type Call, type Endpoint, endpoint } from './endpoint.js'
-import type { Kept } from './kept.js'
-import { type Envelope, type ListRequest, listPage, type PageQuery } from './list.js'
+import type { Feed, Slots } from './feed.js'
+import {
+  type CursorCodec,
+  type Envelope,
+  type Filters,
+  type ListRequest,
+  listPage,
+  type PageQuery,
+} from './list.js'
 import { listOf, pageOnly, removedOf, type Shape } from './shapes/common.js'
-import type { Feed } from './stream/feed.js'
-import type { Slots } from './stream/slots.js'
 import type { BodyReader } from './thread/reader.js'
 import { type Columns, type FormatQuery, fileAnswer, formatOf, pagesOf, rowsWanted } from './wire/export.js'
+
+const KEPT_MS = 1_000
+/** Workspaces that are looked at within a second. */
+const MOST_KEPT = 200
+
+/**
+ * What stands beside every page, asked once a second and not once a page: the state of the queue costs more than the rest
+ * of a page, and is the same for all who look. It is forgotten when somebody orders something here, so that the answer to
+ * an order shows what it did. What is being made when it is forgotten goes to those who asked before, and to nobody after.
+ */
+export class Kept<Value> {
+  readonly #clock: Pick<Clock, 'tick'>
+  readonly #found = new Map<string, { readonly value: Promise<Value>; readonly at: number }>()
+
+  constructor(clock: Pick<Clock, 'tick'>) {
+    this.#clock = clock
+  }
+
+  /** What `make` made within the last second, or makes now. */
+  get(key: string, make: () => Promise<Value>): Promise<Value> {
+    const found = this.#found.get(key)
+    return found !== undefined && this.#clock.tick() - found.at < KEPT_MS
+      ? found.value
+      : this.fresh(key, make)
+  }
+
+  /** Makes it now, and keeps it. */
+  fresh(key: string, make: () => Promise<Value>): Promise<Value> {
+    if (this.#found.size >= MOST_KEPT) this.forget()
+    const one = { value: make(), at: this.#clock.tick() }
+    this.#found.set(key, one)
+    one.value.catch(() => {
+      if (this.#found.get(key) === one) this.#found.delete(key)
+    })
+    return one.value
+  }
+
+  forget(): void {
+    this.#found.clear()
+  }
+}
 
 type HttpStore = Acted<
   Ledger &
@@ -181,6 +227,22 @@ export const removing = <Query>({ of, object, faults = [], remove, ...row }: Rem
       return { status: 200, body: removed(object, gone ? gone.id : ref) }
     },
   })
+
+/** The state of the queue, at most a second old; `isFresh`: as it is now. */
+export const statesOf = (deps: Deps, of: StateOwner, isFresh = false): Promise<QueueStates> => {
+  const { store, clock, relay, states } = deps
+  const key = `${of.accountId} ${of.workspaceId} ${of.isOperator}`
+  const view = relay?.view() ?? null
+  const make = () => queueStates({ store, clock, view, hasRelay: relay !== undefined }, of)
+  return isFresh ? states.fresh(key, make) : states.get(key, make)
+}
+
+/** What this caller may see. */
+export const scopeOf = (call: Pick<Call, 'principal' | 'workspace'>): EmailScope => ({
+  accountId: call.principal.accountId,
+  workspaceId: call.workspace?.id ?? null,
+  mode: visibleMode(call.principal),
+})
 
 /** A record as this caller may see it: without its subject, where viewers see nothing of what is written. */
 export const asSeenBy =

@@ -23,7 +23,7 @@ import { type CountedSends, TIMES, takesLong } from './gate.js'
 import { COMPRESSED_FROM, logRequest } from './server.js'
 import { parseJson, weighLight } from './wire/body.js'
 import { type Direct, MAX_HEADERS } from './wire/listener.js'
-import { rateHeaders } from './wire/rate.js'
+import { rateHeaders } from './wire/problem.js'
 
 export interface DirectSends extends Direct {
   /** Resolves when every request that was taken is answered or handed on. */

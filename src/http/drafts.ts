@@ -11,7 +11,7 @@ import type { FieldError } from '../base/fault.js'
 import { type Draft, toDraft, type WireDraft } from '../submission/draft.js'
 import { checkSend, type Rules } from '../submission/validate.js'
 import { check } from './check.js'
-import { sendBody } from './shapes/email.js'
+import { sendBody } from './shapes/emails.js'
 
 type Made = (index: number) => unknown
 

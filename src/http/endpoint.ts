@@ -50,11 +50,10 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface Endpoint<Query = unknown, Body = unknown> {
+/** What is said of an endpoint beside its method and path. */
+interface Row<Query, Body> {
   /** Its row in tenant/rights.ts says which role may. */
   readonly id: Operation
-  readonly method: Method
-  readonly path: string
   readonly summary: string
   /** What the summary leaves open, in whole sentences. */
   readonly description: string
@@ -86,7 +85,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   /** Request headers of its own, by name, with what they mean. */
   readonly headers?: Readonly<Record<string, string>>
   readonly answers: Readonly<Record<number, Shape>>
-  readonly faults: readonly FaultCode[]
+  /** Those of its own; none unless it says some. */
+  readonly faults?: readonly FaultCode[]
   /**
    * Of a request of the wrong shape: what else is wrong, so that one answer tells all. `left` has no wrong fields; of a
    * list, wrong items are undefined.
@@ -99,8 +99,30 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   handle(call: Call<Query, Body>): Promise<Answer>
 }
 
+export interface Endpoint<Query = unknown, Body = unknown> extends Row<Query, Body> {
+  readonly method: Method
+  readonly path: string
+  readonly faults: readonly FaultCode[]
+}
+
+/** Who may call, as many rows have it. */
+export const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
+export const OPERATORS = { access: 'platform', live: true, workspace: 'optional' } as const
+export const WORKSPACES_TOO = { access: 'any', live: true, workspace: 'optional' } as const
+export const ANYBODY = { access: 'any', workspace: 'optional' } as const
+
 /** Forgets the types of query and body once the row is complete. */
 export const endpoint = <Query, Body>(row: Endpoint<Query, Body>): Endpoint => row as unknown as Endpoint
+
+const rowOf =
+  (method: Method) =>
+  <Query, Body>(path: string, row: Row<Query, Body>): Endpoint =>
+    endpoint({ faults: [], ...row, method, path })
+
+export const GET = rowOf('GET')
+export const POST = rowOf('POST')
+export const PATCH = rowOf('PATCH')
+export const DELETE = rowOf('DELETE')
 
 /** A path parameter that the route is known to have. */
 export const param = (call: Pick<Call, 'params'>, name: string): string => {

@@ -29,10 +29,8 @@ import type { Operations } from '../store/port/operations.js'
 import type { Queue } from '../store/port/queue.js'
 import type { Upkeep } from '../store/port/upkeep.js'
 import type { Watch } from '../store/port/watch/watch.js'
-import { alarmMetric } from './measure/alarms.js'
-import { Lag } from './measure/lag.js'
-import { queueMetrics } from './measure/queue.js'
-import { gauge, type Metric, metricsText } from './metrics.js'
+import { counter, gauge, type Metric, metricsText } from './metrics.js'
+import { alarmMetric, Lag, queueMetrics } from './state-metrics.js'
 
 type Check = () => string | Promise<string>
 
@@ -165,12 +163,7 @@ const measure = async ({ store, metrics }: ManagementOptions, late: Lag): Promis
     gauge('nodejs_heap_size_used_bytes', 'Heap in use', memory.heapUsed),
     ...late.metrics(),
     gauge('process_uptime_seconds', 'Seconds since the start', process.uptime()),
-    {
-      name: 'process_cpu_seconds_total',
-      help: 'Processor time used',
-      type: 'counter',
-      samples: [{ value: (user + system) / 1e6 }],
-    },
+    counter('process_cpu_seconds_total', 'Processor time used', (user + system) / 1e6),
     ...((await metrics?.()) ?? []),
   ]
   return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metricsText(all) }

@@ -6,6 +6,7 @@
  *   Allow, since hapi by itself would say 404. Bodies reach us as streams, unpacked
  *   but unread, so that the gate decides whether they are read at all.
  */
+
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Boom } from '@hapi/boom'
@@ -13,14 +14,49 @@ import hapi, { type Request, type ResponseObject, type ResponseToolkit } from '@
 import { Fault, invalid, OutageError, outageOf } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
-import type { Spans } from '../base/observe/trace.js'
+import { readTraceparent, type Span, type Spans } from '../base/observe/trace.js'
 import { type Checked, check } from './check.js'
 import { type Answer, type Call, type Endpoint, headerValues, type Method } from './endpoint.js'
 import { admit, type GateDeps, readBody, recognize, spend, windowFor, workspaceOf } from './gate.js'
 import { type Direct, headersTooLarge, type Listener, MAX_TARGET } from './wire/listener.js'
-import { problemHeaders, toFault, toProblem } from './wire/problem.js'
-import { rateHeaders } from './wire/rate.js'
-import { beginSpan, endSpan } from './wire/span.js'
+import { problemHeaders, rateHeaders, toFault, toProblem } from './wire/problem.js'
+
+/**
+ * A span for each request under /v1, from the first byte that hapi sees to the last one that leaves, under the client's
+ * `traceparent`. Names are those of the semantic conventions; a path with an id in it stands as its route, and neither query
+ * nor address is told.
+ */
+const beginSpan = (spans: Spans, request: Request): Span | null => {
+  if (!request.path.startsWith('/v1/')) return null
+  const method = request.method.toUpperCase()
+  return spans.start({
+    name: method,
+    kind: 'server',
+    parent: readTraceparent(request.raw.req.headers.traceparent as string | undefined),
+    attributes: {
+      'http.request.method': method,
+      'url.scheme': request.server.info.protocol,
+      'postern.request_id': request.app.id,
+    },
+  })
+}
+
+const endSpan = (request: Request): void => {
+  const { span } = request.app
+  if (!span) return
+  const { statusCode } = request.raw.res
+  const route = request.route.path
+  const { workspace, fault } = request.app
+  span.name(`${request.method.toUpperCase()} ${route}`)
+  span.set({
+    'http.route': route,
+    'http.response.status_code': statusCode,
+    ...(workspace && { 'postern.workspace_id': workspace.id }),
+    ...(fault !== undefined && { 'error.type': fault }),
+  })
+  // a refusal is the client's failure, not the server's
+  span.end(statusCode >= 500 ? (fault ?? String(statusCode)) : null)
+}
 
 interface ServerDeps extends GateDeps {
   /** hapi does not open it: it may be inherited. */

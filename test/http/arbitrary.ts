@@ -1,6 +1,6 @@
 /** Values that mostly fit a JSON Schema and sometimes do not: nearly right is where checks disagree. */
 import fc from 'fast-check'
-import type { JsonSchema } from '../../src/http/openapi/json-schema.js'
+import type { JsonSchema } from '../../src/http/openapi/document.js'
 
 type Values = fc.Arbitrary<unknown>
 type Resolve = (ref: string) => JsonSchema

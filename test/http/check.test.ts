@@ -5,10 +5,9 @@ import t from 'tap'
 import { check } from '../../src/http/check.js'
 import type { Deps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
-import { openApi } from '../../src/http/openapi/document.js'
-import { type JsonSchema, toJsonSchema } from '../../src/http/openapi/json-schema.js'
+import { type JsonSchema, openApi, toJsonSchema } from '../../src/http/openapi/document.js'
 import type { Shape } from '../../src/http/shapes/common.js'
-import { sendBody } from '../../src/http/shapes/email.js'
+import { sendBody } from '../../src/http/shapes/emails.js'
 import { nearly } from './arbitrary.js'
 
 const RUNS = process.env.POSTERN_FULL === undefined ? 400 : 20_000

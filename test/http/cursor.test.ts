@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import { type Cursor, CursorCodec, filterHash } from '../../src/http/cursor.js'
+import { type Cursor, CursorCodec, filterHash } from '../../src/http/list.js'
 
 const codec = new CursorCodec(Buffer.alloc(32, 7))
 const BOUND = ['emails', 'acct_1', '', 'live']

@@ -1,6 +1,6 @@
 /** Holds what the server answers against what the OpenAPI document says, with ajv. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { JsonSchema } from '../../src/http/openapi/json-schema.js'
+import type { JsonSchema } from '../../src/http/openapi/document.js'
 
 interface Operation {
   readonly requestBody?: { readonly content: Record<string, { readonly schema: JsonSchema }> }

@@ -1,6 +1,6 @@
 /** GET /v1/events: the log page by page, what it takes and refuses, and who sees what of it. */
 import t from 'tap'
-import { matcherOf } from '../../src/http/stream/matches.js'
+import { matcherOf } from '../../src/http/feed.js'
 import type { LogFilter } from '../../src/store/port/log.js'
 import { listen } from '../parts/event-source.js'
 import { eventually } from '../parts/eventually.js'

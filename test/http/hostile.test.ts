@@ -5,7 +5,7 @@
 import t, { type Test } from 'tap'
 import type { Deps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
-import { type JsonSchema, toJsonSchema } from '../../src/http/openapi/json-schema.js'
+import { type JsonSchema, toJsonSchema } from '../../src/http/openapi/document.js'
 import { MAIL, openKit } from './kit.js'
 
 const SIZE = 100_000

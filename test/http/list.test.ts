@@ -1,10 +1,9 @@
 /** Walking lists, forward and back, over the wire. */
 import t from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
-import { CursorCodec } from '../../src/http/cursor.js'
 import type { Deps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
-import { listPage } from '../../src/http/list.js'
+import { CursorCodec, listPage } from '../../src/http/list.js'
 import type { NewEmail } from '../../src/lifecycle/facts.js'
 import { fieldsOf, type Kit, MAIL, openKit, type Reply } from './kit.js'
 

@@ -1,8 +1,7 @@
 /** Counters with bounded labels, and the lag of a loop. */
 import t from 'tap'
-import { Busiest } from '../../src/http/measure/busiest.js'
-import { Lag } from '../../src/http/measure/lag.js'
-import { metricsText } from '../../src/http/metrics.js'
+import { Busiest, metricsText } from '../../src/http/metrics.js'
+import { Lag } from '../../src/http/state-metrics.js'
 import { eventually } from '../parts/eventually.js'
 
 const told = (counts: Busiest): Record<string, number> =>

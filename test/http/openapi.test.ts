@@ -8,9 +8,8 @@ import { FAULTS } from '../../src/base/fault/table.js'
 import { check } from '../../src/http/check.js'
 import type { Deps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
-import { openApi } from '../../src/http/openapi/document.js'
-import type { JsonSchema } from '../../src/http/openapi/json-schema.js'
-import { sendBody } from '../../src/http/shapes/email.js'
+import { type JsonSchema, openApi } from '../../src/http/openapi/document.js'
+import { sendBody } from '../../src/http/shapes/emails.js'
 import { nearly } from './arbitrary.js'
 import { documented } from './documented.js'
 import { openKit } from './kit.js'
@@ -129,7 +128,7 @@ t.test('every member of every body is shown by an example that its schema holds'
   for (const [at, { examples }] of members) {
     const where = at.join(' ')
     if (
-      !t.ok(Array.isArray(examples) && examples.length > 0, `${where} needs a row in http/openapi/looks.ts`)
+      !t.ok(Array.isArray(examples) && examples.length > 0, `${where} needs a row in http/openapi/members.ts`)
     )
       continue
     const valid = validator(...at)

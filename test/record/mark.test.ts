@@ -1,7 +1,7 @@
 /** The codec of marks: what was written reads back for its account, and nothing else does. */
 import fc from 'fast-check'
 import t from 'tap'
-import { CursorCodec, filterHash } from '../../src/http/cursor.js'
+import { CursorCodec, filterHash } from '../../src/http/list.js'
 import { MarkCodec } from '../../src/record/mark.js'
 
 const PEPPER = Buffer.alloc(32, 7)

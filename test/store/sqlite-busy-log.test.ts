@@ -1,6 +1,6 @@
 /** What the log shows of an address with thousands of mails, of notes and of appointments is what a walk over all of it finds. */
 import t from 'tap'
-import { matcherOf } from '../../src/http/stream/matches.js'
+import { matcherOf } from '../../src/http/feed.js'
 import type { Outcome } from '../../src/lifecycle/facts.js'
 import type { LogFilter, LogRow } from '../../src/store/port/log.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'

@@ -12,11 +12,10 @@ import { rulesOf } from '../../submission/submit.js'
 import { sendingAs } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
 import { readDraft } from '../drafts.js'
-import { type Call, type Endpoint, endpoint, headerValue } from '../endpoint.js'
-import { idempotencyOf, REPLAYED } from '../idempotency.js'
-import { readLarge } from '../large.js'
-import { type SendQuery, sendQuery } from '../shapes/email.js'
-import * as shapes from '../shapes/email-action.js'
+import { type Call, type Endpoint, headerValue, POST } from '../endpoint.js'
+import { idempotencyOf, REPLAYED, readLarge } from '../sends.js'
+import * as shapes from '../shapes/emails.js'
+import { type SendQuery, sendQuery } from '../shapes/emails.js'
 
 const isPermissive = (call: Call): boolean => {
   const value = headerValue(call.req, 'x-batch-validation') ?? 'strict'
@@ -35,10 +34,8 @@ const itemsOf = async (deps: Deps, call: Call<SendQuery, readonly unknown[]>, va
 }
 
 export const batch = (deps: Deps): Endpoint =>
-  endpoint<SendQuery, readonly unknown[]>({
+  POST<SendQuery, readonly unknown[]>('/v1/emails/batch', {
     id: 'sendBatch',
-    method: 'POST',
-    path: '/v1/emails/batch',
     summary: 'Send up to 100 emails',
     description:
       'All or none by default; with `X-Batch-Validation: permissive` the good ones are accepted and `errors` names the others by their index. Each item counts as one send.',

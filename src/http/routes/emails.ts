@@ -1,8 +1,11 @@
 /**
- * NAME      emails - sending and reading
+ * NAME      emails - sending and reading, and what happens to an email after it was accepted
  * DESCRIPTION
  *   POST /v1/emails is the hot path: the body is parsed once, the record is
  *   rendered once, and the very text that is stored for a replay is what goes out.
+ *   Changing and cancelling scheduled mail compare and set against the dispatcher: exactly one of them wins.
+ *   What was written is kept for `retention.bodies`, and what came back for `retention.reports`; after that
+ *   their octets answer 409, reason `body_gone` or `report_gone`, while the record lives on.
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { parseTime } from '../../base/time/iso.js'
@@ -12,34 +15,34 @@ import { parseQuery } from '../../mail/query/parse.js'
 import { type Query, type Term, termText } from '../../mail/query/query.js'
 import { readTag } from '../../mail/query/tag.js'
 import type { Status } from '../../mail/status.js'
+import { readKept } from '../../outcome/kept-report.js'
 import { NO_CONTENT, readContent } from '../../record/content.js'
 import { acceptedRecord, emailRecord, listedEmail } from '../../record/email.js'
+import { event } from '../../record/event.js'
 import { lastWordsOf } from '../../record/last-words.js'
 import { waitingInFull, waitingInShort } from '../../record/waiting.js'
 import { dayIn, zoneNamed } from '../../statistics/zone.js'
-import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../../store/port/ledger.js'
+import type { EmailFilter, EmailRecord, EmailRow } from '../../store/port/ledger.js'
+import type { RescheduleResult } from '../../store/port/queue.js'
 import type { Found } from '../../store/port/search.js'
+import { nullWhenMissing } from '../../store/port/upkeep.js'
 import { toDraft, type WireDraft } from '../../submission/draft.js'
+import { demandReadable } from '../../submission/own/invitation-mail.js'
+import { readSchedule } from '../../submission/schedule.js'
 import { rulesOf } from '../../submission/submit.js'
-import { readMode, seesBodies, seesSubjects, sendingAs, visibleMode } from '../../tenant/principal.js'
+import { readMode, requireSession, seesBodies, seesSubjects, sendingAs } from '../../tenant/principal.js'
 import { waitingOf } from '../../tenant/queue/waiting.js'
-import { asSeenBy, type Deps, listAnswer } from '../deps.js'
+import { asSeenBy, type Deps, listAnswer, listing, scopeOf } from '../deps.js'
 import { alsoWrong } from '../drafts.js'
-import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { idempotencyOf, REPLAYED } from '../idempotency.js'
-import { contentOf, readLarge } from '../large.js'
+import { ANYBODY, type Answer, type Call, type Endpoint, GET, PATCH, POST, param } from '../endpoint.js'
+import { contentOf, idempotencyOf, REPLAYED, readLarge } from '../sends.js'
 import type { TypeOf } from '../shapes/common.js'
-import * as shapes from '../shapes/email.js'
-import { readTime } from '../wire/time.js'
+import * as shapes from '../shapes/emails.js'
+import { acceptedEmail, email as emailShape } from '../shapes/emails.js'
+import { event as eventShape } from '../shapes/events.js'
+import { readTime } from '../wire/values.js'
 
-/** What this caller may see. */
-export const scopeOf = (call: Call): EmailScope => ({
-  accountId: call.principal.accountId,
-  workspaceId: call.workspace?.id ?? null,
-  mode: visibleMode(call.principal),
-})
-
-export const findEmail = async ({ store }: Deps, call: Call): Promise<EmailRecord> => {
+const findEmail = async ({ store }: Deps, call: Call): Promise<EmailRecord> => {
   const record = await store.email(scopeOf(call), param(call, 'id'))
   if (record === null) throw new Fault('email.not_found')
   return record
@@ -54,7 +57,7 @@ const waitingFor = async (deps: Deps, { principal }: Call, rows: readonly EmailR
 }
 
 /** An email in full, as every endpoint that answers one shows it. */
-export const fullEmail = async (deps: Deps, call: Call, record: EmailRecord, withContent = true) => {
+const fullEmail = async (deps: Deps, call: Call, record: EmailRecord, withContent = true) => {
   const { of, show } = await waitingFor(deps, call, [record])
   const mayRead = seesBodies(call.principal, deps.config.identity.viewers_see)
   const content =
@@ -74,10 +77,8 @@ const draftOf = async (deps: Deps, call: Call<shapes.SendQuery, WireDraft>) => {
 }
 
 const send = (deps: Deps): Endpoint =>
-  endpoint<shapes.SendQuery, WireDraft>({
+  POST<shapes.SendQuery, WireDraft>('/v1/emails', {
     id: 'sendEmail',
-    method: 'POST',
-    path: '/v1/emails',
     summary: 'Send an email, now or later',
     description:
       'Accepted mail is stored before this answers, then relayed by the pool of the workspace. Counts as one send, also when it is refused. With an Idempotency-Key, the same request within 24 hours gives the same answer and no second mail. Mail of a test-mode key ends in the sandbox. Suppressed recipients are accepted, and bounce with the reason `suppressed`. In `headers`, tags of other providers are read and their control fields cut; one that asks for another time, other people or no mail at all is refused.',
@@ -122,15 +123,12 @@ const send = (deps: Deps): Endpoint =>
   })
 
 const get = (deps: Deps): Endpoint =>
-  endpoint({
+  GET('/v1/emails/{id}', {
     id: 'getEmail',
-    method: 'GET',
-    path: '/v1/emails/{id}',
     summary: 'One email with its live delivery status',
     description:
       'The record with the state of every recipient and, while the body is kept, what was written. A key sees mail of its own mode only; an email of another mode or workspace is not found.',
-    access: 'any',
-    workspace: 'optional',
+    ...ANYBODY,
     query: shapes.oneQuery,
     answers: { 200: shapes.email },
     faults: ['email.not_found'],
@@ -142,15 +140,12 @@ const get = (deps: Deps): Endpoint =>
 
 /** They are few, so they are paged here; as the client of another API asks for them. */
 const attachments = (deps: Deps): Endpoint =>
-  endpoint<TypeOf<typeof shapes.attachmentQuery>, unknown>({
+  GET<TypeOf<typeof shapes.attachmentQuery>, unknown>('/v1/emails/{id}/attachments', {
     id: 'listEmailAttachments',
-    method: 'GET',
-    path: '/v1/emails/{id}/attachments',
     summary: 'What is attached to an email',
     description:
       'As the record of the email has it, in the order of the mail; what is in them stands in its `source`.',
-    access: 'any',
-    workspace: 'optional',
+    ...ANYBODY,
     query: shapes.attachmentQuery,
     answers: { 200: shapes.attachmentList },
     faults: ['email.not_found'],
@@ -268,15 +263,12 @@ const pageOfMails = (
       )
 
 const list = (deps: Deps): Endpoint =>
-  endpoint<shapes.EmailQuery, unknown>({
+  GET<shapes.EmailQuery, unknown>('/v1/emails', {
     id: 'listEmails',
-    method: 'GET',
-    path: '/v1/emails',
     summary: 'Emails, newest first',
     description:
       'Rows without bodies, attachments and recipients; with `q`, those that a search finds. Filters go together, and stay as they are while a cursor is followed. `prev_cursor` of the first page gives what was accepted since, however often it is asked.',
-    access: 'any',
-    workspace: 'optional',
+    ...ANYBODY,
     query: shapes.emailQuery,
     files: ['csv', 'ndjson'],
     answers: { 200: shapes.emailList },
@@ -323,3 +315,170 @@ export const emails = (deps: Deps): readonly Endpoint[] => [
   attachments(deps),
   list(deps),
 ]
+
+const answer = async (deps: Deps, call: Call, result: RescheduleResult): Promise<Answer> => {
+  if (result === 'not_found') throw new Fault('email.not_found')
+  if (result === 'not_scheduled') throw new Fault('resource.conflict', { reason: 'not_scheduled' })
+  return { status: 200, body: await fullEmail(deps, call, await findEmail(deps, call)) }
+}
+
+const shared = {
+  ...ANYBODY,
+  answers: { 200: emailShape },
+  faults: ['email.not_found', 'resource.conflict'],
+} as const
+
+const scheduled = (deps: Deps): readonly Endpoint[] => [
+  PATCH('/v1/emails/{id}', {
+    ...shared,
+    id: 'rescheduleEmail',
+    summary: 'Send a scheduled email at another time',
+    description:
+      'At most 30 days ahead. Mail whose time has come is no longer scheduled: 409 `resource.conflict`, reason `not_scheduled`.',
+    body: shapes.reschedule,
+    alsoWrong({ body }) {
+      const errors: FieldError[] = []
+      readSchedule(body.scheduled_at ?? null, deps.clock.now(), 'body.scheduled_at', errors)
+      return errors
+    },
+    async handle(call) {
+      const now = deps.clock.now()
+      const errors: FieldError[] = []
+      const at = readSchedule(call.body.scheduled_at, now, 'body.scheduled_at', errors) ?? now
+      if (errors.length > 0) throw invalid(errors)
+      return answer(deps, call, await deps.store.reschedule(scopeOf(call), param(call, 'id'), at, now))
+    },
+  }),
+  POST('/v1/emails/{id}/cancel', {
+    ...shared,
+    id: 'cancelEmail',
+    summary: 'Do not send a scheduled email',
+    description:
+      'Asking again gives the same answer. Mail whose time has come is no longer scheduled: 409 `resource.conflict`, reason `not_scheduled`.',
+    body: shapes.nothing,
+    handle: async (call) =>
+      answer(deps, call, await deps.store.cancel(scopeOf(call), param(call, 'id'), deps.clock.now())),
+  }),
+]
+
+const history = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
+    id: 'listEmailEvents',
+    path: '/v1/emails/{id}/events',
+    summary: 'What happened to an email, newest first',
+    description:
+      'Acceptance, each attempt, and each report that came back, also those that changed nothing (`applied: false`).',
+    ...ANYBODY,
+    of: eventShape,
+    faults: ['email.not_found'],
+    async rows(call) {
+      const { id } = await findEmail(deps, call)
+      return { name: `events ${id}`, fetch: (page) => deps.store.events(id, page), render: event }
+    },
+  }),
+]
+
+export const emailActions = (deps: Deps): readonly Endpoint[] => [...scheduled(deps), ...history(deps)]
+
+/** Somebody else wrote it: a browser must not show it as ours. */
+const octets = (raw: Uint8Array, name: string) => ({
+  status: 200,
+  body: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength),
+  headers: {
+    'content-type': 'message/rfc822',
+    'content-disposition': `attachment; filename="${name}.eml"`,
+    'x-content-type-options': 'nosniff',
+  },
+})
+
+const report = (deps: Deps): Endpoint =>
+  GET('/v1/emails/{id}/events/{event}/report', {
+    id: 'getEventReport',
+    summary: 'The bounce or other report behind an event, as it came',
+    description:
+      'The first 64 KiB of the mail that led to this event. It was written by somebody else, and may hold anything. Where none led to it, or it is older than `retention.reports`: 409 `resource.conflict`, reason `report_gone`; about the mail of an invitation, which nobody is shown, reason `invitation`.',
+    ...ANYBODY,
+    media: 'message/rfc822',
+    answers: { 200: shapes.source },
+    faults: ['email.not_found', 'event.not_found', 'resource.conflict'],
+    async handle(call) {
+      const record = await findEmail(deps, call)
+      demandReadable(record)
+      const { id } = record
+      const event = await deps.store.loggedEvent(call.principal.accountId, param(call, 'event'))
+      if (event === null || event.emailId !== id) throw new Fault('event.not_found')
+      return octets(await readKept(deps.store, id, event), event.id)
+    },
+  })
+
+const source = (deps: Deps): readonly Endpoint[] => [
+  report(deps),
+  GET('/v1/emails/{id}/source', {
+    id: 'getEmailSource',
+    summary: 'The octets of an email, as they are relayed',
+    description:
+      'The message (RFC 5322) as it is handed to the upstream, before our own DKIM-Signature, and before the header is rewritten for a server without SMTPUTF8. There is no Bcc in it. Once the body is no longer kept: 409 `resource.conflict`, reason `body_gone`; of the mail of an invitation, which nobody is shown, reason `invitation`.',
+    ...ANYBODY,
+    media: 'message/rfc822',
+    answers: { 200: shapes.source },
+    faults: ['email.not_found', 'resource.conflict'],
+    async handle(call) {
+      const record = await findEmail(deps, call)
+      demandReadable(record)
+      const { id } = record
+      const raw = await deps.store.body(id).catch(nullWhenMissing)
+      if (raw === null) throw new Fault('resource.conflict', { reason: 'body_gone' })
+      return octets(raw, id)
+    },
+  }),
+]
+
+const resending = (deps: Deps): readonly Endpoint[] => [
+  POST('/v1/emails/{id}/resend', {
+    id: 'resendEmail',
+    summary: 'Send an email once more',
+    description:
+      'A new mail of the same content, with `resent_from`, and with an id, a Message-ID, a Date and return paths of its own; a DKIM-Signature of the client over one of these is taken out. It goes to the recipients that bounced, or else to all of them; `to` names some of them, and for a session any address. Mode, workspace, pool and sender are those of the first mail, whoever asks; but with `release` true, for sessions alone, a mail of test mode becomes a live one, to addresses that `identity.release_to` of the settings names. The sender, the suspension of the workspace and suppressions are checked again. Counts as one send; Idempotency-Key as for a send. 409 `resource.conflict` with the reason `body_gone` when the body is no longer kept, `under_way` while one of those recipients still waits for the first mail, `system_mail` for a report of the gateway itself, `not_test` where a live mail is to be released.',
+    ...ANYBODY,
+    sends: true,
+    locates: true,
+    body: shapes.resend,
+    headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
+    answers: { 202: acceptedEmail },
+    faults: [
+      'email.not_found',
+      'auth.session_required',
+      'resource.conflict',
+      'email.sender_not_allowed',
+      'workspace.suspended',
+      'idempotency.key_invalid',
+      'idempotency.in_progress',
+      'idempotency.body_mismatch',
+    ],
+    async handle(call) {
+      const isRelease = call.body?.release === true
+      if (isRelease) requireSession(call.principal)
+      const record = await findEmail(deps, call)
+      const wish = {
+        record,
+        store: deps.store,
+        to: call.body?.to ?? null,
+        toAnyone: call.principal.via === 'session',
+        release: isRelease ? deps.config.identity.release_to : null,
+      }
+      const answer = await deps.submission.resend(wish, {
+        idempotency: await idempotencyOf(call, record.id),
+        trace: call.trace,
+        render: (records) => ({ status: 202, body: JSON.stringify(records.map(acceptedRecord)[0]) }),
+      })
+      const { id } = answer.records[0] ?? (JSON.parse(answer.body) as { id: string })
+      return {
+        status: answer.status,
+        body: answer.body,
+        headers: { location: `/v1/emails/${id}`, ...(answer.replayed && REPLAYED) },
+      }
+    },
+  }),
+]
+
+export const keptMail = (deps: Deps): readonly Endpoint[] => [...source(deps), ...resending(deps)]

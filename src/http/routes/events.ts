@@ -15,11 +15,11 @@ import type { LogFilter, LogRow } from '../../store/port/log.js'
 import { type Principal, readMode, requireSession } from '../../tenant/principal.js'
 import { requireRight } from '../../tenant/rights.js'
 import { asSeenBy, type Deps, listAnswer } from '../deps.js'
-import { type Answer, type Call, type Endpoint, endpoint, headerValue, param } from '../endpoint.js'
+import { ANYBODY, type Answer, type Call, type Endpoint, GET, headerValue, param } from '../endpoint.js'
+import { matcherOf } from '../feed.js'
 import { listOf } from '../shapes/common.js'
-import * as shapes from '../shapes/event.js'
-import { matcherOf } from '../stream/matches.js'
-import { readTime } from '../wire/time.js'
+import * as shapes from '../shapes/events.js'
+import { readTime } from '../wire/values.js'
 
 type Caller = Pick<Call, 'principal' | 'workspace'>
 
@@ -139,15 +139,12 @@ const COLUMNS = [
 ]
 
 const list = (deps: Deps): Endpoint =>
-  endpoint({
+  GET('/v1/events', {
     id: 'listEvents',
-    method: 'GET',
-    path: '/v1/events',
     summary: 'The log of events, newest first',
     description:
       'Filters go together, and stay as they are while a cursor is followed. Following `prev_cursor` from the top gives what was committed since, the nearest first, nothing lost and nothing twice, however often it is asked; `after` starts that at a mark of the stream. The log can be followed for `retention.log`: from an older place this answers 410 with the oldest mark that can be had. Walking back simply ends.',
-    access: 'any',
-    workspace: 'optional',
+    ...ANYBODY,
     query: shapes.logQuery,
     files: ['csv', 'ndjson'],
     answers: { 200: listOf(shapes.loggedEvent) },
@@ -179,14 +176,11 @@ const list = (deps: Deps): Endpoint =>
   })
 
 const get = (deps: Deps): Endpoint =>
-  endpoint({
+  GET('/v1/events/{id}', {
     id: 'getEvent',
-    method: 'GET',
-    path: '/v1/events/{id}',
     summary: 'One event of the log',
     description: 'Seen by whoever sees it in the list.',
-    access: 'any',
-    workspace: 'optional',
+    ...ANYBODY,
     answers: { 200: shapes.loggedEvent },
     faults: ['event.not_found'],
     async handle(call) {
@@ -283,15 +277,12 @@ const openStream = async (deps: Deps, call: Call<shapes.StreamQuery>): Promise<A
 }
 
 const stream = (deps: Deps): Endpoint =>
-  endpoint<shapes.StreamQuery, unknown>({
+  GET<shapes.StreamQuery, unknown>('/v1/events/stream', {
     id: 'streamEvents',
-    method: 'GET',
-    path: '/v1/events/stream',
     summary: 'The log of events, live, as server-sent events',
     description:
       'Each event has its mark as `id`, its type as `event` and its record as `data`. A client that comes back with `Last-Event-ID` (or `after`) goes on where it was, without a gap or a repeat, also after a restart; without either it begins now. Where that place is older than `retention.log` it is told once, by an event `log.gap` with the `oldest` mark, from which it goes on. Every 15 seconds a comment with a bare `id` tells that both sides are there. With `merge` there is at most one event `log.merged` in so long: `count`, `types` with a counter each, and `last`, the newest event of each of the last 20 mails. A credential that ends ends its streams.',
-    access: 'any',
-    workspace: 'optional',
+    ...ANYBODY,
     query: shapes.streamQuery,
     media: 'text/event-stream',
     headers: { 'Last-Event-ID': 'The mark to go on from; goes before `after`' },

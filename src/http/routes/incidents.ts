@@ -7,11 +7,9 @@ import * as record from '../../record/incident.js'
 import type { Decision, KnownIncident } from '../../store/port/tenants/incident.js'
 import { decideIncident, findIncident } from '../../tenant/suppression.js'
 import { type Deps, listing } from '../deps.js'
-import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import * as shapes from '../shapes/incident.js'
+import { type Call, type Endpoint, GET, POST, param, WORKSPACES_TOO } from '../endpoint.js'
+import * as shapes from '../shapes/incidents.js'
 import { nothing } from '../shapes/operate/domain.js'
-
-const RIGHTS = { access: 'any', live: true, workspace: 'optional' } as const
 
 const find = ({ store }: Deps, { principal, workspace, ...call }: Call): Promise<KnownIncident> =>
   findIncident(store, principal.accountId, param(call, 'id'), workspace?.id ?? null)
@@ -24,7 +22,7 @@ const decide = (deps: Deps, decision: Decision) => async (call: Call) => {
 
 const reading = (deps: Deps): readonly Endpoint[] => [
   listing(deps, {
-    ...RIGHTS,
+    ...WORKSPACES_TOO,
     id: 'listIncidents',
     path: '/v1/incidents',
     summary: 'Hard bounces that came together, newest first',
@@ -42,11 +40,9 @@ const reading = (deps: Deps): readonly Endpoint[] => [
       }
     },
   }),
-  endpoint({
-    ...RIGHTS,
+  GET('/v1/incidents/{id}', {
+    ...WORKSPACES_TOO,
     id: 'getIncident',
-    method: 'GET',
-    path: '/v1/incidents/{id}',
     summary: 'One incident',
     description: 'Its addresses: GET /v1/suppressions?status=pending.',
     answers: { 200: shapes.incident },
@@ -56,11 +52,9 @@ const reading = (deps: Deps): readonly Endpoint[] => [
 ]
 
 const deciding = (deps: Deps): readonly Endpoint[] => [
-  endpoint({
-    ...RIGHTS,
+  POST('/v1/incidents/{id}/accept', {
+    ...WORKSPACES_TOO,
     id: 'acceptIncident',
-    method: 'POST',
-    path: '/v1/incidents/{id}/accept',
     summary: 'The addresses are dead: suppress them',
     description: 'What is pending with it is suppressed from now on.',
     body: nothing,
@@ -68,11 +62,9 @@ const deciding = (deps: Deps): readonly Endpoint[] => [
     faults: ['incident.not_found', 'resource.conflict'],
     handle: decide(deps, 'accepted'),
   }),
-  endpoint({
-    ...RIGHTS,
+  POST('/v1/incidents/{id}/dismiss', {
+    ...WORKSPACES_TOO,
     id: 'dismissIncident',
-    method: 'POST',
-    path: '/v1/incidents/{id}/dismiss',
     summary: 'The addresses live: forget what was pending',
     description: 'No status of a mail changes. Who is refused again is counted anew.',
     body: nothing,

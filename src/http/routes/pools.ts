@@ -14,16 +14,12 @@ import { leaderOf } from '../../store/following.js'
 import type { KnownPool } from '../../store/port/tenants/tenants.js'
 import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
 import type { Member } from '../../tenant/upstream.js'
-import { type Deps, listing, removing } from '../deps.js'
-import { type Endpoint, endpoint, param } from '../endpoint.js'
-import { liveUpstream } from '../live-upstream.js'
-import { whyBody } from '../shapes/common.js'
-import * as shapes from '../shapes/pool.js'
-import { notAsRead } from '../shapes/read-back.js'
-import { camel } from '../wire/camel.js'
-import { statesOf } from './operate/summary.js'
-
-const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
+import { type Deps, listing, removing, statesOf } from '../deps.js'
+import { type Endpoint, GET, PATCH, PEOPLE_ONLY, POST, param } from '../endpoint.js'
+import { notAsRead, whyBody } from '../shapes/common.js'
+import * as shapes from '../shapes/pools.js'
+import { liveUpstream } from '../state-metrics.js'
+import { camel } from '../wire/values.js'
 
 const memberOf = ({ auth, ...member }: shapes.MemberBody): Member => ({
   ...camel(member),
@@ -100,29 +96,24 @@ const health = async (deps: Deps, pool: KnownPool) => {
 }
 
 const writing = (deps: Deps): readonly Endpoint[] => [
-  endpoint({
+  POST('/v1/egress-pools', {
     ...PEOPLE_ONLY,
     id: 'createEgressPool',
-    method: 'POST',
-    path: '/v1/egress-pools',
     summary: 'Make an egress pool; passwords are never shown again',
     description:
       'Members are tried by priority, and shared out by weight. Passwords, client secrets and refresh tokens are sealed before they are stored, and read back as `has_auth` and `has_oauth`. `auth.oauth` signs in by XOAUTH2 or OAUTHBEARER with tokens of `token_url`: by the client’s own secret, or by a refresh token. Token endpoints are called as webhooks are: by https, at public addresses.',
     locates: true,
     body: shapes.poolBody,
     answers: { 201: shapes.pool },
-    faults: [],
     alsoWrong: ({ body }) => wrongWithPool(wishOf(mend(body))),
     async handle({ principal, body }) {
       const row = await deps.tenants.createPool(principal.accountId, { ...wishOf(body), name: body.name })
       return { status: 201, body: poolRecord(row), headers: { location: `/v1/egress-pools/${row.id}` } }
     },
   }),
-  endpoint({
+  PATCH('/v1/egress-pools/{id}', {
     ...PEOPLE_ONLY,
     id: 'updateEgressPool',
-    method: 'PATCH',
-    path: '/v1/egress-pools/{id}',
     summary: 'Change an egress pool; `members` is the whole new list',
     description:
       'What is left out stays as it is. Members are recognized by id, else by host and port, and keep their state and password.',
@@ -162,11 +153,9 @@ const removal = (deps: Deps): readonly Endpoint[] => [
 ]
 
 const testing = (deps: Deps): Endpoint =>
-  endpoint({
+  POST('/v1/egress-pools/{id}/test', {
     ...PEOPLE_ONLY,
     id: 'testEgressPool',
-    method: 'POST',
-    path: '/v1/egress-pools/{id}/test',
     summary: 'Connect to upstreams as the relay would, and say what they offer; no mail is sent',
     description:
       'All upstreams of the pool, or the one of `upstream_id`; of a pool that follows another, those of that pool. An upstream that refuses or is silent is an answer with `ok` false and the stage at which it failed.',
@@ -205,11 +194,9 @@ const reading = (deps: Deps): readonly Endpoint[] => [
       render: poolRecord,
     }),
   }),
-  endpoint({
+  GET('/v1/egress-pools/{id}', {
     ...PEOPLE_ONLY,
     id: 'getEgressPool',
-    method: 'GET',
-    path: '/v1/egress-pools/{id}',
     summary: 'One egress pool',
     description: 'By id or name.',
     answers: { 200: shapes.pool },
@@ -219,11 +206,9 @@ const reading = (deps: Deps): readonly Endpoint[] => [
       return { status: 200, body: poolRecord(row) }
     },
   }),
-  endpoint({
+  GET('/v1/egress-pools/{id}/health', {
     ...PEOPLE_ONLY,
     id: 'getEgressPoolHealth',
-    method: 'GET',
-    path: '/v1/egress-pools/{id}/health',
     summary: 'How an egress pool is doing',
     description:
       'What waits in it, and what the relay last saw of its upstreams. `down`: no member is usable.',

@@ -11,7 +11,7 @@ import { report, type Scope } from '../../statistics/report.js'
 import { STATISTICS_COLUMNS, statisticsRows } from '../../statistics/rows.js'
 import { readMode } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
-import { type Call, type Endpoint, endpoint } from '../endpoint.js'
+import { ANYBODY, type Call, type Endpoint, GET } from '../endpoint.js'
 import * as shapes from '../shapes/statistics.js'
 import { fileAnswer, formatOf } from '../wire/export.js'
 
@@ -34,19 +34,15 @@ const read = (
 }
 
 export const statistics = (deps: Deps): readonly Endpoint[] => [
-  endpoint<shapes.StatisticsQuery, unknown>({
+  GET<shapes.StatisticsQuery, unknown>('/v1/statistics', {
     id: 'getStatistics',
-    method: 'GET',
-    path: '/v1/statistics',
     summary: 'Accepted, sent, delivered, bounced: how many, how fast, over time',
     description:
       'Recipients are counted, of one mode. Volumes (`sent`, `bounced` and so on) are of what happened in a span of time; `of_accepted`, `rates` and the times follow the recipients that were accepted in it, so that the rate of an hour may still change while its mail is under way. A recipient that was delivered and bounces after all is counted as both. Of an hour and workspace the 1,000 busiest recipient domains are told apart, and the 200 busiest values of a tag; the rest is in the group without a key. Minutes are kept for 48 hours and only told by workspace, pool, upstream or category; days that begin at half an hour of UTC for 35 days; all others for 13 months.',
-    access: 'any',
-    workspace: 'optional',
+    ...ANYBODY,
     query: shapes.statisticsQuery,
     files: ['csv', 'ndjson'],
     answers: { 200: shapes.statistics },
-    faults: [],
     alsoWrong({ query }, _, call) {
       const errors: FieldError[] = []
       read(deps, call, query, errors)

@@ -18,7 +18,7 @@ import { type Deps, listAnswer, removing } from '../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { listOf, whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/suppression.js'
-import { readTime } from '../wire/time.js'
+import { readTime } from '../wire/values.js'
 
 const PER_WORKSPACE = { access: 'any', workspace: 'required' } as const
 

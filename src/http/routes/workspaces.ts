@@ -9,10 +9,10 @@ import { workspaceRecord } from '../../record/tenants/workspace.js'
 import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
 import { type Deps, listing, removing } from '../deps.js'
-import { type Endpoint, endpoint, param } from '../endpoint.js'
-import { notAsRead } from '../shapes/read-back.js'
-import * as shapes from '../shapes/workspace.js'
-import { camel } from '../wire/camel.js'
+import { type Endpoint, GET, PATCH, POST, param } from '../endpoint.js'
+import { notAsRead } from '../shapes/common.js'
+import * as shapes from '../shapes/workspaces.js'
+import { camel } from '../wire/values.js'
 
 const wishOf = (body: shapes.WorkspaceChange): WorkspaceWish => ({
   ...camel(body),
@@ -38,10 +38,8 @@ const wrongWithConfirm = ({ slug }: WorkspaceRow, confirm = ''): readonly FieldE
 }
 
 const creation = (deps: Deps): readonly Endpoint[] => [
-  endpoint({
+  POST('/v1/workspaces', {
     id: 'createWorkspace',
-    method: 'POST',
-    path: '/v1/workspaces',
     summary: 'Make a workspace',
     description:
       "Without `egress_pool_id` it has a pool of its own, which uses the upstreams of the default workspace's pool until it is given some. Needs a live platform key or a session.",
@@ -50,7 +48,6 @@ const creation = (deps: Deps): readonly Endpoint[] => [
     locates: true,
     body: shapes.workspaceBody,
     answers: { 201: shapes.workspace },
-    faults: [],
     alsoWrong: ({ body }, _, { principal }) =>
       deps.tenants.wrongWithWorkspace(principal.accountId, wishOf(body), null),
     async handle({ principal, body }) {
@@ -75,10 +72,8 @@ const reading = (deps: Deps): readonly Endpoint[] => [
       render: (row) => workspaceRecord(row, scope),
     }),
   }),
-  endpoint({
+  GET('/v1/workspaces/{id}', {
     id: 'getWorkspace',
-    method: 'GET',
-    path: '/v1/workspaces/{id}',
     summary: 'One workspace',
     description: "By id or slug. One that is not there and one that is not the caller's are the same answer.",
     access: 'any',
@@ -95,10 +90,8 @@ const reading = (deps: Deps): readonly Endpoint[] => [
 ]
 
 const changing = (deps: Deps): readonly Endpoint[] => [
-  endpoint({
+  PATCH('/v1/workspaces/{id}', {
     id: 'updateWorkspace',
-    method: 'PATCH',
-    path: '/v1/workspaces/{id}',
     summary: 'Change a workspace',
     description:
       'What is left out stays as it is. `suspended: true` takes no more mail and holds what waits; `false` goes on with it. Mail that waits moves along to another pool. Of `alarms` each limit may stand alone. Needs a live platform key or a session.',

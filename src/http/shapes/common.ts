@@ -8,7 +8,50 @@
  *   and most are never asked for: each is made when it first is, and then kept.
  */
 import Joi from 'joi'
-import type { Description, Meta } from './description.js'
+import type { FieldError, FieldErrorKind } from '../../base/fault.js'
+
+/* What joi tells of a schema, as far as we use it: it has no type for the answer of `describe()`. Two read it, the check of
+   values and the document; what they do not know they refuse with an error. */
+
+export interface Rule {
+  readonly name: string
+  readonly args?: { readonly limit?: number; readonly regex?: string; readonly method?: Joi.CustomValidator }
+}
+
+/** What else a schema says. */
+export interface Meta {
+  /** How a broken pattern or custom rule is told, and as what. */
+  readonly must?: string
+  readonly kind?: FieldErrorKind
+  /** Its name in the document, and what the document says instead. */
+  readonly name?: string
+  /** What its list and its removal are named after, where that is another name. */
+  readonly short?: string
+  readonly schema?: { readonly [keyword: string]: unknown }
+  /** A schema that is checked elsewhere; joi describes it along with this one. */
+  readonly like?: Description
+}
+
+export interface Description {
+  readonly type: string
+  readonly flags?: {
+    readonly presence?: string
+    readonly only?: boolean
+    readonly single?: boolean
+    readonly unknown?: boolean
+    readonly empty?: Description
+    readonly description?: string
+  }
+  readonly allow?: readonly unknown[]
+  readonly rules?: readonly Rule[]
+  readonly keys?: Readonly<Record<string, Description>>
+  readonly patterns?: readonly { readonly schema: Description; readonly rule: Description }[]
+  readonly dependencies?: readonly { readonly rel: string; readonly peers: readonly string[] }[]
+  readonly items?: readonly Description[]
+  readonly matches?: readonly { readonly schema: Description }[]
+  readonly metas?: readonly Meta[]
+  readonly examples?: readonly unknown[]
+}
 
 /** A schema, or members for several, that is made when it is first asked for. */
 export type Shape<S = Joi.Schema> = () => S
@@ -114,6 +157,9 @@ export const id = (prefix: string): Joi.StringSchema =>
     .pattern(new RegExp(`^${prefix}_[0-9a-z]{26}$`))
     .required()
 
+/** How many. */
+export const count = (): Joi.NumberSchema => Joi.number().integer().min(0).required()
+
 export const nullable = <S extends Joi.AnySchema>(schema: S): S => schema.allow(null).required() as S
 
 /** A number as text: joi would take `1e1` and `10.0` for one, too. */
@@ -215,3 +261,29 @@ export const removedOf = once((row: Joi.ObjectSchema) =>
     deleted: Joi.boolean().valid(true).required(),
   }).meta({ name: `Removed${shortName(row)}` }),
 )
+
+/* Members that a client read and sends back: people read a record, change a member and send the whole of it as a PATCH. What
+   can not be changed may stand there as it was read; another value is refused, since somebody believes that it takes effect. */
+
+const AS_READ = 'As it was read; it can not be changed here'
+
+export const asRead = {
+  text: () => orNull(Joi.string().max(100).description(AS_READ)),
+  flag: () => orNull(Joi.boolean().description(AS_READ)),
+}
+
+type AnyMembers = Readonly<Record<string, unknown>>
+
+/** `records`: what it was, and what else it may say, such as what it is about to become. */
+export const notAsRead = (
+  sent: object,
+  names: readonly string[],
+  records: readonly object[],
+  at = 'body',
+): readonly FieldError[] =>
+  names
+    .filter((name) => {
+      const value = (sent as AnyMembers)[name]
+      return value != null && !records.some((record) => (record as AnyMembers)[name] === value)
+    })
+    .map((name) => ({ field: `${at}.${name}`, kind: 'forbidden', message: 'can not be changed here' }))

@@ -5,6 +5,7 @@ import Joi from 'joi'
 import { GROUPS, MOST_GROUPS } from '../../statistics/ask.js'
 import { INTERVALS } from '../../statistics/zone.js'
 import {
+  count,
   fileQuery,
   need,
   nullable,
@@ -42,7 +43,6 @@ export const statisticsQuery = shapeOf(() => ({
 }))
 export type StatisticsQuery = TypeOf<typeof statisticsQuery>
 
-const count = (): Joi.NumberSchema => Joi.number().integer().min(0).required()
 const rate = () => nullable(Joi.number().min(0))
 
 const seconds = (what: string) =>

@@ -14,7 +14,7 @@ import { type Prepared, prepare, type Wrong } from '../../submission/prepare.js'
 import type { Rules } from '../../submission/validate.js'
 import { check } from '../check.js'
 import { readDraft } from '../drafts.js'
-import { batchBody } from '../shapes/email-action.js'
+import { batchBody } from '../shapes/emails.js'
 import { parseJson } from '../wire/body.js'
 
 /** A message of which somebody asks what was written in it. */

@@ -24,8 +24,7 @@ import type { FaultCode } from '../../base/fault/table.js'
 import { Fault } from '../../base/fault.js'
 import { newRequestId } from '../../base/id.js'
 import type { Failures } from '../../tenant/failures.js'
-import { problemHeaders, toProblem } from './problem.js'
-import { rateHeaders } from './rate.js'
+import { problemHeaders, rateHeaders, toProblem } from './problem.js'
 
 /** Takes a request, or answers false; one that it has taken it may hand on later. */
 export interface Direct {

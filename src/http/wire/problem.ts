@@ -11,6 +11,7 @@
 import { Boom } from '@hapi/boom'
 import type { FaultCode } from '../../base/fault/table.js'
 import { Fault, type FieldError, outageOf } from '../../base/fault.js'
+import type { WindowState } from '../../tenant/window.js'
 
 interface Problem {
   readonly type: string
@@ -85,3 +86,13 @@ export const problemHeaders = (fault: Fault): Record<string, string> => {
   if (fault.row.http === 401) headers['www-authenticate'] = 'Bearer'
   return headers
 }
+
+/**
+ * The three X-RateLimit fields of every response; `reset` in Unix seconds. Who shows a good credential sees the send window
+ * of that credential; everyone else the window of failed authentications of his address.
+ */
+export const rateHeaders = (window: WindowState): Record<string, string> => ({
+  'x-ratelimit-limit': String(window.limit),
+  'x-ratelimit-remaining': String(window.remaining),
+  'x-ratelimit-reset': String(window.reset),
+})

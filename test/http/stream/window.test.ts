@@ -1,7 +1,7 @@
 /** The window that all streams share: who comes late gets the same, also what was forgotten as text. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { viewOf, Window } from '../../../src/http/stream/window.js'
+import { viewOf, Window } from '../../../src/http/feed.js'
 import { MarkCodec } from '../../../src/record/mark.js'
 import type { LogFilter, LogRow } from '../../../src/store/port/log.js'
 

@@ -1,0 +1,502 @@
+/**
+ * NAME      people - who works here, their second factors, the links that let them in, their sessions, and who changed what
+ * DESCRIPTION
+ *   For sessions only. An owner manages people, sees and ends all sessions; everybody may see and change what
+ *   is his own. A session of nobody in particular sees itself, unless its role is that of an owner.
+ *   The address of a link is in the answer that makes it, and nowhere else.
+ */
+
+import { timeOrNull } from '../../base/clock.js'
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import type { Page, Rows } from '../../lifecycle/page.js'
+import { removed } from '../../record/removed.js'
+import { auditEntry, factor, link, openSession, person, personInFull } from '../../record/tenants/identity.js'
+import type { AuditFilter } from '../../store/port/tenants/audit.js'
+import type { SessionRow, UserRow } from '../../store/port/tenants/identity.js'
+import { mailInvitation } from '../../submission/own/invitation-mail.js'
+import { linkUrl } from '../../tenant/identity/links.js'
+import {
+  checkNewPerson,
+  checkOwnSettings,
+  mayResetPassword,
+  type ProveAgain,
+} from '../../tenant/identity/people.js'
+import { type Principal, permissionsOf, visibleMode } from '../../tenant/principal.js'
+import { isPerson, mayDo } from '../../tenant/rights.js'
+import { type Deps, listing, removing } from '../deps.js'
+import { type Call, DELETE, type Endpoint, GET, PATCH, PEOPLE_ONLY, POST, param } from '../endpoint.js'
+import * as shapes from '../shapes/people.js'
+import { readTime } from '../wire/values.js'
+
+/** So long a store that takes nothing may need. */
+const RETRY_AFTER_S = 5
+
+const isOwn: Endpoint['isOwn'] = (principal, { params }) => isPerson(principal, params.id ?? '')
+
+const full = async ({ store }: Deps, row: UserRow) =>
+  personInFull(row, await store.identities(row.id), await store.factors(row.id))
+
+/** Whether a password is the one of now; guesses count as those of a sign-in do. */
+const proving =
+  ({ tenants }: Deps, { principal, address }: Pick<Call, 'principal' | 'address'>): ProveAgain =>
+  async (email, password) => {
+    const attempt = { email, password, address, device: null }
+    return (await tenants.provePerson(principal.accountId, attempt)) !== null
+  }
+
+/** Who made something, in words. */
+const byWhom = ({ principal: { actor } }: Call): string => actor.name ?? actor.id
+
+const getPerson = (deps: Deps): Endpoint =>
+  GET('/v1/users/{id}', {
+    ...PEOPLE_ONLY,
+    isOwn,
+    id: 'getUser',
+    summary: 'One person',
+    description:
+      'By id or address, with the identity providers that know the person. For owners, and for oneself.',
+    answers: { 200: shapes.person },
+    faults: ['user.not_found'],
+    async handle(call) {
+      const row = await deps.tenants.findPerson(call.principal.accountId, param(call, 'id'))
+      return { status: 200, body: await full(deps, row) }
+    },
+  })
+
+const listPeople = (deps: Deps): Endpoint =>
+  listing(deps, {
+    ...PEOPLE_ONLY,
+    id: 'listUsers',
+    path: '/v1/users',
+    summary: 'People, newest first',
+    description: 'Also those that are disabled: what they did stands under their names.',
+    of: shapes.listedPerson,
+    rows: ({ principal }) => ({
+      fetch: (page) => deps.store.users(principal.accountId, page),
+      render: person,
+    }),
+  })
+
+const changing = (deps: Deps): readonly Endpoint[] => [
+  POST('/v1/users', {
+    ...PEOPLE_ONLY,
+    id: 'createUser',
+    summary: 'Make a person',
+    description:
+      'With a password the person can sign in at once; without one a setup link, or an identity provider that knows the address, lets in. An invitation is often better: nobody else then knows the password.',
+    locates: true,
+    body: shapes.personBody,
+    answers: { 201: shapes.person },
+    faults: ['rate_limit.auth_failures'],
+    alsoWrong: ({ body }) => checkNewPerson(body),
+    async handle({ principal, body }) {
+      const row = await deps.tenants.createPerson(principal.accountId, body)
+      return {
+        status: 201,
+        body: await full(deps, row),
+        headers: { location: `/v1/users/${row.id}` },
+      }
+    },
+  }),
+  PATCH('/v1/users/{id}', {
+    ...PEOPLE_ONLY,
+    isOwn,
+    id: 'updateUser',
+    summary: 'Change a person',
+    description:
+      'An owner changes the name and the role of anybody, and disables people, whose sessions end at once. Everybody changes the own name, and the own password with the current one, which ends all other sessions; half an hour after a setup link without it. Who has no password needs such a link to get one. 409 `resource.conflict` with the reason `last_owner` for the last enabled owner, `role_from_provider` where an identity provider says the role.',
+    body: shapes.personChangeBody,
+    answers: { 200: shapes.person },
+    faults: ['user.not_found', 'resource.conflict', 'rate_limit.auth_failures'],
+    async handle(call) {
+      const { current_password: currentPassword, ...change } = call.body
+      const ref = param(call, 'id').toLowerCase()
+      const wish = { ...change, currentPassword }
+      const row = await deps.tenants.updatePerson(call.principal, ref, wish, proving(deps, call))
+      return { status: 200, body: await full(deps, row) }
+    },
+  }),
+]
+
+const making = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
+  POST('/v1/users/{id}/setup-link', {
+    ...PEOPLE_ONLY,
+    id: 'createUserSetupLink',
+    summary: 'A link with which a person sets another password',
+    description:
+      'Lets the person in once, within 30 minutes. It is in this answer only. 409 `resource.conflict` with the reason `disabled` for a person who is.',
+    answers: { 201: shapes.madeSetupLink },
+    faults: ['user.not_found', 'resource.conflict'],
+    async handle(call) {
+      const { accountId } = call.principal
+      const made = await deps.tenants.createSetupLink(accountId, param(call, 'id'), byWhom(call))
+      const url = linkUrl(baseUrl(), made.row, made.token)
+      return { status: 201, body: { ...link(made.row, deps.clock.now()), url } }
+    },
+  }),
+]
+
+const inviting = (deps: Deps, baseUrl: () => string): Endpoint =>
+  POST('/v1/invitations', {
+    ...PEOPLE_ONLY,
+    id: 'createInvitation',
+    summary: 'Invite somebody',
+    description:
+      'Lets one person in, once, within seven days, with this role, whatever the address is that an identity provider then tells. The link is in this answer only; or, with `workspace_id`, in a mail to `email`, whose source nobody is shown here.',
+    body: shapes.invitationBody,
+    answers: { 201: shapes.madeInvitation },
+    faults: ['workspace.not_found', 'workspace.suspended', 'service.unavailable'],
+    async handle(call) {
+      const { role, email, workspace_id: workspace } = call.body
+      const { accountId } = call.principal
+      const wish = { kind: 'invitation', role, email, createdBy: byWhom(call) } as const
+      const make = () => deps.tenants.createLink(accountId, wish)
+      if (workspace === undefined) {
+        const { row, token } = await make()
+        const url = linkUrl(baseUrl(), row, token)
+        return { status: 201, body: { ...link(row, deps.clock.now()), url, email_id: null } }
+      }
+      if (!deps.submission.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
+      const { row, email: mail } = await mailInvitation(
+        { ...deps, baseUrl: baseUrl() },
+        {
+          ...{ accountId, workspace, email, role, make },
+          urlOf: (row, token) => linkUrl(baseUrl(), row, token),
+          unmake: ({ id }) => deps.tenants.revokeInvitation(accountId, id),
+        },
+      )
+      return { status: 201, body: { ...link(row, deps.clock.now()), url: null, email_id: mail.id } }
+    },
+  })
+
+const OF_OWN = ['resource.conflict', 'rate_limit.auth_failures'] as const
+
+const addingFactors = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
+  POST('/v1/session/factors/begin', {
+    ...PEOPLE_ONLY,
+    id: 'beginFactor',
+    summary: 'Begin to add a second factor of your own',
+    description:
+      'Gives the secret of an authenticator app, or what a browser makes a passkey with; nothing is kept before the proof of it has come back. 409 `resource.conflict` with the reason `no_password` for who signs in with an identity provider, `no_person` for a session of nobody in particular, `no_passkeys` where base_url is no host name with https (or localhost).',
+    body: shapes.beginFactorBody,
+    answers: { 200: shapes.begunFactor },
+    faults: OF_OWN,
+    async handle(call) {
+      const by = { currentPassword: call.body.current_password ?? '', prove: proving(deps, call) }
+      const { kind } = call.body
+      const begun = await deps.tenants.beginFactor(call.principal, { ...by, kind, baseUrl: baseUrl() })
+      return { status: 200, body: { object: 'factor_enrolment', ...begun } }
+    },
+  }),
+  POST('/v1/session/factors', {
+    ...PEOPLE_ONLY,
+    id: 'addFactor',
+    summary: 'Add the second factor that was begun',
+    description:
+      'From now on signing in with the password asks for it. The first one ends all your other sessions and brings ten recovery codes. 409 `resource.conflict` with the reason `too_many` beyond twenty, `added_already` for the same enrolment twice.',
+    body: shapes.addFactorBody,
+    answers: { 201: shapes.addedFactor },
+    faults: [...OF_OWN, 'user.not_found'],
+    async handle({ principal, body }) {
+      const { row, codes } = await deps.tenants.addFactor(principal, { ...body, baseUrl: baseUrl() })
+      return { status: 201, body: { ...factor(row), recovery_codes: codes } }
+    },
+  }),
+]
+
+const endingFactors = (deps: Deps): readonly Endpoint[] => [
+  DELETE('/v1/session/factors/{id}', {
+    ...PEOPLE_ONLY,
+    id: 'removeFactor',
+    summary: 'Remove a second factor of your own',
+    description: 'With your password. With the last one the recovery codes go, too.',
+    body: shapes.currentPasswordBody,
+    answers: { 200: shapes.removedFactor },
+    faults: [...OF_OWN, 'factor.not_found'],
+    async handle(call) {
+      const id = param(call, 'id')
+      const by = { currentPassword: call.body?.current_password ?? '', prove: proving(deps, call) }
+      await deps.tenants.removeFactor(call.principal, id, by)
+      return { status: 200, body: removed('factor', id) }
+    },
+  }),
+  POST('/v1/session/recovery-codes', {
+    ...PEOPLE_ONLY,
+    id: 'replaceRecoveryCodes',
+    summary: 'Make new recovery codes',
+    description:
+      'Those before open nothing any more. With your password. 409 `resource.conflict` with the reason `no_factor` where there is no second factor that they could stand in for.',
+    body: shapes.currentPasswordBody,
+    answers: { 201: shapes.recoveryCodes },
+    faults: OF_OWN,
+    async handle(call) {
+      const by = { currentPassword: call.body?.current_password ?? '', prove: proving(deps, call) }
+      const codes = await deps.tenants.replaceRecoveryCodes(call.principal, by)
+      return { status: 201, body: { object: 'recovery_codes', recovery_codes: codes } }
+    },
+  }),
+]
+
+const resetting = (deps: Deps): Endpoint =>
+  DELETE('/v1/users/{id}/factors', {
+    ...PEOPLE_ONLY,
+    id: 'resetUserFactors',
+    summary: 'Take the second factors of a person who lost them',
+    description:
+      'All of them, and the recovery codes: the password alone signs in then, where a second factor is required only to add one. 409 `resource.conflict` with the reason `own` for oneself.',
+    answers: { 200: shapes.person },
+    faults: ['user.not_found', 'resource.conflict'],
+    async handle(call) {
+      const { principal } = call
+      const row = await deps.tenants.resetFactors(principal.accountId, param(call, 'id'), principal)
+      return { status: 200, body: await full(deps, row) }
+    },
+  })
+
+const invitations = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
+    ...PEOPLE_ONLY,
+    id: 'listInvitations',
+    path: '/v1/invitations',
+    summary: 'Invitations, newest first',
+    description: 'Without their links. Those that were used stay until their time is over.',
+    of: shapes.invitation,
+    rows: ({ principal }) => ({
+      fetch: (page) => deps.store.links(principal.accountId, 'invitation', page),
+      render: (row) => link(row, deps.clock.now()),
+    }),
+  }),
+  removing({
+    ...PEOPLE_ONLY,
+    id: 'revokeInvitation',
+    path: '/v1/invitations/{id}',
+    summary: 'Take an invitation back',
+    description: 'One that was used is not found: disable the person instead.',
+    of: shapes.invitation,
+    object: 'invitation',
+    remove: ({ principal }, id) => deps.tenants.revokeInvitation(principal.accountId, id),
+  }),
+]
+
+export const people = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
+  listPeople(deps),
+  getPerson(deps),
+  ...changing(deps),
+  ...making(deps, baseUrl),
+  inviting(deps, baseUrl),
+  ...addingFactors(deps, baseUrl),
+  ...endingFactors(deps),
+  resetting(deps),
+  ...invitations(deps),
+]
+
+/** Without a name it is about one's own, or for an owner about all. */
+const isOfOneself: Endpoint['isOwn'] = (principal, { query }) => {
+  const user = query.get('user')
+  return user === null || isPerson(principal, user)
+}
+
+const personOf = (user: UserRow | null) =>
+  user && { id: user.id, email: user.email, name: user.name, time_zone: user.timeZone, views: user.views }
+
+const whoAmI = async ({ store, config, clock }: Deps, principal: Principal, person = principal.person) => {
+  const { accountId, via, id, scope, role, workspaceId, limitPerMinute } = principal
+  const row = via === 'session' ? await store.session(accountId, id) : null
+  const endsAt = row && Math.min(row.expiresAt, row.lastSeenAt + row.idleMs)
+  return {
+    object: 'session' as const,
+    ...{ via, id, person: personOf(person), role },
+    permissions: [
+      ...permissionsOf(principal, config.identity.viewers_see),
+      ...(row !== null && mayResetPassword(row, clock.now()) ? ['reset_password'] : []),
+    ],
+    scope,
+    workspace_id: workspaceId,
+    mode: visibleMode(principal),
+    expires_at: timeOrNull(endsAt),
+    limits: { rate_limit_per_minute: limitPerMinute },
+  }
+}
+
+const ownSession = (deps: Deps): readonly Endpoint[] => [
+  GET('/v1/session', {
+    id: 'getSession',
+    summary: 'Who is asking, and what the credential is for',
+    description: 'Of the API key or the session that the request carries. Shows no secret.',
+    access: 'any',
+    workspace: 'none',
+    answers: { 200: shapes.session },
+    handle: async ({ principal }) => ({ status: 200, body: await whoAmI(deps, principal) }),
+  }),
+  PATCH('/v1/session', {
+    ...PEOPLE_ONLY,
+    id: 'updateSession',
+    summary: 'Change what you keep for yourself',
+    description:
+      'The time zone in which pages show times, and the saved views of the dashboard. Only for the session of a person: 409 `resource.conflict` with the reason `no_person` for one of nobody in particular.',
+    body: shapes.settingsBody,
+    answers: { 200: shapes.session },
+    faults: ['resource.conflict'],
+    async handle({ principal, body }) {
+      const { person, accountId } = principal
+      if (person === null) throw new Fault('resource.conflict', { reason: 'no_person' })
+      const wish = { timeZone: body.time_zone, views: body.views }
+      const errors = checkOwnSettings(wish)
+      if (errors.length > 0) throw invalid(errors)
+      await deps.tenants.changeOwnSettings(person, wish)
+      const fresh = await deps.tenants.findPerson(accountId, person.id)
+      return { status: 200, body: await whoAmI(deps, principal, fresh) }
+    },
+  }),
+]
+
+/** Whether it sees and ends the sessions of anybody. */
+const reachesOthers = (principal: Principal): boolean => mayDo(principal, 'revokeSession', { isOwn: false })
+
+/** Whose sessions are asked for; null: of all, which only owners may see. */
+const whose = async ({ tenants }: Deps, { principal }: Call, asked: string | undefined) => {
+  const { person, accountId } = principal
+  if (asked === undefined) return reachesOthers(principal) ? null : person
+  return tenants.findPerson(accountId, asked)
+}
+
+const sessionsOf = async (
+  { store }: Deps,
+  { principal }: Call,
+  user: UserRow | null,
+  page: Page,
+): Promise<Rows<SessionRow>> => {
+  const rows = await store.sessions(principal.accountId, user?.id ?? null, page)
+  // a session of nobody that is no owner's has no others to show
+  if (user !== null || reachesOthers(principal)) return rows
+  return { ...rows, rows: rows.rows.filter(({ id }) => id === principal.id), hasOlder: false, total: 1 }
+}
+
+const sessionList = (deps: Deps): Endpoint =>
+  listing(deps, {
+    ...PEOPLE_ONLY,
+    id: 'listSessions',
+    path: '/v1/sessions',
+    summary: 'Who is signed in, newest first',
+    description: 'An owner sees all sessions, others their own. `user` asks for those of one person.',
+    isOwn: isOfOneself,
+    query: shapes.sessionsQuery,
+    of: shapes.openSession,
+    faults: ['user.not_found'],
+    async rows(call) {
+      const { accountId, id } = call.principal
+      const user = await whose(deps, call, call.query.user)
+      const people = new Map<string, UserRow | null>()
+      return {
+        filters: { user: user?.id ?? null },
+        async fetch(page: Page) {
+          const found = await sessionsOf(deps, call, user, page)
+          for (const { userId } of found.rows) {
+            if (userId !== null && !people.has(userId))
+              people.set(userId, await deps.store.user(accountId, userId))
+          }
+          return found
+        },
+        render: (row: SessionRow) => openSession(row, people.get(row.userId ?? '') ?? null, row.id === id),
+      }
+    },
+  })
+
+const endingSessions = (deps: Deps): readonly Endpoint[] => [
+  removing({
+    ...PEOPLE_ONLY,
+    id: 'revokeSession',
+    path: '/v1/sessions/{id}',
+    summary: 'End a session, at once',
+    description: 'Your own, also the one that asks: that signs out. An owner ends any.',
+    of: shapes.openSession,
+    object: 'session',
+    async remove({ principal }, id) {
+      const { accountId, id: own, person } = principal
+      const row = await deps.store.session(accountId, id)
+      const isMine = id === own || (person !== null && row?.userId === person.id)
+      if (row === null || (!isMine && !reachesOthers(principal))) throw new Fault('session.not_found')
+      await deps.tenants.revokeSession(accountId, id)
+    },
+  }),
+  DELETE('/v1/sessions', {
+    ...PEOPLE_ONLY,
+    id: 'revokeSessions',
+    summary: 'End all your other sessions',
+    description:
+      'All of yours but the one that asks; for an owner with `user` all of that person. A session of nobody in particular names the person.',
+    isOwn: isOfOneself,
+    query: shapes.endSessionsQuery,
+    answers: { 200: shapes.endedSessions },
+    faults: ['user.not_found'],
+    async handle(call) {
+      const { accountId, id, person } = call.principal
+      const user = call.query.user === undefined ? person : await whose(deps, call, call.query.user)
+      if (user === null) {
+        throw invalid([{ field: 'query.user', kind: 'missing', message: 'whose? this session is of nobody' }])
+      }
+      const changed = await deps.store.revokeSessions(accountId, { userId: user.id, exceptId: id })
+      return { status: 200, body: { object: 'session', deleted: true, changed } }
+    },
+  }),
+]
+
+export const sessions = (deps: Deps): readonly Endpoint[] => [
+  ...ownSession(deps),
+  sessionList(deps),
+  ...endingSessions(deps),
+]
+
+/** What people call it, as its id; what nobody is called, as it stands. */
+const actorFor = async ({ store }: Deps, accountId: string, ref: string): Promise<string> =>
+  ref.includes('@') ? ((await store.user(accountId, ref.trim().toLowerCase()))?.id ?? ref) : ref
+
+const targetFor = async (deps: Deps, accountId: string, ref: string): Promise<string> => {
+  if (ref.includes('@')) return actorFor(deps, accountId, ref)
+  const workspace = await deps.store.workspace(accountId, ref)
+  return workspace?.id ?? (await deps.store.pool(accountId, ref))?.id ?? ref
+}
+
+const readFilter = (query: Partial<shapes.AuditQuery>, errors: FieldError[]): AuditFilter => ({
+  action: query.action ?? null,
+  actorId: query.actor ?? null,
+  objectId: query.target ?? null,
+  workspaceId: query.workspace ?? null,
+  since: readTime('query.since', query.since, errors),
+  until: readTime('query.until', query.until, errors),
+})
+
+export const audit = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
+    id: 'listAudit',
+    path: '/v1/audit',
+    summary: 'Who changed what, when and from where, newest first',
+    description:
+      'By the API, the command line and the dashboard alike; kept for 400 days. An order over many mails is one entry with how many it `changed`. Sending mail is not in it: each mail is its own record. Never a secret.',
+    access: 'session',
+    workspace: 'none',
+    query: shapes.auditQuery,
+    of: shapes.entry,
+    alsoWrong({ query }) {
+      const errors: FieldError[] = []
+      readFilter(query, errors)
+      return errors
+    },
+    async rows({ principal: { accountId }, query }) {
+      const errors: FieldError[] = []
+      const said = readFilter(query, errors)
+      if (errors.length > 0) throw invalid(errors)
+      const { actorId: by, objectId: about } = said
+      const filter = {
+        ...said,
+        ...(by !== null && { actorId: await actorFor(deps, accountId, by) }),
+        ...(about !== null && { objectId: await targetFor(deps, accountId, about) }),
+      }
+      return {
+        filters: { ...filter },
+        fetch: (page) => deps.store.audit(accountId, filter, page),
+        render: auditEntry,
+      }
+    },
+  }),
+]

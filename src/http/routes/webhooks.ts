@@ -1,0 +1,406 @@
+/**
+ * NAME      webhooks - where events are posted to, and what was posted
+ * DESCRIPTION
+ *   An endpoint belongs to the workspace and mode of who made it, or to the account as a whole; for others it does not exist. A
+ *   workspace key sees those of its workspace and mode; a platform key those of its mode in all of the account, or in the
+ *   workspace that it names; a session both modes. Its signing secret is answered when it is made and when it is rotated.
+ *   Failures, replays and tests are shown in full, what was taken at once in brief, for four days.
+ */
+
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { MarkCodec } from '../../record/mark.js'
+import {
+  webhook as record,
+  shownWebhook,
+  webhookAttempts,
+  webhookEvent,
+  webhookReplay,
+} from '../../record/webhook.js'
+import type { KnownEndpoint, ListedPost } from '../../store/port/hooks.js'
+import { type Principal, visibleMode } from '../../tenant/principal.js'
+import { bodyOf } from '../../webhook/body.js'
+import type { HookDeps } from '../../webhook/endpoint/deps.js'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  findEndpoint,
+  GRACE_MS,
+  type Made,
+  MOST_GRACE_MS,
+  rotateSecret,
+  updateEndpoint,
+  wrongWithChange,
+} from '../../webhook/endpoint/endpoints.js'
+import {
+  countAfter,
+  findEvent,
+  type ReplayWish,
+  replayEvent,
+  replayMany,
+  testEndpoint,
+} from '../../webhook/endpoint/replay.js'
+import { type EndpointWish, ignoredOf, wrongWithEndpoint } from '../../webhook/endpoint/wish.js'
+import { type Deps, listing, removing, scopeOf } from '../deps.js'
+import { ANYBODY, type Call, type Endpoint, GET, PATCH, POST, param } from '../endpoint.js'
+import { notAsRead } from '../shapes/common.js'
+import { nothing } from '../shapes/operate/domain.js'
+import * as shapes from '../shapes/webhooks.js'
+import { readSpan, readTime } from '../wire/values.js'
+
+const hookDeps = ({ store, tenants, clock, dialler }: Deps): HookDeps => ({
+  store,
+  clock,
+  dialler,
+  pepper: tenants.deps.pepper,
+})
+
+/** The endpoint of a path; throws webhook.not_found. */
+const endpointOf = (
+  deps: Deps,
+  call: Pick<Call, 'principal' | 'workspace' | 'params'>,
+): Promise<KnownEndpoint> => findEndpoint(deps, scopeOf(call), param(call, 'id'))
+
+/** A member that was not given is none. */
+const given = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
+
+const wishOf = (body: shapes.EndpointChange): Partial<EndpointWish> =>
+  given({
+    url: body.endpoint,
+    events: body.events,
+    domains: body.domains,
+    tags: body.tags?.map((tag) => ({ name: tag?.name ?? '', value: tag?.value ?? null })),
+    headers: body.headers,
+    fields: body.fields,
+    maxInFlight: body.max_in_flight,
+    replayRate: body.rate,
+  }) as Partial<EndpointWish>
+
+const made = ({ row, secret }: Made) => ({ ...record(row), signing_secret: secret })
+
+/** Beside the record: what was asked for and is never told. */
+const ignored = ({
+  events,
+}: Pick<shapes.EndpointChange, 'events'>): { readonly ignored?: readonly string[] } => {
+  const names = ignoredOf(events ?? [])
+  return names.length === 0 ? {} : { ignored: names }
+}
+
+/** With what waits in the log, which enabling would begin with. */
+const shown = async (deps: Deps, row: KnownEndpoint) => {
+  const counted = await countAfter(deps, row, row.state.mark)
+  const behind = counted === 'gone' ? null : { events: counted.matched, capped: counted.isCapped }
+  return shownWebhook(row, behind)
+}
+
+const graceOf = (body: Partial<shapes.Rotation> | undefined, errors: FieldError[]): number =>
+  body?.grace === undefined ? GRACE_MS : readSpan('body.grace', body.grace, MOST_GRACE_MS, errors)
+
+const wrongWithMode = (mode: 'live' | 'test' | undefined, principal: Principal): readonly FieldError[] => {
+  const own = visibleMode(principal)
+  if (own === null || mode === undefined || mode === own) return []
+  return [{ field: 'body.mode', kind: 'forbidden', message: `this key is told of ${own} mail only` }]
+}
+
+const create = (deps: Deps): Endpoint =>
+  POST('/v1/webhooks', {
+    ...ANYBODY,
+    id: 'createWebhook',
+    summary: 'Post events to an endpoint of yours',
+    description:
+      'From now on, signed as Standard Webhooks 1.0.0 says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. `signing_secret` is shown here and at rotation only. It belongs to the workspace and mode of the key; a platform key or session names a workspace in X-Workspace-Id, or makes one for all of the account. A private address, and a name that leads to one, are refused. Answer 2xx within 15 s; anything else is tried again for 76 hours.',
+    locates: true,
+    body: shapes.endpointBody,
+    answers: { 201: shapes.madeWebhook },
+    alsoWrong: async ({ body }, _, { workspace, principal }) => [
+      ...wrongWithMode(body.mode, principal),
+      ...(await wrongWithEndpoint(wishOf(body), workspace === null, deps.dialler.refusal)),
+    ],
+    async handle(call) {
+      const { principal, workspace, body } = call
+      const wrong = wrongWithMode(body.mode, principal)
+      if (wrong.length > 0) throw invalid(wrong)
+      const owner = {
+        accountId: principal.accountId,
+        workspaceId: workspace?.id ?? null,
+        mode: body.mode ?? principal.mode,
+      }
+      const wish = { ...wishOf(body), url: body.endpoint, events: body.events }
+      const done = await createEndpoint(hookDeps(deps), owner, wish)
+      return {
+        status: 201,
+        body: { ...made(done), ...ignored(body) },
+        headers: { location: `/v1/webhooks/${done.row.id}` },
+      }
+    },
+  })
+
+const reading = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
+    ...ANYBODY,
+    id: 'listWebhooks',
+    path: '/v1/webhooks',
+    summary: 'Endpoints of webhooks, newest first',
+    description: 'Without secrets.',
+    of: shapes.webhook,
+    rows(call) {
+      const scope = scopeOf(call)
+      return {
+        filters: { workspaceId: scope.workspaceId },
+        fetch: (page) => deps.store.endpoints(scope, page),
+        render: record,
+      }
+    },
+  }),
+  GET('/v1/webhooks/{id}', {
+    ...ANYBODY,
+    id: 'getWebhook',
+    summary: 'One endpoint of webhooks',
+    description: 'How it does, and what it has not come to yet.',
+    answers: { 200: shapes.shownWebhook },
+    faults: ['webhook.not_found'],
+    handle: async (call) => ({ status: 200, body: await shown(deps, await endpointOf(deps, call)) }),
+  }),
+]
+
+/** All that is wrong with a change, also of what can not be changed. */
+const wrongWith = async (
+  deps: Deps,
+  row: KnownEndpoint,
+  body: shapes.EndpointChange,
+): Promise<readonly FieldError[]> => [
+  ...notAsRead(body, shapes.READ_ENDPOINT, [record(row)]),
+  ...(await wrongWithChange(deps, row, {
+    ...wishOf(body),
+    ...given({ status: body.status, from: body.from }),
+  })),
+]
+
+const changing = (deps: Deps): readonly Endpoint[] => [
+  PATCH('/v1/webhooks/{id}', {
+    ...ANYBODY,
+    id: 'updateWebhook',
+    summary: 'Change, disable or enable an endpoint',
+    description:
+      'What is left out stays as it is. Enabled again, it goes on from where it stood (`behind` shows what that is), or with `"from": "now"` from now.',
+    body: shapes.endpointChange,
+    answers: { 200: shapes.shownWebhook },
+    faults: ['webhook.not_found'],
+    alsoWrong: async ({ body }, _, call: Pick<Call, 'principal' | 'workspace' | 'params'>) =>
+      wrongWith(deps, await endpointOf(deps, call), body),
+    async handle(call) {
+      const { body } = call
+      const old = await endpointOf(deps, call)
+      const wrong = await wrongWith(deps, old, body)
+      if (wrong.length > 0) throw invalid(wrong)
+      const wish = { ...wishOf(body), ...given({ status: body.status, from: body.from }) }
+      const row = await updateEndpoint(hookDeps(deps), scopeOf(call), old.id, wish)
+      return { status: 200, body: { ...(await shown(deps, row)), ...ignored(body) } }
+    },
+  }),
+  POST('/v1/webhooks/{id}/signing-secret/rotate', {
+    ...ANYBODY,
+    id: 'rotateWebhookSecret',
+    summary: 'Make a new signing secret',
+    description:
+      'Until `grace` is over each post has two signatures, under the new secret and under the one before, and either verifies it.',
+    body: shapes.rotationBody,
+    answers: { 200: shapes.madeWebhook },
+    faults: ['webhook.not_found'],
+    alsoWrong({ body }) {
+      const errors: FieldError[] = []
+      graceOf(body, errors)
+      return errors
+    },
+    async handle(call) {
+      const wrong: FieldError[] = []
+      const ms = graceOf(call.body, wrong)
+      if (wrong.length > 0) throw invalid(wrong)
+      const done = await rotateSecret(hookDeps(deps), scopeOf(call), param(call, 'id'), ms)
+      return { status: 200, body: made(done) }
+    },
+  }),
+]
+
+const removal = (deps: Deps): readonly Endpoint[] => [
+  removing({
+    ...ANYBODY,
+    id: 'deleteWebhook',
+    path: '/v1/webhooks/{id}',
+    summary: 'Remove an endpoint, and all that is known of its posts',
+    description: 'What waits for it is posted no more.',
+    of: shapes.webhook,
+    object: 'webhook',
+    remove: (call, id) => deleteEndpoint(hookDeps(deps), scopeOf(call), id),
+  }),
+]
+
+export const webhooks = (deps: Deps): readonly Endpoint[] => [
+  create(deps),
+  ...reading(deps),
+  ...changing(deps),
+  ...removal(deps),
+]
+
+/** What is known of an event at an endpoint, oldest first; throws event.not_found where nothing is. */
+const postsOf = async (
+  deps: Deps,
+  row: KnownEndpoint,
+  eventId: string,
+): Promise<{ readonly posts: readonly ListedPost[]; readonly payload: unknown }> => {
+  const logged = await findEvent(deps, row, eventId).catch((error: unknown) => {
+    if (error instanceof Fault) return null
+    throw error
+  })
+  const posts = await deps.store.postsOfEvent(row.id, eventId, logged?.createdAt ?? null)
+  if (posts.length === 0) throw new Fault('event.not_found')
+  return { posts, payload: logged === null ? null : JSON.parse(bodyOf(logged, row)) }
+}
+
+const readingPosts = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
+    ...ANYBODY,
+    id: 'listWebhookEvents',
+    path: '/v1/webhooks/{id}/events',
+    summary: 'What was posted to an endpoint, newest first',
+    description: 'Kept for four days. Failures, replays and tests in full; what was taken at once in brief.',
+    query: shapes.postsQuery,
+    of: shapes.webhookEvent,
+    faults: ['webhook.not_found'],
+    async rows(call) {
+      const { id } = await endpointOf(deps, call)
+      const failed = call.query.failed === 'true'
+      return {
+        name: `webhook-events ${id}`,
+        filters: { failed: failed ? 'true' : null },
+        fetch: (page) => deps.store.posts(id, failed, page),
+        render: webhookEvent,
+      }
+    },
+  }),
+  GET('/v1/webhooks/{id}/events/{event}', {
+    ...ANYBODY,
+    id: 'getWebhookEvent',
+    summary: 'One event at an endpoint, with what is posted',
+    description: 'What is said of the exchange is said of the latest try.',
+    answers: { 200: shapes.shownWebhookEvent },
+    faults: ['webhook.not_found', 'event.not_found'],
+    async handle(call) {
+      const row = await endpointOf(deps, call)
+      const { posts, payload } = await postsOf(deps, row, param(call, 'event'))
+      const latest = posts.at(-1)
+      if (latest === undefined) throw new Fault('event.not_found')
+      return { status: 200, body: { ...webhookEvent(latest), payload } }
+    },
+  }),
+]
+
+const attempts = (deps: Deps): readonly Endpoint[] => [
+  GET('/v1/webhooks/{id}/events/{event}/attempts', {
+    ...ANYBODY,
+    id: 'listWebhookAttempts',
+    summary: 'The tries of one event at an endpoint, newest first',
+    description: 'The latest twelve of each post; of its last one the answer is kept.',
+    answers: { 200: shapes.attemptList },
+    faults: ['webhook.not_found', 'event.not_found'],
+    async handle(call) {
+      const { posts } = await postsOf(deps, await endpointOf(deps, call), param(call, 'event'))
+      return { status: 200, body: { object: 'list', has_more: false, data: webhookAttempts(posts) } }
+    },
+  }),
+]
+
+/** A mark of the log, or a time; adds to `errors` when it is neither. */
+const sinceOf = (
+  { tenants, store }: Deps,
+  { principal, body }: Call<unknown, shapes.ReplayBody | undefined>,
+  errors: FieldError[],
+): ReplayWish['since'] => {
+  const { since: text, failed } = body ?? {}
+  if (text === undefined) {
+    if (failed !== true)
+      errors.push({ field: 'body.since', kind: 'missing', message: 'is required without failed' })
+    return null
+  }
+  const mark = new MarkCodec(tenants.deps.pepper).read(text, principal.accountId)
+  if (mark !== null && store.isMark(mark)) {
+    if (failed === true)
+      errors.push({ field: 'body.since', kind: 'format', message: 'must be a time, with failed' })
+    return { mark }
+  }
+  const at = readTime('body.since', text, errors)
+  return at === null ? null : { at }
+}
+
+const testing = (deps: Deps): readonly Endpoint[] => [
+  POST('/v1/webhooks/{id}/test', {
+    ...ANYBODY,
+    id: 'testWebhook',
+    summary: 'Post a `webhook.test` now, and see what comes back',
+    description: 'The answer is 200 however it went; `status` says how, and `cause` why. Takes up to 15 s.',
+    body: nothing,
+    answers: { 200: shapes.webhookEvent },
+    faults: ['webhook.not_found'],
+    async handle(call) {
+      const post = await testEndpoint(hookDeps(deps), await endpointOf(deps, call))
+      return { status: 200, body: webhookEvent(post) }
+    },
+  }),
+]
+
+const replaying = (deps: Deps): readonly Endpoint[] => [
+  POST('/v1/webhooks/{id}/events/{event}/replay', {
+    ...ANYBODY,
+    id: 'replayWebhookEvent',
+    summary: 'Post one event again',
+    description:
+      'Under the same `webhook-id`. Any event that the log still has, and that the endpoint may see.',
+    body: nothing,
+    answers: { 202: shapes.webhookEvent },
+    faults: ['webhook.not_found', 'event.not_found', 'resource.conflict'],
+    async handle(call) {
+      const row = await endpointOf(deps, call)
+      const post = await replayEvent(hookDeps(deps), row, param(call, 'event'))
+      return { status: 202, body: webhookEvent(post) }
+    },
+  }),
+  POST('/v1/webhooks/{id}/replay', {
+    ...ANYBODY,
+    id: 'replayWebhook',
+    summary: 'Post many events again',
+    description:
+      'Those that the endpoint asks for now and that happened since a time or a mark, or with `failed` those that were given up; `rate` of the endpoint a second. One replay at a time: else 409 `resource.conflict`, reason `replaying`; reason `disabled` while the endpoint is. With `dry_run` they are only counted, and the answer is 200.',
+    body: shapes.replayBody,
+    answers: { 200: shapes.replayed, 202: shapes.replayed },
+    faults: ['webhook.not_found', 'resource.conflict', 'event.expired'],
+    async handle(call) {
+      const row = await endpointOf(deps, call)
+      const errors: FieldError[] = []
+      const since = sinceOf(deps, call, errors)
+      const until = readTime('body.until', call.body?.until, errors) ?? deps.clock.now()
+      if (errors.length > 0) throw invalid(errors)
+      const failed = call.body?.failed === true
+      const isDry = call.body?.dry_run === true
+      const done = await replayMany(hookDeps(deps), row, { since, until, failed }, isDry).catch(
+        (error: unknown) => {
+          throw signed(deps, call, error)
+        },
+      )
+      return { status: isDry ? 200 : 202, body: webhookReplay(done) }
+    },
+  }),
+]
+
+/** The oldest mark goes out signed, as all do. */
+const signed = ({ tenants }: Deps, { principal }: Pick<Call, 'principal'>, error: unknown): unknown => {
+  if (!(error instanceof Fault) || error.options.oldest === undefined) return error
+  const oldest = new MarkCodec(tenants.deps.pepper).write(error.options.oldest, principal.accountId)
+  return new Fault(error.code, { ...error.options, oldest })
+}
+
+export const webhookPosts = (deps: Deps): readonly Endpoint[] => [
+  ...readingPosts(deps),
+  ...attempts(deps),
+  ...testing(deps),
+  ...replaying(deps),
+]

@@ -1,0 +1,85 @@
+/**
+ * NAME      sends - what a send brings along beside its mail
+ * DESCRIPTION
+ *   The Idempotency-Key, read from the raw headers: Node joins repeated ones into `a, b`, which no client sent. An empty key
+ *   is a mistake, never "no key". What is fingerprinted is the parsed body as sent, so that white space, key order and
+ *   compression do not matter and every difference in value does. And bodies that the bodies' thread reads: what it needs
+ *   beside the octets, and what its results mean to the endpoints.
+ */
+import { isUtf8 } from 'node:buffer'
+import { Fault } from '../base/fault.js'
+import { parseContent } from '../mail/parse.js'
+import type { Content } from '../record/content.js'
+import type { IdempotencyWish } from '../submission/draft.js'
+import { checkIdempotencyKey, sendFingerprint } from '../submission/idempotency.js'
+import { rulesOf } from '../submission/submit.js'
+import type { Deps } from './deps.js'
+import { type Call, headerValues } from './endpoint.js'
+import type { Item, Job } from './thread/job.js'
+
+export const REPLAYED = { 'idempotent-replayed': 'true' }
+
+/** Node gives header bytes as Latin-1. A key that is UTF-8 is read as such, so that SMTP means the same key. */
+const textOf = (value: string): string => {
+  const bytes = Buffer.from(value, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : value
+}
+
+/** The key of a request; null without one, a Fault for a bad or a second one. */
+const keyOf = (call: Call): string | null => {
+  const values = headerValues(call.req, 'idempotency-key')
+  if (values.length === 0) return null
+  if (values.length > 1) throw new Fault('idempotency.key_invalid')
+  return checkIdempotencyKey(textOf(values[0] ?? ''))
+}
+
+/** The key with the fingerprint of what was sent. */
+export const idempotencyOf = async (call: Call, variant = ''): Promise<IdempotencyWish | null> => {
+  const key = keyOf(call)
+  if (key === null) return null
+  return { key, fingerprint: await sendFingerprint(call.route, variant, call.sent) }
+}
+
+interface LargeSend {
+  readonly items: readonly Item[]
+  readonly idempotency: IdempotencyWish | null
+}
+
+/** Throws the Fault to answer with. */
+export const readLarge = async (
+  { reader, config, clock }: Deps,
+  call: Call & { readonly large: Uint8Array },
+  what: Job['what'],
+  variant = '',
+): Promise<LargeSend> => {
+  const key = keyOf(call)
+  const { items, fingerprint } = await reader.read({
+    bytes: call.large,
+    what,
+    fingerprint: key === null ? null : { route: call.route, variant },
+    rules: rulesOf({ config, clock }, call.workspace),
+  })
+  return { items, idempotency: key === null || fingerprint === null ? null : { key, fingerprint } }
+}
+
+/** A message of more takes longer to read than others should wait. */
+const LARGE_MESSAGE = 48 * 1024
+
+/** What was written in a message. */
+export const contentOf = async ({ reader }: Pick<Deps, 'reader'>, raw: Uint8Array): Promise<Content> => {
+  if (raw.length <= LARGE_MESSAGE) return parseContent(raw)
+  // what is given away must be nobody else's
+  const { content } = await reader.read({ bytes: new Uint8Array(raw), what: 'content' })
+  if (content === undefined) throw new Error('the thread gave no content')
+  return content
+}
+
+/** Octets that belong to no workspace are read all the same: what is no JSON is that before all else. */
+export const demandJson = async ({ reader, config, clock }: Deps, bytes: Uint8Array): Promise<void> => {
+  await reader.read({
+    bytes,
+    what: 'json',
+    fingerprint: null,
+    rules: rulesOf({ config, clock }, null),
+  })
+}

@@ -1,0 +1,218 @@
+/**
+ * NAME      pool - the shapes of egress pools and their members
+ * DESCRIPTION
+ *   Passwords go in and never come out: a member reads back `has_auth`. Files for
+ *   authorities, client certificates and tokens are named on the host only (CLI), so that no one can make
+ *   the daemon open a path from outside.
+ */
+import Joi from 'joi'
+import type { UpstreamRow } from '../../store/port/tenants/tenants.js'
+import { MECHANISMS } from '../../tenant/oauth.js'
+import { TLS_MODES } from '../../tenant/upstream.js'
+import {
+  anyBody,
+  asRead,
+  body,
+  clearable,
+  count,
+  id,
+  need,
+  nullable,
+  object,
+  oneOf,
+  orNull,
+  record,
+  type Shape,
+  shape,
+  shapeOf,
+  type TypeOf,
+  time,
+  why,
+} from './common.js'
+
+const STATES: readonly UpstreamRow['state'][] = ['active', 'paused', 'draining']
+
+const oauth = shapeOf(() => ({
+  token_url: need(Joi.string().max(500)).description('Token endpoint (RFC 6749)'),
+  client_id: need(Joi.string().max(500)),
+  client_secret: orNull(Joi.string().max(5_000)),
+  refresh_token: orNull(Joi.string().max(5_000)).description(
+    'Tokens are got by it, and not for the client itself; a new one that the endpoint gives is kept',
+  ),
+  scope: clearable(Joi.string().max(1_000)),
+}))
+
+const memberFields = shape(() => ({
+  id: orNull(Joi.string().max(100)),
+  host: need(orNull(Joi.string().max(255))),
+  port: orNull(Joi.number().integer().min(1).max(65_535)),
+  tls: orNull(oneOf(...TLS_MODES)),
+  fingerprint: clearable(Joi.string().max(200)),
+  auth: clearable(
+    object({
+      user: need(Joi.string().max(255)),
+      pass: orNull(Joi.string().max(1_000)),
+      oauth: orNull(oauth()).description('In place of a password'),
+    }),
+  ),
+  auth_mechanism: clearable(oneOf(...MECHANISMS)).description(
+    'The only one to sign in by; null: what is offered and fits',
+  ),
+  weight: orNull(Joi.number().integer().min(1).max(1_000)),
+  priority: orNull(Joi.number().integer().min(0).max(1_000)),
+  max_connections: orNull(Joi.number().integer().min(1).max(1_000)),
+  messages_per_connection: orNull(Joi.number().integer().min(1).max(1_000_000)),
+  rate: clearable(Joi.number().min(0.001).max(100_000)),
+  state: orNull(oneOf(...STATES)),
+}))
+
+export const READ_MEMBER = ['has_auth', 'has_oauth', 'has_ca', 'has_client_certificate'] as const
+export const READ_POOL = ['id', 'object', 'kind', 'follows'] as const
+
+const member = shapeOf(memberFields)
+export type MemberBody = TypeOf<typeof member>
+const changedMember: Shape<Joi.ObjectSchema<MemberBody>> = shapeOf(() => ({
+  ...memberFields(),
+  has_auth: asRead.flag(),
+  has_oauth: asRead.flag(),
+  has_ca: asRead.flag(),
+  has_client_certificate: asRead.flag(),
+}))
+
+const members = (item: Joi.ObjectSchema<MemberBody>) =>
+  orNull(Joi.array<readonly MemberBody[]>().items(item).max(100))
+const fields = shape(() => ({
+  return_path: orNull(oneOf('verp', 'fixed')),
+  notify_success: orNull(Joi.boolean()),
+  relayed_means: orNull(oneOf('delivered', 'sent')),
+}))
+
+const name = () => orNull(Joi.string().max(63))
+
+export const poolBody = body(() => ({ name: need(name()), members: members(member()), ...fields() }))
+export const poolChange = body(() => ({
+  id: asRead.text(),
+  object: asRead.text(),
+  name: name(),
+  kind: asRead.text(),
+  follows: asRead.text(),
+  members: members(changedMember()),
+  ...fields(),
+  created_at: asRead.text(),
+  updated_at: asRead.text(),
+  reason: why(),
+}))
+export type PoolChange = TypeOf<typeof poolChange>
+
+const memberRecord = shape(() => ({
+  id: id('up'),
+  host: Joi.string().required(),
+  port: Joi.number().integer().required(),
+  tls: need(oneOf(...TLS_MODES)),
+  state: need(oneOf(...STATES)),
+}))
+
+export const pool = record('EgressPool', () => ({
+  id: id('pool'),
+  object: Joi.string().valid('egress_pool').required(),
+  name: Joi.string().required(),
+  kind: Joi.string().valid('relay', 'sandbox').required(),
+  return_path: Joi.string().valid('verp', 'fixed').required(),
+  notify_success: Joi.boolean().required(),
+  relayed_means: Joi.string().valid('delivered', 'sent').required(),
+  follows: nullable(Joi.string()).description(
+    "Id of the pool whose upstreams this one uses, having no members: the default workspace's. " +
+      'Their limits, state and pauses are shared; `return_path`, `notify_success` and `relayed_means` are those of that pool. ' +
+      'Null: its own members',
+  ),
+  members: Joi.array()
+    .items(
+      Joi.object({
+        ...memberRecord(),
+        fingerprint: nullable(Joi.string()),
+        has_auth: Joi.boolean().required(),
+        has_oauth: Joi.boolean().required().description('Signs in by tokens'),
+        auth_mechanism: nullable(Joi.string()),
+        has_ca: Joi.boolean().required(),
+        has_client_certificate: Joi.boolean().required(),
+        weight: Joi.number().integer().required(),
+        priority: Joi.number().integer().required(),
+        max_connections: Joi.number().integer().required(),
+        messages_per_connection: Joi.number().integer().required(),
+        rate: nullable(Joi.number()),
+      }),
+    )
+    .required(),
+  created_at: time(),
+  updated_at: time(),
+}))
+
+export const poolHealth = record('EgressPoolHealth', () => ({
+  id: id('pool'),
+  object: Joi.string().valid('egress_pool_health').required(),
+  status: Joi.string().valid('ok', 'degraded', 'down').required(),
+  since: nullable(Joi.string()).description('Since when no upstream of it has taken mail, where it is down'),
+  says: Joi.string().required().description('How it does and what waits in it, in some sentences'),
+  queue: Joi.object({
+    due: count(),
+    leased: count(),
+    waiting: count(),
+    held: count(),
+    oldest_due_at: nullable(Joi.string()),
+  }).required(),
+  members: Joi.array()
+    .items(
+      Joi.object({
+        ...memberRecord(),
+        breaker: nullable(Joi.string().valid('closed', 'open', 'half-open')),
+        connections: nullable(Joi.number().integer()),
+        under_way: nullable(Joi.number().integer()),
+        limit: nullable(Joi.number().integer()),
+        full: nullable(Joi.string().valid('rate', 'connections')).description(
+          'Which of its limits is used up now',
+        ),
+        last_success_at: nullable(Joi.string()),
+        last_error: nullable(
+          Joi.object({
+            at: time(),
+            stage: Joi.string().required(),
+            message: Joi.string().required(),
+          }),
+        ),
+      }),
+    )
+    .required(),
+}))
+
+export const poolTest = anyBody(() => ({
+  upstream_id: orNull(Joi.string().max(100)).description('Only this one'),
+}))
+
+export const poolTested = record('EgressPoolTest', () => ({
+  object: Joi.string().valid('list').required(),
+  data: Joi.array()
+    .items(
+      Joi.object({
+        id: id('up'),
+        host: Joi.string().required(),
+        port: Joi.number().integer().required(),
+        ok: Joi.boolean().required(),
+        stage: nullable(Joi.string().valid('connect', 'greeting', 'tls', 'auth')).description(
+          'Where it failed',
+        ),
+        said: Joi.string().required().description('What failed, or what is offered'),
+        tls: nullable(Joi.string()).description('Such as TLSv1.3; null in clear'),
+        dsn: Joi.boolean().required().description('Whether it makes delivery reports (RFC 3461)'),
+        offers: Joi.array().items(Joi.string()).required(),
+        auth_offered: Joi.array()
+          .items(Joi.string())
+          .required()
+          .description('Mechanisms of AUTH, as far as it came'),
+        auth_mechanism: nullable(Joi.string()).description(
+          'The one that signs in; null without a login, or when none that is offered will do',
+        ),
+        ms: count(),
+      }),
+    )
+    .required(),
+}))
