@@ -14,13 +14,13 @@ import type { Assets } from './assets/assets.js'
 import { cookieRules, readCookie, setCookie } from './cookie.js'
 import { Form, formTokenOf, isOwnOrigin, sameToken } from './form.js'
 import { Layout, OpenLayout } from './layout.js'
-import type { Page, Refused, View } from './page.js'
+import type { Done, Page, Refused, View } from './page.js'
 import { Untold } from './parts/form.js'
 import { readZone } from './parts/text.js'
 import { refusalOf, troubleView } from './parts/trouble.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from './render.js'
 import type { Recheck } from './sign-in/with-provider.js'
-import { type Scope, THEMES, type Theme, Visit, type Who } from './visit.js'
+import { type Scope, THEMES, Visit, type Who } from './visit.js'
 
 export interface ResponseDeps {
   readonly baseUrl: () => string
@@ -31,15 +31,10 @@ export interface ResponseDeps {
 interface Shown {
   readonly view: View
   readonly visit: Visit
-  /** The form of the page that was refused. */
   readonly refused?: Refused | null
 }
 
-interface Onward {
-  readonly to: string
-  readonly notice?: string
-  readonly theme?: Theme
-}
+type Onward = Extract<Done, { readonly to: string }>
 
 type Answer = Shown | Onward
 

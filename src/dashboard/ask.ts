@@ -4,7 +4,6 @@
  *   The dashboard knows nothing but /v1: it asks it in this process, with the session of the person who looks.
  *   What /v1 refuses arrives as an AskError with its problem details, and the page that asked says it in place.
  */
-
 import type { Readable } from 'node:stream'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -13,12 +12,9 @@ export type Query = Readonly<Record<string, string | number | boolean | null | u
 interface AskOptions {
   /** A `ses_…` token; null for what is public. */
   readonly session: string | null
-  /** Sent as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Of the person; guesses are counted against it. */
   readonly address: string
-  /** What comes little by little is handed on like that. */
   readonly streamed?: boolean
   /** A success in JSON is wanted as its value. */
   readonly asValue?: boolean

@@ -48,7 +48,6 @@ export interface DashboardOptions {
   readonly identity: IdentitySettings
   /** Who reads the API reference; members are who has signed in. */
   readonly docs: 'open' | 'members'
-  /** This listener speaks TLS itself. */
   readonly isTls: boolean
 }
 
@@ -57,7 +56,6 @@ export interface Site {
   readonly plugin: Plugin<void>
   /** The page at an address where programs get JSON. */
   page(request: Request, h: ResponseToolkit): Promise<ResponseObject>
-  /** The page that says that there is none. */
   missing(request: Request, h: ResponseToolkit): Promise<ResponseObject>
 }
 

@@ -22,7 +22,6 @@ export class Form {
     return value === '' ? null : value
   }
 
-  /** As it was typed. */
   raw(name: string): string {
     return this.#fields.get(name) ?? ''
   }
@@ -41,7 +40,6 @@ export class Form {
     return text === null || !Number.isFinite(Number(text)) ? text : Number(text)
   }
 
-  /** Text of lines or commas as a list. */
   list(name: string): readonly string[] {
     return this.raw(name)
       .split(/[\n,]/)
@@ -71,7 +69,6 @@ export const isOwnOrigin = (headers: Headers, baseUrl: string): boolean => {
 export const formTokenOf = (pepper: Uint8Array, session: string): string =>
   keyedHash(pepper, 'dashboard form', session).toString('base64url')
 
-/** The same before anybody signed in. */
 export const guestTokenOf = (pepper: Uint8Array, guest: string): string =>
   keyedHash(pepper, 'sign-in form', guest).toString('base64url')
 

@@ -8,58 +8,23 @@ import type { ComponentChildren } from 'preact'
 import type { Operation } from '../tenant/rights.js'
 import type { Assets } from './assets/assets.js'
 import { pinPath, ThemeForm } from './pages/look.js'
-import { FormMarks, Hidden } from './parts/form.js'
+import { FormMarks, Hidden, Submit } from './parts/form.js'
 import { Icon, Sprite } from './parts/status.js'
 import { figure } from './parts/text.js'
 import type { PageOfWorkspaces, Summary, Theme, Visit } from './visit.js'
 
-const RAIL: readonly (readonly [
-  head: string | null,
-  links: readonly (readonly [path: string, text: string])[],
-])[] = [
-  [
-    null,
-    [
-      ['/', 'Overview'],
-      ['/emails', 'Emails'],
-      ['/queue', 'Queue'],
-      ['/suppressions', 'Suppressions'],
-    ],
-  ],
-  [
-    'Egress',
-    [
-      ['/pools', 'Pools'],
-      ['/domains', 'Domains'],
-    ],
-  ],
-  [
-    'Integrations',
-    [
-      ['/keys', 'API keys'],
-      ['/credentials', 'SMTP credentials'],
-      ['/webhooks', 'Webhooks'],
-    ],
-  ],
-  [
-    'Settings',
-    [
-      ['/workspaces', 'Workspaces'],
-      ['/settings/people', 'People'],
-      ['/settings/sessions', 'Sessions'],
-      ['/settings/audit', 'Audit'],
-      ['/settings/daemons', 'Daemons'],
-      ['/settings/postmaster', 'Mail to postmaster@'],
-    ],
-  ],
-  [
-    'Reference',
-    [
-      ['/docs', 'API reference'],
-      ['/errors', 'Errors'],
-    ],
-  ],
-]
+/** Pages by the heading that they stand below; the first have none. */
+const RAIL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '': { '/': 'Overview', '/emails': 'Emails', '/queue': 'Queue', '/suppressions': 'Suppressions' },
+  Egress: { '/pools': 'Pools', '/domains': 'Domains' },
+  Integrations: { '/keys': 'API keys', '/credentials': 'SMTP credentials', '/webhooks': 'Webhooks' },
+  Settings: {
+    ...{ '/workspaces': 'Workspaces', '/settings/people': 'People', '/settings/sessions': 'Sessions' },
+    ...{ '/settings/audit': 'Audit', '/settings/daemons': 'Daemons' },
+    '/settings/postmaster': 'Mail to postmaster@',
+  },
+  Reference: { '/docs': 'API reference', '/errors': 'Errors' },
+}
 
 /** What somebody must be allowed to do to be shown the link; unsaid, anybody is. */
 const OPENS: Readonly<Record<string, Operation>> = {
@@ -77,13 +42,7 @@ const figureOf = (path: string, visit: Visit, summary: Summary): string | null =
   return path === '/webhooks' ? some(summary.webhooks_failing, 'failing') : null
 }
 
-interface FigureProps {
-  readonly path: string
-  readonly visit: Visit
-  readonly summary: Summary | null
-}
-
-const Figure = ({ path, visit, summary }: FigureProps) => {
+const Figure = ({ path, visit, summary }: { path: string; visit: Visit; summary: Summary | null }) => {
   const words = summary === null ? null : figureOf(path, visit, summary)
   if (words === null) return null
   const isQuiet = path === '/queue' && summary?.[visit.scope.mode].tone === 'ok'
@@ -93,9 +52,6 @@ const Figure = ({ path, visit, summary }: FigureProps) => {
 const isUnder = (path: string, link: string): boolean =>
   link === '/' ? path === '/' : path === link || path.startsWith(`${link}/`)
 
-const isHere = (visit: Visit, path: string): boolean => pinPath(visit) === path
-
-/** Views of one's own, and a way to add this one. */
 const Views = ({ visit }: { readonly visit: Visit }) => {
   const { person } = visit.who
   if (person === null) return null
@@ -107,7 +63,7 @@ const Views = ({ visit }: { readonly visit: Visit }) => {
       <ul>
         {views.map(({ title, path }) => (
           <li>
-            <a href={path} dir="auto" aria-current={isHere(visit, path) ? 'page' : undefined}>
+            <a href={path} dir="auto" aria-current={path === here ? 'page' : undefined}>
               {title}
             </a>
           </li>
@@ -123,9 +79,7 @@ const Views = ({ visit }: { readonly visit: Visit }) => {
               Name
               <input id="pin-title" name="title" maxLength={60} required autocomplete="off" />
             </label>
-            <button type="submit" class="b">
-              Pin
-            </button>
+            <Submit>Pin</Submit>
           </form>
         </details>
       )}
@@ -133,19 +87,13 @@ const Views = ({ visit }: { readonly visit: Visit }) => {
   )
 }
 
-interface RailProps {
-  readonly visit: Visit
-  readonly version: string
-  readonly summary: Summary | null
-}
-
-const Rail = ({ visit, version, summary }: RailProps) => (
+const Rail = ({ visit, version, summary }: { visit: Visit; version: string; summary: Summary | null }) => (
   <nav class="rail" id="nav" popover="auto" aria-label="Pages">
-    {RAIL.map(([head, links]) => (
+    {Object.entries(RAIL).map(([head, links]) => (
       <>
-        {head === null ? null : <h2>{head}</h2>}
+        {head === '' ? null : <h2>{head}</h2>}
         <ul>
-          {links
+          {Object.entries(links)
             .filter(([path]) => visit.may(OPENS[path] ?? 'getSession'))
             .map(([path, text]) => (
               <li>
@@ -172,7 +120,6 @@ interface DocumentProps {
   readonly children: ComponentChildren
 }
 
-/** The bare document, for pages without a person too. */
 export const Document = ({ title, assets, theme = 'system', children }: DocumentProps) => (
   <html lang="en" data-theme={theme === 'system' ? undefined : theme}>
     <head>
@@ -193,12 +140,7 @@ export const Document = ({ title, assets, theme = 'system', children }: Document
   </html>
 )
 
-interface SwitchProps {
-  readonly visit: Visit
-  readonly workspaces: PageOfWorkspaces | null
-}
-
-const WorkspaceSwitch = ({ visit, workspaces }: SwitchProps) => {
+const WorkspaceSwitch = ({ visit, workspaces }: { visit: Visit; workspaces: PageOfWorkspaces | null }) => {
   const { workspace } = visit.scope
   const names = workspaces?.data ?? []
   const shown = names.find(({ id, slug }) => id === workspace || slug === workspace)?.slug ?? workspace
@@ -262,9 +204,7 @@ const Person = ({ visit }: { readonly visit: Visit }) => {
         <ThemeForm visit={visit} />
         <form method="post" action="/sign-out">
           <FormMarks action="sign-out" />
-          <button type="submit" class="b">
-            Sign out
-          </button>
+          <Submit>Sign out</Submit>
         </form>
       </div>
     </details>
@@ -282,7 +222,6 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['?', 'this list'],
 ]
 
-/** Opened by a script; without one nobody needs it. */
 const KeyHelp = () => (
   <dialog class="key-help" id="keys" aria-labelledby="keys-head">
     <h2 id="keys-head">Keys</h2>
@@ -297,9 +236,7 @@ const KeyHelp = () => (
       ))}
     </dl>
     <form method="dialog">
-      <button type="submit" class="b">
-        Close
-      </button>
+      <Submit>Close</Submit>
     </form>
   </dialog>
 )
@@ -371,7 +308,6 @@ export const Layout = ({ title, assets, visit, workspaces, version, summary, chi
 interface OpenLayoutProps {
   readonly title: string
   readonly assets: Assets
-  /** The page itself, to come back to. */
   readonly path: string
   readonly children: ComponentChildren
 }

@@ -5,7 +5,6 @@
  *   action ends with a redirect to what it made, or with a view that can be shown only once (a secret). When /v1
  *   refuses it, the page is shown again with the mistakes beside the fields and all that was typed.
  */
-
 import type { Readable } from 'node:stream'
 import type { ComponentChildren } from 'preact'
 import type { Operation } from '../tenant/rights.js'
@@ -23,7 +22,6 @@ export interface View {
 
 /** A form that was refused: shown again. */
 export interface Refused {
-  /** Which of the page's actions. */
   readonly action: string
   readonly form: Form
   readonly problem: Problem
@@ -31,9 +29,7 @@ export interface Refused {
 
 export type Done =
   /** Seen after a redirect; `notice` is one sentence on top of it. */
-  | { readonly to: string; readonly notice?: string; readonly theme?: Theme }
-  /** Shown at once and never again. */
-  | { readonly view: View }
+  { readonly to: string; readonly notice?: string; readonly theme?: Theme } | { readonly view: View }
 
 export interface Page {
   /** With `{name}` for parameters, as hapi has it. */

@@ -96,7 +96,6 @@ export interface AskFor {
   readonly headers?: Readonly<Record<string, string>>
   /** False leaves the workspace of the URL out. */
   readonly scoped?: boolean
-  /** What comes little by little is handed on like that. */
   readonly streamed?: boolean
   readonly asValue?: boolean
 }
@@ -106,6 +105,16 @@ const MOST_WORKSPACES = 1_000
 
 export class Visit {
   readonly #parts: VisitParts
+  readonly who: Who
+  readonly url: URL
+  readonly params: Readonly<Record<string, string>>
+  readonly scope: Scope
+  readonly formToken: string
+  readonly isDev: boolean
+  readonly baseUrl: string
+  readonly notice: string | null
+  readonly session: string
+  readonly theme: Theme
   #newest: Promise<PageOfWorkspaces> | null = null
   #workspaces: Promise<readonly WorkspaceName[]> | null = null
   #summary: Promise<Summary | null> | null = null
@@ -114,48 +123,21 @@ export class Visit {
 
   constructor(parts: VisitParts) {
     this.#parts = parts
+    ;({ who: this.who, url: this.url, params: this.params, scope: this.scope, theme: this.theme } = parts)
+    ;({ formToken: this.formToken, isDev: this.isDev, baseUrl: this.baseUrl } = parts)
+    ;({ notice: this.notice, session: this.session } = parts)
   }
 
-  get who(): Who {
-    return this.#parts.who
-  }
-  get url(): URL {
-    return this.#parts.url
-  }
-  get params(): Readonly<Record<string, string>> {
-    return this.#parts.params
-  }
-  get scope(): Scope {
-    return this.#parts.scope
-  }
-  get formToken(): string {
-    return this.#parts.formToken
-  }
-  get isDev(): boolean {
-    return this.#parts.isDev
-  }
   /** For lines that work as they are pasted: in dev mode, and only for whoever may make keys. */
   get devKey(): string | null {
     return this.may('createApiKey') ? this.#parts.devKey() : null
   }
-  get baseUrl(): string {
-    return this.#parts.baseUrl
-  }
-  get notice(): string | null {
-    return this.#parts.notice
-  }
-  get session(): string {
-    return this.#parts.session
-  }
-  get theme(): Theme {
-    return this.#parts.theme
-  }
+
   /** IANA name; times are shown in it: as the person chose, else as the browser is, else UTC. */
   get zone(): string {
     return this.who.person?.time_zone ?? this.#parts.browserZone ?? 'UTC'
   }
 
-  /** One parameter of the query, or null. */
   query(name: string): string | null {
     const value = this.url.searchParams.get(name)
     return value === null || value === '' ? null : value
@@ -207,6 +189,12 @@ export class Visit {
   /** The JSON of a success; throws AskError. */
   async ask<T>(method: Method, path: string, options: AskFor = {}): Promise<T> {
     return jsonOf<T>(await this.fetch(method, path, { asValue: true, ...options }))
+  }
+
+  /** A page of a list, at the cursor of the URL. */
+  list<T>(path: string, query: Query = {}, options: AskFor = {}): Promise<T> {
+    const cursor = this.query('cursor')
+    return this.ask<T>('GET', path, { ...options, query: { limit: 100, cursor, ...query } })
   }
 
   /** As ask, but null where /v1 says 404. */
@@ -298,7 +286,6 @@ export class Visit {
     return this.here({ workspace })
   }
 
-  /** As here, at another address. */
   beside(path: string, change: Query): string {
     const query: Record<string, Query[string]> = Object.fromEntries(this.url.searchParams)
     return path + queryText({ ...query, cursor: null, ...change })

@@ -4,7 +4,7 @@
  *   The list of mails, one mail, the inbox, sign-in, the API reference, pools and domains. A whole row of the list is the
  *   link of its subject; narrow windows drop what is least, and a phone gets three lines a mail.
  */
-export const MAILS = `
+export const PAGE_STYLE = `
 .live-state { display: inline-flex; align-items: center; gap: var(--s2); margin-inline-start: auto; color: var(--ink-3); font: var(--small) var(--sans); white-space: nowrap; }
 .live-state::before { content: ""; width: .5rem; height: .5rem; border: 1.5px solid currentColor; border-radius: 50%; }
 .live-state[data-state=live] { color: var(--ok); }
@@ -73,9 +73,7 @@ export const MAILS = `
   .narrow > .filters > label > select { margin: 0; }
   .mails tbody tr { grid-template: "st when" auto "to to" auto "subj subj" auto "out out" auto / minmax(0, 1fr) auto; padding-block: var(--s3); }
 }
-`
 
-export const MAIL = `
 .verdict { display: grid; grid-template-columns: 1.75rem minmax(0, 1fr); gap: 0 var(--s3); margin-bottom: var(--s5); padding-bottom: var(--s5); border-bottom: 1px solid var(--line); }
 .verdict > .ic { width: 1.75rem; height: 1.75rem; }
 
@@ -131,9 +129,7 @@ export const MAIL = `
   .rcpt > summary > * { grid-column: 2; }
   .rcpt > summary .st { justify-self: start; }
 }
-`
 
-export const INBOX = `
 .devline { display: flex; flex-wrap: wrap; gap: 0 var(--s4); margin-bottom: var(--s4); padding: var(--s2) var(--s4); border-radius: var(--r2); background: var(--wait-wash); color: var(--ink-2); font: .75rem/1.25rem var(--sans); }
 .devline b { display: inline-flex; align-items: center; gap: var(--s2); color: var(--wait); font-weight: 600; }
 .panes { display: grid; grid-template-columns: minmax(17rem, 23rem) minmax(0, 1fr); border: solid var(--line); border-width: 1px 0 0; min-height: 60dvh; }
@@ -172,9 +168,7 @@ export const INBOX = `
   .grab { grid-template-columns: minmax(0, 1fr) auto; }
   .grab > span { grid-column: 1 / -1; margin-bottom: calc(-1 * var(--s1)); }
 }
-`
 
-export const DOOR = `
 .door { display: grid; align-content: center; place-items: center; min-height: 100dvh; padding: var(--s5) var(--s4); background: var(--wash); }
 .door main { width: min(23rem, 100%); padding: 0; }
 .door.wide main { width: min(44rem, 100%); }
@@ -191,9 +185,7 @@ export const DOOR = `
 .door footer { margin-top: var(--s4); color: var(--ink-3); font: var(--small) var(--sans); text-align: center; }
 .or { display: flex; align-items: center; gap: var(--s3); color: var(--ink-3); font-size: .75rem; }
 .or::before, .or::after { content: ""; flex: 1; border-top: 1px solid var(--line); }
-`
 
-export const DOCS = `
 .docs { display: grid; grid-template-columns: 13rem minmax(0, 44rem) minmax(0, 36rem); align-items: start; gap: var(--s6); }
 .docs > :is(.toc, aside) { position: sticky; top: calc(var(--bar) + var(--s5)); max-height: calc(100dvh - var(--bar) - var(--s7)); overflow-y: auto; }
 .docs > div { min-width: 0; }
@@ -228,9 +220,7 @@ export const DOCS = `
   .docs > aside { position: static; max-height: none; overflow: visible; }
 }
 @media (width < 40rem) { .depth-1, .depth-2, .depth-3, .depth-4 { padding-inline-start: var(--s3); } }
-`
 
-export const EGRESS = `
 .record + .record { margin-top: var(--s5); }
 .record > .codes, section > p + .codes { margin-top: var(--s2); }
 `

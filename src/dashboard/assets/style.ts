@@ -6,9 +6,61 @@
  *   where a person chose. Text has a contrast of 4.5:1 on all three surfaces, what can be operated 3:1. Menus and verbs
  *   are <details>, so that they need no script.
  */
-import { DOCS, DOOR, EGRESS, INBOX, MAIL, MAILS } from './page-style.js'
+import { PAGE_STYLE } from './page-style.js'
 
-const BASE = `
+/** A table as blocks of label and value, for one of its looks. */
+const STACKED = `
+  .t.KIND, .t.KIND tbody { display: block; width: auto; margin: 0; }
+  .t.KIND thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .t.KIND tbody tr { display: block; padding: var(--s3) 0; border-bottom: 1px solid var(--line); }
+  .t.KIND tbody tr:last-child { border-bottom-color: transparent; }
+  .t.KIND tbody :is(td, th) { position: relative; display: block; width: auto; min-height: 1.25rem; padding: 0 0 var(--s1) 7.25rem; border: 0; white-space: normal; text-align: start; overflow-wrap: anywhere; }
+  .t.KIND tbody :is(td, th)::before { content: attr(data-l); position: absolute; left: 0; width: 6.5rem; color: var(--ink-3); font: 400 .75rem/1.25rem var(--sans); overflow-wrap: anywhere; }
+  .t.KIND tbody :is(td:first-child, th:first-child, td.solo, td.act, td.tick) { padding-inline-start: 0; }
+  .t.KIND tbody :is(td:first-child, th:first-child, td.solo, td.act, td.tick)::before { content: none; }
+  .t.KIND tbody :is(td:first-child, th:first-child):not(.tick) { font-weight: 500; }
+  .t.KIND tbody :is(td.none, td:empty) { display: none; }
+  .t.KIND tbody td.act { padding-top: var(--s1); }
+  .t.KIND tbody tr:hover > * { background: none; }
+`
+
+export const STYLE = `
+:root {
+  color-scheme: light dark;
+  --paper: light-dark(#fff, #131416);
+  --wash: light-dark(#f7f7f5, #191a1d);
+  --sunk: light-dark(#efefec, #222429);
+  --line: light-dark(#e3e3df, #2b2d32);
+  --edge: light-dark(#85867f, #767981);
+  --ink: light-dark(#1a1b1e, #ececea);
+  --ink-2: light-dark(#505257, #b4b6bb);
+  --ink-3: light-dark(#66686d, #9a9da3);
+  --accent: light-dark(#3448b8, #a3b4ff);
+  --on-accent: light-dark(#fff, #10142b);
+  --accent-wash: light-dark(#edf0fc, #20253f);
+  --ok: light-dark(#17703f, #6fcb97);
+  --ok-wash: light-dark(#e6f4eb, #14291d);
+  --wait: light-dark(#8a5000, #ebb765);
+  --wait-wash: light-dark(#fdf0d9, #2f2411);
+  --bad: light-dark(#b0251d, #ff9a8f);
+  --bad-wash: light-dark(#fdebe9, #3a1b19);
+  --fill: light-dark(#8089c4, #6672b8);
+  --fill-ok: light-dark(#4f9a70, #4b9a70);
+  --fill-wait: light-dark(#c27c14, #c08a35);
+  --fill-bad: light-dark(#cc4a41, #d9655b);
+  --shade: light-dark(rgb(0 0 0 / .13), rgb(0 0 0 / .6));
+  --lift: 0 1px 2px var(--shade), 0 .5rem 1.5rem var(--shade);
+  --s1: .25rem; --s2: .5rem; --s3: .75rem; --s4: 1rem; --s5: 1.5rem; --s6: 2rem; --s7: 3rem;
+  --small: .75rem/1rem; --text: .875rem/1.25rem; --large: 1rem/1.5rem; --head: 1.25rem/1.75rem;
+  --r1: 4px; --r2: 6px; --r3: 10px;
+  --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif;
+  --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;
+  --bar: 3rem;
+  --rail: 11.5rem;
+}
+[data-theme=light] { color-scheme: light; }
+[data-theme=dark] { color-scheme: dark; }
+
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-padding-top: calc(var(--bar) + var(--s4)); }
 body { margin: 0; background: var(--paper); color: var(--ink); font: var(--text) var(--sans); font-variant-numeric: tabular-nums; }
@@ -46,184 +98,7 @@ html:not([data-scripts]) :is(.copy, .scripted, kbd[aria-hidden]) { display: none
 @media (prefers-reduced-motion: reduce) {
   *, ::before, ::after { animation: none !important; transition: none !important; scroll-behavior: auto !important; }
 }
-`
 
-const CHART = `
-.strips { display: grid; grid-template-columns: 10rem minmax(0, 1fr) auto; column-gap: var(--s3); }
-.strip { display: grid; grid-column: 1 / -1; grid-template-columns: subgrid; align-items: end; padding-top: var(--s2); }
-.strip h3 { display: flex; align-items: center; gap: var(--s2); color: var(--ink-2); font-weight: 500; }
-.strip .big { font: 560 var(--head) var(--sans); letter-spacing: -.01em; }
-.strip .big a { color: inherit; }
-.strip .rate { margin-inline-start: var(--s2); color: var(--ink-3); font: 400 var(--small) var(--sans); letter-spacing: 0; }
-.strip .plot { position: relative; min-width: 0; height: 3.75rem; border-bottom: 1px solid var(--edge); }
-.strip .plot svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible; }
-.strip .top { align-self: start; min-width: 3ch; color: var(--ink-3); font: var(--small) var(--sans); }
-.xaxis { display: flex; grid-column: 2; justify-content: space-between; padding-top: var(--s1); color: var(--ink-3); font: var(--small) var(--sans); }
-.bars { fill: var(--fill); }
-.bars.ok { fill: var(--fill-ok); }
-.bars.wait { fill: var(--fill-wait); }
-.bars.bad { fill: var(--fill-bad); }
-.lines { display: grid; grid-template-columns: auto minmax(0, 1fr); column-gap: var(--s2); }
-.lines .y { display: flex; flex-direction: column; justify-content: space-between; margin-block: -.5rem; color: var(--ink-3); font: var(--small) var(--sans); text-align: end; }
-.lines .plot { position: relative; min-width: 0; height: 10rem; }
-.lines .plot > svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible; }
-.lines line { stroke: var(--line); vector-effect: non-scaling-stroke; }
-.line { fill: none; stroke: var(--fill); stroke-width: 1.75; stroke-linejoin: round; vector-effect: non-scaling-stroke; }
-.line.ok { stroke: var(--fill-ok); }
-.line.wait { stroke: var(--fill-wait); }
-.line.bad { stroke: var(--fill-bad); }
-.line.dash { stroke-dasharray: 4 3; }
-.legend { display: flex; flex-wrap: wrap; grid-column: 2; gap: var(--s1) var(--s4); padding-top: var(--s2); color: var(--ink-2); font: var(--small) var(--sans); }
-.legend li { display: inline-flex; align-items: center; gap: var(--s2); }
-.legend svg { width: 1.5rem; height: .5rem; }
-.legend b { font-weight: 600; color: var(--ink); }
-.meter { display: inline-block; width: 4rem; height: .375rem; margin-inline-end: var(--s2); border-radius: 3px; background: var(--sunk); box-shadow: inset 0 0 0 1px var(--line); vertical-align: .1em; }
-.meter rect { fill: var(--fill); }
-.meter.ok rect { fill: var(--fill-ok); }
-.meter.wait rect { fill: var(--fill-wait); }
-.meter.bad rect { fill: var(--fill-bad); }
-.readout { min-height: 1rem; color: var(--ink-2); font: var(--small) var(--sans); }
-.plot[data-drawn] > svg { visibility: hidden; }
-.uplot { position: absolute; inset: 0; }
-.uplot .u-wrap { position: relative; width: 100%; height: 100%; }
-.uplot :is(.u-under, .u-over, .u-select) { position: absolute; }
-.uplot :is(.u-under, .u-select, .u-cursor-x, .u-cursor-y) { pointer-events: none; }
-.uplot canvas { display: block; width: 100%; height: 100%; }
-.uplot .u-cursor-x { position: absolute; top: 0; left: 0; height: 100%; border-inline-start: 1px solid var(--ink-3); }
-.uplot .u-off { display: none; }
-@media (width < 48rem) {
-  .strips { grid-template-columns: minmax(0, 1fr) auto; }
-  .strip > div:first-child { display: flex; grid-column: 1 / -1; align-items: baseline; justify-content: space-between; gap: var(--s3); }
-  .strip .big { font: 560 var(--large) var(--sans); }
-  .strip .plot { height: 2.5rem; }
-  .strips .xaxis { grid-column: 1; }
-  .xaxis span:nth-child(even) { display: none; }
-  .lines .plot { height: 8rem; }
-}
-`
-
-const CONTROLS = `
-.b, input, select, textarea { min-height: 2rem; padding: calc(.375rem - 1px) var(--s3); border: 1px solid var(--edge); border-radius: var(--r2); background: var(--paper); line-height: 1.25rem; }
-.b { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); color: var(--ink); font-weight: 500; text-decoration: none; white-space: nowrap; cursor: pointer; }
-.b:hover { background: var(--sunk); }
-.b.main { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
-.b.main:hover { background: color-mix(in srgb, var(--accent) 88%, var(--ink)); }
-.b.harm { border-color: color-mix(in srgb, var(--bad) 55%, var(--edge)); color: var(--bad); }
-.b.harm:hover { background: var(--bad-wash); }
-.b.tiny { min-height: 1.5rem; padding: 0 var(--s2); border-color: var(--line); font-size: .75rem; line-height: 1.375rem; }
-.b.tiny:hover { border-color: var(--edge); }
-.b:is([disabled], [aria-disabled=true]) { border-style: dashed; background: var(--wash); color: var(--ink-3); cursor: not-allowed; }
-input { text-overflow: ellipsis; }
-input:not([type=checkbox], [type=radio], [type=file]), select, textarea { max-width: 100%; }
-textarea { display: block; resize: vertical; }
-:is(input, textarea)::placeholder { color: var(--ink-3); opacity: 1; }
-:is(input[type=checkbox], input[type=radio]) { width: 1rem; height: 1rem; min-height: 0; margin: 0; padding: 0; accent-color: var(--accent); vertical-align: -.15em; }
-[aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad); }
-label { display: block; font-weight: 500; }
-label > :is(input:not([type=checkbox], [type=radio]), select, textarea) { display: block; width: 100%; margin-top: var(--s1); font-weight: 400; }
-label:has(> input:is([type=checkbox], [type=radio])) { font-weight: 400; }
-label > input:is([type=checkbox], [type=radio]) { margin-inline-end: var(--s2); }
-.hint, .wrong { display: block; margin-top: var(--s1); font: 400 var(--small) var(--sans); color: var(--ink-3); overflow-wrap: anywhere; }
-.wrong { color: var(--bad); font-weight: 500; }
-.form { display: grid; gap: var(--s4); max-width: 40rem; }
-.form > * { min-width: 0; }
-.form > .unseen { order: -1; }
-.form .row, .form-row { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(12rem, 100%), 1fr)); gap: var(--s4); align-items: start; }
-.checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(14rem, 100%), 1fr)); gap: var(--s1) var(--s4); margin-top: var(--s1); }
-.seg { display: inline-flex; flex: none; flex-wrap: wrap; gap: 1px; max-width: 100%; overflow: hidden; border: 1px solid var(--edge); border-radius: var(--r2); background: var(--line); }
-.seg :is(a, button) { flex: 1 0 auto; padding: calc(.375rem - 1px) var(--s3); border: 0; background: var(--paper); text-align: center; color: var(--ink-2); line-height: 1.25rem; text-decoration: none; cursor: pointer; }
-.seg :is(a, button):hover { background: var(--sunk); }
-.seg :is([aria-current], [aria-pressed=true]) { background: var(--sunk); color: var(--ink); font-weight: 600; }
-.seg :is(a, button):focus-visible, .tabs a:focus-visible { outline-offset: -2px; }
-.mode .test[aria-current] { background: var(--wait-wash); color: var(--wait); }
-.tabs { display: flex; flex-wrap: wrap; gap: 0 var(--s4); border-bottom: 1px solid var(--line); }
-.tabs a { flex: none; margin-bottom: -1px; padding: var(--s2) 0; border-bottom: 2px solid transparent; color: var(--ink-2); text-decoration: none; }
-.tabs a:hover { color: var(--ink); }
-.tabs a[aria-current] { border-color: var(--accent); color: var(--ink); font-weight: 600; }
-.tabs .n { margin-inline-start: .35em; color: var(--ink-3); font-weight: 400; }
-.filters { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); margin-bottom: var(--s3); }
-.filters > .filters { margin-bottom: 0; }
-.filters label { display: inline-flex; max-width: 100%; align-items: center; gap: var(--s2); color: var(--ink-2); font-weight: 400; }
-.filters label > :is(input:not([type=checkbox], [type=radio]), select) { width: auto; max-width: 14rem; margin: 0; color: var(--ink); }
-.chips { display: flex; flex-wrap: wrap; gap: var(--s2); margin-bottom: var(--s3); }
-.chip { display: inline-flex; align-items: center; gap: var(--s2); max-width: 100%; padding: 0 var(--s2); border-radius: var(--r1); background: var(--sunk); color: var(--ink-2); font: 400 .75rem/1.5rem var(--sans); overflow-wrap: anywhere; }
-.chip a { color: inherit; text-decoration: none; }
-.chip a:hover { color: var(--bad); }
-.bulk > .note { order: 1; }
-.bulk { position: sticky; bottom: 0; z-index: 10; display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s4); padding: var(--s2) 0; border-top: 1px solid var(--line); background: var(--paper); }
-@media (width < 40rem) {
-  form.filters label { display: block; flex: 1 1 9rem; }
-  form.filters label:has([type=search]) { flex-basis: 100%; }
-  form.filters label > :is(input:not([type=checkbox], [type=radio]), select) { width: 100%; max-width: none; }
-}
-@media (pointer: coarse) {
-  .b, input:not([type=checkbox], [type=radio]), select { min-height: 2.5rem; }
-  .b.tiny { min-height: 2rem; }
-  .rail a, .menu a { padding-block: var(--s2); }
-}
-`
-
-const MENUS = `
-.switch { position: relative; min-width: 0; }
-.switch > summary { display: flex; align-items: center; gap: var(--s2); max-width: 14rem; min-height: 2rem; padding: calc(.375rem - 1px) var(--s3); border: 1px solid var(--edge); border-radius: var(--r2); background: var(--paper); line-height: 1.25rem; }
-.switch > summary:hover { background: var(--sunk); }
-.switch > summary > span:not(.hid) { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.switch > summary::after, .fold > summary::before, details.code > summary::before, .rcpt > summary::before { content: ""; flex: none; width: .4rem; height: .4rem; border: solid var(--ink-3); border-width: 0 1.5px 1.5px 0; rotate: 45deg; translate: 0 -.125rem; }
-.switch .menu { position: absolute; top: calc(100% + .25rem); left: 0; z-index: 30; min-width: 15rem; max-width: min(24rem, 90vw); max-height: 70dvh; overflow-y: auto; padding: var(--s1); border: 1px solid var(--line); border-radius: var(--r3); background: var(--paper); box-shadow: var(--lift); }
-.switch.end .menu { right: 0; left: auto; }
-.menu :is(a, button:not(.b)) { display: block; width: 100%; padding: var(--s1) var(--s3); border: 0; border-radius: var(--r2); background: none; color: var(--ink); text-align: start; text-decoration: none; overflow-wrap: anywhere; cursor: pointer; }
-.menu :is(a, button:not(.b)):hover { background: var(--sunk); }
-.menu a[aria-current]::after { content: " \\2713"; color: var(--accent); }
-.menu :is(p, form, .seg) { margin: var(--s1) var(--s3); overflow-wrap: anywhere; }
-.menu form .b { width: 100%; }
-.menu .seg { margin: 0; }
-.menu .seg button { display: inline-block; width: auto; border-radius: 0; }
-.menu .seg button[aria-pressed=true] { background: var(--sunk); }
-.who > summary { justify-content: center; flex: none; width: 2rem; padding: 0; border-radius: 50%; font-size: .75rem; }
-.who > summary::after { content: none; }
-.fold > summary { display: inline-flex; align-items: center; gap: var(--s3); padding: var(--s1) 0; border-radius: var(--r1); color: var(--ink-2); }
-.fold > summary:hover { color: var(--ink); }
-:is(.fold, details.code, .rcpt) > summary::before { rotate: -45deg; translate: 0; }
-:is(.fold, details.code, .rcpt)[open] > summary::before { rotate: 45deg; translate: 0 -.125rem; }
-.fold > :not(summary) { margin-top: var(--s2); }
-.verb { max-width: 100%; }
-.verb > summary.b { max-width: 100%; white-space: normal; overflow-wrap: anywhere; }
-.verb { position: relative; display: inline-block; text-align: start; }
-.verb > form { position: absolute; top: calc(100% + .25rem); right: 0; z-index: 15; display: grid; gap: var(--s3); width: min(22rem, 80vw); padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r3); background: var(--paper); box-shadow: var(--lift); color: var(--ink); font: 400 var(--text) var(--sans); white-space: normal; text-align: start; }
-.verb > form.wide { width: min(34rem, 86vw); }
-.verb .note { margin: 0; }
-:is(.verdict, .start) .verb > form { right: auto; left: 0; }
-td.act .verb[open] { z-index: 16; }
-@media (width < 40rem) {
-  .verb > form, .verb > form.wide, :is(.verdict, .start) .verb > form { position: fixed; inset: auto 0 0; z-index: 40; width: auto; max-height: 85dvh; overflow-y: auto; padding-bottom: var(--s6); border-radius: var(--r3) var(--r3) 0 0; }
-}
-`
-
-const PRINT = `
-.onlyprint { display: none; }
-@media print {
-  :root { color-scheme: light !important; --paper: #fff; }
-  @page { margin: 16mm 14mm; }
-  body { font-size: 9.5pt; line-height: 13pt; }
-  .app, .mail { display: block; background: none; }
-  .bar, .rail, .actions, .tabs, .skip, .view, .filters, .pager, .foot, .bulk, .live-state, .fresh, .verb, .noprint { display: none !important; }
-  main { max-width: none; padding: 0; }
-  details::details-content { content-visibility: visible !important; height: auto !important; }
-  .rcpt, .tl > li, .note, tr { break-inside: avoid; }
-  h2, h3, .rcpt > summary { break-after: avoid; }
-  /* its place in the grid stays */
-  .rcpt > summary::before { visibility: hidden; }
-  .pre, .st, .note { background: none !important; }
-  .pre, .note { border: 1px solid #bbb; }
-  .st { padding-inline: 0 !important; }
-  a { color: inherit; text-decoration: none; }
-  .plot > svg { visibility: visible !important; }
-  .uplot, .readout { display: none; }
-  .onlyprint { display: block !important; }
-}
-`
-
-const SHELL = `
 .app { display: grid; grid-template: auto 1fr / var(--rail) minmax(0, 1fr); min-height: 100dvh; background: linear-gradient(to right, var(--wash) calc(var(--rail) - 1px), var(--line) 0 var(--rail), transparent 0); }
 .bar { position: sticky; top: 0; z-index: 20; grid-column: 1 / -1; display: flex; align-items: center; gap: var(--s3); min-height: var(--bar); padding: var(--s2) var(--s4); border-bottom: 1px solid var(--line); background: var(--wash); }
 .brand { display: flex; flex: none; align-items: center; gap: var(--s2); width: calc(var(--rail) - var(--s4) - var(--s3)); color: var(--ink); font-weight: 650; letter-spacing: -.01em; text-decoration: none; }
@@ -283,9 +158,100 @@ form + .note { margin-top: var(--s5); }
   main { padding: var(--s4) var(--s4) var(--s7); }
   .head { margin-bottom: var(--s4); }
 }
-`
 
-const STATUS = `
+.b, input, select, textarea { min-height: 2rem; padding: calc(.375rem - 1px) var(--s3); border: 1px solid var(--edge); border-radius: var(--r2); background: var(--paper); line-height: 1.25rem; }
+.b { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); color: var(--ink); font-weight: 500; text-decoration: none; white-space: nowrap; cursor: pointer; }
+.b:hover { background: var(--sunk); }
+.b.main { border-color: var(--accent); background: var(--accent); color: var(--on-accent); }
+.b.main:hover { background: color-mix(in srgb, var(--accent) 88%, var(--ink)); }
+.b.harm { border-color: color-mix(in srgb, var(--bad) 55%, var(--edge)); color: var(--bad); }
+.b.harm:hover { background: var(--bad-wash); }
+.b.tiny { min-height: 1.5rem; padding: 0 var(--s2); border-color: var(--line); font-size: .75rem; line-height: 1.375rem; }
+.b.tiny:hover { border-color: var(--edge); }
+.b:is([disabled], [aria-disabled=true]) { border-style: dashed; background: var(--wash); color: var(--ink-3); cursor: not-allowed; }
+input { text-overflow: ellipsis; }
+input:not([type=checkbox], [type=radio], [type=file]), select, textarea { max-width: 100%; }
+textarea { display: block; resize: vertical; }
+:is(input, textarea)::placeholder { color: var(--ink-3); opacity: 1; }
+:is(input[type=checkbox], input[type=radio]) { width: 1rem; height: 1rem; min-height: 0; margin: 0; padding: 0; accent-color: var(--accent); vertical-align: -.15em; }
+[aria-invalid=true] { border-color: var(--bad); box-shadow: inset 0 0 0 1px var(--bad); }
+label { display: block; font-weight: 500; }
+label > :is(input:not([type=checkbox], [type=radio]), select, textarea) { display: block; width: 100%; margin-top: var(--s1); font-weight: 400; }
+label:has(> input:is([type=checkbox], [type=radio])) { font-weight: 400; }
+label > input:is([type=checkbox], [type=radio]) { margin-inline-end: var(--s2); }
+.hint, .wrong { display: block; margin-top: var(--s1); font: 400 var(--small) var(--sans); color: var(--ink-3); overflow-wrap: anywhere; }
+.wrong { color: var(--bad); font-weight: 500; }
+.form { display: grid; gap: var(--s4); max-width: 40rem; }
+.form > * { min-width: 0; }
+.form > .unseen { order: -1; }
+.form .row, .form-row { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(12rem, 100%), 1fr)); gap: var(--s4); align-items: start; }
+.checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(14rem, 100%), 1fr)); gap: var(--s1) var(--s4); margin-top: var(--s1); }
+.seg { display: inline-flex; flex: none; flex-wrap: wrap; gap: 1px; max-width: 100%; overflow: hidden; border: 1px solid var(--edge); border-radius: var(--r2); background: var(--line); }
+.seg :is(a, button) { flex: 1 0 auto; padding: calc(.375rem - 1px) var(--s3); border: 0; background: var(--paper); text-align: center; color: var(--ink-2); line-height: 1.25rem; text-decoration: none; cursor: pointer; }
+.seg :is(a, button):hover { background: var(--sunk); }
+.seg :is([aria-current], [aria-pressed=true]) { background: var(--sunk); color: var(--ink); font-weight: 600; }
+.seg :is(a, button):focus-visible, .tabs a:focus-visible { outline-offset: -2px; }
+.mode .test[aria-current] { background: var(--wait-wash); color: var(--wait); }
+.tabs { display: flex; flex-wrap: wrap; gap: 0 var(--s4); border-bottom: 1px solid var(--line); }
+.tabs a { flex: none; margin-bottom: -1px; padding: var(--s2) 0; border-bottom: 2px solid transparent; color: var(--ink-2); text-decoration: none; }
+.tabs a:hover { color: var(--ink); }
+.tabs a[aria-current] { border-color: var(--accent); color: var(--ink); font-weight: 600; }
+.tabs .n { margin-inline-start: .35em; color: var(--ink-3); font-weight: 400; }
+.filters { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); margin-bottom: var(--s3); }
+.filters > .filters { margin-bottom: 0; }
+.filters label { display: inline-flex; max-width: 100%; align-items: center; gap: var(--s2); color: var(--ink-2); font-weight: 400; }
+.filters label > :is(input:not([type=checkbox], [type=radio]), select) { width: auto; max-width: 14rem; margin: 0; color: var(--ink); }
+.chips { display: flex; flex-wrap: wrap; gap: var(--s2); margin-bottom: var(--s3); }
+.chip { display: inline-flex; align-items: center; gap: var(--s2); max-width: 100%; padding: 0 var(--s2); border-radius: var(--r1); background: var(--sunk); color: var(--ink-2); font: 400 .75rem/1.5rem var(--sans); overflow-wrap: anywhere; }
+.chip a { color: inherit; text-decoration: none; }
+.chip a:hover { color: var(--bad); }
+.bulk > .note { order: 1; }
+.bulk { position: sticky; bottom: 0; z-index: 10; display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s4); padding: var(--s2) 0; border-top: 1px solid var(--line); background: var(--paper); }
+@media (width < 40rem) {
+  form.filters label { display: block; flex: 1 1 9rem; }
+  form.filters label:has([type=search]) { flex-basis: 100%; }
+  form.filters label > :is(input:not([type=checkbox], [type=radio]), select) { width: 100%; max-width: none; }
+}
+@media (pointer: coarse) {
+  .b, input:not([type=checkbox], [type=radio]), select { min-height: 2.5rem; }
+  .b.tiny { min-height: 2rem; }
+  .rail a, .menu a { padding-block: var(--s2); }
+}
+
+.switch { position: relative; min-width: 0; }
+.switch > summary { display: flex; align-items: center; gap: var(--s2); max-width: 14rem; min-height: 2rem; padding: calc(.375rem - 1px) var(--s3); border: 1px solid var(--edge); border-radius: var(--r2); background: var(--paper); line-height: 1.25rem; }
+.switch > summary:hover { background: var(--sunk); }
+.switch > summary > span:not(.hid) { flex: 1; min-width: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.switch > summary::after, .fold > summary::before, details.code > summary::before, .rcpt > summary::before { content: ""; flex: none; width: .4rem; height: .4rem; border: solid var(--ink-3); border-width: 0 1.5px 1.5px 0; rotate: 45deg; translate: 0 -.125rem; }
+.switch .menu { position: absolute; top: calc(100% + .25rem); left: 0; z-index: 30; min-width: 15rem; max-width: min(24rem, 90vw); max-height: 70dvh; overflow-y: auto; padding: var(--s1); border: 1px solid var(--line); border-radius: var(--r3); background: var(--paper); box-shadow: var(--lift); }
+.switch.end .menu { right: 0; left: auto; }
+.menu :is(a, button:not(.b)) { display: block; width: 100%; padding: var(--s1) var(--s3); border: 0; border-radius: var(--r2); background: none; color: var(--ink); text-align: start; text-decoration: none; overflow-wrap: anywhere; cursor: pointer; }
+.menu :is(a, button:not(.b)):hover { background: var(--sunk); }
+.menu a[aria-current]::after { content: " \\2713"; color: var(--accent); }
+.menu :is(p, form, .seg) { margin: var(--s1) var(--s3); overflow-wrap: anywhere; }
+.menu form .b { width: 100%; }
+.menu .seg { margin: 0; }
+.menu .seg button { display: inline-block; width: auto; border-radius: 0; }
+.menu .seg button[aria-pressed=true] { background: var(--sunk); }
+.who > summary { justify-content: center; flex: none; width: 2rem; padding: 0; border-radius: 50%; font-size: .75rem; }
+.who > summary::after { content: none; }
+.fold > summary { display: inline-flex; align-items: center; gap: var(--s3); padding: var(--s1) 0; border-radius: var(--r1); color: var(--ink-2); }
+.fold > summary:hover { color: var(--ink); }
+:is(.fold, details.code, .rcpt) > summary::before { rotate: -45deg; translate: 0; }
+:is(.fold, details.code, .rcpt)[open] > summary::before { rotate: 45deg; translate: 0 -.125rem; }
+.fold > :not(summary) { margin-top: var(--s2); }
+.verb { max-width: 100%; }
+.verb > summary.b { max-width: 100%; white-space: normal; overflow-wrap: anywhere; }
+.verb { position: relative; display: inline-block; text-align: start; }
+.verb > form { position: absolute; top: calc(100% + .25rem); right: 0; z-index: 15; display: grid; gap: var(--s3); width: min(22rem, 80vw); padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r3); background: var(--paper); box-shadow: var(--lift); color: var(--ink); font: 400 var(--text) var(--sans); white-space: normal; text-align: start; }
+.verb > form.wide { width: min(34rem, 86vw); }
+.verb .note { margin: 0; }
+:is(.verdict, .start) .verb > form { right: auto; left: 0; }
+td.act .verb[open] { z-index: 16; }
+@media (width < 40rem) {
+  .verb > form, .verb > form.wide, :is(.verdict, .start) .verb > form { position: fixed; inset: auto 0 0; z-index: 40; width: auto; max-height: 85dvh; overflow-y: auto; padding-bottom: var(--s6); border-radius: var(--r3) var(--r3) 0 0; }
+}
+
 .ic { flex: none; width: 1rem; height: 1rem; color: var(--ink-2); }
 .on { stroke: var(--paper); }
 .st { display: inline-flex; align-items: baseline; gap: .375rem; white-space: nowrap; }
@@ -315,24 +281,7 @@ const STATUS = `
 .note.wait > .ic { color: var(--wait); }
 .note.bad > .ic { color: var(--bad); }
 :is(.note.ok, .note.wait, .note.bad) :is(.hint, .sub, .faint) { color: var(--ink-2); }
-`
 
-const STACKED = `
-  .t.KIND, .t.KIND tbody { display: block; width: auto; margin: 0; }
-  .t.KIND thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-  .t.KIND tbody tr { display: block; padding: var(--s3) 0; border-bottom: 1px solid var(--line); }
-  .t.KIND tbody tr:last-child { border-bottom-color: transparent; }
-  .t.KIND tbody :is(td, th) { position: relative; display: block; width: auto; min-height: 1.25rem; padding: 0 0 var(--s1) 7.25rem; border: 0; white-space: normal; text-align: start; overflow-wrap: anywhere; }
-  .t.KIND tbody :is(td, th)::before { content: attr(data-l); position: absolute; left: 0; width: 6.5rem; color: var(--ink-3); font: 400 .75rem/1.25rem var(--sans); overflow-wrap: anywhere; }
-  .t.KIND tbody :is(td:first-child, th:first-child, td.solo, td.act, td.tick) { padding-inline-start: 0; }
-  .t.KIND tbody :is(td:first-child, th:first-child, td.solo, td.act, td.tick)::before { content: none; }
-  .t.KIND tbody :is(td:first-child, th:first-child):not(.tick) { font-weight: 500; }
-  .t.KIND tbody :is(td.none, td:empty) { display: none; }
-  .t.KIND tbody td.act { padding-top: var(--s1); }
-  .t.KIND tbody tr:hover > * { background: none; }
-`
-
-const TABLE = `
 .t { width: calc(100% + 1.5rem); margin-inline: -.75rem; border-collapse: collapse; }
 .t caption { padding: 0 var(--s3) var(--s2); color: var(--ink-3); font: var(--small) var(--sans); text-align: start; }
 .t :is(th, td) { padding: var(--s2) var(--s3); border-bottom: 1px solid var(--line); text-align: start; vertical-align: top; }
@@ -380,9 +329,7 @@ const TABLE = `
   .t:not(.stack, .many) { width: 100%; margin-inline: 0; }
   .t:not(.stack, .many) :is(th, td) { padding-inline: var(--s1); }
 }
-`
 
-const TEXT = `
 .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(15rem, 100%), 1fr)); gap: var(--s3) var(--s5); }
 .facts dt { color: var(--ink-3); font: var(--small) var(--sans); }
 .facts dd { min-width: 0; overflow-wrap: anywhere; }
@@ -418,48 +365,78 @@ html[data-blur] :is(.private, main td, main dd, .pre, .reply, bdi, .code pre, [d
 html[data-blur] :is(.private, main td, main dd, .pre, .reply, bdi, .code pre, [dir=auto]) * { filter: none; }
 html[data-blur] :is(.view iframe, main h1) { filter: blur(9px); }
 @media (width < 48rem) { .facts .wide { grid-column: auto; } }
-`
 
-const TOKENS = `
-:root {
-  color-scheme: light dark;
-  --paper: light-dark(#fff, #131416);
-  --wash: light-dark(#f7f7f5, #191a1d);
-  --sunk: light-dark(#efefec, #222429);
-  --line: light-dark(#e3e3df, #2b2d32);
-  --edge: light-dark(#85867f, #767981);
-  --ink: light-dark(#1a1b1e, #ececea);
-  --ink-2: light-dark(#505257, #b4b6bb);
-  --ink-3: light-dark(#66686d, #9a9da3);
-  --accent: light-dark(#3448b8, #a3b4ff);
-  --on-accent: light-dark(#fff, #10142b);
-  --accent-wash: light-dark(#edf0fc, #20253f);
-  --ok: light-dark(#17703f, #6fcb97);
-  --ok-wash: light-dark(#e6f4eb, #14291d);
-  --wait: light-dark(#8a5000, #ebb765);
-  --wait-wash: light-dark(#fdf0d9, #2f2411);
-  --bad: light-dark(#b0251d, #ff9a8f);
-  --bad-wash: light-dark(#fdebe9, #3a1b19);
-  --fill: light-dark(#8089c4, #6672b8);
-  --fill-ok: light-dark(#4f9a70, #4b9a70);
-  --fill-wait: light-dark(#c27c14, #c08a35);
-  --fill-bad: light-dark(#cc4a41, #d9655b);
-  --shade: light-dark(rgb(0 0 0 / .13), rgb(0 0 0 / .6));
-  --lift: 0 1px 2px var(--shade), 0 .5rem 1.5rem var(--shade);
-  --s1: .25rem; --s2: .5rem; --s3: .75rem; --s4: 1rem; --s5: 1.5rem; --s6: 2rem; --s7: 3rem;
-  --small: .75rem/1rem; --text: .875rem/1.25rem; --large: 1rem/1.5rem; --head: 1.25rem/1.75rem;
-  --r1: 4px; --r2: 6px; --r3: 10px;
-  --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif;
-  --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", "DejaVu Sans Mono", monospace;
-  --bar: 3rem;
-  --rail: 11.5rem;
+.strips { display: grid; grid-template-columns: 10rem minmax(0, 1fr) auto; column-gap: var(--s3); }
+.strip { display: grid; grid-column: 1 / -1; grid-template-columns: subgrid; align-items: end; padding-top: var(--s2); }
+.strip h3 { display: flex; align-items: center; gap: var(--s2); color: var(--ink-2); font-weight: 500; }
+.strip .big { font: 560 var(--head) var(--sans); letter-spacing: -.01em; }
+.strip .big a { color: inherit; }
+.strip .rate { margin-inline-start: var(--s2); color: var(--ink-3); font: 400 var(--small) var(--sans); letter-spacing: 0; }
+.strip .plot { position: relative; min-width: 0; height: 3.75rem; border-bottom: 1px solid var(--edge); }
+.strip .plot svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible; }
+.strip .top { align-self: start; min-width: 3ch; color: var(--ink-3); font: var(--small) var(--sans); }
+.xaxis { display: flex; grid-column: 2; justify-content: space-between; padding-top: var(--s1); color: var(--ink-3); font: var(--small) var(--sans); }
+.bars { fill: var(--fill); }
+.bars.ok { fill: var(--fill-ok); }
+.bars.wait { fill: var(--fill-wait); }
+.bars.bad { fill: var(--fill-bad); }
+.lines { display: grid; grid-template-columns: auto minmax(0, 1fr); column-gap: var(--s2); }
+.lines .y { display: flex; flex-direction: column; justify-content: space-between; margin-block: -.5rem; color: var(--ink-3); font: var(--small) var(--sans); text-align: end; }
+.lines .plot { position: relative; min-width: 0; height: 10rem; }
+.lines .plot > svg { position: absolute; inset: 0; width: 100%; height: 100%; overflow: visible; }
+.lines line { stroke: var(--line); vector-effect: non-scaling-stroke; }
+.line { fill: none; stroke: var(--fill); stroke-width: 1.75; stroke-linejoin: round; vector-effect: non-scaling-stroke; }
+.line.ok { stroke: var(--fill-ok); }
+.line.wait { stroke: var(--fill-wait); }
+.line.bad { stroke: var(--fill-bad); }
+.line.dash { stroke-dasharray: 4 3; }
+.legend { display: flex; flex-wrap: wrap; grid-column: 2; gap: var(--s1) var(--s4); padding-top: var(--s2); color: var(--ink-2); font: var(--small) var(--sans); }
+.legend li { display: inline-flex; align-items: center; gap: var(--s2); }
+.legend svg { width: 1.5rem; height: .5rem; }
+.legend b { font-weight: 600; color: var(--ink); }
+.meter { display: inline-block; width: 4rem; height: .375rem; margin-inline-end: var(--s2); border-radius: 3px; background: var(--sunk); box-shadow: inset 0 0 0 1px var(--line); vertical-align: .1em; }
+.meter rect { fill: var(--fill); }
+.meter.ok rect { fill: var(--fill-ok); }
+.meter.wait rect { fill: var(--fill-wait); }
+.meter.bad rect { fill: var(--fill-bad); }
+.readout { min-height: 1rem; color: var(--ink-2); font: var(--small) var(--sans); }
+.plot[data-drawn] > svg { visibility: hidden; }
+.uplot { position: absolute; inset: 0; }
+.uplot .u-wrap { position: relative; width: 100%; height: 100%; }
+.uplot :is(.u-under, .u-over, .u-select) { position: absolute; }
+.uplot :is(.u-under, .u-select, .u-cursor-x, .u-cursor-y) { pointer-events: none; }
+.uplot canvas { display: block; width: 100%; height: 100%; }
+.uplot .u-cursor-x { position: absolute; top: 0; left: 0; height: 100%; border-inline-start: 1px solid var(--ink-3); }
+.uplot .u-off { display: none; }
+@media (width < 48rem) {
+  .strips { grid-template-columns: minmax(0, 1fr) auto; }
+  .strip > div:first-child { display: flex; grid-column: 1 / -1; align-items: baseline; justify-content: space-between; gap: var(--s3); }
+  .strip .big { font: 560 var(--large) var(--sans); }
+  .strip .plot { height: 2.5rem; }
+  .strips .xaxis { grid-column: 1; }
+  .xaxis span:nth-child(even) { display: none; }
+  .lines .plot { height: 8rem; }
 }
-[data-theme=light] { color-scheme: light; }
-[data-theme=dark] { color-scheme: dark; }
+${PAGE_STYLE}
+.onlyprint { display: none; }
+@media print {
+  :root { color-scheme: light !important; --paper: #fff; }
+  @page { margin: 16mm 14mm; }
+  body { font-size: 9.5pt; line-height: 13pt; }
+  .app, .mail { display: block; background: none; }
+  .bar, .rail, .actions, .tabs, .skip, .view, .filters, .pager, .foot, .bulk, .live-state, .fresh, .verb, .noprint { display: none !important; }
+  main { max-width: none; padding: 0; }
+  details::details-content { content-visibility: visible !important; height: auto !important; }
+  .rcpt, .tl > li, .note, tr { break-inside: avoid; }
+  h2, h3, .rcpt > summary { break-after: avoid; }
+  /* its place in the grid stays */
+  .rcpt > summary::before { visibility: hidden; }
+  .pre, .st, .note { background: none !important; }
+  .pre, .note { border: 1px solid #bbb; }
+  .st { padding-inline: 0 !important; }
+  a { color: inherit; text-decoration: none; }
+  .plot > svg { visibility: visible !important; }
+  .uplot, .readout { display: none; }
+  .onlyprint { display: block !important; }
+}
 `
-
-export const STYLE = [
-  ...[TOKENS, BASE, SHELL, CONTROLS, MENUS, STATUS, TABLE, TEXT, CHART],
-  ...[MAILS, MAIL, INBOX, DOOR, DOCS, EGRESS],
-  PRINT,
-].join('')

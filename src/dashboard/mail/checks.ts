@@ -124,7 +124,6 @@ export const sizeWords = (octets: number): string =>
       ? `${(octets / 1_024).toFixed(1)} KiB`
       : `${(octets / 1_048_576).toFixed(1)} MiB`
 
-/** The fields of the header, each on one line, in their order. */
 export const headersOf = (raw: Buffer): readonly (readonly [name: string, value: string])[] => {
   const head = raw.subarray(0, 256 * 1024)
   return scanHeader(head).fields.map((field) => [

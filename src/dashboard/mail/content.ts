@@ -31,7 +31,6 @@ interface Leaf {
   readonly filename: string | null
   readonly contentId: string | null
   readonly encoding: string
-  /** Where its encoded octets lie. */
   readonly start: number
   readonly end: number
 }
@@ -94,7 +93,6 @@ interface Room {
   octets: number
 }
 
-/** Where the children of a multipart lie. */
 const childrenOf = (
   raw: Buffer,
   boundary: string,
@@ -125,7 +123,6 @@ const childrenOf = (
   return found
 }
 
-/** The leaves of a message in their order. */
 export const leavesOf = (raw: Buffer): readonly Leaf[] => {
   const leaves: Leaf[] = []
   const room: Room = { marks: MOST_MARKS, octets: raw.length * MOST_SEARCHES }
@@ -176,7 +173,6 @@ export const octetsOf = (raw: Buffer, leaf: Leaf, most = Number.POSITIVE_INFINIT
 
 interface ReadText {
   readonly text: string
-  /** True when there is more than this. */
   readonly isCut: boolean
 }
 
@@ -201,9 +197,7 @@ export const contentOf = (leaves: readonly Leaf[]) => {
   return { html, text, attachments: leaves.filter((leaf) => leaf !== html && leaf !== text) }
 }
 
-/** Of one text in a page. */
 export const MOST_SHOWN = 256 * 1024
-/** Of the HTML in a preview. */
 export const MOST_HTML = 1024 * 1024
 
 export interface MailContent {

@@ -38,7 +38,6 @@ const REASONS: Readonly<Record<Category | 'suppressed' | 'lifetime' | 'ambiguous
   purged: 'an operator took it out of the queue',
 }
 
-/** In words, where the reason has some. */
 export const reasonWords = (reason: string | null | undefined): string | null =>
   reason != null && Object.hasOwn(REASONS, reason) ? REASONS[reason as keyof typeof REASONS] : null
 
@@ -50,7 +49,6 @@ export const briefReason = (reason: string | null | undefined): string | null =>
   return categoryTitle(reason) ?? words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** By subject and detail. */
 const DETAILS: Readonly<Record<string, string>> = {
   '1.0': 'Something is wrong with an address.',
   '1.1': 'The domain exists, this address at it does not.',
@@ -159,7 +157,6 @@ export const codeWords = (enhanced: string | null | undefined, ended = false): s
 export const isVague = (enhanced: string | null | undefined): boolean =>
   /^[45]\.7\.[01]$/.test(enhanced ?? '')
 
-/** Why a report changed nothing. */
 const UNAPPLIED: Readonly<Record<string, string>> = {
   other_recipient: 'it names none of the recipients that it may be about',
   groups_disagree: 'it contradicts itself',

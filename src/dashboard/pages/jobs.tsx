@@ -4,7 +4,7 @@
 import { type Job, matchedWords } from '../../record/job.js'
 import type { Page } from '../page.js'
 import { Verb } from '../parts/form.js'
-import { Empty, Facts, Head, LiveState, Refreshed } from '../parts/page-parts.js'
+import { Empty, Facts, Head, LiveState, PageBody, Refreshed } from '../parts/page-parts.js'
 import { type List, Pager, Table } from '../parts/table.js'
 import { figure, spanWords, Time } from '../parts/text.js'
 
@@ -86,8 +86,7 @@ export const jobsPage: Page = {
     return {
       title: 'Jobs',
       body: (
-        <>
-          <Head title="Jobs" says="What was done to many mails at once; kept for 30 days after their end." />
+        <PageBody title="Jobs" says="What was done to many mails at once; kept for 30 days after their end.">
           <Table
             caption="Jobs, newest first"
             rows={list.data}
@@ -108,7 +107,7 @@ export const jobsPage: Page = {
             }
           />
           <Pager list={list} />
-        </>
+        </PageBody>
       ),
     }
   },

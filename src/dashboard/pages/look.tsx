@@ -7,8 +7,8 @@
 import { queryText } from '../ask.js'
 import type { Form } from '../form.js'
 import type { Done, Page } from '../page.js'
-import { FormMarks, Hidden } from '../parts/form.js'
-import { Empty, Head, Section } from '../parts/page-parts.js'
+import { FormMarks, Hidden, Submit } from '../parts/form.js'
+import { Empty, PageBody, Section } from '../parts/page-parts.js'
 import { Table } from '../parts/table.js'
 import { THEMES, type Visit } from '../visit.js'
 
@@ -67,9 +67,10 @@ export const Views = ({ visit }: { readonly visit: Visit }) => {
   const views = viewsOf(visit)
   if (views.length === 0) {
     return (
-      <Empty title="No view is pinned">
-        <p>Open a list, set its filters, and choose “Pin this view” at the foot of the rail.</p>
-      </Empty>
+      <Empty
+        title="No view is pinned"
+        says="Open a list, set its filters, and choose “Pin this view” at the foot of the rail."
+      />
     )
   }
   return (
@@ -87,9 +88,7 @@ export const Views = ({ visit }: { readonly visit: Visit }) => {
             <form method="post" action="/settings/look">
               <FormMarks action="unpin" />
               <Hidden of={{ path, back: visit.here({}) }} />
-              <button type="submit" class="b">
-                Unpin
-              </button>
+              <Submit>Unpin</Submit>
             </form>
           ),
         },
@@ -104,15 +103,14 @@ export const lookPage: Page = {
     return {
       title: 'Views and colours',
       body: (
-        <>
-          <Head title="Views and colours" />
+        <PageBody title="Views and colours">
           <Section title="Colours" says="of this browser">
             <ThemeForm visit={visit} />
           </Section>
           <Section title="Pinned views">
             <Views visit={visit} />
           </Section>
-        </>
+        </PageBody>
       ),
     }
   },

@@ -15,7 +15,17 @@ import type { EmailRow } from '../mail/verdict.js'
 import type { Page, RawRoute, View } from '../page.js'
 import { Lines, type Strip, Strips } from '../parts/charts.js'
 import { ExportLinks, exported } from '../parts/exported.js'
-import { Choices, Empty, Head, LiveState, Note, Refreshed, Reply, Section } from '../parts/page-parts.js'
+import {
+  Choices,
+  Empty,
+  Head,
+  LiveState,
+  Note,
+  PageBody,
+  Refreshed,
+  Reply,
+  Section,
+} from '../parts/page-parts.js'
 import { State } from '../parts/status.js'
 import { type List, Table } from '../parts/table.js'
 import { figure, spanWords, Time } from '../parts/text.js'
@@ -64,7 +74,6 @@ const noneIfRefused = (error: unknown): readonly never[] => {
   throw error
 }
 
-/** What the strips are made of. */
 export const statisticsQuery = (visit: Visit): Query => {
   const { length, interval } = WINDOWS[windowOf(visit)]
   const from = new Date(visit.now - length).toISOString()
@@ -413,12 +422,11 @@ const FirstMails = ({ visit, rows }: { readonly visit: Visit; readonly rows: rea
 const firstDay = async (visit: Visit, others: readonly EmailRow[]): Promise<View> => ({
   title: 'Overview',
   body: (
-    <>
-      <Head
-        title={others.length === 0 ? 'Ready, and nothing was sent yet.' : `No ${visit.scope.mode} mail yet.`}
-        says="The first mail that comes in appears here."
-        actions={<LiveState table="mails" both />}
-      />
+    <PageBody
+      title={others.length === 0 ? 'Ready, and nothing was sent yet.' : `No ${visit.scope.mode} mail yet.`}
+      says="The first mail that comes in appears here."
+      actions={<LiveState table="mails" both />}
+    >
       <FirstMails {...{ visit }} rows={others} />
       <FirstMail visit={visit} workspaces={await visit.workspaces()} />
       {visit.isDev ? null : (
@@ -429,7 +437,7 @@ const firstDay = async (visit: Visit, others: readonly EmailRow[]): Promise<View
           </p>
         </Section>
       )}
-    </>
+    </PageBody>
   ),
 })
 

@@ -41,7 +41,6 @@ const Ticks = ({ from, until }: { readonly from: string; readonly until: string 
 interface ChartColumn {
   readonly name: string
   readonly values: readonly string[]
-  /** What the script draws. */
   readonly raw: readonly (number | null)[]
 }
 
@@ -202,7 +201,6 @@ export interface Strip {
   readonly rate?: string
   /** To exactly those mails. */
   readonly href?: string
-  /** One for each time. */
   readonly values: readonly number[]
 }
 

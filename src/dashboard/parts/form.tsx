@@ -10,6 +10,7 @@ import { useContext } from 'preact/hooks'
 import type { Form } from '../form.js'
 import type { Refused } from '../page.js'
 import { attrs, html, isText, useShown, useVisit } from '../render.js'
+import { ButtonLink } from './page-parts.js'
 
 /**
  * The field that a mistake stands beside: `body.alarms.complaints.rate` that of `complaints_rate`, and
@@ -29,7 +30,6 @@ interface Mistake {
   readonly message: string
 }
 
-/** All that was wrong, as lines. */
 const mistakesOf = ({ problem }: Refused): readonly Mistake[] =>
   problem.errors?.length ? problem.errors : [{ field: '', message: problem.detail ?? problem.title }]
 
@@ -102,7 +102,6 @@ const PostForm = ({ children, class: name = 'form', id, ...own }: FormProps & Ow
   return html`<form method="post" action="${visit.self}"${attrs({ id })} class="${name}">${marks}${fields}</form>`
 }
 
-/** Of this form of the page. */
 export const useOwnRefusal = (action: string): Refused | null => {
   const { refused } = useShown()
   return refused?.action === action ? refused : null
@@ -144,15 +143,18 @@ interface SendProps {
   readonly beside?: ComponentChildren
 }
 
-/** Below the fields. */
 export const Send = ({ children, plain = false, harm = false, disabled, beside }: SendProps) =>
   html`<div class="actions"><button type="submit" class="${harm ? 'b harm' : plain ? 'b' : 'b main'}"${attrs({ disabled })}>${children}</button>${beside}</div>`
 
-/** The way back. */
 export const Leave = ({ to, children = 'Leave it' }: { readonly to: string; readonly children?: string }) => (
-  <a class="b" href={to}>
+  <ButtonLink to={to}>{children}</ButtonLink>
+)
+
+/** A plain button that sends its form. */
+export const Submit = ({ children }: { readonly children: ComponentChildren }) => (
+  <button type="submit" class="b">
     {children}
-  </a>
+  </button>
 )
 
 interface FieldProps {
@@ -213,12 +215,14 @@ export const Field = (props: FieldProps) => textField(useContext(FormContext), p
 export type Options = readonly (readonly [value: string, label: string])[]
 
 interface ChoiceProps extends Pick<FieldProps, 'name' | 'label' | 'hint' | 'value'> {
-  readonly options: Options
+  /** A record has no value that is a number, which would come first. */
+  readonly options: Options | Readonly<Record<string, string>>
 }
 
 const choiceField = (own: FieldsForm, { name, label, hint, options, value }: ChoiceProps) => {
   const { marks, typed, says } = fieldIn(own, name, value)
-  const all = options.map(
+  const pairs: Options = Array.isArray(options) ? options : Object.entries(options)
+  const all = pairs.map(
     ([one, text]) => html`<option${attrs({ value: one, selected: one === typed })}>${text}</option>`,
   )
   const help = hint === undefined ? null : html`<span class="hint">${hint}</span>`
@@ -227,13 +231,8 @@ const choiceField = (own: FieldsForm, { name, label, hint, options, value }: Cho
 
 export const Choice = (props: ChoiceProps) => choiceField(useContext(FormContext), props)
 
-interface FoldProps {
-  readonly title: string
-  readonly children: ComponentChildren
-}
-
 /** Fields that few need; open once the form was refused, since a mistake may stand in them. */
-export const FoldedFields = ({ title, children }: FoldProps) => (
+export const FoldedFields = ({ title, children }: { title: string; children: ComponentChildren }) => (
   <details class="fold" open={useContext(FormContext).refused !== null}>
     <summary>{title}</summary>
     <div class="form">{children}</div>
@@ -269,9 +268,7 @@ export const Hidden = ({ of }: { readonly of: Readonly<Record<string, string | n
 
 interface VerbProps {
   readonly action: string
-  /** On the button that opens it. */
   readonly label: string
-  /** What follows, in a sentence. */
   readonly children: ComponentChildren
   /** On the button that does it; the label where it is not said. */
   readonly does?: string
@@ -282,7 +279,6 @@ interface VerbProps {
   readonly tiny?: boolean
   /** What it asks besides the reason. */
   readonly choice?: ChoiceProps
-  /** Beside the button that does it. */
   readonly beside?: ComponentChildren
 }
 
@@ -322,12 +318,10 @@ export const Verb = (props: VerbProps) => {
 interface FiltersProps {
   readonly path: string
   readonly children: ComponentChildren
-  /** On the button. */
   readonly does?: string
   /** What else stays as it is. */
   readonly keep?: Readonly<Record<string, string | null>>
   readonly label?: string
-  /** Beside the button. */
   readonly beside?: ComponentChildren
 }
 
@@ -335,9 +329,7 @@ export const Filters = ({ path, children, does = 'Show', keep = {}, label, besid
   <form class="filters" action={path} role={label === undefined ? undefined : 'search'} aria-label={label}>
     <Hidden of={keep} />
     {children}
-    <button type="submit" class="b">
-      {does}
-    </button>
+    <Submit>{does}</Submit>
     {beside}
   </form>
 )
@@ -362,14 +354,8 @@ export const Select = ({ name, label, options, chosen }: SelectProps) => (
   </label>
 )
 
-interface WordProps {
-  readonly name: string
-  readonly label: string
-  readonly placeholder: string
-}
-
 /** As the address has it. */
-export const Word = ({ label, ...field }: WordProps) => (
+export const Word = ({ label, ...field }: { name: string; label: string; placeholder: string }) => (
   <label>
     {label}
     <input {...field} value={useVisit().query(field.name) ?? ''} autocomplete="off" />

@@ -62,6 +62,19 @@ export const Head = ({ title, says, crumb, make = null, ...more }: HeadProps) =>
   )
 }
 
+export const PageBody = ({ children, ...head }: HeadProps & { readonly children: ComponentChildren }) => (
+  <>
+    <Head {...head} />
+    {children}
+  </>
+)
+
+export const ButtonLink = ({ to, children }: { to: string; children: ComponentChildren }) => (
+  <a class="b" href={to}>
+    {children}
+  </a>
+)
+
 interface SectionProps {
   readonly title: string
   readonly says?: ComponentChildren
@@ -81,16 +94,14 @@ export const Section = ({ title, says, actions, children, id }: SectionProps) =>
   </section>
 )
 
-/** `bad`, `wait`, `ok`, or without a hue. */
-export const Note = ({
-  tone = '',
-  icon,
-  children,
-}: {
+interface NoteProps {
   readonly tone?: string
   readonly icon?: string
   readonly children: ComponentChildren
-}) => (
+}
+
+/** `bad`, `wait`, `ok`, or without a hue. */
+export const Note = ({ tone = '', icon, children }: NoteProps) => (
   <div class={`note ${tone}`.trim()}>
     {icon === undefined ? null : <Icon name={icon} />}
     <div>{children}</div>
@@ -102,15 +113,17 @@ interface EmptyProps {
   /** True where the page has nothing else: then this is its heading. */
   readonly whole?: boolean
   readonly make?: Maker
+  readonly says?: string
   readonly children?: ComponentChildren
 }
 
 /** A list with nothing in it says what would fill it. */
-export const Empty = ({ title, whole = false, make, children }: EmptyProps) => {
+export const Empty = ({ title, whole = false, make, says, children }: EmptyProps) => {
   const by = useMaker(make ?? null)
   return (
     <div class="empty">
       {whole ? <h1>{title}</h1> : <h2>{title}</h2>}
+      {says === undefined ? null : <p>{says}</p>}
       {children}
       {by === null ? null : (
         <p>
@@ -121,7 +134,6 @@ export const Empty = ({ title, whole = false, make, children }: EmptyProps) => {
   )
 }
 
-/** Works where scripts run. */
 export const Copy = ({ text }: { readonly text: string }) => (
   <button type="button" class="b tiny copy" data-copy={text} hidden>
     Copy
@@ -159,11 +171,11 @@ export const Code = ({ text, label }: { readonly text: string; readonly label?: 
   </div>
 )
 
-export const Facts = ({
-  facts,
-}: {
+interface FactsProps {
   readonly facts: readonly (readonly [name: string, value: ComponentChildren] | null)[]
-}) => (
+}
+
+export const Facts = ({ facts }: FactsProps) => (
   <dl class="facts">
     {facts.map((fact) =>
       fact === null ? null : (
@@ -176,14 +188,12 @@ export const Facts = ({
   </dl>
 )
 
-/** Links for one of few. */
-export const Choices = ({
-  label,
-  options,
-}: {
+interface ChoicesProps {
   readonly label: string
   readonly options: readonly { readonly href: string; readonly text: string; readonly on: boolean }[]
-}) => (
+}
+
+export const Choices = ({ label, options }: ChoicesProps) => (
   <div class="seg" role="group" aria-label={label}>
     {options.map(({ href, text, on }) => (
       <a href={href} aria-current={on ? 'true' : undefined}>
@@ -193,10 +203,7 @@ export const Choices = ({
   </div>
 )
 
-export const Tabs = ({
-  label,
-  tabs,
-}: {
+interface TabsProps {
   readonly label: string
   readonly tabs: readonly {
     readonly href: string
@@ -204,7 +211,9 @@ export const Tabs = ({
     readonly on: boolean
     readonly n?: number
   }[]
-}) => (
+}
+
+export const Tabs = ({ label, tabs }: TabsProps) => (
   <nav class="tabs" aria-label={label}>
     {tabs.map(({ href, text, on, n }) => (
       <a href={href} aria-current={on ? 'page' : undefined}>
@@ -215,18 +224,17 @@ export const Tabs = ({
   </nav>
 )
 
+interface LiveStateProps {
+  readonly table?: string
+  readonly both?: boolean
+}
+
 /**
  * The state in a word, and a pause that lasts. `table` is the id of a table whose rows have ids of their own: new ones
  * come in on top. A list that does not begin at its newest row should not have it. What happens to mail of the other
  * mode is passed over, unless the page is of both.
  */
-export const LiveState = ({
-  table = '',
-  both = false,
-}: {
-  readonly table?: string
-  readonly both?: boolean
-}) => {
+export const LiveState = ({ table = '', both = false }: LiveStateProps) => {
   const visit = useVisit()
   if (!visit.can('subjects')) return null
   return (
@@ -254,13 +262,10 @@ export const Refreshed = ({ id, children }: { id: string; children: ComponentChi
 
 interface ShownOnceProps {
   readonly visit: Visit
-  /** Where its kind is listed. */
   readonly back: readonly [path: string, text: string]
-  /** A sentence. */
   readonly title: string
   readonly secrets: readonly { readonly label: string; readonly text: string }[]
   readonly samples?: readonly Sample[]
-  /** Before one leaves. */
   readonly says: string
 }
 

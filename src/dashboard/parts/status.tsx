@@ -30,7 +30,6 @@ export const SHAPES: Readonly<Record<Tone, string>> = {
 
 export const word = (status: string): string => status.charAt(0).toUpperCase() + status.slice(1)
 
-/** A symbol of the page's sprite. */
 export const Icon = ({ name, tone = '' }: { readonly name: string; readonly tone?: string }) =>
   html`<svg class="${`ic ${tone}`.trim()}" aria-hidden="true"><use href="#${name}"></use></svg>`
 
@@ -55,52 +54,38 @@ const line = {
   'stroke-linecap': 'round',
 } as const
 
+const stroked = (d: string, name?: string) => <path d={d} class={name} {...line} />
+const filled = (d: string) => <path d={d} fill="currentColor" />
+const ring = (r: string, dashes?: string) => (
+  <circle cx="8" cy="8" r={r} stroke-dasharray={dashes} {...line} />
+)
+
+const SYMBOLS: Readonly<Record<string, ComponentChildren>> = {
+  queued: ring('5.5', '2 2'),
+  scheduled: [ring('5.75'), stroked('M8 5v3.2l2 1.3')],
+  sent: stroked('M2.5 8h10M8.8 4l4 4-4 4'),
+  delivered: [<circle cx="8" cy="8" r="6.5" fill="currentColor" />, stroked('m5 8.2 2 2L11 6', 'on')],
+  deferred: stroked('M13.3 8A5.3 5.3 0 1 1 11.5 4M12 1.8v2.8H9.2'),
+  bounced: [
+    filled('M5.3 1.5h5.4l3.8 3.8v5.4l-3.8 3.8H5.3l-3.8-3.8V5.3z'),
+    stroked('m5.7 5.7 4.6 4.6m0-4.6-4.6 4.6', 'on'),
+  ],
+  canceled: [ring('5.75'), stroked('m4 12 8-8')],
+  complained: [stroked('M4 14.5v-13'), filled('M4 2.2h8.5l-2.2 3 2.2 3H4z')],
+  held: stroked('M5.2 3.5v9M10.8 3.5v9'),
+  alarm: [filled('M8 1.8 14.8 14H1.2z'), stroked('M8 6v4m0 1.8v.2', 'on')],
+  menu: stroked('M2 4h12M2 8h12M2 12h12'),
+  gate: [stroked('M3 18V8.5a7 7 0 0 1 14 0V18'), filled('M7.5 18V9.2a2.5 2.5 0 0 1 5 0V18z')],
+}
+
 export const Sprite = () => (
   <svg class="hid" aria-hidden="true">
     <defs>
-      <symbol id="queued" viewBox="0 0 16 16">
-        <circle cx="8" cy="8" r="5.5" stroke-dasharray="2 2" {...line} />
-      </symbol>
-      <symbol id="scheduled" viewBox="0 0 16 16">
-        <circle cx="8" cy="8" r="5.75" {...line} />
-        <path d="M8 5v3.2l2 1.3" {...line} />
-      </symbol>
-      <symbol id="sent" viewBox="0 0 16 16">
-        <path d="M2.5 8h10M8.8 4l4 4-4 4" {...line} />
-      </symbol>
-      <symbol id="delivered" viewBox="0 0 16 16">
-        <circle cx="8" cy="8" r="6.5" fill="currentColor" />
-        <path d="m5 8.2 2 2L11 6" class="on" {...line} />
-      </symbol>
-      <symbol id="deferred" viewBox="0 0 16 16">
-        <path d="M13.3 8A5.3 5.3 0 1 1 11.5 4M12 1.8v2.8H9.2" {...line} />
-      </symbol>
-      <symbol id="bounced" viewBox="0 0 16 16">
-        <path d="M5.3 1.5h5.4l3.8 3.8v5.4l-3.8 3.8H5.3l-3.8-3.8V5.3z" fill="currentColor" />
-        <path d="m5.7 5.7 4.6 4.6m0-4.6-4.6 4.6" class="on" {...line} />
-      </symbol>
-      <symbol id="canceled" viewBox="0 0 16 16">
-        <circle cx="8" cy="8" r="5.75" {...line} />
-        <path d="m4 12 8-8" {...line} />
-      </symbol>
-      <symbol id="complained" viewBox="0 0 16 16">
-        <path d="M4 14.5v-13" {...line} />
-        <path d="M4 2.2h8.5l-2.2 3 2.2 3H4z" fill="currentColor" />
-      </symbol>
-      <symbol id="held" viewBox="0 0 16 16">
-        <path d="M5.2 3.5v9M10.8 3.5v9" {...line} />
-      </symbol>
-      <symbol id="alarm" viewBox="0 0 16 16">
-        <path d="M8 1.8 14.8 14H1.2z" fill="currentColor" />
-        <path d="M8 6v4m0 1.8v.2" class="on" {...line} />
-      </symbol>
-      <symbol id="menu" viewBox="0 0 16 16">
-        <path d="M2 4h12M2 8h12M2 12h12" {...line} />
-      </symbol>
-      <symbol id="gate" viewBox="0 0 20 20">
-        <path d="M3 18V8.5a7 7 0 0 1 14 0V18" {...line} />
-        <path d="M7.5 18V9.2a2.5 2.5 0 0 1 5 0V18z" fill="currentColor" />
-      </symbol>
+      {Object.entries(SYMBOLS).map(([id, shape]) => (
+        <symbol id={id} viewBox={id === 'gate' ? '0 0 20 20' : '0 0 16 16'}>
+          {shape}
+        </symbol>
+      ))}
     </defs>
   </svg>
 )

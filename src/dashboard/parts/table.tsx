@@ -68,7 +68,6 @@ export const Table = <Row,>(props: TableProps<Row>) => {
   )
 }
 
-/** The lists of /v1. */
 export interface List<Row> {
   readonly data: readonly Row[]
   readonly has_more?: boolean

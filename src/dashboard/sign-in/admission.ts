@@ -18,7 +18,6 @@ export interface Told {
   readonly issuer: string
   readonly subject: string
   readonly idToken: Claims
-  /** Empty where the provider has none. */
   readonly userinfo: Claims
 }
 
@@ -78,9 +77,7 @@ export type Admission =
   | { readonly refused: Refusal }
   | {
       readonly refused: null
-      /** null: as it is. */
       readonly role: Role | null
-      /** For who is new. */
       readonly firstRole: Role
       /** By a rule, which is looked at again each time. */
       readonly byRule: boolean
@@ -175,8 +172,5 @@ const REFUSALS: Readonly<Record<Refusal | Exclude<SignedIn, 'done'>, (label: str
     says: 'Somebody with this mail address, or from this provider, is here already.',
     check: 'an owner looks at Settings, People: addresses are never joined by themselves',
   }),
-  disabled: () => ({
-    says: 'Your account is disabled.',
-    check: 'an owner enables it (Settings, People)',
-  }),
+  disabled: () => ({ says: 'Your account is disabled.', check: 'an owner enables it (Settings, People)' }),
 }

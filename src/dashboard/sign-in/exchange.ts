@@ -21,7 +21,6 @@ export interface Asked {
   /** Whoever connected: the last proxy, where there is one. */
   readonly peer: string
   readonly isTls: boolean
-  /** Of a POST; empty otherwise. */
   readonly form: Form
   /** A cookie by its plain name; null where there is none. */
   cookie(name: string): string | null
@@ -31,7 +30,6 @@ export interface Reply {
   readonly status: number
   /** A path of ours, without the path of base_url. */
   readonly to?: string
-  /** Another site. */
   readonly away?: URL
   /** After the page was shown: a form must not lead to another site itself (form-action). */
   readonly next?: URL
@@ -49,7 +47,6 @@ export interface WrongWay {
   readonly seen: string
   readonly from: string
   readonly why: string
-  /** A line of the configuration. */
   readonly change: string
 }
 
@@ -96,7 +93,6 @@ const PATH = /^\/(?![/\\])[\u0021-\u005b\u005d-\u007e]*$/
 /** Nobody wants to come back to these. */
 const DOORS = /^\/(?:sign-in|sign-out|second-factor|setup|invitation|v1)(?:[/?]|$)/
 
-/** The path with its query, or `/`. */
 export const returnPath = (text: string | null | undefined): string => {
   if (typeof text !== 'string' || text.length > 2_000 || !PATH.test(text)) return '/'
   const url = new URL(text, 'http://postern.invalid')

@@ -9,16 +9,7 @@ import { Fault } from '../../base/fault.js'
 import type { LinkRow } from '../../store/port/tenants/identity.js'
 import { openLink } from '../../tenant/identity/links.js'
 import { newPerson } from '../../tenant/identity/people.js'
-import {
-  guestOf,
-  isOurForm,
-  message,
-  notOurForm,
-  openSession,
-  providerLinks,
-  refuseWay,
-  type SignInDeps,
-} from './deps.js'
+import { guestOf, message, openSession, providerLinks, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 import { invitationPage, setupPage } from './views.js'
 
@@ -41,8 +32,6 @@ const SETUP_AGAIN = 'postern setup-link on the server makes another one'
 const INVITE_AGAIN = 'an owner makes another one (Settings, People)'
 
 export const showSetup = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(deps, asked)
-  if (wrong !== null) return wrong
   const link = await openLink(deps.tenant, 'setup', asked.params.token ?? '')
   if (link === null) return gone(deps, SETUP_AGAIN)
   const { token, cookies } = guestOf(deps, asked)
@@ -53,9 +42,6 @@ export const showSetup = async (deps: SignInDeps, asked: Asked): Promise<Reply> 
 }
 
 export const useSetup = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(deps, asked)
-  if (wrong !== null) return wrong
-  if (!isOurForm(deps, asked)) return notOurForm(deps, asked)
   const link = await openLink(deps.tenant, 'setup', asked.params.token ?? '')
   if (link === null) return gone(deps, SETUP_AGAIN)
   const opened = await openSession(deps, asked, {
@@ -89,8 +75,6 @@ const showForm = (
 }
 
 export const showInvitation = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(deps, asked)
-  if (wrong !== null) return wrong
   const link = await findInvitation(deps, asked.params.token ?? '')
   return link === null ? gone(deps, INVITE_AGAIN) : showForm(deps, asked, link, 200, [])
 }
@@ -107,9 +91,6 @@ const sentences = (error: unknown): readonly string[] => {
 }
 
 export const useInvitation = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(deps, asked)
-  if (wrong !== null) return wrong
-  if (!isOurForm(deps, asked)) return notOurForm(deps, asked)
   const { settings, tenant, accountId } = deps
   const link = await findInvitation(deps, asked.params.token ?? '')
   if (link === null || !settings.local) return gone(deps, INVITE_AGAIN)

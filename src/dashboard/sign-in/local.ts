@@ -21,7 +21,6 @@ import {
   notOurForm,
   openSession,
   providerLinks,
-  refuseWay,
   returnOf,
   returnQuery,
   type SignInDeps,
@@ -58,8 +57,6 @@ const goesOn = ({ settings, providers }: SignInDeps, { query, cookie }: Asked): 
 }
 
 export const showSignIn = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(deps, asked)
-  if (wrong !== null) return wrong
   const returnTo = returnOf(asked)
   if ((await currentSession(deps, asked)) !== null) return { status: 303, to: returnTo }
   const name = goesOn(deps, asked)
@@ -122,11 +119,7 @@ const askSecond = ({ tenant }: SignInDeps, user: UserRow, returnTo: string): Rep
     returnTo,
   }
   const value = seal(tenant.pepper, SEAL, JSON.stringify(pending))
-  return {
-    status: 303,
-    to: '/second-factor',
-    cookies: { [COOKIE]: { value, seconds: LASTS_MS / 1_000 } },
-  }
+  return { status: 303, to: '/second-factor', cookies: { [COOKIE]: { value, seconds: LASTS_MS / 1_000 } } }
 }
 
 const readPending = ({ tenant }: SignInDeps, asked: Asked): Pending | null => {
@@ -148,15 +141,10 @@ const whose = async (deps: SignInDeps, pending: Pending | null): Promise<UserRow
   return deviceOf(deps.tenant, user) === pending.device ? user : null
 }
 
-interface Halfway {
-  readonly pending: Pending
-  readonly user: UserRow
-}
-
 const again = async (
   deps: SignInDeps,
   asked: Asked,
-  { pending, user }: Halfway,
+  { pending, user }: { pending: Pending; user: UserRow },
   status: number,
   notice: Notice | null,
   headers: Readonly<Record<string, string>> = {},
@@ -176,8 +164,6 @@ const tooLate = (deps: SignInDeps, asked: Asked): Reply => {
 }
 
 export const showSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(deps, asked)
-  if (wrong !== null) return wrong
   const pending = readPending(deps, asked)
   const user = await whose(deps, pending)
   if (pending !== null && user !== null) return again(deps, asked, { pending, user }, 200, null)
@@ -185,9 +171,6 @@ export const showSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply>
 }
 
 export const useSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(deps, asked)
-  if (wrong !== null) return wrong
-  if (!isOurForm(deps, asked)) return notOurForm(deps, asked)
   const pending = readPending(deps, asked)
   const user = await whose(deps, pending)
   if (pending === null || user === null) return tooLate(deps, asked)
@@ -220,8 +203,6 @@ const notRight = (deps: SignInDeps, asked: Asked): Reply =>
   signInAgain(deps, asked, 422, { tone: 'bad', says: 'The address or the password is not right.' })
 
 export const signInLocally = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(deps, asked)
-  if (wrong !== null) return wrong
   if (!deps.settings.local) {
     const says = 'Local accounts are switched off here (identity.local).'
     return message(deps, { status: 403, title: 'Not by password', says })

@@ -27,18 +27,7 @@ import { labelOf, readCa, readSecret, type Provider as Settings } from '../../co
 import { ConfigError } from '../../config/problem.js'
 import type { Claims, Told } from './admission.js'
 
-type TroubleKind =
-  | 'down'
-  | 'slow'
-  | 'certificate'
-  | 'metadata'
-  | 'client'
-  | 'keys'
-  | 'token'
-  | 'clock'
-  | 'code'
-  | 'refused'
-  | 'files'
+type TroubleKind = keyof typeof SAYS
 
 export class ProviderTrouble extends Error {
   override readonly name = 'ProviderTrouble'
@@ -53,21 +42,21 @@ export class ProviderTrouble extends Error {
   }
 }
 
-const SAYS: Readonly<Record<TroubleKind, (label: string) => string>> = {
-  down: (label) => `${label} does not answer. Use another way, or try again in a minute.`,
-  slow: (label) => `${label} takes too long to answer. Use another way, or try again in a minute.`,
-  certificate: (label) => `The certificate of ${label} is not one that Postern believes.`,
-  metadata: (label) => `${label} is not set up right: what it says of itself does not fit the settings here.`,
-  client: (label) => `${label} does not know Postern, or refused its secret.`,
-  keys: (label) => `The keys of ${label} could not be read, so its word cannot be checked.`,
-  token: (label) => `What ${label} said of you does not hold, so nobody was signed in.`,
-  clock: (label) => `The clocks of ${label} and of this server do not agree.`,
-  code: (label) => `This sign-in at ${label} was used already, or took too long. Start again.`,
-  refused: (label) => `${label} did not let you in.`,
-  files: (label) => `${label} is not set up: a file that its settings name cannot be used.`,
+const SAYS = {
+  down: (label: string) => `${label} does not answer. Use another way, or try again in a minute.`,
+  slow: (label: string) => `${label} takes too long to answer. Use another way, or try again in a minute.`,
+  certificate: (label: string) => `The certificate of ${label} is not one that Postern believes.`,
+  metadata: (label: string) =>
+    `${label} is not set up right: what it says of itself does not fit the settings here.`,
+  client: (label: string) => `${label} does not know Postern, or refused its secret.`,
+  keys: (label: string) => `The keys of ${label} could not be read, so its word cannot be checked.`,
+  token: (label: string) => `What ${label} said of you does not hold, so nobody was signed in.`,
+  clock: (label: string) => `The clocks of ${label} and of this server do not agree.`,
+  code: (label: string) => `This sign-in at ${label} was used already, or took too long. Start again.`,
+  refused: (label: string) => `${label} did not let you in.`,
+  files: (label: string) => `${label} is not set up: a file that its settings name cannot be used.`,
 }
 
-/** What its admin does about it. */
 const CHECKS: Readonly<Record<TroubleKind, string>> = {
   down: 'see that its issuer URL can be reached from this server, with the right name and port',
   slow: 'see that its issuer URL can be reached from this server, and that it is not overloaded',
@@ -163,19 +152,7 @@ export const troubleOf = (error: unknown, step: Step): ProviderTrouble => {
 }
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
-const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-]
+const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 const MOST_OCTETS = 16_384
 /** A token without exp counts for so long; nobody needs it later. */
 const LOGOUT_SECONDS = 600
@@ -192,7 +169,6 @@ export interface LogoutClaims {
 interface Expected {
   readonly issuer: string
   readonly audience: string
-  /** jwks_uri. */
   readonly keys: string
 }
 
@@ -298,7 +274,6 @@ interface Checks {
   readonly verifier: string
 }
 
-/** New ones for each sign-in. */
 export const newChecks = (): Checks => ({
   state: oidc.randomState(),
   nonce: oidc.randomNonce(),
@@ -340,7 +315,6 @@ export class Provider {
     return this.settings.name
   }
 
-  /** Where the browser is sent. */
   async begin(checks: Checks, redirectUri: string): Promise<URL> {
     const configuration = await this.#configuration()
     const parameters = {

@@ -9,7 +9,7 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { cookieRules, readCookie, setCookie } from '../cookie.js'
 import { Form, formPayload } from '../form.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from '../render.js'
-import { message, type SignInDeps } from './deps.js'
+import { isOurForm, message, notOurForm, refuseWay, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 import { showInvitation, showSetup, useInvitation, useSetup } from './link.js'
 import { showSecond, showSignedOut, showSignIn, signInLocally, useSecond } from './local.js'
@@ -18,17 +18,27 @@ import { comeBack, goToProvider } from './with-provider.js'
 
 type Step = (deps: SignInDeps, asked: Asked) => Promise<Reply>
 
+/** Not by plain HTTP from another machine. */
+const guarded =
+  (step: Step): Step =>
+  async (deps, asked) =>
+    refuseWay(deps, asked) ?? step(deps, asked)
+
+/** As guarded, and the form is one of ours. */
+const ownForm = (step: Step): Step =>
+  guarded(async (deps, asked) => (isOurForm(deps, asked) ? step(deps, asked) : notOurForm(deps, asked)))
+
 const STEPS: readonly (readonly [method: 'GET' | 'POST', path: string, step: Step])[] = [
-  ['GET', '/sign-in', showSignIn],
-  ['POST', '/sign-in', signInLocally],
-  ['GET', '/second-factor', showSecond],
-  ['POST', '/second-factor', useSecond],
+  ['GET', '/sign-in', guarded(showSignIn)],
+  ['POST', '/sign-in', guarded(signInLocally)],
+  ['GET', '/second-factor', guarded(showSecond)],
+  ['POST', '/second-factor', ownForm(useSecond)],
   ['GET', '/signed-out', showSignedOut],
-  ['GET', '/setup/{token}', showSetup],
-  ['POST', '/setup/{token}', useSetup],
-  ['GET', '/invitation/{token}', showInvitation],
-  ['POST', '/invitation/{token}', useInvitation],
-  ['GET', '/sign-in/{name}', goToProvider],
+  ['GET', '/setup/{token}', guarded(showSetup)],
+  ['POST', '/setup/{token}', ownForm(useSetup)],
+  ['GET', '/invitation/{token}', guarded(showInvitation)],
+  ['POST', '/invitation/{token}', ownForm(useInvitation)],
+  ['GET', '/sign-in/{name}', guarded(goToProvider)],
   ['GET', '/sign-in/{name}/callback', comeBack],
   ['POST', '/sign-in/{name}/logout', backChannelLogout],
   ['POST', '/sign-out', signOut],

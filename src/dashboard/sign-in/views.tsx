@@ -8,6 +8,7 @@ import type { ComponentChildren, VNode } from 'preact'
 import type { Assets } from '../assets/assets.js'
 import { Document } from '../layout.js'
 import { PasskeyForm } from '../parts/form.js'
+import { Facts } from '../parts/page-parts.js'
 import { Icon } from '../parts/status.js'
 import type { WrongWay } from './exchange.js'
 
@@ -49,7 +50,6 @@ const Door = ({ assets, baseUrl, title, hideTitle = false, foot, children }: Doo
   </Document>
 )
 
-/** A sentence that stands above everything else. */
 export interface Notice {
   readonly tone: 'ok' | 'wait' | 'bad'
   readonly says: string
@@ -292,7 +292,6 @@ export const invitationPage = (view: InvitationView): VNode => (
   </Door>
 )
 
-/** One sentence and a way on. */
 export const messagePage = (
   view: Frame & {
     readonly title: string
@@ -315,26 +314,13 @@ export const messagePage = (
 export const wrongWayPage = ({ assets, baseUrl, way }: Frame & { readonly way: WrongWay }): VNode => (
   <Door assets={assets} baseUrl={baseUrl} title="Not by this way">
     <p>{way.why}</p>
-    <dl class="facts">
-      <div>
-        <dt>Seen</dt>
-        <dd>
-          <code>{way.seen}</code>
-        </dd>
-      </div>
-      <div>
-        <dt>From</dt>
-        <dd>
-          <code>{way.from}</code>
-        </dd>
-      </div>
-      <div>
-        <dt>base_url</dt>
-        <dd>
-          <code>{baseUrl}</code>
-        </dd>
-      </div>
-    </dl>
+    <Facts
+      facts={[
+        ['Seen', <code>{way.seen}</code>],
+        ['From', <code>{way.from}</code>],
+        ['base_url', <code>{baseUrl}</code>],
+      ]}
+    />
     <p>
       {way.change.startsWith('open ')
         ? 'Please '

@@ -15,7 +15,7 @@ import { seal, unseal } from '../../base/secret.js'
 import type { LinkRow, SessionRow, UserChange, UserRow } from '../../store/port/tenants/identity.js'
 import { type LiveSession, verifySession } from '../../tenant/session.js'
 import { type Admission, addressIn, admit, nameIn, refusalSaid, type Told } from './admission.js'
-import { AGAIN, message, openSession, providerActor, refuseWay, returnOf, type SignInDeps } from './deps.js'
+import { AGAIN, message, openSession, providerActor, returnOf, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 import { findInvitation, INVITATION } from './link.js'
 import { signInAgain } from './local.js'
@@ -81,8 +81,6 @@ const failed = async (deps: SignInDeps, asked: Asked, provider: Provider, error:
 }
 
 export const goToProvider = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(deps, asked)
-  if (wrong !== null) return wrong
   const provider = await deps.providers.find(asked.params.name ?? '')
   if (provider === null) return noProvider(deps)
   const { newChecks } = await import('./provider.js')

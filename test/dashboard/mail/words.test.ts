@@ -7,7 +7,7 @@ import { CATEGORIES } from '../../../src/mail/report/category.js'
 
 const AT = '2026-11-22T09:00:00.000Z'
 
-const one = (status: string, more: Partial<Recipient> = {}): Recipient => ({
+const one = (status: Recipient['status'], more: Partial<Recipient> = {}): Recipient => ({
   ...{ address: 'ana@example.com', kind: 'to', status, attempts: 1, last_response: null },
   ...{ updated_at: '2026-11-22T09:00:02.000Z', waiting: null },
   ...more,
@@ -16,8 +16,8 @@ const one = (status: string, more: Partial<Recipient> = {}): Recipient => ({
 const mail = (recipients: readonly Recipient[]): Email => {
   const counts: Record<string, number> = {}
   for (const { status } of recipients) counts[status] = (counts[status] ?? 0) + 1
-  const status =
-    ['bounced', 'deferred', 'queued', 'sent', 'delivered'].find((word) => counts[word]) ?? 'queued'
+  const worst = ['bounced', 'deferred', 'queued', 'sent', 'delivered'] as const
+  const status = worst.find((word) => counts[word]) ?? 'queued'
   return {
     ...{ id: 'em_1', workspace_id: 'ws_1', mode: 'live', source: 'api', from: 'a@b.test' },
     ...{ to: [], cc: [], bcc: [], reply_to: [], subject: 's', tags: [], message_id: '<1@x>' },

@@ -4,33 +4,24 @@
  *   Whoever leaves the password empty gets one that nobody can guess, shown once.
  */
 import { randomText } from '../../../base/secret.js'
+import type { credentialRecord } from '../../../record/tenants/access.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
-import { Code, Empty, Head, Section, shownOnce } from '../../parts/page-parts.js'
+import { Code, Empty, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
+import type { WorkspaceRow } from '../workspaces/workspaces.js'
 import { firstMail } from './keys.js'
 import { bestListener, type Installation, loginSamples } from './samples.js'
-import { LastUse, RevokeVerb, SendsFor, Whose, type WorkspaceName, workspacesOf } from './whose.js'
+import { LastUse, RevokeVerb, SendsFor, Whose, workspacesOf } from './whose.js'
 
 const ABOUT = { action: 'credential' }
 
-interface CredentialRow {
-  readonly id: string
-  readonly workspace_id: string
-  readonly mode: 'live' | 'test'
-  readonly username: string | null
-  readonly cidr: string | null
-  readonly certificate_fingerprint: string | null
-  readonly imported: boolean
-  readonly created_at: string
-  readonly last_used_at: string | null
-  readonly last_used_from: string | null
-}
+type CredentialRow = ReturnType<typeof credentialRecord>
 
 const loginOf = ({ username, cidr, certificate_fingerprint }: CredentialRow): string =>
   username ?? cidr ?? certificate_fingerprint ?? ''
@@ -45,17 +36,14 @@ const followsRevoking = ({ cidr }: CredentialRow): string =>
     ? 'The next login with it is refused, and an open session at its next mail.'
     : 'Machines of this range must log in from now on, and an open session is refused at its next mail.'
 
-const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly Column<CredentialRow>[] => [
+const columns = (visit: Visit, workspaces: readonly WorkspaceRow[]): readonly Column<CredentialRow>[] => [
   {
     head: 'Login',
     kind: 'grow',
     cell: (row) =>
       html`<code dir="auto">${loginOf(row)}</code><span class="sub">${kindOf(row)}${row.imported && ', imported'}</span>`,
   },
-  {
-    head: 'Sends for',
-    cell: (row) => SendsFor({ visit, workspaces, row }),
-  },
+  { head: 'Sends for', cell: (row) => SendsFor({ visit, workspaces, row }) },
   { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
   { head: 'Last used', cell: (row) => LastUse({ visit, row }) },
   {
@@ -65,7 +53,6 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
   },
 ]
 
-/** Where programs connect to. */
 const Door = ({ at }: { readonly at: Installation }) => {
   const best = bestListener(at)
   if (best === null)
@@ -99,9 +86,7 @@ export const credentialsPage: Page = {
   path: '/credentials',
   async view(visit) {
     const [list, workspaces, at, history] = await Promise.all([
-      visit.ask<List<CredentialRow>>('GET', '/v1/credentials', {
-        query: { limit: 100, cursor: visit.query('cursor') },
-      }),
+      visit.list<List<CredentialRow>>('/v1/credentials'),
       workspacesOf(visit),
       visit.ask<Installation>('GET', '/v1/installation'),
       historyOf(visit, ABOUT),
@@ -110,12 +95,11 @@ export const credentialsPage: Page = {
     return {
       title: 'SMTP credentials',
       body: (
-        <>
-          <Head
-            title="SMTP credentials"
-            says="A user name with a password, or a range of addresses that needs none. They open the SMTP door only."
-            make={isEmpty ? null : ['/credentials/new', 'Make a credential', 'createCredential']}
-          />
+        <PageBody
+          title="SMTP credentials"
+          says="A user name with a password, or a range of addresses that needs none. They open the SMTP door only."
+          make={isEmpty ? null : ['/credentials/new', 'Make a credential', 'createCredential']}
+        >
           <Door at={at} />
           {isEmpty ? (
             <Teach />
@@ -138,7 +122,7 @@ export const credentialsPage: Page = {
               <Code text="postern credential import smtp-users.csv --workspace default" />
             </details>
           )}
-        </>
+        </PageBody>
       ),
     }
   },
@@ -200,61 +184,52 @@ const createWithoutPassword = async (visit: Visit, form: Form): Promise<Done> =>
 interface Asked {
   readonly visit: Visit
   readonly action: string
-  readonly workspaces: readonly WorkspaceName[]
+  readonly workspaces: readonly WorkspaceRow[]
 }
 
-const LoginForm = (asked: Asked) => {
-  const { action } = asked
-  return (
-    <ActionForm {...{ action }}>
-      <Field name="username" label="User name" required maxLength={255} autocomplete="off" />
-      <Field
-        name="password"
-        label="Password"
-        type="password"
-        autocomplete="new-password"
-        hint="Empty: one is made for you and shown once. Else 8 characters or more."
-      />
-      <Whose {...asked} />
-      <Send>Make the login</Send>
-    </ActionForm>
-  )
-}
+const LoginForm = (asked: Asked) => (
+  <ActionForm action={asked.action}>
+    <Field name="username" label="User name" required maxLength={255} autocomplete="off" />
+    <Field
+      name="password"
+      label="Password"
+      type="password"
+      autocomplete="new-password"
+      hint="Empty: one is made for you and shown once. Else 8 characters or more."
+    />
+    <Whose {...asked} />
+    <Send>Make the login</Send>
+  </ActionForm>
+)
 
-const RangeForm = (asked: Asked) => {
-  const { action } = asked
-  return (
-    <ActionForm {...{ action }}>
-      <Field
-        name="cidr"
-        label="Address range"
-        required
-        maxLength={100}
-        placeholder="192.168.7.0/24"
-        hint="Within loopback or private address space."
-      />
-      <Whose {...asked} />
-      <Send plain>Let them send</Send>
-    </ActionForm>
-  )
-}
+const RangeForm = (asked: Asked) => (
+  <ActionForm action={asked.action}>
+    <Field
+      name="cidr"
+      label="Address range"
+      required
+      maxLength={100}
+      placeholder="192.168.7.0/24"
+      hint="Within loopback or private address space."
+    />
+    <Whose {...asked} />
+    <Send plain>Let them send</Send>
+  </ActionForm>
+)
 
-const CertificateForm = (asked: Asked) => {
-  const { action } = asked
-  return (
-    <ActionForm {...{ action }}>
-      <Field
-        name="certificate_fingerprint"
-        label="Fingerprint"
-        required
-        maxLength={200}
-        hint="SHA-256 of the certificate: openssl x509 -noout -fingerprint -sha256 -in client.pem"
-      />
-      <Whose {...asked} />
-      <Send plain>Let it send</Send>
-    </ActionForm>
-  )
-}
+const CertificateForm = (asked: Asked) => (
+  <ActionForm action={asked.action}>
+    <Field
+      name="certificate_fingerprint"
+      label="Fingerprint"
+      required
+      maxLength={200}
+      hint="SHA-256 of the certificate: openssl x509 -noout -fingerprint -sha256 -in client.pem"
+    />
+    <Whose {...asked} />
+    <Send plain>Let it send</Send>
+  </ActionForm>
+)
 
 export const newCredentialPage: Page = {
   path: '/credentials/new',
@@ -268,8 +243,7 @@ export const newCredentialPage: Page = {
     return {
       title: 'Make an SMTP credential',
       body: (
-        <>
-          <Head title="Make an SMTP credential" crumb={['/credentials', 'SMTP credentials']} />
+        <PageBody title="Make an SMTP credential" crumb={['/credentials', 'SMTP credentials']}>
           <div class="two">
             <Section title="A user name and a password">
               <LoginForm {...{ visit, workspaces }} action="login" />
@@ -288,7 +262,7 @@ export const newCredentialPage: Page = {
               <CertificateForm {...{ visit, workspaces }} action="certificate" />
             </Section>
           </div>
-        </>
+        </PageBody>
       ),
     }
   },

@@ -4,40 +4,21 @@
  *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no
  *   more than these ever leave the browser. A secret is shown once, when its key is made.
  */
+import type { keyRecord } from '../../../record/tenants/access.js'
 import type { Form } from '../../form.js'
 import type { Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Filters, type Options, Send, Verb } from '../../parts/form.js'
-import { Code, Empty, Head, Note, shownOnce } from '../../parts/page-parts.js'
+import { Code, Empty, Note, PageBody, shownOnce } from '../../parts/page-parts.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { exactTime, isolate, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
+import type { WorkspaceRow } from '../workspaces/workspaces.js'
 import { type Installation, keySamples, type Sender } from './samples.js'
-import {
-  LastUse,
-  RevokeVerb,
-  SendsFor,
-  slugOf,
-  unusedSince,
-  Whose,
-  type WorkspaceName,
-  workspacesOf,
-} from './whose.js'
+import { LastUse, RevokeVerb, SendsFor, slugOf, unusedSince, Whose, workspacesOf } from './whose.js'
 
-interface KeyRow {
-  readonly id: string
-  readonly name: string
-  readonly mode: 'live' | 'test'
-  readonly scope: 'platform' | 'workspace'
-  readonly workspace_id: string | null
-  readonly prefix: string
-  readonly created_at: string
-  readonly last_used_at: string | null
-  readonly last_used_from: string | null
-  readonly expires_at: string | null
-  readonly rate_limit_per_minute: number | null
-}
+type KeyRow = ReturnType<typeof keyRecord>
 
 const DAY_MS = 86_400_000
 const ENDS: readonly (readonly [days: string, text: string])[] = [
@@ -72,7 +53,7 @@ const bodyOf = (form: Form, now: number) => {
 
 /** A first mail that gets through: a sandbox takes those of test keys. */
 export const firstMail = (
-  workspaces: readonly WorkspaceName[],
+  workspaces: readonly WorkspaceRow[],
   row: Pick<KeyRow, 'mode' | 'workspace_id'>,
   person: string | null,
 ): Sender => {
@@ -124,12 +105,11 @@ export const newKeyPage: Page = {
     return {
       title: 'Make a key',
       body: (
-        <>
-          <Head
-            title="Make an API key"
-            crumb={['/keys', 'API keys']}
-            says="Its secret is shown on the next page, and never again."
-          />
+        <PageBody
+          title="Make an API key"
+          crumb={['/keys', 'API keys']}
+          says="Its secret is shown on the next page, and never again."
+        >
           <ActionForm action="create">
             <Field name="name" label="Name" required maxLength={200} hint="The program that uses it." />
             <Whose {...{ visit, workspaces }} more={[[ALL, 'Every workspace (platform)']]} />
@@ -143,7 +123,7 @@ export const newKeyPage: Page = {
             />
             <Send>Make the key</Send>
           </ActionForm>
-        </>
+        </PageBody>
       ),
     }
   },
@@ -157,7 +137,6 @@ const ABOUT = { action: 'api_key' }
 const PREFIX_LENGTH = 21
 const WHOLE_PREFIX = /^svc_(?:live|test)_[0-9A-Za-z]{12}$/
 
-/** What the search field means. */
 type Wanted =
   | { readonly kind: 'all' }
   | { readonly kind: 'secret' }
@@ -219,7 +198,7 @@ const RotateVerb = ({ id, name, prefix }: KeyRow) =>
     choice: { name: 'overlap', label: 'The one so far works for', value: '24h', options: OVERLAPS },
   })
 
-const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly Column<KeyRow>[] => [
+const columns = (visit: Visit, workspaces: readonly WorkspaceRow[]): readonly Column<KeyRow>[] => [
   { head: 'Name', cell: (row) => html`<strong dir="auto">${row.name}</strong>` },
   { head: 'Begins with', cell: (row) => html`<code class="nb">${row.prefix}</code>` },
   { head: 'Sends for', kind: 'name', cell: (row) => SendsFor({ visit, workspaces, row }) },
@@ -252,7 +231,6 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
   },
 ]
 
-/** What the list says of itself. */
 const sentence = (rows: readonly KeyRow[], visit: Visit): string => {
   const [newest] = rows.flatMap(({ last_used_at }) => last_used_at ?? []).sort((a, b) => (a < b ? 1 : -1))
   const idle = rows.filter((row) => unusedSince(row, visit.now)).length
@@ -271,9 +249,10 @@ const nothingFound = (wanted: Wanted) =>
       </p>
     </Note>
   ) : (
-    <Empty title="No such key">
-      <p>No key begins so. It may have been revoked, or belong to another installation.</p>
-    </Empty>
+    <Empty
+      title="No such key"
+      says="No key begins so. It may have been revoked, or belong to another installation."
+    />
   )
 
 const noKeys = () => (
@@ -286,9 +265,7 @@ const noKeys = () => (
 const rowsFor = async (visit: Visit, wanted: Wanted): Promise<List<KeyRow> | null> => {
   if (wanted.kind === 'secret') return null
   const exact = wanted.kind === 'exact' ? wanted.prefix : null
-  const list = await visit.ask<List<KeyRow>>('GET', '/v1/api-keys', {
-    query: { limit: 100, cursor: visit.query('cursor'), prefix: exact },
-  })
+  const list = await visit.list<List<KeyRow>>('/v1/api-keys', { prefix: exact })
   if (wanted.kind !== 'begin') return list
   return { ...list, data: list.data.filter(({ prefix }) => prefix.startsWith(wanted.prefix)) }
 }
@@ -307,12 +284,11 @@ export const keysPage: Page = {
     return {
       title: 'API keys',
       body: (
-        <>
-          <Head
-            title={rows.length === 0 || wanted.kind !== 'all' ? 'API keys' : `${sentence(rows, visit)}.`}
-            says="A key sends for one workspace, or for all of them. Whoever has it may send; it is shown once, when it is made."
-            make={isEmpty ? null : ['/keys/new', 'Make a key', 'createApiKey']}
-          />
+        <PageBody
+          title={rows.length === 0 || wanted.kind !== 'all' ? 'API keys' : `${sentence(rows, visit)}.`}
+          says="A key sends for one workspace, or for all of them. Whoever has it may send; it is shown once, when it is made."
+          make={isEmpty ? null : ['/keys/new', 'Make a key', 'createApiKey']}
+        >
           {isEmpty ? null : <WhichKey {...{ visit, wanted }} />}
           {isEmpty ? noKeys() : null}
           {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
@@ -326,7 +302,7 @@ export const keysPage: Page = {
           )}
           {list === null ? null : <Pager list={list} />}
           <HistoryOf visit={visit} about={ABOUT} history={history} />
-        </>
+        </PageBody>
       ),
     }
   },

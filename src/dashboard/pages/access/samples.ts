@@ -109,19 +109,6 @@ $mail->send();`
 /** `Shop <a@b.test>` as `a@b.test`. */
 const bare = (from: string): string => /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from
 
-export const keySamples = (at: Installation, secret: string, sender: Sender): readonly Sample[] => {
-  const listener = bestListener(at)
-  // a platform key has no workspace of its own: over SMTP the user name says it
-  const user = sender.workspace ?? 'apikey'
-  return [
-    curl(at.base_url, secret, sender),
-    node(at.base_url, secret, sender),
-    ...(listener === null
-      ? []
-      : [swaks(listener, user, secret, sender), php(listener, user, secret, sender)]),
-  ]
-}
-
 export const loginSamples = (
   at: Installation,
   user: string,
@@ -133,3 +120,10 @@ export const loginSamples = (
     ? []
     : [swaks(listener, user, password, sender), php(listener, user, password, sender)]
 }
+
+export const keySamples = (at: Installation, secret: string, sender: Sender): readonly Sample[] => [
+  curl(at.base_url, secret, sender),
+  node(at.base_url, secret, sender),
+  // a platform key has no workspace of its own: over SMTP the user name says it
+  ...loginSamples(at, sender.workspace ?? 'apikey', secret, sender),
+]

@@ -1,32 +1,26 @@
 /**
  * NAME      whose - for which workspace a key or login sends, its last use, and its end
  */
+
 import type { ComponentChildren } from 'preact'
 import { Choice, Verb } from '../../parts/form.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
+import type { WorkspaceRow } from '../workspaces/workspaces.js'
 
-export interface WorkspaceName {
-  readonly id: string
-  readonly slug: string
-  readonly name: string
-  readonly is_default: boolean
-  readonly default_from: string | null
-}
+export const workspacesOf = (visit: Visit): Promise<readonly WorkspaceRow[]> => visit.workspaces()
 
-export const workspacesOf = (visit: Visit): Promise<readonly WorkspaceName[]> => visit.workspaces()
-
-export const slugOf = (workspaces: readonly WorkspaceName[], id: string | null): string | null =>
+export const slugOf = (workspaces: readonly WorkspaceRow[], id: string | null): string | null =>
   id === null ? null : (workspaces.find((one) => one.id === id)?.slug ?? id)
 
 /** For a field; the workspace of the URL is meant unless somebody says otherwise. */
 export const workspaceOptions = (
-  workspaces: readonly WorkspaceName[],
+  workspaces: readonly WorkspaceRow[],
 ): readonly (readonly [value: string, label: string])[] =>
   workspaces.map(({ slug, name }) => [slug, name === slug ? slug : `${slug} (${name})`])
 
-export const chosenWorkspace = (visit: Visit, workspaces: readonly WorkspaceName[]): string => {
+export const chosenWorkspace = (visit: Visit, workspaces: readonly WorkspaceRow[]): string => {
   const { workspace } = visit.scope
   const named = workspaces.find(({ id, slug }) => id === workspace || slug === workspace)
   return (named ?? workspaces.find(({ is_default }) => is_default) ?? workspaces[0])?.slug ?? ''
@@ -37,8 +31,7 @@ export const within = (slug: string) => ({ scoped: false, headers: { 'x-workspac
 
 interface WhoseProps {
   readonly visit: Visit
-  readonly workspaces: readonly WorkspaceName[]
-  /** Choices besides one workspace. */
+  readonly workspaces: readonly WorkspaceRow[]
   readonly more?: readonly (readonly [value: string, label: string])[]
 }
 
@@ -64,11 +57,10 @@ export const Whose = ({ visit, workspaces, more = [] }: WhoseProps) => (
 
 interface SendsForProps {
   readonly visit: Visit
-  readonly workspaces: readonly WorkspaceName[]
+  readonly workspaces: readonly WorkspaceRow[]
   readonly row: { readonly workspace_id: string | null; readonly mode: 'live' | 'test' }
 }
 
-/** As a cell of a table. */
 export const SendsFor = ({ visit, workspaces, row }: SendsForProps) => {
   const slug = slugOf(workspaces, row.workspace_id)
   const whose =
@@ -102,9 +94,7 @@ export const LastUse = ({ visit, row }: { readonly visit: Visit; readonly row: U
 interface RevokeProps {
   readonly row: Used & { readonly id: string }
   readonly name: string
-  /** In a sentence. */
   readonly follows: ComponentChildren
-  /** Paragraphs. */
   readonly children?: ComponentChildren
 }
 

@@ -6,9 +6,10 @@
  *   of each problem leads. They need no session: whoever could not sign in must be able to read why. Which operations
  *   answer an error is shown to those who have one, since the API's document needs it.
  */
+import type { ComponentChildren } from 'preact'
 import type { OpenPage, RawRoute, Reader, View } from '../../page.js'
 import { Filters } from '../../parts/form.js'
-import { Code, Crumb, Empty, Facts, Head, Samples, Section } from '../../parts/page-parts.js'
+import { Code, Crumb, Empty, Facts, PageBody, Samples, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { GUIDES } from './guides.js'
 import {
@@ -22,13 +23,7 @@ import {
 } from './reference.js'
 import { samplesOf } from './samples.js'
 
-interface FindProps {
-  readonly path: string
-  readonly value: string
-  readonly hint: string
-}
-
-const Find = ({ path, value, hint }: FindProps) => (
+const Find = ({ path, value, hint }: { path: string; value: string; hint: string }) => (
   <Filters path={path} does="Find">
     <label>
       Words <input type="search" name="q" value={value} placeholder={hint} autocomplete="off" />
@@ -76,9 +71,11 @@ const textOf = ({ parameters, twin, errors, ...one }: Operation): string =>
     .join(' ')
     .toLowerCase()
 
-const matches = (operation: Operation, words: readonly string[]): boolean => {
-  const text = textOf(operation)
-  return words.every((word) => text.includes(word))
+/** Every word of the search stands in the text. */
+const searchOf = (reader: Reader) => {
+  const q = reader.query.get('q') ?? ''
+  const words = q.toLowerCase().split(/\s+/).filter(Boolean)
+  return { q, matches: (text: string) => words.every((word) => text.includes(word)) }
 }
 
 const Begin = ({ baseUrl, reader }: { readonly baseUrl: string; readonly reader: Pick<Reader, 'link'> }) => (
@@ -111,19 +108,17 @@ export const docsPage: OpenPage = {
   path: '/docs',
   async view(reader) {
     const reference = await referenceFor(reader)
-    const q = reader.query.get('q') ?? ''
-    const words = q.toLowerCase().split(/\s+/).filter(Boolean)
+    const { q, matches } = searchOf(reader)
     const groups = reference.groups
-      .map(({ name, operations }) => ({ name, operations: operations.filter((one) => matches(one, words)) }))
+      .map(({ name, operations }) => ({ name, operations: operations.filter((one) => matches(textOf(one))) }))
       .filter(({ operations }) => operations.length > 0)
     return {
       title: 'API reference',
       body: (
-        <>
-          <Head
-            title="API reference"
-            says={`${reference.operations.size} operations at ${reference.baseUrl}, told by this very version.`}
-          />
+        <PageBody
+          title="API reference"
+          says={`${reference.operations.size} operations at ${reference.baseUrl}, told by this very version.`}
+        >
           <Find path="/docs" value={q} hint="operation, path, field, error" />
           {q === '' ? <Begin baseUrl={reference.baseUrl} reader={reader} /> : null}
           {groups.length === 0 ? (
@@ -138,7 +133,7 @@ export const docsPage: OpenPage = {
               <Operations caption={`Operations: ${name}`} {...{ reader, operations }} />
             </Section>
           ))}
-        </>
+        </PageBody>
       ),
     }
   },
@@ -317,17 +312,22 @@ const Article = ({ operation, reference }: { operation: Operation; reference: Re
   </article>
 )
 
-const missing = (id: string, reader: Reader) => ({
-  title: 'No such operation',
+interface MissingProps {
+  readonly title: string
+  readonly says: string
+  readonly name: string
+  readonly all: ComponentChildren
+}
+
+const missing = ({ title, says, name, all }: MissingProps): View => ({
+  title,
   status: 404,
   body: (
-    <Empty whole title="No such operation">
+    <Empty whole title={title}>
       <p>
-        The API has no operation <code dir="auto">{id}</code>.
+        {says} <code dir="auto">{name}</code>.
       </p>
-      <p>
-        <a href={reader.link('/docs')}>All operations</a>
-      </p>
+      <p>{all}</p>
     </Empty>
   ),
 })
@@ -338,7 +338,10 @@ export const operationPage: OpenPage = {
     const reference = await referenceFor(reader)
     const id = reader.params.operation ?? ''
     const operation = reference.operations.get(id)
-    if (operation === undefined) return missing(id, reader)
+    if (operation === undefined) {
+      const all = <a href={reader.link('/docs')}>All operations</a>
+      return missing({ title: 'No such operation', says: 'The API has no operation', name: id, all })
+    }
     return {
       title: operation.summary,
       body: (
@@ -380,20 +383,15 @@ export const errorsPage: OpenPage = {
   path: '/errors',
   async view(reader) {
     const all = await entriesOf(reader)
-    const q = reader.query.get('q') ?? ''
-    const words = q.toLowerCase().split(/\s+/).filter(Boolean)
-    const rows = all.filter((entry) => {
-      const text = Object.values(entry).join(' ').toLowerCase()
-      return words.every((word) => text.includes(word))
-    })
+    const { q, matches } = searchOf(reader)
+    const rows = all.filter((entry) => matches(Object.values(entry).join(' ').toLowerCase()))
     return {
       title: 'Errors',
       body: (
-        <>
-          <Head
-            title="Errors"
-            says={`${all.length} errors that this gateway can answer, over HTTP and over SMTP, each with its cause and remedy.`}
-          />
+        <PageBody
+          title="Errors"
+          says={`${all.length} errors that this gateway can answer, over HTTP and over SMTP, each with its cause and remedy.`}
+        >
           <Find path="/errors" value={q} hint="a code, a status, words" />
           <Table
             caption="Errors"
@@ -412,7 +410,7 @@ export const errorsPage: OpenPage = {
               </Empty>
             }
           />
-        </>
+        </PageBody>
       ),
     }
   },
@@ -457,39 +455,26 @@ const Answerers = ({ operations, reader }: { operations: readonly Operation[] | 
   )
 }
 
-const unknown = (code: string): View => ({
-  title: 'No such error',
-  status: 404,
-  body: (
-    <Empty whole title="No such error">
-      <p>
-        The catalogue has no error <code dir="auto">{code}</code>.
-      </p>
-      <p>
-        <a href="/errors">All errors</a>
-      </p>
-    </Empty>
-  ),
-})
-
 export const errorPage: OpenPage = {
   path: '/errors/{code}',
   async view(reader) {
     const code = reader.params.code ?? ''
     const entry = (await entriesOf(reader)).find((one) => one.code === code)
-    if (entry === undefined) return unknown(code)
+    if (entry === undefined) {
+      const all = <a href="/errors">All errors</a>
+      return missing({ title: 'No such error', says: 'The catalogue has no error', name: code, all })
+    }
     const reference = await referenceIfAny(reader)
     const operations =
       reference && [...reference.operations.values()].filter(({ errors }) => errors.includes(code))
     return {
       title: entry.title,
       body: (
-        <>
-          <Head
-            crumb={['/errors', 'Errors', <code>{code}</code>]}
-            title={entry.title}
-            says={<Words text={entry.description} />}
-          />
+        <PageBody
+          crumb={['/errors', 'Errors', <code>{code}</code>]}
+          title={entry.title}
+          says={<Words text={entry.description} />}
+        >
           <Section title="What to do">
             <p>
               <Words text={entry.remedy} />
@@ -509,7 +494,7 @@ export const errorPage: OpenPage = {
             <Code label="application/problem+json" text={exampleOf(entry)} />
           </Section>
           <Answerers operations={operations} reader={reader} />
-        </>
+        </PageBody>
       ),
     }
   },

@@ -7,7 +7,7 @@
  */
 import type { VNode } from 'preact'
 import type { OpenPage } from '../../page.js'
-import { Code, Head, type Sample, Samples, Section } from '../../parts/page-parts.js'
+import { Code, PageBody, type Sample, Samples, Section } from '../../parts/page-parts.js'
 
 /** A test takes the word before a package for an import of ours. */
 const REQUIRE = 'require'
@@ -408,14 +408,13 @@ export const GUIDE_PAGES: readonly OpenPage[] = GUIDES.map(({ slug, title, says,
   view: async ({ baseUrl }) => ({
     title,
     body: (
-      <>
-        <Head
-          crumb={['/docs', 'API reference']}
-          title={title}
-          says={`${says[0]?.toUpperCase()}${says.slice(1)}.`}
-        />
+      <PageBody
+        crumb={['/docs', 'API reference']}
+        title={title}
+        says={`${says[0]?.toUpperCase()}${says.slice(1)}.`}
+      >
         {body(baseUrl)}
-      </>
+      </PageBody>
     ),
   }),
 }))

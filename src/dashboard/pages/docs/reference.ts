@@ -138,7 +138,6 @@ const below = (schema: Schema, schemas: Schemas, parent: string, depth: number):
 
 const fieldsOf = (schema: Schema, schemas: Schemas): readonly Field[] => below(schema, schemas, '', 0)
 
-/** One parameter, as a line. */
 export const fieldOf = (name: string, required: boolean, schema: Schema): Field =>
   lineOf(name, 0, required, schema, {})
 
@@ -172,7 +171,6 @@ export interface Operation {
     readonly fields: () => readonly Field[]
   } | null
   readonly answers: readonly Answer[]
-  /** Codes of the catalogue. */
   readonly errors: readonly string[]
   readonly twin: { readonly command?: string; readonly reason?: string }
 }

@@ -64,22 +64,8 @@ const quoted = (text: string): string => `'${text.replace(/[\\']/g, '\\$&')}'`
 /** As text of JavaScript and Python: JSON's escapes hold there, too. */
 const literal = (text: string): string => (/[\n\r\t]/.test(text) ? JSON.stringify(text) : quoted(text))
 
-interface Spelling {
-  readonly open: string
-  readonly close: string
-  /** Of lists; those of objects where it is not said. */
-  readonly list: readonly [string, string]
-  /** An object without members. */
-  readonly bare: string
-  readonly pair: string
-  readonly yes: string
-  readonly no: string
-  readonly nothing: string
-  readonly text: (text: string) => string
-  readonly name: (name: string) => string
-}
+type Spelling = typeof JAVASCRIPT
 
-/** A value as the source text of a language. */
 const written = (value: unknown, how: Spelling, indent: string): string => {
   if (value === null || value === undefined) return how.nothing
   if (typeof value === 'boolean') return value ? how.yes : how.no
@@ -95,19 +81,12 @@ const written = (value: unknown, how: Spelling, indent: string): string => {
   return `${open}\n${parts.map((part) => `${inner}${part},\n`).join('')}${indent}${close}`
 }
 
-const JAVASCRIPT: Spelling = {
-  ...{
-    open: '{',
-    close: '}',
-    bare: '{}',
-    list: ['[', ']'],
-    pair: ': ',
-    yes: 'true',
-    no: 'false',
-    nothing: 'null',
-    text: literal,
-  },
-  name: (name) => (/^[A-Za-z_]\w*$/.test(name) ? name : quoted(name)),
+const JAVASCRIPT = {
+  ...{ open: '{', close: '}', pair: ': ', yes: 'true', no: 'false', nothing: 'null' },
+  /** An object without members, and what is around a list. */
+  ...{ bare: '{}', list: ['[', ']'] as const },
+  text: literal,
+  name: (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? name : quoted(name)),
 }
 const PYTHON: Spelling = { ...JAVASCRIPT, yes: 'True', no: 'False', nothing: 'None', name: quoted }
 const PHP: Spelling = {

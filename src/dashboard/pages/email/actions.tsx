@@ -20,7 +20,6 @@ export interface Suppressed {
 interface Props {
   readonly visit: Visit
   readonly email: Email
-  /** False when the body is gone. */
   readonly hasBody: boolean
   readonly suppressed: readonly Suppressed[]
 }
@@ -97,7 +96,6 @@ interface ListProps {
   readonly addresses: readonly Suppressed[]
 }
 
-/** Of several which of them; one is meant as it is. */
 const Which = ({ addresses }: ListProps) => {
   if (addresses.length < 2) return null
   return (
@@ -198,10 +196,7 @@ const unsuppress = async (visit: Visit, form: Form): Promise<Done> => {
   const said = `${nameThem(addresses)} off the suppression list`
   if (!form.has('again')) return here(visit, `${said}.`)
   const made = await visit.ask<Email>('POST', `${mailPath(visit)}/resend`, { body: { to: addresses } })
-  return {
-    to: visit.link(`/emails/${made.id}`),
-    notice: `${said}; this is the mail that goes there now.`,
-  }
+  return { to: visit.link(`/emails/${made.id}`), notice: `${said}; this is the mail that goes there now.` }
 }
 
 export const EMAIL_ACTIONS: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>> = {

@@ -24,7 +24,7 @@ import {
 } from '../../mail/content.js'
 import type { Email } from '../../mail/verdict.js'
 import type { Raw, RawRoute } from '../../page.js'
-import { Choices, Empty, Tabs } from '../../parts/page-parts.js'
+import { ButtonLink, Choices, Empty, Tabs } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
@@ -51,7 +51,6 @@ const Cut = ({ visit, email }: Omit<Props, 'content'>) => (
   </p>
 )
 
-/** Text of a stranger, in a block of its own. */
 export const Verbatim = ({ children }: { readonly children: ComponentChildren }) => (
   <pre class="pre long" dir="auto" tabIndex={0}>
     {children}
@@ -112,7 +111,6 @@ const Text = ({ visit, email, content }: Props) => {
   )
 }
 
-/** Fields of a header on a page. */
 const MOST_FIELDS = 300
 
 const Headers = ({ visit, email, content }: Props) => {
@@ -143,9 +141,7 @@ const Headers = ({ visit, email, content }: Props) => {
 const Source = ({ visit, email, content }: Props) => (
   <>
     <p class="actions">
-      <a class="b" href={visit.link(`/emails/${email.id}/source`)}>
-        Download .eml
-      </a>
+      <ButtonLink to={visit.link(`/emails/${email.id}/source`)}>Download .eml</ButtonLink>
       <span class="soft">{sizeWords(content.raw.length)}</span>
     </p>
     <Verbatim>{content.raw.toString('utf8', 0, MOST_SHOWN)}</Verbatim>
@@ -248,7 +244,6 @@ const Events = ({ events }: { readonly events: readonly MailEvent[] }) => (
   />
 )
 
-/** Why there is nothing to read. */
 const NoBody = ({ problem }: { readonly problem: Problem }) => {
   if (problem.reason === 'body_gone')
     return (
@@ -261,9 +256,10 @@ const NoBody = ({ problem }: { readonly problem: Problem }) => {
     )
   if (problem.status === 403)
     return (
-      <Empty title="Not for your role">
-        <p>Your role sees what became of a mail, and not what was written in it. An owner can change that.</p>
-      </Empty>
+      <Empty
+        title="Not for your role"
+        says="Your role sees what became of a mail, and not what was written in it. An owner can change that."
+      />
     )
   return (
     <Empty title="The body cannot be shown">
@@ -289,7 +285,6 @@ export const Content = ({
 }: Omit<Props, 'content'> & {
   readonly events: readonly MailEvent[]
   readonly content: MailContent | Problem
-  /** What is known of the sending domain, for the checks. */
   readonly domain: ComponentChildren
 }) => {
   const tab = tabOf(visit)

@@ -121,9 +121,7 @@ const eventsOf = async (visit: Visit, path: string): Promise<readonly MailEvent[
   const events: MailEvent[] = []
   let cursor: string | null = null
   for (let page = 0; page < PAGES_OF_EVENTS; page++) {
-    const list: List<MailEvent> = await visit.ask('GET', `${path}/events`, {
-      query: { limit: 100, cursor },
-    })
+    const list: List<MailEvent> = await visit.ask('GET', `${path}/events`, { query: { limit: 100, cursor } })
     events.push(...list.data)
     cursor = list.pagination.next_cursor
     if (!list.pagination.has_next || cursor === null) break
@@ -151,15 +149,13 @@ const suppressedOf = async (
   return Promise.all(found)
 }
 
-const VerdictHead = ({
-  email,
-  verdict,
-  children,
-}: {
+interface VerdictHeadProps {
   readonly email: Email
   readonly verdict: Verdict
   readonly children: ComponentChildren
-}) => {
+}
+
+const VerdictHead = ({ email, verdict, children }: VerdictHeadProps) => {
   // what has a button needs no command
   const { reason = '', detail = '' } = email.waiting ?? {}
   const remedy = ['backoff', 'held', 'scheduled'].includes(reason) ? null : partsOfWaiting(detail).remedy

@@ -5,7 +5,6 @@
  *   oldest first: each attempt with its upstream, TLS and milliseconds, each report with who sent it. What a server said
  *   stands verbatim in mono, and what it means below in our own words.
  */
-import type { ComponentChildren } from 'preact'
 import type { MailEvent } from '../../../record/event.js'
 import { partsOfWaiting } from '../../../record/waiting.js'
 import { codeWords, isVague, reasonWords, unappliedWords } from '../../mail/meaning.js'
@@ -14,65 +13,7 @@ import { Section, Tabs } from '../../parts/page-parts.js'
 import { Icon, Status, toneOf, word } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { clockTime, exactTime, figure, isolate, Said, Time } from '../../parts/text.js'
-import { useVisit } from '../../render.js'
 import type { Visit } from '../../visit.js'
-
-interface Moment {
-  /** RFC 3339. */
-  readonly at: string
-  /** Since the first moment, such as `+5.2 s`. */
-  readonly since?: string | undefined
-  readonly icon: string
-  readonly tone?: string | undefined
-  readonly title: ComponentChildren
-  /** Short facts on one line. */
-  readonly hop?: readonly ComponentChildren[] | undefined
-  /** What a machine said. */
-  readonly verbatim?: string | null | undefined
-  /** What we say about it. */
-  readonly says?: ComponentChildren
-  readonly more?: ComponentChildren
-}
-
-const Entry = ({ moment }: { readonly moment: Moment }) => {
-  const { zone } = useVisit()
-  const { at, since, icon, tone, title, hop = [], verbatim, says, more } = moment
-  const ms = Date.parse(at)
-  return (
-    <li>
-      <time datetime={at} title={exactTime(ms, zone)}>
-        {clockTime(ms, zone)}
-        {since === undefined ? null : <small>{since}</small>}
-      </time>
-      <Icon name={icon} {...(tone !== undefined && { tone })} />
-      <div>
-        <h4>{title}</h4>
-        {hop.length === 0 ? null : (
-          <p class="hop">
-            {hop.map((one) => (
-              <bdi>{one}</bdi>
-            ))}
-          </p>
-        )}
-        {verbatim ? (
-          <div class="pre" dir="auto">
-            {verbatim}
-          </div>
-        ) : null}
-        {says === undefined || says === null ? null : <p>{says}</p>}
-        {more}
-      </div>
-    </li>
-  )
-}
-
-const Timeline = ({ moments }: { readonly moments: readonly Moment[] }) => (
-  <ol class="tl">
-    {moments.map((moment) => (
-      <Entry moment={moment} />
-    ))}
-  </ol>
-)
 
 const SHAPES: Readonly<Record<string, string>> = {
   reported: 'alarm',
@@ -130,7 +71,6 @@ const doorOf = (event: MailEvent, email: Email): string =>
       ? 'by the gateway itself'
       : 'by the API'
 
-/** Facts of the way, in one line. */
 const hopsOf = (event: MailEvent, email: Email): readonly string[] => {
   const { detail = {}, mta } = event
   const kind = kindOf(event)
@@ -152,7 +92,6 @@ const hopsOf = (event: MailEvent, email: Email): readonly string[] => {
   ]
 }
 
-/** Verbatim. */
 const saidIn = ({ smtp, detail }: MailEvent): string | null => {
   const diagnostic = textOf(detail?.diagnostic)
   if (diagnostic !== null) return diagnostic
@@ -160,19 +99,43 @@ const saidIn = ({ smtp, detail }: MailEvent): string | null => {
   return textOf(detail?.error) ?? textOf(detail?.reason)
 }
 
-const momentOf = (visit: Visit, email: Email, event: MailEvent, before: MailEvent | undefined): Moment => {
+interface MomentProps {
+  readonly visit: Visit
+  readonly email: Email
+  readonly event: MailEvent
+  /** The moment before; undefined for the first one. */
+  readonly before: MailEvent | undefined
+}
+
+const Moment = ({ visit, email, event, before }: MomentProps) => {
   const kind = kindOf(event)
-  return {
-    at: event.occurred_at,
-    since: before === undefined ? undefined : `+${sinceAccepted(email, event.occurred_at)}`,
-    icon: SHAPES[kind] ?? kind,
-    tone: event.applied ? toneOf(kind) : '',
-    title: <Said text={titleOf(event, before)} />,
-    hop: hopsOf(event, email),
-    verbatim: saidIn(event),
-    says: becauseOf(event),
-    more: (
-      <>
+  const at = Date.parse(event.occurred_at)
+  const hops = hopsOf(event, email)
+  const [verbatim, says] = [saidIn(event), becauseOf(event)]
+  return (
+    <li>
+      <time datetime={event.occurred_at} title={exactTime(at, visit.zone)}>
+        {clockTime(at, visit.zone)}
+        {before === undefined ? null : <small>{`+${sinceAccepted(email, event.occurred_at)}`}</small>}
+      </time>
+      <Icon name={SHAPES[kind] ?? kind} tone={event.applied ? toneOf(kind) : ''} />
+      <div>
+        <h4>
+          <Said text={titleOf(event, before)} />
+        </h4>
+        {hops.length === 0 ? null : (
+          <p class="hop">
+            {hops.map((one) => (
+              <bdi>{one}</bdi>
+            ))}
+          </p>
+        )}
+        {verbatim ? (
+          <div class="pre" dir="auto">
+            {verbatim}
+          </div>
+        ) : null}
+        {says === null ? null : <p>{says}</p>}
         {event.detail?.suppression === 'added' && <p>The address is on the suppression list since then.</p>}
         {event.detail?.suppression === 'pending' && (
           <p>
@@ -190,14 +153,20 @@ const momentOf = (visit: Visit, email: Email, event: MailEvent, before: MailEven
             <a href={visit.link(`/emails/${email.id}/events/${event.id}`)}>The report</a>
           </p>
         )}
-      </>
-    ),
-  }
+      </div>
+    </li>
+  )
 }
 
 const MailTimeline = ({ visit, email, events }: Props) => {
   const order = [...events].reverse()
-  return <Timeline moments={order.map((event, at) => momentOf(visit, email, event, order[at - 1]))} />
+  return (
+    <ol class="tl">
+      {order.map((event, at) => (
+        <Moment {...{ visit, email, event }} before={order[at - 1]} />
+      ))}
+    </ol>
+  )
 }
 
 /** Of more, those that have it are a table. */

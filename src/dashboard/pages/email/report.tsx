@@ -5,14 +5,13 @@
  *   It is read here anew, so the table shows what the mail says; what was made of it, which knows more than the mail, is
  *   the event. All of it was written by a stranger, and is text.
  */
-
 import { readReport } from '../../../mail/report/read-report.js'
 import type { Report, ReportRecipient } from '../../../mail/report/report.js'
 import type { MailEvent } from '../../../record/event.js'
 import { AskError, type Problem } from '../../ask.js'
 import { codeWords, reasonWords, unappliedWords } from '../../mail/meaning.js'
 import type { Page } from '../../page.js'
-import { Empty, Facts, Head, Reply, Section } from '../../parts/page-parts.js'
+import { Empty, Facts, PageBody, Reply, Section } from '../../parts/page-parts.js'
 import { State, toneOf, word } from '../../parts/status.js'
 import { type Column, Table } from '../../parts/table.js'
 import { isolate, Said, Time } from '../../parts/text.js'
@@ -108,7 +107,6 @@ const COLUMNS: readonly Column<ReportRecipient>[] = [
   },
 ]
 
-/** What Postern made of it. */
 const Became = ({ event }: { readonly event: MailEvent }) => {
   const kind = event.type.replace(/^email\./, '')
   if (!event.applied) return <>nothing: {unappliedWords(event.detail?.unapplied)}</>
@@ -157,11 +155,10 @@ export const reportPage: Page = {
     return {
       title: titleOf(report),
       body: (
-        <>
-          <Head
-            title={<Said text={titleOf(report)} />}
-            crumb={[`/emails/${id}`, 'The mail', 'A report about it']}
-          />
+        <PageBody
+          title={<Said text={titleOf(report)} />}
+          crumb={[`/emails/${id}`, 'The mail', 'A report about it']}
+        >
           {rows.length === 0 ? (
             <Empty title="It names no recipient" />
           ) : (
@@ -184,7 +181,7 @@ export const reportPage: Page = {
           >
             <Verbatim>{raw.toString('utf8')}</Verbatim>
           </Section>
-        </>
+        </PageBody>
       ),
     }
   },

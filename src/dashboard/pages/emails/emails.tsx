@@ -11,8 +11,8 @@ import type { Form } from '../../form.js'
 import type { Email, EmailRow } from '../../mail/verdict.js'
 import type { Done, Page, RawRoute, Refused, View } from '../../page.js'
 import { ExportLinks, exported } from '../../parts/exported.js'
-import { ActionForm, Choice, Field, Hidden, Leave, Send, useOwnRefusal } from '../../parts/form.js'
-import { Empty, Head, LiveState } from '../../parts/page-parts.js'
+import { ActionForm, Choice, Field, Hidden, Leave, Send, Submit, useOwnRefusal } from '../../parts/form.js'
+import { ButtonLink, Empty, LiveState, PageBody } from '../../parts/page-parts.js'
 import { type List, Pager } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
 import type { Visit, WorkspaceName } from '../../visit.js'
@@ -46,14 +46,11 @@ const BulkBar = () => (
       <Choice name="action" label="What" options={ACTIONS} />
       <Choice name="which" label="To" options={WHICH} />
       <Field name="reason" label="Reason" required maxLength={200} />
-      <button type="submit" class="b">
-        Go on
-      </button>
+      <Submit>Go on</Submit>
     </ActionForm>
   </details>
 )
 
-/** The list's filter as the body of an order. */
 const orderOf = (visit: Visit, form: Form, more: Readonly<Record<string, unknown>>) => {
   const said = Object.entries(apiQuery(visit, filterOf(visit))).filter(
     ([, value]) => value != null && value !== '',
@@ -109,7 +106,6 @@ interface Preview {
   readonly matched: JobMatched
 }
 
-/** The count first. */
 const confirm = async (visit: Visit, form: Form): Promise<Done> => {
   const { matched } = await visit.ask<Preview>('POST', '/v1/emails/bulk', {
     body: orderOf(visit, form, { dry_run: true }),
@@ -117,18 +113,17 @@ const confirm = async (visit: Visit, form: Form): Promise<Done> => {
   const count = matchedWords(matched, figure)
   const what = wordsOf(form.raw('action'))
   const body = (
-    <>
-      <Head
-        title={matched === 1 ? `${what}: 1 mail?` : `${what}: ${count} mails?`}
-        says="What comes later is not met. It can be ended on the way; what is done stays done."
-      />
+    <PageBody
+      title={matched === 1 ? `${what}: 1 mail?` : `${what}: ${count} mails?`}
+      says="What comes later is not met. It can be ended on the way; what is done stays done."
+    >
       <ActionForm action="bulk-go">
         <Hidden of={{ action: form.raw('action'), reason: form.raw('reason') }} />
         <Send disabled={matched === 0} beside={<Leave to={visit.here({})}>Back to the list</Leave>}>
           Do it
         </Send>
       </ActionForm>
-    </>
+    </PageBody>
   )
   return { view: { title: what, body } }
 }
@@ -152,7 +147,6 @@ const NOTHING: List<EmailRow> = {
 
 interface Found {
   readonly list: List<EmailRow> & { readonly unknown?: readonly string[] }
-  /** What is wrong with the search text. */
   readonly problem: Problem | null
 }
 
@@ -216,9 +210,9 @@ const NotYet = ({
       <Looked list={list} />
     </p>
     <p>
-      <a class="b" href={visit.here({ cursor: list.pagination.next_cursor, since: filter.since })}>
+      <ButtonLink to={visit.here({ cursor: list.pagination.next_cursor, since: filter.since })}>
         Look further back
-      </a>
+      </ButtonLink>
     </p>
   </Empty>
 )
@@ -254,10 +248,9 @@ const emptyView = async (visit: Visit): Promise<View> => {
   return {
     title,
     body: (
-      <>
-        <Head {...{ title, says }} actions={<LiveState table="mails" />} />
+      <PageBody {...{ title, says }} actions={<LiveState table="mails" />}>
         <FirstMail {...{ visit, workspaces }} />
-      </>
+      </PageBody>
     ),
   }
 }
@@ -266,9 +259,7 @@ const HeadActions = ({ visit }: { readonly visit: Visit }) => (
   <>
     {visit.query('cursor') === null ? <LiveState table="mails" /> : null}
     {visit.scope.mode === 'test' && visit.may('sendEmail') ? (
-      <a class="b" href={visit.link('/emails/test')}>
-        Send a test mail
-      </a>
+      <ButtonLink to={visit.link('/emails/test')}>Send a test mail</ButtonLink>
     ) : null}
   </>
 )
@@ -292,8 +283,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
     title: 'Emails',
     ...((problem ?? refused?.problem) && { status: (problem ?? refused?.problem)?.status ?? 422 }),
     body: (
-      <>
-        <Head title="Emails" actions={<HeadActions visit={visit} />} />
+      <PageBody title="Emails" actions={<HeadActions visit={visit} />}>
         <FilterForm {...{ visit, filter, problem }} unknown={list.unknown ?? []} />
         {isCut ? <NotYet {...{ visit, filter, list }} /> : null}
         {nothing && !isCut && problem === null ? <NoMail {...{ visit, filter }} /> : null}
@@ -313,7 +303,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
             </footer>
           </>
         )}
-      </>
+      </PageBody>
     ),
   }
 }

@@ -73,7 +73,6 @@ export const apiQuery = (visit: Visit, filter: Filter): Query => ({
   mode: visit.scope.mode,
 })
 
-/** Whether more than the usual is asked for. */
 export const isNarrowed = ({ q, status, tag, domain, until }: Filter): boolean =>
   [q, status, tag, domain, until].some((one) => one !== null)
 
@@ -145,7 +144,6 @@ const Chips = ({ visit, filter }: { readonly visit: Visit; readonly filter: Filt
   )
 }
 
-/** What a mistake is about; its message goes on with the verb. */
 const SUBJECTS: Readonly<Record<string, string>> = {
   q: 'The search',
   tag: 'The tag',

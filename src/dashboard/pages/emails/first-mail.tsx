@@ -8,7 +8,7 @@ import { SIMULATIONS } from '../../../sandbox/simulation.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Choice, Field, FoldedFields, Hidden, Send } from '../../parts/form.js'
-import { Code, Head } from '../../parts/page-parts.js'
+import { Code, PageBody } from '../../parts/page-parts.js'
 import type { Visit, WorkspaceName } from '../../visit.js'
 
 const SENDER = 'hello@acme.test'
@@ -31,7 +31,7 @@ const WorkspaceField = ({ workspaces: names, chosen }: TestMailProps) =>
       name="workspace"
       label="Workspace"
       value={names.find(({ id, slug }) => id === chosen || slug === chosen)?.slug ?? 'default'}
-      options={names.map(({ slug }) => [slug, slug])}
+      options={names.map(({ slug }) => [slug, slug] as const)}
     />
   )
 
@@ -69,10 +69,7 @@ const send = async (visit: Visit, form: Form): Promise<Done> => {
   }
 }
 
-export const TEST_MAIL = {
-  actions: { 'test-mail': send },
-  does: { 'test-mail': 'sendEmail' },
-} as const
+export const TEST_MAIL = { actions: { 'test-mail': send }, does: { 'test-mail': 'sendEmail' } } as const
 
 export const testMailPage: Page = {
   path: '/emails/test',
@@ -83,14 +80,13 @@ export const testMailPage: Page = {
       title: 'Send a test mail',
       ...(refused !== null && { status: refused.problem.status }),
       body: (
-        <>
-          <Head
-            crumb={['/emails', 'Emails']}
-            title="Send a test mail"
-            says="Into the sandbox: the outcome is simulated, and nobody gets it."
-          />
+        <PageBody
+          crumb={['/emails', 'Emails']}
+          title="Send a test mail"
+          says="Into the sandbox: the outcome is simulated, and nobody gets it."
+        >
           <TestMailForm workspaces={workspaces} chosen={visit.scope.workspace} />
-        </>
+        </PageBody>
       ),
     }
   },
@@ -110,13 +106,8 @@ const swaksLine = (base: string): string =>
   `swaks --server ${new URL(base).hostname}:587 --tls --auth PLAIN --auth-user apikey --auth-password "$KEY" \\
   --from hello@acme.test --to delivered@example.com`
 
-interface Props {
-  readonly visit: Visit
-  readonly workspaces: readonly WorkspaceName[]
-}
-
 /** Lines that work as they are pasted: with the key of dev mode, or with one that they make. */
-const ByProgram = ({ visit, workspaces }: Props) => {
+const ByProgram = ({ visit, workspaces }: { visit: Visit; workspaces: readonly WorkspaceName[] }) => {
   const { devKey, scope } = visit
   const chosen = workspaces.find(({ id, slug }) => id === scope.workspace || slug === scope.workspace)
   if (devKey !== null) return <Code label="curl" text={curlLine(visit.baseUrl, devKey)} />
@@ -134,8 +125,7 @@ const ByProgram = ({ visit, workspaces }: Props) => {
   )
 }
 
-/** The ways to the first mail. */
-export const FirstMail = (props: Props) => {
+export const FirstMail = (props: { visit: Visit; workspaces: readonly WorkspaceName[] }) => {
   const { visit, workspaces } = props
   const maySend = visit.may('sendEmail')
   return (

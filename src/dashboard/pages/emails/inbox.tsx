@@ -17,7 +17,6 @@ import type { Visit } from '../../visit.js'
 interface ListProps {
   readonly visit: Visit
   readonly rows: readonly EmailRow[]
-  /** Id of the mail that is read. */
   readonly chosen: string
 }
 
@@ -91,15 +90,13 @@ const Body = ({ visit, email, content }: { visit: Visit; email: Email; content: 
   )
 }
 
-const Reader = ({
-  visit,
-  email,
-  content,
-}: {
+interface ReaderProps {
   visit: Visit
   email: Email
   content: MailContent | Problem
-}) => {
+}
+
+const Reader = ({ visit, email, content }: ReaderProps) => {
   const verdict = verdictOf(email, [], visit.now)
   const path = `/emails/${email.id}`
   return (

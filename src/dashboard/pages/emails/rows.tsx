@@ -24,7 +24,6 @@ const total = ({ counts }: EmailRow): number => Object.values(counts).reduce((su
 const replyIn = (text: string | null | undefined): string | null =>
   text == null ? null : isolate(text.replace(/<[^<>\s]*@[^<>\s]*>:?\s*/, '').slice(0, 300))
 
-/** How it ended, or what it waits for. */
 const outcomeOf = (row: EmailRow): string => {
   const { status, waiting } = row
   const many = total(row) > 1 ? `${countsOf(row)} · ` : ''

@@ -4,7 +4,7 @@
 import type { Form } from '../../form.js'
 import type { Done, Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Hidden, Leave, Send, useOwnRefusal, Verb } from '../../parts/form.js'
-import { Empty, Facts, Head, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Empty, Facts, PageBody, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
@@ -27,48 +27,33 @@ import {
   UpstreamState,
 } from './upstream.js'
 
-const Settings = ({ pool }: { readonly pool: Pool }) => {
-  return (
-    <details class="fold" open={useOwnRefusal('settings') !== null}>
-      <summary>Change these</summary>
-      <ActionForm action="settings">
-        <Field name="name" label="Name" value={pool.name} required maxLength={63} />
-        <Choice
-          name="return_path"
-          label="Return path"
-          value={pool.return_path}
-          options={[
-            ['verp', 'signed, one per recipient: bounces are matched by it'],
-            ['fixed', 'one for all'],
-          ]}
-        />
-        <Choice
-          name="notify_success"
-          label="Reports of delivery"
-          value={String(pool.notify_success)}
-          options={[
-            ['true', 'asked of the upstreams (RFC 3461)'],
-            ['false', 'not asked'],
-          ]}
-        />
-        <Choice
-          name="relayed_means"
-          label="A report “relayed” makes a mail"
-          value={pool.relayed_means}
-          options={[
-            ['sent', 'sent'],
-            ['delivered', 'delivered'],
-          ]}
-        />
-        <Send plain>Save</Send>
-      </ActionForm>
-    </details>
-  )
-}
-
-interface Workspace extends WorkspaceName {
-  readonly egress_pool_id: string
-}
+const Settings = ({ pool }: { readonly pool: Pool }) => (
+  <details class="fold" open={useOwnRefusal('settings') !== null}>
+    <summary>Change these</summary>
+    <ActionForm action="settings">
+      <Field name="name" label="Name" value={pool.name} required maxLength={63} />
+      <Choice
+        name="return_path"
+        label="Return path"
+        value={pool.return_path}
+        options={{ verp: 'signed, one per recipient: bounces are matched by it', fixed: 'one for all' }}
+      />
+      <Choice
+        name="notify_success"
+        label="Reports of delivery"
+        value={String(pool.notify_success)}
+        options={{ true: 'asked of the upstreams (RFC 3461)', false: 'not asked' }}
+      />
+      <Choice
+        name="relayed_means"
+        label="A report “relayed” makes a mail"
+        value={pool.relayed_means}
+        options={{ sent: 'sent', delivered: 'delivered' }}
+      />
+      <Send plain>Save</Send>
+    </ActionForm>
+  </details>
+)
 
 interface Seen {
   readonly visit: Visit
@@ -88,7 +73,7 @@ const see = async (visit: Visit): Promise<Seen> => {
   const [pool, health, workspaces, pools, history] = await Promise.all([
     found,
     visit.find<Health>(`${pathOf(id)}/health`),
-    visit.workspaces<Workspace>(),
+    visit.workspaces<WorkspaceName & { readonly egress_pool_id: string | null }>(),
     visit.ask<List<Pool>>('GET', '/v1/egress-pools', { query }),
     found.then((one) => historyOf(visit, { target: one.id })),
   ])
@@ -165,15 +150,8 @@ const columns = (seen: Seen): readonly Column<Member>[] => {
     },
     { head: 'State', cell: (row) => <UpstreamState live={live.get(row.id)} most={row.max_connections} /> },
     { head: 'Connections', cell: (row) => connections(live.get(row.id), row) },
-    {
-      head: 'Last success',
-      cell: (row) => <Time at={live.get(row.id)?.last_success_at} none="none yet" />,
-    },
-    {
-      head: 'Last error',
-      kind: 'grow',
-      cell: (row) => <LastError live={live.get(row.id)} />,
-    },
+    { head: 'Last success', cell: (row) => <Time at={live.get(row.id)?.last_success_at} none="none yet" /> },
+    { head: 'Last error', kind: 'grow', cell: (row) => <LastError live={live.get(row.id)} /> },
     { does: 'updateEgressPool', head: '', kind: 'act', cell: (row) => <Acts {...seen} row={row} /> },
   ]
 }
@@ -205,9 +183,7 @@ const Upstreams = (seen: Seen) => {
       {pool.members.length > 0 ? (
         <Table caption="Upstreams" rows={pool.members} columns={columns(seen)} look="many" />
       ) : follows === null ? (
-        <Empty title="No upstream">
-          <p>Mail of this pool waits until it has one.</p>
-        </Empty>
+        <Empty title="No upstream" says="Mail of this pool waits until it has one." />
       ) : null}
     </Section>
   )
@@ -280,9 +256,9 @@ const InQueue = ({ visit, pool, health }: Seen) => {
       title="In its queue"
       actions={
         pool.kind === 'relay' && visit.may('rerouteQueue') && due + waiting + held > 0 ? (
-          <a class="b" href={actLink(visit, 'reroute', { egress_pool_id: pool.id })}>
+          <ButtonLink to={actLink(visit, 'reroute', { egress_pool_id: pool.id })}>
             Move it to another pool…
-          </a>
+          </ButtonLink>
         ) : undefined
       }
     >
@@ -299,24 +275,23 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
   return {
     title: `Pool ${pool.name}`,
     body: (
-      <>
-        <Head
-          crumb={['/pools', 'Pools', pool.name]}
-          title={pool.name}
-          says={
-            <span dir="auto">
-              {pool.kind === 'sandbox' ? 'Built in: test mail ends here, and nobody gets it. ' : null}
-              {health?.says}
-            </span>
-          }
-        />
+      <PageBody
+        crumb={['/pools', 'Pools', pool.name]}
+        title={pool.name}
+        says={
+          <span dir="auto">
+            {pool.kind === 'sandbox' ? 'Built in: test mail ends here, and nobody gets it. ' : null}
+            {health?.says}
+          </span>
+        }
+      >
         <InQueue {...seen} />
         {trials === null ? null : <Trials trials={trials} />}
         <Upstreams {...seen} />
         <About {...seen} />
         <Saving {...seen} />
         <HistoryOf visit={visit} about={{ target: pool.id }} history={seen.history} />
-      </>
+      </PageBody>
     ),
   }
 }

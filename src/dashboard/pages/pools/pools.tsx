@@ -4,7 +4,7 @@
 import type { QueueStateRecord } from '../../../record/queue-state.js'
 import type { Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
-import { Code, Empty, Head } from '../../parts/page-parts.js'
+import { Code, Empty, PageBody } from '../../parts/page-parts.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { figure } from '../../parts/text.js'
@@ -66,12 +66,7 @@ const columns = (visit: Visit): readonly Column<Row>[] => {
 export const poolsPage: Page = {
   path: '/pools',
   async view(visit) {
-    const [list, summary] = await Promise.all([
-      visit.ask<List<Pool>>('GET', '/v1/egress-pools', {
-        query: { limit: 100, cursor: visit.query('cursor') },
-      }),
-      visit.summary(),
-    ])
+    const [list, summary] = await Promise.all([visit.list<List<Pool>>('/v1/egress-pools'), visit.summary()])
     const names = new Map(list.data.map(({ id, name }) => [id, name]))
     const states = [...(summary?.live.pools ?? []), ...(summary?.test.pools ?? [])]
     const rows = list.data.map((pool) => rowOf(pool, states, (id) => names.get(id) ?? id))
@@ -83,12 +78,11 @@ export const poolsPage: Page = {
     return {
       title: 'Pools',
       body: (
-        <>
-          <Head
-            title={relays.length === 0 ? 'No pool yet.' : titleOf(relays.map(({ tone }) => tone))}
-            says="A workspace sends through one pool; a pool shares its mail out among its upstream mail servers."
-            make={['/pools/new', 'Make a pool', 'createEgressPool']}
-          />
+        <PageBody
+          title={relays.length === 0 ? 'No pool yet.' : titleOf(relays.map(({ tone }) => tone))}
+          says="A workspace sends through one pool; a pool shares its mail out among its upstream mail servers."
+          make={['/pools/new', 'Make a pool', 'createEgressPool']}
+        >
           <Table
             caption="Pools, newest first"
             rows={rows}
@@ -105,7 +99,7 @@ export const poolsPage: Page = {
               <Code text="postern pool create main --upstream 'smtp://gw@mta1.example.net:587?tls=required&password_file=/run/secrets/mta1'" />
             </Empty>
           )}
-        </>
+        </PageBody>
       ),
     }
   },
@@ -118,18 +112,17 @@ export const newPoolPage: Page = {
     return {
       title: 'New pool',
       body: (
-        <>
-          <Head
-            crumb={['/pools', 'Pools', 'new']}
-            title="Make a pool"
-            says="With its first upstream; others are added on its page."
-          />
+        <PageBody
+          crumb={['/pools', 'Pools', 'new']}
+          title="Make a pool"
+          says="With its first upstream; others are added on its page."
+        >
           <ActionForm action="create">
             <Field name="name" label="Name" required maxLength={63} placeholder="main" />
             <MemberFields member={null} />
             <Send>Make the pool</Send>
           </ActionForm>
-        </>
+        </PageBody>
       ),
     }
   },

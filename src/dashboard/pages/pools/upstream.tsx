@@ -3,6 +3,7 @@
  * DESCRIPTION
  *   A password goes in and never comes out: an empty login keeps the one that there is.
  */
+import type { poolRecord } from '../../../record/tenants/pool.js'
 import type { Form } from '../../form.js'
 import { Check, Choice, Field, FoldedFields } from '../../parts/form.js'
 import { Reply, Section } from '../../parts/page-parts.js'
@@ -10,34 +11,9 @@ import { State, type Tone } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 
-export interface Member {
-  readonly id: string
-  readonly host: string
-  readonly port: number
-  readonly tls: string
-  readonly state: 'active' | 'paused' | 'draining'
-  readonly fingerprint: string | null
-  readonly has_auth: boolean
-  readonly has_oauth: boolean
-  readonly auth_mechanism: string | null
-  readonly weight: number
-  readonly priority: number
-  readonly max_connections: number
-  readonly messages_per_connection: number
-  readonly rate: number | null
-}
+export type Member = Pool['members'][number]
 
-export interface Pool {
-  readonly id: string
-  readonly name: string
-  readonly kind: 'relay' | 'sandbox'
-  readonly return_path: 'verp' | 'fixed'
-  readonly notify_success: boolean
-  readonly relayed_means: 'delivered' | 'sent'
-  readonly follows: string | null
-  readonly members: readonly Member[]
-  readonly updated_at: string
-}
+export type Pool = ReturnType<typeof poolRecord>
 
 export interface Health {
   readonly id: string
@@ -47,7 +23,6 @@ export interface Health {
   readonly members: readonly Live[]
 }
 
-/** What the relay last saw of it. */
 export interface Live {
   readonly id: string
   readonly host: string
@@ -86,12 +61,7 @@ export const aboutOf = (row: Member): string =>
     .filter((part) => part !== null)
     .join(' · ')
 
-interface Words {
-  readonly tone: Tone
-  readonly icon: string
-  readonly text: string
-  readonly more: string | null
-}
+type Words = readonly [tone: Tone, icon: string, text: string, more: string | null]
 
 const FULL = {
   rate: 'the mails of this second are used up',
@@ -99,24 +69,20 @@ const FULL = {
 } as const
 
 const stateOf = (live: Live | undefined): Words => {
-  if (live?.state === 'paused')
-    return { tone: 'wait', icon: 'held', text: 'Paused', more: 'gets no new mail' }
-  if (live?.state === 'draining')
-    return { tone: 'wait', icon: 'held', text: 'Draining', more: 'ends what is under way' }
+  if (live?.state === 'paused') return ['wait', 'held', 'Paused', 'gets no new mail']
+  if (live?.state === 'draining') return ['wait', 'held', 'Draining', 'ends what is under way']
   if (live === undefined || live.breaker === null)
-    return { tone: '', icon: 'queued', text: 'Not known yet', more: 'the relay has not told of it' }
-  if (live.breaker === 'open')
-    return { tone: 'bad', icon: 'bounced', text: 'Fails', more: 'rests, and is tried again by itself' }
-  if (live.breaker === 'half-open')
-    return { tone: 'wait', icon: 'deferred', text: 'Tried again', more: 'after it had failed' }
+    return ['', 'queued', 'Not known yet', 'the relay has not told of it']
+  if (live.breaker === 'open') return ['bad', 'bounced', 'Fails', 'rests, and is tried again by itself']
+  if (live.breaker === 'half-open') return ['wait', 'deferred', 'Tried again', 'after it had failed']
   // both are times as /v1 writes them
   if (live.last_error !== null && live.last_error.at > (live.last_success_at ?? ''))
-    return { tone: 'wait', icon: 'deferred', text: 'Failed last', more: 'and has taken no mail since' }
-  return { tone: 'ok', icon: 'delivered', text: 'Takes mail', more: live.full && FULL[live.full] }
+    return ['wait', 'deferred', 'Failed last', 'and has taken no mail since']
+  return ['ok', 'delivered', 'Takes mail', live.full && FULL[live.full]]
 }
 
 export const UpstreamState = ({ live, most }: { readonly live: Live | undefined; readonly most: number }) => {
-  const { tone, icon, text, more } = stateOf(live)
+  const [tone, icon, text, more] = stateOf(live)
   const limit = live?.limit ?? null
   const ramps = tone === 'ok' && limit !== null && limit < most
   return (
@@ -145,11 +111,7 @@ export const LastError = ({ live }: { readonly live: Live | undefined }) => {
 
 const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2', 'OAUTHBEARER']
 
-interface Props {
-  readonly member: Member | null
-}
-
-const TokenFields = ({ member }: Props) => (
+const TokenFields = ({ member }: { readonly member: Member | null }) => (
   <FoldedFields title="Tokens in place of a password (Microsoft 365, Gmail)">
     <p class="hint">
       {member?.has_oauth
@@ -174,7 +136,7 @@ const TokenFields = ({ member }: Props) => (
   </FoldedFields>
 )
 
-const LimitFields = ({ member }: Props) => (
+const LimitFields = ({ member }: { readonly member: Member | null }) => (
   <FoldedFields title="Share, limits and certificate">
     <div class="row">
       <Field name="weight" label="Weight" value={member?.weight} placeholder="1" />
@@ -205,43 +167,41 @@ const LimitFields = ({ member }: Props) => (
   </FoldedFields>
 )
 
-export const MemberFields = ({ member }: Props) => {
-  return (
-    <>
-      <div class="row">
-        <Field name="host" label="Host" value={member?.host} required placeholder="mta1.example.net" />
-        <Field name="port" label="Port" value={member?.port} placeholder="25" />
-        <Choice
-          name="tls"
-          label="TLS"
-          value={member?.tls ?? ''}
-          options={[
-            ['', 'as fits: required with a login'],
-            ...Object.entries(TLS_WORDS).map(([value, words]) => [value, `${value}: ${words}`] as const),
-          ]}
-        />
-      </div>
-      <div class="row">
-        <Field
-          name="user"
-          label="User"
-          autocomplete="off"
-          hint={member?.has_auth ? 'Empty keeps the login that there is.' : 'Empty: it needs no login.'}
-        />
-        <Field
-          name="pass"
-          label="Password"
-          type="password"
-          autocomplete="new-password"
-          hint="Sealed before it is stored, and shown to nobody."
-        />
-      </div>
-      {member?.has_auth ? <Check name="no_auth" label="Sign in no more" /> : null}
-      <TokenFields member={member} />
-      <LimitFields member={member} />
-    </>
-  )
-}
+export const MemberFields = ({ member }: { readonly member: Member | null }) => (
+  <>
+    <div class="row">
+      <Field name="host" label="Host" value={member?.host} required placeholder="mta1.example.net" />
+      <Field name="port" label="Port" value={member?.port} placeholder="25" />
+      <Choice
+        name="tls"
+        label="TLS"
+        value={member?.tls ?? ''}
+        options={[
+          ['', 'as fits: required with a login'],
+          ...Object.entries(TLS_WORDS).map(([value, words]) => [value, `${value}: ${words}`] as const),
+        ]}
+      />
+    </div>
+    <div class="row">
+      <Field
+        name="user"
+        label="User"
+        autocomplete="off"
+        hint={member?.has_auth ? 'Empty keeps the login that there is.' : 'Empty: it needs no login.'}
+      />
+      <Field
+        name="pass"
+        label="Password"
+        type="password"
+        autocomplete="new-password"
+        hint="Sealed before it is stored, and shown to nobody."
+      />
+    </div>
+    {member?.has_auth ? <Check name="no_auth" label="Sign in no more" /> : null}
+    <TokenFields member={member} />
+    <LimitFields member={member} />
+  </>
+)
 
 const TOKENS = ['token_url', 'client_id', 'client_secret', 'refresh_token', 'scope'] as const
 

@@ -1,13 +1,12 @@
 /**
  * NAME      entries - each recipient that waits, soonest first, and why
  */
-
 import type { Entry } from '../../../record/queue.js'
 import { sentence } from '../../../record/queue-state.js'
 import { briefWaiting } from '../../mail/verdict.js'
 import type { Page } from '../../page.js'
 import { Filters, Select, Word } from '../../parts/form.js'
-import { Choices, Empty, Head, Reply } from '../../parts/page-parts.js'
+import { ButtonLink, Choices, Empty, PageBody, Reply } from '../../parts/page-parts.js'
 import { Status } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
@@ -88,11 +87,7 @@ const Onward = ({ visit, list }: { readonly visit: Visit; readonly list: List<En
   const { has_next, has_prev, next_cursor } = list.pagination
   return (
     <nav class="pager" aria-label="Pages of the list">
-      {has_prev ? (
-        <a class="b" href={visit.here({ cursor: null })}>
-          From the front
-        </a>
-      ) : null}
+      {has_prev ? <ButtonLink to={visit.here({ cursor: null })}>From the front</ButtonLink> : null}
       {has_next && next_cursor !== null ? (
         <a class="b" rel="next" href={visit.here({ cursor: next_cursor })}>
           Due later
@@ -121,26 +116,21 @@ export const entriesPage: Page = {
     return {
       title: 'What waits',
       body: (
-        <>
-          <Head
-            crumb={['/queue', 'Queue', 'one by one']}
-            title="What waits, soonest first"
-            says="Then what is under way, then what is held. Rows move while the queue works."
-          />
+        <PageBody
+          crumb={['/queue', 'Queue', 'one by one']}
+          title="What waits, soonest first"
+          says="Then what is under way, then what is held. Rows move while the queue works."
+        >
           <EntryFilters {...{ visit, places }} />
           <Table
             caption="Recipients that wait, soonest first"
             rows={list.data}
             href={(row) => visit.link(`/emails/${row.email_id}`)}
             columns={columns(visit, places)}
-            none={
-              <Empty title="Nothing here waits">
-                <p>Nothing of this part of the queue waits now.</p>
-              </Empty>
-            }
+            none={<Empty title="Nothing here waits" says="Nothing of this part of the queue waits now." />}
           />
           <Onward {...{ visit, list }} />
-        </>
+        </PageBody>
       ),
     }
   },

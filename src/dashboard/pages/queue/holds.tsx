@@ -7,7 +7,7 @@ import type { VNode } from 'preact'
 import type { Hold } from '../../../record/queue.js'
 import { type QueueStateRecord, recipients } from '../../../record/queue-state.js'
 import type { Options } from '../../parts/form.js'
-import { Note, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Note, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
@@ -91,10 +91,7 @@ const columns = (visit: Visit, places: Places): readonly Column<Hold>[] => [
       </span>
     ),
   },
-  {
-    head: 'By',
-    cell: (row) => (row.owner === 'operator' ? 'an operator' : 'a key of the workspace'),
-  },
+  { head: 'By', cell: (row) => (row.owner === 'operator' ? 'an operator' : 'a key of the workspace') },
   { head: 'Since', cell: (row) => <Time at={row.created_at} /> },
   { head: 'Until', kind: 'opt', cell: () => 'released' },
   {
@@ -159,7 +156,6 @@ export const areNoted = (state: QueueStateRecord): boolean => stopped(state).len
 /** So many are shown; the others open on demand. */
 const SHOWN = 3
 
-/** Some notes, and the rest of them folded. */
 export const Few = ({ notes }: { readonly notes: readonly VNode[] }) => (
   <>
     {notes.slice(0, SHOWN)}
@@ -176,13 +172,11 @@ type StateOfPool = QueueStateRecord['pools'][number]
 
 const PoolActs = ({ visit, pool: { egress_pool_id: id, state } }: { visit: Visit; pool: StateOfPool }) => (
   <p class="actions">
-    <a class="b" href={visit.link(`/pools/${encodeURIComponent(id)}`)}>
+    <ButtonLink to={visit.link(`/pools/${encodeURIComponent(id)}`)}>
       {state === 'no_upstream' ? 'Add an upstream' : 'To the pool'}
-    </a>
+    </ButtonLink>
     {visit.may('rerouteQueue') ? (
-      <a class="b" href={actLink(visit, 'reroute', { egress_pool_id: id })}>
-        Move its mail…
-      </a>
+      <ButtonLink to={actLink(visit, 'reroute', { egress_pool_id: id })}>Move its mail…</ButtonLink>
     ) : null}
   </p>
 )
@@ -192,14 +186,10 @@ type HoldRecord = QueueStateRecord['holds'][number]
 const HoldActs = ({ visit, hold }: { readonly visit: Visit; readonly hold: HoldRecord }) => (
   <p class="actions">
     {hold.hold_id !== null && visit.may('liftHold') ? (
-      <a class="b" href={visit.link('/queue/release', { hold: hold.hold_id })}>
-        Release…
-      </a>
+      <ButtonLink to={visit.link('/queue/release', { hold: hold.hold_id })}>Release…</ButtonLink>
     ) : null}
     {hold.recipients === 0 ? null : (
-      <a class="b" href={visit.link('/queue/entries', { state: 'held' })}>
-        Look at what is held
-      </a>
+      <ButtonLink to={visit.link('/queue/entries', { state: 'held' })}>Look at what is held</ButtonLink>
     )}
   </p>
 )

@@ -10,7 +10,7 @@ import { recipients } from '../../../record/queue-state.js'
 import type { Form } from '../../form.js'
 import type { Done, Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Hidden, Leave, Send } from '../../parts/form.js'
-import { Choices, Empty, Facts, Head } from '../../parts/page-parts.js'
+import { Choices, Empty, Facts, PageBody } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
@@ -38,7 +38,6 @@ interface Ordered {
 
 interface Words {
   readonly tab: string
-  /** On the button. */
   readonly does: string
   readonly follows: string
   readonly harm?: boolean
@@ -138,6 +137,16 @@ interface OrderProps {
   readonly matched: Matched
 }
 
+const Reason = () => (
+  <Field
+    name="reason"
+    label="Reason"
+    hint="Stands in the timeline of each mail, and in the audit."
+    required
+    maxLength={500}
+  />
+)
+
 const OrderForm = ({ visit, verb, scope, places }: Omit<OrderProps, 'matched'>) => {
   const words = WORDS[verb]
   return (
@@ -145,13 +154,7 @@ const OrderForm = ({ visit, verb, scope, places }: Omit<OrderProps, 'matched'>) 
       <p>{words.follows}</p>
       <Hidden of={{ verb, ...scope }} />
       {verb === 'reroute' ? <Target {...{ places, scope }} /> : null}
-      <Field
-        name="reason"
-        label="Reason"
-        hint="Stands in the timeline of each mail, and in the audit."
-        required
-        maxLength={500}
-      />
+      <Reason />
       <Send harm={words.harm} beside={<Leave to={visit.link('/queue')} />}>
         {words.does}
       </Send>
@@ -163,22 +166,21 @@ const Order = (props: OrderProps) => {
   const { visit, verb, scope, places, matched } = props
   const n = WORDS[verb].about(matched)
   return (
-    <>
-      <Head
-        crumb={['/queue', 'Queue', WORDS[verb].tab.toLowerCase()]}
-        title={titleOf(verb, n)}
-        says={`Of ${scopeWords(scope, places)}${visit.scope.workspace === null ? '' : `, in workspace ${places.workspace(visit.scope.workspace)}`}.`}
-        actions={
-          <Choices
-            label="What to do"
-            options={VERBS.map((one) => ({
-              href: actLink(visit, one, scope),
-              text: WORDS[one].tab,
-              on: one === verb,
-            }))}
-          />
-        }
-      />
+    <PageBody
+      crumb={['/queue', 'Queue', WORDS[verb].tab.toLowerCase()]}
+      title={titleOf(verb, n)}
+      says={`Of ${scopeWords(scope, places)}${visit.scope.workspace === null ? '' : `, in workspace ${places.workspace(visit.scope.workspace)}`}.`}
+      actions={
+        <Choices
+          label="What to do"
+          options={VERBS.map((one) => ({
+            href: actLink(visit, one, scope),
+            text: WORDS[one].tab,
+            on: one === verb,
+          }))}
+        />
+      }
+    >
       <section>
         <Facts
           facts={[
@@ -191,7 +193,7 @@ const Order = (props: OrderProps) => {
       <section>
         <OrderForm {...props} />
       </section>
-    </>
+    </PageBody>
   )
 }
 
@@ -260,12 +262,11 @@ export const releasePage: Page = {
     return {
       title: 'Release a hold',
       body: (
-        <>
-          <Head
-            crumb={['/queue', 'Queue', 'release']}
-            title={`${recipients(matched.held)} of ${scopeWords(hold, places)} ${matched.held === 1 ? 'is' : 'are'} held.`}
-            says="What another hold covers too stays held; the rest is due at once."
-          />
+        <PageBody
+          crumb={['/queue', 'Queue', 'release']}
+          title={`${recipients(matched.held)} of ${scopeWords(hold, places)} ${matched.held === 1 ? 'is' : 'are'} held.`}
+          says="What another hold covers too stays held; the rest is due at once."
+        >
           <section>
             <Facts
               facts={[
@@ -279,17 +280,11 @@ export const releasePage: Page = {
           <section>
             <ActionForm action="release">
               <input type="hidden" name="hold" value={hold.id} />
-              <Field
-                name="reason"
-                label="Reason"
-                hint="Stands in the timeline of each mail, and in the audit."
-                required
-                maxLength={500}
-              />
+              <Reason />
               <Send beside={<Leave to={visit.link('/queue')} />}>Release</Send>
             </ActionForm>
           </section>
-        </>
+        </PageBody>
       ),
     }
   },

@@ -9,7 +9,7 @@ import type { Age, Hold, PoolDepth, SlowDomain } from '../../../record/queue.js'
 import type { QueueStateRecord } from '../../../record/queue-state.js'
 import type { Page } from '../../page.js'
 import { Hidden, Select, Send, Word } from '../../parts/form.js'
-import { Choices, Code, Empty, Head, Reply, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Choices, Code, Empty, PageBody, Reply, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
@@ -195,11 +195,7 @@ const Slow = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: Pl
         },
         { head: 'Pool', cell: (row) => places.pool(row.egress_pool_id) },
         { head: 'Pace now', cell: (row) => paceText(row) },
-        {
-          head: 'Because it said',
-          kind: 'grow',
-          cell: (row) => <Reply text={row.last_response} />,
-        },
+        { head: 'Because it said', kind: 'grow', cell: (row) => <Reply text={row.last_response} /> },
         { head: 'Since', kind: 'num', cell: (row) => <Time at={row.since} /> },
       ]}
     />
@@ -241,11 +237,7 @@ const Nothing = () => (
 
 const Acts = ({ visit, isEmpty }: { readonly visit: Visit; readonly isEmpty: boolean }) => (
   <>
-    {isEmpty ? null : (
-      <a class="b" href={actLink(visit, 'retry')}>
-        Retry all now…
-      </a>
-    )}
+    {isEmpty ? null : <ButtonLink to={actLink(visit, 'retry')}>Retry all now…</ButtonLink>}
     <a class="b harm" href={actLink(visit, 'hold')}>
       Hold…
     </a>
@@ -273,12 +265,11 @@ export const queuePage: Page = {
     return {
       title: 'Queue',
       body: (
-        <>
-          <Head
-            title={<span dir="auto">{state.title}</span>}
-            says={<span dir="auto">{state.says}</span>}
-            actions={acts ? <Acts {...{ visit, isEmpty }} /> : undefined}
-          />
+        <PageBody
+          title={<span dir="auto">{state.title}</span>}
+          says={<span dir="auto">{state.says}</span>}
+          actions={acts ? <Acts {...{ visit, isEmpty }} /> : undefined}
+        >
           <Troubles {...{ visit, state }} withHolds={false} />
           {ages.data.length === 0 ? null : (
             <Section
@@ -298,7 +289,7 @@ export const queuePage: Page = {
             </p>
             {acts ? <Part {...{ visit, places }} /> : null}
           </Section>
-        </>
+        </PageBody>
       ),
     }
   },

@@ -10,7 +10,7 @@ import type { AuditEntry } from '../../../record/tenants/identity.js'
 import type { Query } from '../../ask.js'
 import type { Page, RawRoute } from '../../page.js'
 import { Filters, type Options, Select, Word } from '../../parts/form.js'
-import { Empty, Head, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Empty, PageBody, Section } from '../../parts/page-parts.js'
 import { type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
@@ -60,24 +60,11 @@ const PLAIN: Readonly<Record<string, string>> = {
   'suppression.dismissed': 'let live those refused together at',
 }
 
-/** What is counted in mails. */
 const OF_MAILS = new Set(['queue', 'hold', 'workspace', 'job', 'lot', 'email'])
 
 /** Members of the detail that name what it is about, the best first. */
-const NAMED = [
-  'name',
-  'slug',
-  'user',
-  'email',
-  'username',
-  'cidr',
-  'certificate_fingerprint',
-  'domain',
-  'address',
-  'pool',
-  'url',
-  'prefix',
-]
+const NAMED =
+  'name slug user email username cidr certificate_fingerprint domain address pool url prefix'.split(' ')
 
 const nameIn = ({ detail, target }: AuditEntry): string => {
   for (const member of NAMED) {
@@ -184,13 +171,7 @@ export const historyOf = async (visit: Visit, about: About): Promise<History> =>
     ? visit.ask<List<AuditEntry>>('GET', '/v1/audit', { query: { ...about, limit: SHOWN } })
     : null
 
-interface HistoryProps {
-  readonly visit: Visit
-  readonly about: About
-  readonly history: History
-}
-
-export const HistoryOf = ({ visit, about, history }: HistoryProps) =>
+export const HistoryOf = ({ visit, about, history }: { visit: Visit; about: About; history: History }) =>
   history === null || history.data.length === 0 ? null : (
     <Section
       title="History"
@@ -244,32 +225,26 @@ export const auditPage: Page = {
   path: '/settings/audit',
   opens: 'listAudit',
   async view(visit) {
-    const list = await visit.ask<List<AuditEntry>>('GET', '/v1/audit', {
-      query: { limit: 100, cursor: visit.query('cursor'), ...filtersOf(visit) },
-    })
+    const list = await visit.list<List<AuditEntry>>('/v1/audit', { ...filtersOf(visit) })
     return {
       title: 'Audit',
       body: (
-        <>
-          <Head
-            title="Who changed what"
-            says="By the API, the command line and these pages alike; kept for 400 days."
-            actions={
-              <a class="b" href={`/settings/audit/export${visit.url.search}`}>
-                Export
-              </a>
-            }
-          />
+        <PageBody
+          title="Who changed what"
+          says="By the API, the command line and these pages alike; kept for 400 days."
+          actions={<ButtonLink to={`/settings/audit/export${visit.url.search}`}>Export</ButtonLink>}
+        >
           <AuditFilters visit={visit} />
           {list.data.length === 0 ? (
-            <Empty title="Nothing was changed">
-              <p>Nothing that fits. Sending mail stands in no audit: each mail is its own record.</p>
-            </Empty>
+            <Empty
+              title="Nothing was changed"
+              says="Nothing that fits. Sending mail stands in no audit: each mail is its own record."
+            />
           ) : (
             <Entries visit={visit} rows={list.data} />
           )}
           <Pager list={list} />
-        </>
+        </PageBody>
       ),
     }
   },
@@ -277,7 +252,6 @@ export const auditPage: Page = {
 
 const MOST_PAGES = 1000
 
-/** One line of JSON for each entry. */
 async function* linesOf(visit: Visit): AsyncGenerator<string> {
   let cursor: string | null = null
   for (let page = 0; page < MOST_PAGES; page++) {

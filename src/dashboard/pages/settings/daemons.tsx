@@ -3,7 +3,7 @@
  */
 import type { ClusterRecord } from '../../../record/cluster.js'
 import type { Page } from '../../page.js'
-import { Head } from '../../parts/page-parts.js'
+import { PageBody } from '../../parts/page-parts.js'
 import { type Column, Table } from '../../parts/table.js'
 import { html } from '../../render.js'
 
@@ -57,17 +57,16 @@ export const daemonsPage: Page = {
     return {
       title: 'Daemons',
       body: (
-        <>
-          <Head
-            title={titleOf(cluster)}
-            says={
-              <>
-                {wordsOf(cluster)} <a href={visit.here({})}>Look again</a>
-              </>
-            }
-          />
+        <PageBody
+          title={titleOf(cluster)}
+          says={
+            <>
+              {wordsOf(cluster)} <a href={visit.here({})}>Look again</a>
+            </>
+          }
+        >
           <Table caption="Daemons" columns={columns} rows={cluster.daemons} />
-        </>
+        </PageBody>
       ),
     }
   },

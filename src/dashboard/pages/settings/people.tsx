@@ -6,7 +6,7 @@ import type { Link, Person, PersonInFull } from '../../../record/tenants/identit
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
-import { Code, Facts, Head, Note, Section, shownOnce } from '../../parts/page-parts.js'
+import { Code, Facts, Note, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
@@ -83,10 +83,7 @@ const Invitations = ({ rows }: { readonly rows: readonly Link[] }) => (
       { head: 'For', kind: 'grow', cell: (row) => row.email ?? 'whoever has the link' },
       { head: 'Role', cell: (row) => row.role },
       { head: 'By', cell: (row) => row.created_by },
-      {
-        head: 'Ends',
-        cell: (row) => (row.state === 'open' ? Time({ at: row.expires_at }) : row.state),
-      },
+      { head: 'Ends', cell: (row) => (row.state === 'open' ? Time({ at: row.expires_at }) : row.state) },
       {
         head: '',
         cell: (row) =>
@@ -101,29 +98,27 @@ const Invitations = ({ rows }: { readonly rows: readonly Link[] }) => (
 )
 
 /** Whoever came by a link from a terminal has no account yet. */
-const MakeYourOwn = () => {
-  return (
-    <Section title="You came by a setup link: make your own account now.">
-      <ActionForm action="own">
-        <Field name="email" label="Your address" type="email" required maxLength={320} />
-        <Field name="name" label="Your name" maxLength={200} autocomplete="name" />
-        <Field
-          name="password"
-          label="A password"
-          type="password"
-          required
-          autocomplete="new-password"
-          hint="12 characters or more."
-        />
-        <Send>Make me an owner</Send>
-      </ActionForm>
-      <details class="fold">
-        <summary>Your identity provider knows you?</summary>
-        <p>Invite yourself as an owner, sign out, and open the link: it signs in through the provider.</p>
-      </details>
-    </Section>
-  )
-}
+const MakeYourOwn = () => (
+  <Section title="You came by a setup link: make your own account now.">
+    <ActionForm action="own">
+      <Field name="email" label="Your address" type="email" required maxLength={320} />
+      <Field name="name" label="Your name" maxLength={200} autocomplete="name" />
+      <Field
+        name="password"
+        label="A password"
+        type="password"
+        required
+        autocomplete="new-password"
+        hint="12 characters or more."
+      />
+      <Send>Make me an owner</Send>
+    </ActionForm>
+    <details class="fold">
+      <summary>Your identity provider knows you?</summary>
+      <p>Invite yourself as an owner, sign out, and open the link: it signs in through the provider.</p>
+    </details>
+  </Section>
+)
 
 const sentence = (rows: readonly Person[]): string => {
   const open = rows.filter(({ disabled }) => !disabled).length
@@ -138,25 +133,22 @@ export const peoplePage: Page = {
   opens: 'listUsers',
   async view(visit) {
     const [people, invitations] = await Promise.all([
-      visit.ask<List<Person>>('GET', '/v1/users', {
-        query: { limit: 100, cursor: visit.query('cursor') },
-      }),
+      visit.list<List<Person>>('/v1/users'),
       visit.ask<List<Link>>('GET', '/v1/invitations', { query: { limit: 100 } }),
     ])
     const isNobody = visit.who.person === null
     return {
       title: 'People',
       body: (
-        <>
-          <Head
-            title={sentence(people.data)}
-            says="Owners manage people, members everything else, viewers look."
-            actions={
-              <a class={isNobody ? 'b' : 'b main'} href="/settings/people/invite">
-                Invite somebody
-              </a>
-            }
-          />
+        <PageBody
+          title={sentence(people.data)}
+          says="Owners manage people, members everything else, viewers look."
+          actions={
+            <a class={isNobody ? 'b' : 'b main'} href="/settings/people/invite">
+              Invite somebody
+            </a>
+          }
+        >
           {isNobody ? <MakeYourOwn /> : null}
           {people.data.length === 0 ? null : (
             <Table
@@ -170,7 +162,7 @@ export const peoplePage: Page = {
           <Section title="Invitations" says="each lets one person in, once, within seven days">
             {invitations.data.length === 0 ? <Code text={CLI} /> : <Invitations rows={invitations.data} />}
           </Section>
-        </>
+        </PageBody>
       ),
     }
   },
@@ -211,12 +203,11 @@ export const invitePage: Page = {
     return {
       title: 'Invite somebody',
       body: (
-        <>
-          <Head
-            title="Invite somebody"
-            crumb={['/settings/people', 'People']}
-            says="A link lets one person in, once, within seven days: with a password of his or her own, or through an identity provider."
-          />
+        <PageBody
+          title="Invite somebody"
+          crumb={['/settings/people', 'People']}
+          says="A link lets one person in, once, within seven days: with a password of his or her own, or through an identity provider."
+        >
           <ActionForm action="invite">
             <Field
               name="email"
@@ -246,7 +237,7 @@ export const invitePage: Page = {
           <Note>
             <p>Whoever holds the link may use it, and whoever runs the servers on its way can read a mail.</p>
           </Note>
-        </>
+        </PageBody>
       ),
     }
   },
@@ -257,13 +248,9 @@ export const invitePage: Page = {
 const pathOf = (visit: Visit): string => `/v1/users/${encodeURIComponent(visit.params.id ?? '')}`
 const pageOf = (visit: Visit): string => `/settings/people/${visit.params.id ?? ''}`
 
-interface PersonProps {
-  readonly row: PersonInFull
-}
-
 const factorNames = ({ factors }: PersonInFull): string => factors.map(({ name }) => name).join(', ')
 
-const Verbs = ({ row, isOwn }: PersonProps & { readonly isOwn: boolean }) => (
+const Verbs = ({ row, isOwn }: { readonly row: PersonInFull } & { readonly isOwn: boolean }) => (
   <>
     {row.disabled ? (
       <Verb action="enable" label="Enable" reason="none">
@@ -293,21 +280,19 @@ const Verbs = ({ row, isOwn }: PersonProps & { readonly isOwn: boolean }) => (
   </>
 )
 
-const ChangeForm = ({ row }: PersonProps) => {
-  return (
-    <ActionForm action="change">
-      <Field name="name" label="Name" maxLength={200} value={row.name} />
-      {row.role_from === null ? (
-        <Choice name="role" label="Role" value={row.role} options={ROLE_OPTIONS} />
-      ) : (
-        <p class="soft">
-          The role is {row.role}: {row.role_from} says it at each sign-in.
-        </p>
-      )}
-      <Send>Change</Send>
-    </ActionForm>
-  )
-}
+const ChangeForm = ({ row }: { readonly row: PersonInFull }) => (
+  <ActionForm action="change">
+    <Field name="name" label="Name" maxLength={200} value={row.name} />
+    {row.role_from === null ? (
+      <Choice name="role" label="Role" value={row.role} options={ROLE_OPTIONS} />
+    ) : (
+      <p class="soft">
+        The role is {row.role}: {row.role_from} says it at each sign-in.
+      </p>
+    )}
+    <Send>Change</Send>
+  </ActionForm>
+)
 
 const change = async (visit: Visit, body: unknown, notice: (row: Person) => string) => {
   const row = await visit.ask<Person>('PATCH', pathOf(visit), { body })
@@ -322,12 +307,11 @@ export const personPage: Page = {
     return {
       title: nameOf(row),
       body: (
-        <>
-          <Head
-            title={row.disabled ? `${nameOf(row)} is disabled.` : `${nameOf(row)}, ${row.role}`}
-            crumb={['/settings/people', 'People']}
-            actions={mayChange ? <Verbs {...{ row, isOwn: row.id === visit.who.person?.id }} /> : undefined}
-          />
+        <PageBody
+          title={row.disabled ? `${nameOf(row)} is disabled.` : `${nameOf(row)}, ${row.role}`}
+          crumb={['/settings/people', 'People']}
+          actions={mayChange ? <Verbs {...{ row, isOwn: row.id === visit.who.person?.id }} /> : undefined}
+        >
           <Facts
             facts={[
               ['Address', row.email],
@@ -358,7 +342,7 @@ export const personPage: Page = {
               <ChangeForm {...{ row }} />
             </Section>
           ) : null}
-        </>
+        </PageBody>
       ),
     }
   },

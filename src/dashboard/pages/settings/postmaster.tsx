@@ -7,7 +7,7 @@
 import type { EventRecord } from '../../../record/event.js'
 import { sizeWords } from '../../mail/checks.js'
 import type { Page } from '../../page.js'
-import { Empty, Head } from '../../parts/page-parts.js'
+import { Empty, PageBody } from '../../parts/page-parts.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { Verbatim } from '../email/content.js'
@@ -69,16 +69,15 @@ export const postmasterPage: Page = {
     return {
       title: 'Mail to postmaster@',
       body: (
-        <>
-          <Head
-            title="Mail to postmaster@ and abuse@"
-            says={
-              <>
-                Of the bounce domain, from anybody. Its beginning is kept; with <code>bounce.postmaster</code>{' '}
-                in the settings it goes on to a person, whole.
-              </>
-            }
-          />
+        <PageBody
+          title="Mail to postmaster@ and abuse@"
+          says={
+            <>
+              Of the bounce domain, from anybody. Its beginning is kept; with <code>bounce.postmaster</code>{' '}
+              in the settings it goes on to a person, whole.
+            </>
+          }
+        >
           <Table
             look="many"
             caption="Mail to postmaster@ and abuse@, newest first"
@@ -87,7 +86,7 @@ export const postmasterPage: Page = {
             none={<Empty title="Nobody has written" />}
           />
           <Pager list={list} />
-        </>
+        </PageBody>
       ),
     }
   },

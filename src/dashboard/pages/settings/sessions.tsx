@@ -4,7 +4,7 @@
 import type { OpenSession } from '../../../record/tenants/identity.js'
 import type { Page } from '../../page.js'
 import { Verb } from '../../parts/form.js'
-import { Head } from '../../parts/page-parts.js'
+import { PageBody } from '../../parts/page-parts.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
@@ -62,46 +62,43 @@ export const sessionsPage: Page = {
   path: '/settings/sessions',
   async view(visit) {
     const user = visit.query('user')
-    const list = await visit.ask<List<OpenSession>>('GET', '/v1/sessions', {
-      query: { limit: 100, cursor: visit.query('cursor'), user },
-    })
+    const list = await visit.list<List<OpenSession>>('/v1/sessions', { user })
     const n = list.data.length
     const mayEndAll = user !== null || visit.who.person !== null
     return {
       title: 'Sessions',
       body: (
-        <>
-          <Head
-            title={n === 1 ? 'One session is open.' : `${n} sessions are open.`}
-            says={
-              user === null ? (
-                'Each is one browser that is signed in, or a token that somebody made.'
-              ) : (
-                <>
-                  Of one person. <a href="/settings/sessions">All sessions</a>
-                </>
-              )
-            }
-            actions={
-              mayEndAll ? (
-                <Verb
-                  action="end-all"
-                  label={user === null ? 'Sign out everywhere else' : 'Sign out everywhere'}
-                  reason="none"
-                  harm
-                >
-                  <p>
-                    {user === null
-                      ? 'All of your sessions end but this one.'
-                      : 'All sessions of this person end, but not the one that you look with.'}
-                  </p>
-                </Verb>
-              ) : undefined
-            }
-          />
+        <PageBody
+          title={n === 1 ? 'One session is open.' : `${n} sessions are open.`}
+          says={
+            user === null ? (
+              'Each is one browser that is signed in, or a token that somebody made.'
+            ) : (
+              <>
+                Of one person. <a href="/settings/sessions">All sessions</a>
+              </>
+            )
+          }
+          actions={
+            mayEndAll ? (
+              <Verb
+                action="end-all"
+                label={user === null ? 'Sign out everywhere else' : 'Sign out everywhere'}
+                reason="none"
+                harm
+              >
+                <p>
+                  {user === null
+                    ? 'All of your sessions end but this one.'
+                    : 'All sessions of this person end, but not the one that you look with.'}
+                </p>
+              </Verb>
+            ) : undefined
+          }
+        >
           <Table look="many" caption="Sessions, newest first" rows={list.data} columns={columns()} />
           <Pager list={list} />
-        </>
+        </PageBody>
       ),
     }
   },

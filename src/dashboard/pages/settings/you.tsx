@@ -22,7 +22,7 @@ import {
   Send,
   Verb,
 } from '../../parts/form.js'
-import { Code, Empty, Head, Note, Section, shownOnce } from '../../parts/page-parts.js'
+import { ButtonLink, Code, Empty, Note, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
@@ -34,23 +34,17 @@ const ZONES = (): readonly (readonly [zone: string, text: string])[] => [
   ...Intl.supportedValuesOf('timeZone').map((zone) => [zone, zone.replaceAll('_', ' ')] as const),
 ]
 
-interface YouProps {
-  readonly visit: Visit
-}
-
 type Person = NonNullable<Visit['who']['person']>
 
-const Settings = ({ person }: YouProps & { readonly person: Person }) => {
-  return (
-    <ActionForm action="settings">
-      <Field name="name" label="Name" maxLength={200} value={person.name} autocomplete="name" />
-      <Choice name="time_zone" label="Time zone" value={person.time_zone} options={ZONES()} />
-      <Send>Keep it</Send>
-    </ActionForm>
-  )
-}
+const Settings = ({ person }: { readonly visit: Visit } & { readonly person: Person }) => (
+  <ActionForm action="settings">
+    <Field name="name" label="Name" maxLength={200} value={person.name} autocomplete="name" />
+    <Choice name="time_zone" label="Time zone" value={person.time_zone} options={ZONES()} />
+    <Send>Keep it</Send>
+  </ActionForm>
+)
 
-const ChangePassword = ({ visit, hasOne }: YouProps & { readonly hasOne: boolean }) => {
+const ChangePassword = ({ visit, hasOne }: { readonly visit: Visit } & { readonly hasOne: boolean }) => {
   const isReset = visit.can('reset_password')
   if (!hasOne && !isReset)
     return <p class="soft">You sign in without one. An owner can give you a setup link to choose one.</p>
@@ -108,16 +102,13 @@ export const youPage: Page = {
         person === null ? (
           nobody
         ) : (
-          <>
-            <Head
-              title={person.name ?? person.email}
-              says={`${person.email}, ${role ?? 'no role'}`}
-              actions={
-                <a class="b" href={`/settings/sessions?user=${person.id}`}>
-                  Where you are signed in
-                </a>
-              }
-            />
+          <PageBody
+            title={person.name ?? person.email}
+            says={`${person.email}, ${role ?? 'no role'}`}
+            actions={
+              <ButtonLink to={`/settings/sessions?user=${person.id}`}>Where you are signed in</ButtonLink>
+            }
+          >
             <div class="two">
               <Section title="Shown to you">
                 <Settings {...{ visit, person }} />
@@ -134,7 +125,7 @@ export const youPage: Page = {
             <Section title="Saved views" says="pinned in the rail">
               <Views visit={visit} />
             </Section>
-          </>
+          </PageBody>
         ),
     }
   },
@@ -188,10 +179,7 @@ const Qr = ({ text, label }: { readonly text: string; readonly label: string }) 
 
 const SECOND_FACTOR = '/settings/second-factor'
 
-const KINDS: Readonly<Record<Factor['kind'], string>> = {
-  totp: 'Authenticator app',
-  passkey: 'Passkey',
-}
+const KINDS: Readonly<Record<Factor['kind'], string>> = { totp: 'Authenticator app', passkey: 'Passkey' }
 
 /** Not for half an hour after a setup link. */
 const CurrentPassword = ({ visit }: { readonly visit: Visit }) =>
@@ -216,7 +204,6 @@ interface Begun {
   readonly enrolment: string
 }
 
-/** What was begun comes back with the form that proves it. */
 const begunIn = (form: Form): Begun => ({
   secret: form.raw('secret'),
   uri: form.raw('uri'),
@@ -226,14 +213,12 @@ const begunIn = (form: Form): Begun => ({
 /** The secret in groups of four, as people type it. */
 const inGroups = (secret: string): string => secret.replace(/(.{4})(?=.)/g, '$1 ')
 
-/** A page on which one is added. */
 const addView = (title: string, says: string, body: ComponentChildren): View => ({
   title,
   body: (
-    <>
-      <Head {...{ title, says }} crumb={[SECOND_FACTOR, 'Second factor']} />
+    <PageBody {...{ title, says }} crumb={[SECOND_FACTOR, 'Second factor']}>
       {body}
-    </>
+    </PageBody>
   ),
 })
 
@@ -355,12 +340,11 @@ const sentence = ({ factors }: PersonInFull): string => {
 }
 
 const Own = ({ visit, row }: { readonly visit: Visit; readonly row: PersonInFull }) => (
-  <>
-    <Head
-      title={sentence(row)}
-      crumb={['/settings/you', 'Your settings']}
-      says="A second factor is something that you have: who finds your password out cannot sign in without it."
-    />
+  <PageBody
+    title={sentence(row)}
+    crumb={['/settings/you', 'Your settings']}
+    says="A second factor is something that you have: who finds your password out cannot sign in without it."
+  >
     {visit.mustEnrol ? (
       <Note tone="wait" icon="alarm">
         <p>Everybody must have a second factor here. Add one now; everything else opens then.</p>
@@ -372,16 +356,14 @@ const Own = ({ visit, row }: { readonly visit: Visit; readonly row: PersonInFull
       <AddApp visit={visit} />
       <AddPasskey visit={visit} />
     </div>
-  </>
+  </PageBody>
 )
 
 const withoutPassword = (
   <Empty whole title="You have no password here">
     <p>Your identity provider asks for a second factor, where it wants one.</p>
     <p>
-      <a class="b" href="/settings/you">
-        Your settings
-      </a>
+      <ButtonLink to="/settings/you">Your settings</ButtonLink>
     </p>
   </Empty>
 )
@@ -429,11 +411,7 @@ export const secondFactorPage: Page = {
       return { view: appView(visit, await visit.ask<Begun>('POST', '/v1/session/factors/begin', { body })) }
     },
     'confirm-app': (visit, form) =>
-      added(visit, {
-        enrolment: form.raw('enrolment'),
-        name: form.text('name'),
-        code: form.raw('code'),
-      }),
+      added(visit, { enrolment: form.raw('enrolment'), name: form.text('name'), code: form.raw('code') }),
     async 'begin-passkey'(visit, form) {
       const body = { kind: 'passkey', ...password(form) }
       const begun = await visit.ask<BegunPasskey>('POST', '/v1/session/factors/begin', { body })

@@ -7,7 +7,7 @@ import type { Webhook } from '../../../record/webhook.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'
-import { Code, Head, shownOnce } from '../../parts/page-parts.js'
+import { Code, PageBody, shownOnce } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import { workspaceOptions, workspacesOf } from '../access/whose.js'
 import { hostOf, nameOf } from './webhooks.js'
@@ -54,11 +54,7 @@ const bodyOf = (form: Form) => {
   }
 }
 
-interface FieldsProps {
-  readonly row: Webhook | null
-}
-
-const EventChecks = ({ row }: FieldsProps) => {
+const EventChecks = ({ row }: { readonly row: Webhook | null }) => {
   const chosen: readonly string[] = row?.events ?? USUAL
   const check = (type: string, label = type) => (
     <Check name="events" value={type} label={label} on={chosen.includes(type)} />
@@ -76,7 +72,7 @@ const EventChecks = ({ row }: FieldsProps) => {
   )
 }
 
-const Filters = ({ row }: FieldsProps) => (
+const Filters = ({ row }: { readonly row: Webhook | null }) => (
   <>
     <Field
       name="domains"
@@ -95,7 +91,7 @@ const Filters = ({ row }: FieldsProps) => (
   </>
 )
 
-const Headers = ({ row }: FieldsProps) => {
+const Headers = ({ row }: { readonly row: Webhook | null }) => {
   const names = row?.header_names ?? []
   return (
     <>
@@ -116,7 +112,7 @@ const Headers = ({ row }: FieldsProps) => {
   )
 }
 
-const EndpointFields = (props: FieldsProps) => {
+const EndpointFields = (props: { readonly row: Webhook | null }) => {
   const { row } = props
   return (
     <>
@@ -137,10 +133,7 @@ const EndpointFields = (props: FieldsProps) => {
         name="fields"
         label="What is posted"
         value={row?.fields ?? 'full'}
-        options={[
-          ['full', 'All fields'],
-          ['thin', 'Without subject, addresses, tags and answers of servers'],
-        ]}
+        options={{ full: 'All fields', thin: 'Without subject, addresses, tags and answers of servers' }}
       />
       <div class="form-row">
         <Field
@@ -189,8 +182,7 @@ export const newWebhookPage: Page = {
     return {
       title: 'Make a webhook',
       body: (
-        <>
-          <Head title="Make a webhook" crumb={['/webhooks', 'Webhooks']} />
+        <PageBody title="Make a webhook" crumb={['/webhooks', 'Webhooks']}>
           <ActionForm action="create">
             <EndpointFields row={null} />
             <div class="form-row">
@@ -204,10 +196,7 @@ export const newWebhookPage: Page = {
                 name="mode"
                 label="Mode"
                 value={visit.scope.mode}
-                options={[
-                  ['live', 'Live mail'],
-                  ['test', 'Test mail'],
-                ]}
+                options={{ live: 'Live mail', test: 'Test mail' }}
               />
             </div>
             <Send>Make the webhook</Send>
@@ -216,7 +205,7 @@ export const newWebhookPage: Page = {
             <summary>No endpoint yet? Watch the events arrive on this machine</summary>
             <Code text="postern webhook listen --key-file key --forward http://127.0.0.1:3000/hooks/mail" />
           </details>
-        </>
+        </PageBody>
       ),
     }
   },
@@ -229,19 +218,16 @@ export const editWebhookPage: Page = {
   opens: 'updateWebhook',
   async view(visit) {
     const id = visit.params.id ?? ''
-    const row = await visit.ask<Webhook>('GET', `/v1/webhooks/${encodeURIComponent(id)}`, {
-      scoped: false,
-    })
+    const row = await visit.ask<Webhook>('GET', `/v1/webhooks/${encodeURIComponent(id)}`, { scoped: false })
     return {
       title: `Change ${nameOf(row)}`,
       body: (
-        <>
-          <Head title={`Change ${hostOf(row)}`} crumb={[`/webhooks/${row.id}`, nameOf(row)]} />
+        <PageBody title={`Change ${hostOf(row)}`} crumb={[`/webhooks/${row.id}`, nameOf(row)]}>
           <ActionForm action="change">
             <EndpointFields row={row} />
             <Send>Change it</Send>
           </ActionForm>
-        </>
+        </PageBody>
       ),
     }
   },

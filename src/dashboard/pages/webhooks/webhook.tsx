@@ -9,14 +9,15 @@ import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.js'
-import { Choices, Code, Crumb, Facts, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Choices, Code, Crumb, Facts, Section } from '../../parts/page-parts.js'
 import { Icon, State, type Tone } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { figure, Said, Time } from '../../parts/text.js'
 import { useVisit } from '../../render.js'
 import type { Visit } from '../../visit.js'
-import { slugOf, type WorkspaceName, workspacesOf } from '../access/whose.js'
+import { slugOf, workspacesOf } from '../access/whose.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
+import type { WorkspaceRow } from '../workspaces/workspaces.js'
 import { type MadeWebhook, secretView } from './webhook-form.js'
 import {
   HealthDetail,
@@ -49,7 +50,6 @@ const Answer = ({ row }: { readonly row: WebhookEvent }) => {
   )
 }
 
-/** The words of the endpoint, or ours about it. */
 const PostSaid = ({ row }: { readonly row: WebhookEvent }) => (
   <>
     {row.cause === null ? null : <span class="say">{row.cause}</span>}
@@ -111,13 +111,7 @@ const columns = (visit: Visit, endpoint: Webhook): readonly Column<WebhookEvent>
   },
 ]
 
-interface PostsProps {
-  readonly visit: Visit
-  readonly endpoint: Webhook
-  readonly list: List<WebhookEvent>
-}
-
-const Posts = ({ visit, endpoint, list }: PostsProps) => {
+const Posts = ({ visit, endpoint, list }: { visit: Visit; endpoint: Webhook; list: List<WebhookEvent> }) => {
   const failed = visit.query('failed') === 'true'
   return (
     <Section
@@ -157,16 +151,14 @@ const requestText = ({ url, request_headers, payload }: ShownPost): string => {
   return [...(url === null ? [] : [`POST ${url}`]), ...head, ...body].join('\n')
 }
 
-/** One event: what is posted, and each try with its answer. */
-const PostInFull = ({
-  visit,
-  post,
-  attempts,
-}: {
+interface PostInFullProps {
   readonly visit: Visit
   readonly post: ShownPost
   readonly attempts: readonly WebhookAttempt[]
-}) => (
+}
+
+/** One event: what is posted, and each try with its answer. */
+const PostInFull = ({ visit, post, attempts }: PostInFullProps) => (
   <Section id="event" title={post.type} says={post.id}>
     {visit.can('bodies') ? (
       <Code label="We post" text={requestText(post)} />
@@ -268,9 +260,7 @@ const Verbs = ({ row }: { readonly row: ShownWebhook }) => {
       <TestButton />
       {isOff ? <Enable behind={row.behind} /> : <Replay />}
       <Rotate />
-      <a class="b" href={visit.link(`/webhooks/${row.id}/edit`)}>
-        Change
-      </a>
+      <ButtonLink to={visit.link(`/webhooks/${row.id}/edit`)}>Change</ButtonLink>
       {isOff ? null : (
         <Verb action="disable" label="Switch off" reason="none" harm>
           <p>
@@ -371,7 +361,7 @@ const verbs: NonNullable<Page['actions']> = {
 const pathOf = (visit: Visit, more = ''): string =>
   `/v1/webhooks/${encodeURIComponent(visit.params.id ?? '')}${more}`
 
-const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: readonly WorkspaceName[] }) => (
+const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: readonly WorkspaceRow[] }) => (
   <Facts
     facts={[
       ['Address', <code>{row.endpoint}</code>],

@@ -3,12 +3,13 @@
  */
 import type { Behind, Webhook } from '../../../record/webhook.js'
 import type { Page } from '../../page.js'
-import { Code, Empty, Head } from '../../parts/page-parts.js'
+import { Code, Empty, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { figure, isolate, spanWords, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import { slugOf, type WorkspaceName, workspacesOf } from '../access/whose.js'
+import { slugOf, workspacesOf } from '../access/whose.js'
+import type { WorkspaceRow } from '../workspaces/workspaces.js'
 
 export interface ShownWebhook extends Webhook {
   /** null: its place is older than the log. */
@@ -19,7 +20,6 @@ export interface ShownWebhook extends Webhook {
 export const nameOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
   endpoint.replace(/^https?:\/\//, '').replace(/\?.*$/, '')
 
-/** The host alone. */
 export const hostOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
   nameOf({ endpoint }).replace(/\/.*$/, '')
 
@@ -77,7 +77,6 @@ const LIMIT_MS = 5 * 86_400_000
 const events = (n: number, capped = false): string =>
   `${figure(n)}${capped ? ' or more' : ''} ${n === 1 ? 'event' : 'events'}`
 
-/** What follows from how it does. */
 export const HealthDetail = ({ row }: { readonly row: ShownWebhook }) => {
   const { health, behind, waiting } = row
   const late = behind === null ? null : health.state === 'disabled' ? waiting : behind.events + waiting
@@ -113,7 +112,7 @@ const eventsIn = ({ events }: Webhook): string => {
   return events.length > 3 ? `${shown.join(', ')} and ${events.length - 3} more` : shown.join(', ')
 }
 
-const columns = (workspaces: readonly WorkspaceName[]): readonly Column<Webhook>[] => [
+const columns = (workspaces: readonly WorkspaceRow[]): readonly Column<Webhook>[] => [
   { head: 'Endpoint', kind: 'grow', cell: (row) => html`<span class="mono">${nameOf(row)}</span>` },
   { head: 'Health', cell: (row) => Health({ row }) },
   { head: 'Told of', cell: (row) => html`<span title="${row.events.join(', ')}">${eventsIn(row)}</span>` },
@@ -123,10 +122,7 @@ const columns = (workspaces: readonly WorkspaceName[]): readonly Column<Webhook>
       `${slugOf(workspaces, row.workspace_id) ?? 'the whole account'}${row.mode === 'test' ? ', test mail' : ''}`,
   },
   { head: 'Waiting', kind: 'num', cell: (row) => figure(row.waiting) },
-  {
-    head: 'Last taken',
-    cell: (row) => Time({ at: row.health.last_succeeded_at }),
-  },
+  { head: 'Last taken', cell: (row) => Time({ at: row.health.last_succeeded_at }) },
 ]
 
 const sentence = (rows: readonly Webhook[]): string => {
@@ -156,21 +152,18 @@ export const webhooksPage: Page = {
   path: '/webhooks',
   async view(visit) {
     const [list, workspaces] = await Promise.all([
-      visit.ask<List<Webhook>>('GET', '/v1/webhooks', {
-        query: { limit: 100, cursor: visit.query('cursor') },
-      }),
+      visit.list<List<Webhook>>('/v1/webhooks'),
       workspacesOf(visit),
     ])
     const rows = list.data
     return {
       title: 'Webhooks',
       body: (
-        <>
-          <Head
-            title={rows.length === 0 ? 'Webhooks' : sentence(rows)}
-            says="Endpoints of yours that are told of events."
-            make={rows.length > 0 ? ['/webhooks/new', 'Make a webhook', 'createWebhook'] : null}
-          />
+        <PageBody
+          title={rows.length === 0 ? 'Webhooks' : sentence(rows)}
+          says="Endpoints of yours that are told of events."
+          make={rows.length > 0 ? ['/webhooks/new', 'Make a webhook', 'createWebhook'] : null}
+        >
           {rows.length === 0 ? (
             <Teach />
           ) : (
@@ -182,7 +175,7 @@ export const webhooksPage: Page = {
             />
           )}
           <Pager list={list} />
-        </>
+        </PageBody>
       ),
     }
   },

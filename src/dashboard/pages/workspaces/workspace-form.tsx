@@ -1,19 +1,18 @@
 /**
  * NAME      workspace-form - a workspace is made or changed
  */
+
 import { ALARM_LIMITS, ALARMS, type Alarm } from '../../../store/port/watch/alarms.js'
 import type { Form } from '../../form.js'
 import type { Page } from '../../page.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'
-import { Head } from '../../parts/page-parts.js'
+import { PageBody } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
+import type { Pool } from '../pools/upstream.js'
 import { ALARM_NAMES, SOFT_WORDS, type WorkspaceRow } from './workspaces.js'
 
-export interface PoolName {
-  readonly id: string
-  readonly name: string
-}
+export type PoolName = Pick<Pool, 'id' | 'name'>
 
 interface FieldsProps {
   readonly row: WorkspaceRow | null
@@ -127,19 +126,13 @@ const MailFields = ({ row }: FieldsProps) => (
         name="line_endings"
         label="Bare CR or LF in SMTP mail"
         value={row?.line_endings ?? 'normalize'}
-        options={[
-          ['normalize', 'Mend it'],
-          ['strict', 'Refuse it'],
-        ]}
+        options={{ normalize: 'Mend it', strict: 'Refuse it' }}
       />
       <Choice
         name="ambiguous"
         label="After a crash, mail that may have been sent"
         value={row?.ambiguous ?? 'retry'}
-        options={[
-          ['retry', 'Try again: it may arrive twice'],
-          ['hold', 'Hold it until somebody looks'],
-        ]}
+        options={{ retry: 'Try again: it may arrive twice', hold: 'Hold it until somebody looks' }}
       />
     </div>
     <Field
@@ -203,13 +196,12 @@ export const newWorkspacePage: Page = {
     return {
       title: 'Make a workspace',
       body: (
-        <>
-          <Head title="Make a workspace" crumb={['/workspaces', 'Workspaces']} />
+        <PageBody title="Make a workspace" crumb={['/workspaces', 'Workspaces']}>
           <ActionForm action="create">
             <WorkspaceFields row={null} pools={pools} />
             <Send>Make the workspace</Send>
           </ActionForm>
-        </>
+        </PageBody>
       ),
     }
   },
@@ -237,13 +229,12 @@ export const editWorkspacePage: Page = {
     return {
       title: `Change ${row.name}`,
       body: (
-        <>
-          <Head title={`Change ${row.name}`} crumb={[`/workspaces/${row.slug}`, row.slug]} />
+        <PageBody title={`Change ${row.name}`} crumb={[`/workspaces/${row.slug}`, row.slug]}>
           <ActionForm action="change">
             <WorkspaceFields row={row} pools={pools} />
             <Send>Change it</Send>
           </ActionForm>
-        </>
+        </PageBody>
       ),
     }
   },

@@ -5,7 +5,7 @@ import type { Hold as HoldRow } from '../../../record/queue.js'
 import { ALARMS } from '../../../store/port/watch/alarms.js'
 import type { Page } from '../../page.js'
 import { Field, Verb } from '../../parts/form.js'
-import { Facts, Head, Note, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Facts, Note, PageBody, Section } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import { Said, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
@@ -183,24 +183,21 @@ export const workspacePage: Page = {
     return {
       title: row.name,
       body: (
-        <>
-          <Head
-            title={<Said text={stateSentence(row)} />}
-            crumb={['/workspaces', 'Workspaces']}
-            says={says(row)}
-            actions={
-              visit.may('updateWorkspace') ? (
-                <>
-                  <a class="b" href={visit.link(`/workspaces/${row.slug}/edit`)}>
-                    Change
-                  </a>
-                  {holds.length === 0 && visit.may('placeHold') ? <Hold {...{ visit, row }} /> : null}
-                  <Suspend {...{ visit, row }} />
-                  {visit.may('deleteWorkspace') && !row.is_default ? <Delete {...{ visit, row }} /> : null}
-                </>
-              ) : undefined
-            }
-          />
+        <PageBody
+          title={<Said text={stateSentence(row)} />}
+          crumb={['/workspaces', 'Workspaces']}
+          says={says(row)}
+          actions={
+            visit.may('updateWorkspace') ? (
+              <>
+                <ButtonLink to={visit.link(`/workspaces/${row.slug}/edit`)}>Change</ButtonLink>
+                {holds.length === 0 && visit.may('placeHold') ? <Hold {...{ visit, row }} /> : null}
+                <Suspend {...{ visit, row }} />
+                {visit.may('deleteWorkspace') && !row.is_default ? <Delete {...{ visit, row }} /> : null}
+              </>
+            ) : undefined
+          }
+        >
           <Held {...{ visit, holds }} />
           {row.alarmed.length === 0 ? null : <AlarmNote {...{ visit, row }} />}
           <Ways visit={visit} row={row} />
@@ -214,7 +211,7 @@ export const workspacePage: Page = {
             <Facts facts={ALARMS.map((alarm) => [ALARM_NAMES[alarm], limitWords(row.alarms[alarm])])} />
           </Section>
           <HistoryOf visit={visit} about={{ target: row.id }} history={history} />
-        </>
+        </PageBody>
       ),
     }
   },
@@ -247,10 +244,7 @@ export const workspacePage: Page = {
       return { to: visit.link(`/workspaces/${row.slug}`), notice: `${row.name} sends again.` }
     },
     async delete(visit, form) {
-      await visit.ask('DELETE', pathOf(visit), {
-        query: { confirm: form.text('confirm') },
-        scoped: false,
-      })
+      await visit.ask('DELETE', pathOf(visit), { query: { confirm: form.text('confirm') }, scoped: false })
       return { to: visit.link('/workspaces', { workspace: null }), notice: `${visit.params.id} is deleted.` }
     },
   },

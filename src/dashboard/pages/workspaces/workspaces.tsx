@@ -1,17 +1,17 @@
 /**
  * NAME      workspaces - the workspaces of the account, and how each does in words
  */
+import type { workspaceRecord } from '../../../record/tenants/workspace.js'
 import { ALARM_SEARCH, ALARM_WORDS, type Alarm, percent, shareOf } from '../../../store/port/watch/alarms.js'
 import { SOFT_KINDS, type SoftLimits } from '../../../store/port/watch/soft-bounces.js'
 import type { Page } from '../../page.js'
-import { Head, Note } from '../../parts/page-parts.js'
+import { ButtonLink, Note, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { isolate, Said, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
 import { actLink } from '../queue/holds.js'
 
-/** Of what there is too much. */
 export const ALARM_NAMES: Readonly<Record<Alarm, string>> = {
   complaints: 'complaints',
   hard_bounces: 'hard bounces',
@@ -20,39 +20,8 @@ export const ALARM_NAMES: Readonly<Record<Alarm, string>> = {
 
 type AlarmLimit = 'off' | { readonly rate: number; readonly at_least: number }
 
-export interface WorkspaceRow {
-  readonly id: string
-  readonly name: string
-  readonly slug: string
-  readonly is_default: boolean
-  readonly egress_pool_id: string | null
-  readonly routes: readonly { readonly domain: string; readonly egress_pool_id: string }[]
-  readonly default_from: string | null
-  readonly restrict_senders: boolean
-  readonly sender_dsn: boolean
-  readonly line_endings: 'strict' | 'normalize'
-  readonly ambiguous: 'retry' | 'hold'
+export type WorkspaceRow = Omit<ReturnType<typeof workspaceRecord>, 'alarms'> & {
   readonly alarms: Readonly<Record<Alarm, AlarmLimit>>
-  readonly on_alarm: 'notify' | 'hold'
-  readonly alarmed: readonly {
-    readonly alarm: Alarm
-    readonly since: string
-    readonly count: number
-    readonly tried: number
-    readonly cause: {
-      readonly reason: string
-      readonly title: string
-      readonly count: number
-      readonly of: number
-      readonly domain: string | null
-    } | null
-  }[]
-  readonly suppress_soft: SoftLimits
-  readonly statistics: { readonly tags: readonly string[] }
-  readonly suspended: boolean
-  readonly suspended_at: string | null
-  readonly suspended_reason: string | null
-  readonly created_at: string
 }
 
 /** Kinds of bounces by which an address may come to be suppressed, though none of them is for good. */
@@ -79,7 +48,6 @@ const WorkspaceState = ({ row }: { readonly row: WorkspaceRow }) => {
   )
 }
 
-/** The heading of its page. */
 export const stateSentence = (row: WorkspaceRow): string => {
   const name = isolate(row.name)
   if (row.suspended) return `${name} is suspended: nothing is taken for it, and what waits rests.`
@@ -138,13 +106,9 @@ export const AlarmNote = ({ visit, row }: AlarmProps) => (
     {row.on_alarm === 'hold' ? <p>An alarm holds its mail until somebody releases it.</p> : null}
     <p class="actions">
       {row.alarmed.map(({ alarm }) => (
-        <a class="b" href={alarmLink({ visit, row }, alarm)}>
-          Its mails with {ALARM_NAMES[alarm]}
-        </a>
+        <ButtonLink to={alarmLink({ visit, row }, alarm)}>Its mails with {ALARM_NAMES[alarm]}</ButtonLink>
       ))}
-      <a class="b" href={visit.link('/queue', { workspace: row.slug, mode: 'live' })}>
-        What waits
-      </a>
+      <ButtonLink to={visit.link('/queue', { workspace: row.slug, mode: 'live' })}>What waits</ButtonLink>
       {visit.may('placeHold') ? (
         <a class="b harm" href={actLink(visit, 'hold', { workspace_id: row.id })}>
           Hold its mail…
@@ -167,10 +131,7 @@ const columns = (visit: Visit): readonly Column<WorkspaceRow>[] => [
         <span dir="auto">{row.default_from}</span>
       ),
   },
-  {
-    head: 'Mails',
-    cell: (row) => <a href={visit.link('/emails', { workspace: row.slug })}>its mails</a>,
-  },
+  { head: 'Mails', cell: (row) => <a href={visit.link('/emails', { workspace: row.slug })}>its mails</a> },
   { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
 ]
 
@@ -189,19 +150,15 @@ const sentence = (rows: readonly WorkspaceRow[]): string => {
 export const workspacesPage: Page = {
   path: '/workspaces',
   async view(visit) {
-    const list = await visit.ask<List<WorkspaceRow>>('GET', '/v1/workspaces', {
-      query: { limit: 100, cursor: visit.query('cursor') },
-      scoped: false,
-    })
+    const list = await visit.list<List<WorkspaceRow>>('/v1/workspaces', {}, { scoped: false })
     return {
       title: 'Workspaces',
       body: (
-        <>
-          <Head
-            title={<Said text={sentence(list.data)} />}
-            says="Each sends for itself: with its own keys, suppressions, pool and limits."
-            make={['/workspaces/new', 'Make a workspace', 'createWorkspace']}
-          />
+        <PageBody
+          title={<Said text={sentence(list.data)} />}
+          says="Each sends for itself: with its own keys, suppressions, pool and limits."
+          make={['/workspaces/new', 'Make a workspace', 'createWorkspace']}
+        >
           <Table
             look="many"
             caption="Workspaces, newest first"
@@ -210,7 +167,7 @@ export const workspacesPage: Page = {
             href={(row) => visit.link(`/workspaces/${row.slug}`)}
           />
           <Pager list={list} />
-        </>
+        </PageBody>
       ),
     }
   },
