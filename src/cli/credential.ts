@@ -1,20 +1,95 @@
 /**
- * NAME      credential - names and passwords for SMTP, from the command line
+ * NAME      credential - names and passwords for the SMTP door
  * DESCRIPTION
- *   A password comes from standard input or a file, never from a flag: flags can
- *   be read in the process list.
+ *   A password comes from standard input or a file, never from a flag: flags can be read in the process list.
+ *   `import` takes names and secrets that clients already have: moving in changes only the host name of a client. A bad line is
+ *   told with its number and skipped, the others are stored. ^C leaves what was stored, and the same file can be given again:
+ *   what is there is left as it is.
  */
 
 import { Fault } from '../base/fault.js'
+import { readCsvLines } from '../record/csv.js'
 import { removed } from '../record/removed.js'
 import { credentialRecord } from '../record/tenants/access.js'
+import type { CredentialRow } from '../store/port/tenants/tenants.js'
+import { type Imported, type ImportLine, importCredentials } from '../tenant/credential/import.js'
 import { createCredential, loginText, revokeCredential } from '../tenant/credential.js'
 import { command, type Subject, WHY } from './command.js'
-import { readSecretFile, withContext } from './context.js'
-import { importAll } from './credential-import.js'
-import { credentialTable, WORKSPACE } from './credential-words.js'
+import { asOneOrder, readSecretFile, withContext } from './context.js'
 import { usage } from './exit.js'
 import { listed, MOST } from './rows.js'
+import { tableOf, tellProgress, withInterrupt } from './terminal.js'
+import { ago } from './time.js'
+
+export const credentialTable = tableOf<CredentialRow>([
+  ['id', 'id'],
+  ['login', loginText],
+  ['workspace', 'workspaceId'],
+  ['mode', 'mode'],
+  ['imported', ({ imported }) => (imported ? 'yes' : 'no')],
+  ['last used', ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : ago(lastUsedAt))],
+  ['from', 'lastUsedFrom'],
+])
+
+export const WORKSPACE = {
+  workspace: {
+    type: 'string',
+    demandOption: true,
+    describe: 'The workspace that it sends for, by id or slug',
+  },
+  mode: { choices: ['live', 'test'], default: 'live', describe: 'Test mail goes to the sandbox' },
+} as const
+
+/** `name,secret` or `name:secret` per line; a header line of CSV is skipped. */
+const readLines = (text: string): readonly ImportLine[] =>
+  readCsvLines(text.includes(',') ? text : text.replace(/^([^:\n]+):/gm, '$1,'))
+    .map(({ line, fields: [username = '', password = ''] }) => ({ at: line, username, password }))
+    .filter(
+      ({ username, password }) =>
+        !/^(user(name)?|name|login)$/i.test(username) || !/^(pass(word)?|secret)$/i.test(password),
+    )
+
+const summary = ({ rows, there, wrong }: Imported, read: number): string =>
+  [
+    `${rows.length} of ${read} imported`,
+    ...(there > 0 ? [`${there} there already and left as they are`] : []),
+    ...(wrong > 0 ? [`${wrong} bad`] : []),
+  ].join(', ')
+
+export const importAll = command({
+  usage: 'import <file>',
+  summary: 'Take over existing SMTP names and secrets (CSV: username,secret; - is standard input)',
+  positionals: {
+    file: { type: 'string', demandOption: true, describe: 'CSV file, or - for standard input' },
+  },
+  options: WORKSPACE,
+  run: async (args, terminal) => {
+    const lines = readLines(String(await terminal.readInput(args.file)))
+    return withContext(args, async (context) => {
+      const { deps, account } = asOneOrder(context)
+      const progress = tellProgress(terminal, lines.length)
+      const done = await withInterrupt((signal) =>
+        importCredentials(deps, account.id, {
+          ...{
+            workspace: args.workspace,
+            mode: args.mode === 'test' ? 'test' : 'live',
+            lines,
+            signal,
+            progress,
+          },
+          // what stands alone in a line may be the secret
+          skipped: ({ at, username, password }, why) =>
+            terminal.say(`line ${at}: skipped${password === '' ? '' : ` ${username}`}: ${why}`),
+        }),
+      )
+      terminal.data(done.rows.map(credentialRecord), (paint) => credentialTable(paint, done.rows))
+      terminal.say(summary(done, lines.length))
+      if (done.isWhole) return done.wrong > 0 ? 65 : 0
+      terminal.say('interrupted: what was imported stays; give the same file again for the rest')
+      return 75
+    })
+  },
+})
 
 const list = command({
   usage: 'list',

@@ -8,7 +8,7 @@
  */
 import type { Config } from '../config/config.js'
 import { originOf } from '../config/load.js'
-import { listeners, tryListen } from './doctor/ports.js'
+import { listeners, tryListen } from './doctor/host.js'
 import { usage } from './exit.js'
 
 const HIGHEST = 65_535

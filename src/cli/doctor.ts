@@ -10,22 +10,24 @@ import { safetyProblems } from '../config/safety.js'
 import { adminOf, placeOf } from '../store/open.js'
 import { command } from './command.js'
 import { configOf, withContext } from './context.js'
-import { checkAlarms } from './doctor/alarms.js'
-import { checkCertificate } from './doctor/certificate.js'
-import { checkDomains } from './doctor/domains.js'
-import { checkDisk, checkModes, checkOwner } from './doctor/files.js'
 import { type Check, type Facts, type Finding, fail, ok, type Result } from './doctor/finding.js'
-import { checkClock, checkLimits } from './doctor/machine.js'
-import { checkNames } from './doctor/names.js'
-import { checkFactors, checkPepper } from './doctor/pepper.js'
-import { checkDaemon, checkPorts } from './doctor/ports.js'
-import { checkProviders } from './doctor/providers.js'
+import {
+  checkClock,
+  checkDaemon,
+  checkDisk,
+  checkFactors,
+  checkLimits,
+  checkModes,
+  checkOwner,
+  checkPepper,
+  checkPorts,
+} from './doctor/host.js'
+import { checkCertificate, checkDomains, checkNames, checkProviders } from './doctor/outside.js'
 import { checkTimes, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
-import { checkRunning } from './doctor/running.js'
+import { checkAlarms, checkRunning, checkWebhooks } from './doctor/state.js'
 import { checkDatabase } from './doctor/store/database.js'
 import { checkRelays } from './doctor/store/relays.js'
 import { checkServer } from './doctor/store/server.js'
-import { checkWebhooks } from './doctor/webhooks.js'
 import { endingOf } from './exit.js'
 import { asListening } from './listening.js'
 import { clean, type Paint } from './terminal.js'

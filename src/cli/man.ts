@@ -1,16 +1,54 @@
 /**
- * NAME      man - the manual page, made from the commands
+ * NAME      man - the manual pages of the commands and of the configuration
  * DESCRIPTION
- *   mdoc would be nicer to write, man(7) is read everywhere. Every command, its
- *   options and its examples stand in one page, so that one search finds them. The
- *   settings have a page of their own, postern.yaml(5).
+ *   Made from the commands that there are and from the schema of the settings, as text for man(7), which is read everywhere.
+ *   Every command, its options and its examples stand in one page, so that one search finds them.
  */
+
 import type { Options } from 'yargs'
+import { DEFAULT_FILE } from '../config/load.js'
+import { settings } from '../config/reference.js'
 import { type Catalog, type Command, command, GLOBAL_OPTIONS, isSubject, optionsOf } from './command.js'
 import { EXITS } from './exit.js'
-import { configPage } from './man-config.js'
-import { esc } from './roff.js'
 import { versionText } from './version.js'
+
+/** Nothing in it is taken for an order of roff: no backslash, no dot or quote at the start of a line. */
+export const esc = (text: string): string =>
+  text
+    .replaceAll('…', '...')
+    .replace(/\\/g, '\\e')
+    .replace(/-/g, '\\-')
+    .replace(/^([.'])/gm, '\\&$1')
+    .replace(
+      /[^\x20-\x7e\n]/g,
+      (char) => `\\[u${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`,
+    )
+
+export const configPage = (): string =>
+  [
+    `.TH POSTERN.YAML 5 "" "postern ${versionText()}" "File Formats"`,
+    '.ad l',
+    '.SH NAME',
+    'postern.yaml \\- configuration of postern',
+    '.SH DESCRIPTION',
+    'YAML. Every setting has a default. A flag wins over the environment, that over the file, that over the default.',
+    'Durations are written 90s, 5m, 4h, 5d; sizes 64KiB, 25MiB. Relative paths are taken from the folder of the file;',
+    'a path that begins with $CREDENTIALS_DIRECTORY/ names a credential of systemd.',
+    'postern config check names every mistake with its line.',
+    '.SH SETTINGS',
+    ...settings().flatMap(({ key, description, form, preset, variable }) => [
+      '.TP',
+      `.B ${esc(key)}`,
+      `${esc(description)}.`,
+      ...(preset === null
+        ? []
+        : ['.br', esc(`${form}, default ${preset}${variable ? `, ${variable}` : ''}`)]),
+    ]),
+    '.SH FILES',
+    `.TP\n.I ${DEFAULT_FILE}\nRead when neither \\-\\-config nor POSTERN_CONFIG names another.`,
+    '.SH SEE ALSO',
+    '.BR postern (1),\n.BR systemd.exec (5)',
+  ].join('\n')
 
 const optionLine = (name: string, { describe = '', type, choices, default: preset }: Options): string[] => {
   const flag = name.length === 1 ? `-${name}` : `--${name}`

@@ -1,16 +1,31 @@
 /**
- * NAME      webhook - endpoints that events are posted to, from the command line
+ * NAME      webhook - endpoints that events are posted to, what was posted, and what would be posted here and now
  * DESCRIPTION
- *   The same verbs as over HTTP. The signing secret is printed when it is made and
- *   never again. Headers of one's own are read from a file: flags can be read in
- *   the process list.
+ *   Headers of one's own are read from a file: flags can be read in the process list.
+ *   Signing secrets are printed when they are made, and never again. A test is posted by the command itself, from this
+ *   machine. Replays are made here and posted by the daemon, when it runs. `listen` is for writing a receiver behind a
+ *   firewall: it follows the stream of the API with a key, prints what an endpoint for these events would be posted, and with
+ *   --forward posts it there, signed. Its secret is made of the key, so that it is the same each time and is stored nowhere.
  */
+
+import { systemClock } from '../base/clock.js'
+import { createDialler } from '../base/dial/dial.js'
+import { diallerOf } from '../base/dial/settings.js'
+import { Fault } from '../base/fault.js'
+import { keyedHash } from '../base/secret.js'
+import { parseTime } from '../base/time/iso.js'
 import { parseDuration } from '../config/units.js'
+import { nearestEventType, readEventType } from '../mail/event-type.js'
 import { readTag } from '../mail/query/tag.js'
+import type { EventRecord } from '../record/event.js'
+import { MarkCodec } from '../record/mark.js'
 import { removed } from '../record/removed.js'
-import { shownWebhook, webhook as webhookRecord } from '../record/webhook.js'
-import type { KnownEndpoint } from '../store/port/hooks.js'
+import { shownWebhook, webhookEvent, webhook as webhookRecord, webhookReplay } from '../record/webhook.js'
+import type { KnownEndpoint, ListedPost } from '../store/port/hooks.js'
+import type { LogRow, MailOfEvent } from '../store/port/log.js'
 import { findWorkspace } from '../tenant/workspace.js'
+import { bodyOf } from '../webhook/body.js'
+import type { HookDeps, HookScope } from '../webhook/endpoint/deps.js'
 import {
   createEndpoint,
   deleteEndpoint,
@@ -20,16 +35,319 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../webhook/endpoint/endpoints.js'
-import { countAfter } from '../webhook/endpoint/replay.js'
+import {
+  countAfter,
+  type ReplayWish,
+  replayEvent,
+  replayMany,
+  testEndpoint,
+} from '../webhook/endpoint/replay.js'
 import { type EndpointWish, ignoredOf } from '../webhook/endpoint/wish.js'
-import { command, type OptionArgs, type Subject } from './command.js'
+import { createPost, type Post } from '../webhook/post.js'
+import { apiBase, callApi, isHttpUrl } from './api.js'
+import { command, type Globals, type OptionArgs, type Subject } from './command.js'
+import { type CliContext, configOf, withContext } from './context.js'
+import { listenTo, type Told } from './event-stream.js'
 import { badInput, usage } from './exit.js'
 import { listed, MOST } from './rows.js'
-import { fields, type Terminal, tableOf } from './terminal.js'
-import { ago } from './time.js'
-import { ENDPOINT, scopeOf, withHooks } from './webhook-context.js'
-import { listen } from './webhook-listen.js'
-import { events, replay, test } from './webhook-posts.js'
+import { readKey } from './send.js'
+import { fields, type Paint, type Terminal, table, tableOf } from './terminal.js'
+import { ago, readSpan } from './time.js'
+
+export interface WebhookContext extends CliContext {
+  readonly hooks: HookDeps
+}
+
+export const ENDPOINT = {
+  id: { type: 'string', demandOption: true, describe: 'Its id, wh_…' },
+} as const
+
+/** The command line sees all of the account. */
+export const scopeOf = ({ account }: CliContext): HookScope => ({
+  accountId: account.id,
+  workspaceId: null,
+  mode: null,
+})
+
+export const withHooks = <T>(args: Globals, use: (context: WebhookContext) => Promise<T>): Promise<T> =>
+  withContext(args, async (context) => {
+    const { store, deps, config } = context
+    const dialler = diallerOf(config)
+    try {
+      return await use({ ...context, hooks: { store, pepper: deps.pepper, clock: deps.clock, dialler } })
+    } finally {
+      await dialler.close()
+    }
+  })
+
+const secretOf = (key: string): string =>
+  `whsec_${keyedHash(Buffer.from(key), 'webhook-listen-secret').toString('base64')}`
+
+/** A key has a mode of its own; a session names it. */
+const modeFor = (key: string, live: boolean): string => {
+  const wanted = live ? 'live' : 'test'
+  const own = /^svc_(live|test)_/.exec(key)?.[1]
+  if (own === 'live' && !live)
+    throw usage('this key is for live mail: use a test-mode key, or say --live to be posted live mail')
+  if (own === 'test' && live) throw usage('--live: this key is for test mail')
+  return own === undefined ? `&mode=${wanted}` : ''
+}
+
+const typesOf = (names: readonly string[] | undefined): string =>
+  (names ?? [])
+    .map((name) => {
+      const type = readEventType(name)
+      if (type === null)
+        throw badInput(`--events: ${name} is no type of event; did you mean ${nearestEventType(name)}?`)
+      return `&type=${type}`
+    })
+    .join('')
+
+interface Sent {
+  readonly to: readonly string[]
+  readonly created_at: string
+  readonly scheduled_at: string | null
+}
+
+/** What the record of an event leaves out of its mail; null when there is no mail, or no more. */
+const findMail = async (
+  { base, key }: Pick<Showing, 'base' | 'key'>,
+  emailId: string | null,
+): Promise<Sent | null> => {
+  if (emailId === null) return null
+  const asked = callApi(base, { method: 'GET', path: `/v1/emails/${emailId}`, key }) as Promise<Sent>
+  return asked.catch((error: unknown) => {
+    if (error instanceof Fault && error.code === 'email.not_found') return null
+    throw error
+  })
+}
+
+/** The record as the store had it, so that the body is made where all bodies are made. */
+const rowOf = (record: EventRecord, mark: string, sent: Sent | null): LogRow => {
+  const { mta } = record
+  const about = record as EventRecord & Partial<Record<'from' | 'subject' | 'message_id', string>>
+  const mail: MailOfEvent | null =
+    sent === null
+      ? null
+      : {
+          id: record.email_id ?? '',
+          poolId: mta?.pool_id ?? '',
+          from: about.from ?? '',
+          to: sent.to,
+          subject: about.subject ?? '',
+          messageId: about.message_id ?? '',
+          tags: 'tags' in record ? record.tags : [],
+          createdAt: Date.parse(sent.created_at),
+          scheduledAt: sent.scheduled_at === null ? null : Date.parse(sent.scheduled_at),
+        }
+  return {
+    id: record.id,
+    type: record.type as LogRow['type'],
+    mark: MarkCodec.placeIn(mark),
+    accountId: '',
+    workspaceId: record.workspace_id,
+    mode: record.mode,
+    change: record.change,
+    begunHere: true,
+    emailId: record.email_id,
+    recipientId: null,
+    recipient: record.recipient,
+    source: record.source,
+    occurredAt: Date.parse(record.occurred_at),
+    createdAt: Date.parse(record.created_at),
+    reply: record.smtp,
+    mta: mta && { poolId: mta.pool_id, upstreamId: mta.upstream_id ?? null, host: mta.host },
+    attempt: record.attempt,
+    applied: record.applied,
+    reason: record.reason ?? null,
+    detail: record.detail ?? null,
+    mail,
+    data: 'data' in record ? record.data : null,
+  }
+}
+
+interface Showing {
+  readonly terminal: Terminal
+  readonly base: string
+  readonly key: string
+  readonly events: readonly string[]
+  readonly forward: string | null
+  readonly post: Post
+}
+
+const showPost = async (
+  { terminal, base, key, events, forward, post }: Showing,
+  told: Told,
+): Promise<void> => {
+  if (told.type === 'log.gap') {
+    terminal.say('too long away: some events are no longer told; going on from the oldest')
+    return
+  }
+  const record = JSON.parse(told.data) as EventRecord
+  const sent = await findMail({ base, key }, record.email_id)
+  const body = bodyOf(rowOf(record, told.id, sent), { fields: 'full', events: events as never })
+  const { paint } = terminal
+  if (terminal.json || forward === null)
+    terminal.write(terminal.json ? body : `${paint.bold(record.type)} ${body}`)
+  if (forward === null) return
+  const target = { url: forward, headers: {}, secrets: [secretOf(key)] }
+  const { ok, status, ms, cause } = await post(target, { id: record.id, body })
+  const line = `${record.type}  ${record.id}  ${ok ? status : cause}  ${ms} ms`
+  if (terminal.json) terminal.say(line)
+  else terminal.write(ok ? paint.green(line) : paint.red(line))
+}
+
+export const listen = command({
+  usage: 'listen',
+  summary: 'Print what would be posted, or post it to a URL of your own, until interrupted',
+  options: {
+    events: { type: 'string', array: true, describe: 'Only these types, such as email.bounced; else all' },
+    forward: { type: 'string', describe: 'Post it to this URL, such as http://127.0.0.1:3000/hook' },
+    live: { type: 'boolean', describe: 'Of live mail; else of test mail' },
+    workspace: { type: 'string', describe: 'Workspace id, for a platform key' },
+    'key-file': { type: 'string', describe: 'File that holds the API key; - is standard input' },
+    url: { type: 'string', describe: 'Where the API is; else as configured' },
+  },
+  examples: [['$0 webhook listen --key-file key --forward http://127.0.0.1:3000/hook', '']],
+  run: async (args, terminal) => {
+    const base = apiBase(configOf(args), args.url)
+    if (args.forward !== undefined && !isHttpUrl(args.forward))
+      throw usage(`--forward: ${args.forward} is no URL such as http://127.0.0.1:3000/hook`)
+    const key = await readKey(terminal.readInput, args.keyFile)
+    const query = `change=true${modeFor(key, args.live === true)}${typesOf(args.events)}`
+    const headers: Record<string, string> =
+      args.workspace === undefined ? {} : { 'x-workspace-id': args.workspace }
+    // the URL is of whoever runs this, on the machine where this runs
+    const dialler = createDialler({ allow: ['0.0.0.0/0', '::/0'], ownPorts: () => [] })
+    const post = createPost(dialler, systemClock)
+    const showing = { terminal, base, key, events: args.events ?? [], forward: args.forward ?? null, post }
+    const ended = new AbortController()
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ended.abort())
+    if (showing.forward !== null) terminal.say(`signed with ${secretOf(key)}`)
+    const call = { path: `/v1/events/stream?${query}`, key, headers }
+    const say = (text: string): void => terminal.say(text)
+    try {
+      await listenTo({ base, call, signal: ended.signal, say, tell: (told) => showPost(showing, told) })
+    } finally {
+      await dialler.close()
+    }
+  },
+})
+
+export const test = command({
+  usage: 'test <id>',
+  summary: 'Post a webhook.test now, and show what comes back',
+  positionals: ENDPOINT,
+  run: (args, terminal) =>
+    withHooks(args, async (context) => {
+      const post = await testEndpoint(
+        context.hooks,
+        await findEndpoint(context.hooks, scopeOf(context), args.id),
+      )
+      terminal.data(webhookEvent(post), (paint) =>
+        fields(paint, [
+          ['result', post.state === 'succeeded' ? 'ok' : post.cause],
+          ['status', post.status],
+          ['milliseconds', post.ms],
+          ['answer', post.answer],
+        ]),
+      )
+      return post.state === 'succeeded' ? 0 : 69
+    }),
+})
+
+const postsTable = (paint: Paint, posts: readonly ListedPost[]): string =>
+  table(
+    paint,
+    ['answered', 'event', 'type', 'kind', 'status', 'http', 'ms', 'tries', 'cause'],
+    posts.map((post) => {
+      const { status } = webhookEvent(post)
+      const at = new Date(post.updatedAt).toISOString()
+      return [
+        at,
+        post.eventId,
+        post.eventType,
+        post.kind,
+        status,
+        post.status,
+        post.ms,
+        post.attempts,
+        post.cause,
+      ]
+    }),
+    (text, column) =>
+      column === 4
+        ? text === 'success'
+          ? paint.green(text)
+          : text === 'failed'
+            ? paint.red(text)
+            : text
+        : text,
+  )
+
+export const events = command({
+  usage: 'events <id>',
+  summary: 'What was posted to an endpoint in the last four days, newest first',
+  positionals: ENDPOINT,
+  options: {
+    failed: { type: 'boolean', describe: 'Only those whose last try failed' },
+    limit: { type: 'number', default: 50, describe: 'Not more than this' },
+  },
+  run: (args, terminal) =>
+    withHooks(args, async (context) => {
+      const { hooks } = context
+      const { id } = await findEndpoint(hooks, scopeOf(context), args.id)
+      const posts = await listed((page) => hooks.store.posts(id, args.failed === true, page), args, terminal)
+      terminal.data(posts.map(webhookEvent), (paint) => postsTable(paint, posts))
+    }),
+})
+
+/** `2h` ago, an ISO 8601 time, or a mark of the log. */
+const sinceOf = ({ deps, store, account }: WebhookContext, text: string): ReplayWish['since'] => {
+  const mark = new MarkCodec(deps.pepper).read(text, account.id)
+  if (mark !== null && store.isMark(mark)) return { mark }
+  const at = momentOf(text)
+  if (at === null) throw usage(`--since: ${text} is neither 2h, nor an ISO 8601 time, nor a mark of the log`)
+  return { at }
+}
+
+const momentOf = (text: string): number | null => {
+  const span = readSpan(text)
+  return Number.isNaN(span) ? parseTime(text) : Date.now() - span
+}
+
+export const replay = command({
+  usage: 'replay <id> [event]',
+  summary: 'Post one event again, or many; under the ids that they had',
+  positionals: { ...ENDPOINT, event: { type: 'string', describe: 'Its id, evt_…; else many' } },
+  options: {
+    since: { type: 'string', describe: 'From 2h ago, from an ISO 8601 time, or from a mark of the log' },
+    until: { type: 'string', describe: 'Up to then; else up to now' },
+    failed: { type: 'boolean', describe: 'Only events that were given up' },
+    'dry-run': { type: 'boolean', describe: 'Only count' },
+  },
+  run: (args, terminal) =>
+    withHooks(args, async (context) => {
+      const { hooks } = context
+      const row = await findEndpoint(hooks, scopeOf(context), args.id)
+      if (args.event !== undefined) {
+        const post = await replayEvent(hooks, row, args.event)
+        return terminal.data(webhookEvent(post), () => `${post.eventId} will be posted again`)
+      }
+      if (args.since === undefined && !args.failed)
+        throw usage('webhook replay needs an event, --since or --failed')
+      const since = args.since === undefined ? null : sinceOf(context, args.since)
+      const until = args.until === undefined ? Date.now() : momentOf(args.until)
+      if (until === null) throw usage(`--until: ${args.until} is neither 2h nor an ISO 8601 time`)
+      const failed = args.failed === true
+      if (failed && since !== null && 'mark' in since) throw usage('--since: with --failed it must be a time')
+      const done = await replayMany(hooks, row, { since, until, failed }, args.dryRun === true)
+      const many = `${done.matched}${done.isCapped ? ' or more' : ''} events`
+      terminal.data(webhookReplay(done), () =>
+        args.dryRun ? `${many} would be posted again` : `${many} will be posted again`,
+      )
+    }),
+})
 
 const WISH = {
   header: {

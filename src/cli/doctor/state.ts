@@ -1,17 +1,53 @@
 /**
- * NAME      running - does the daemon go by what is on the disk?
+ * NAME      state - alarms, endpoints that take nothing, and a daemon that does not go by what is on the disk
  * DESCRIPTION
- *   A renewed certificate that nobody told the daemon of runs out in its hands,
- *   and a changed setting that waits for a restart comes as a surprise months
- *   later. Both look well to whoever reads the files alone.
+ *   A renewed certificate that the daemon was not told of expires there, and a changed setting that waits for a restart comes as
+ *   a surprise months later. Both look well in the files alone.
  */
 
 import { ConfigError } from '../../config/problem.js'
 import { changesIn, type Marks, marksOf } from '../../config/reload.js'
 import { readCertificate } from '../../keys/certificate.js'
+import type { KnownEndpoint } from '../../store/port/hooks.js'
+import type { CliContext } from '../context.js'
 import { settledElsewhere } from '../listening.js'
+import { collect } from '../rows.js'
+import { ago } from '../time.js'
+import { alarmSearch, heldByAlarm, releaseCommand, standingAlarms } from '../workspace-alarms.js'
 import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
-import { askManagement } from './ports.js'
+import { askManagement } from './host.js'
+
+export const checkAlarms = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
+  const holds = await store.holds(account.id)
+  const rows = await collect((page) => store.workspaces(account.id, page))
+  return rows.flatMap((row) => {
+    const isHeld = heldByAlarm(row, holds)
+    const said = standingAlarms(row)
+    if (said.length === 0 && !isHeld) return []
+    const detail = [...said, ...(isHeld ? ['its mail is held'] : [])].join('; ')
+    const remedy = isHeld
+      ? releaseCommand(row)
+      : `postern email list --workspace ${row.slug} --q ${alarmSearch(row)}`
+    return warn('alarm', `${row.slug}: ${detail}`, remedy)
+  })
+}
+
+const findingOf = ({ id, url, status, disabledReason, state }: KnownEndpoint): readonly Finding[] => {
+  // what somebody has disabled is as they want it
+  if (status === 'disabled' && disabledReason !== 'requested') {
+    const why = disabledReason === 'gone' ? 'it answered 410' : 'it took nothing for five days'
+    return [warn('webhook', `${url} is disabled: ${why}`, `postern webhook update ${id} --enable`)]
+  }
+  if (status === 'disabled' || state.health !== 'failing') return []
+  const since = state.failingSince === null ? '' : `; it began ${ago(state.failingSince)}`
+  return [warn('webhook', `${url} takes nothing${since}`, `postern webhook events ${id} --failed`)]
+}
+
+export const checkWebhooks = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
+  const all = { accountId: account.id, workspaceId: null, mode: null }
+  const rows = await collect((page) => store.endpoints(all, page))
+  return rows.flatMap(findingOf)
+}
 
 interface Status {
   readonly certificate: { readonly fingerprint: string; readonly expires_at: number }
