@@ -9,7 +9,7 @@
  *   A connection that failed says nothing about the workspace's mail and is no
  *   deferral here: upstream.down tells that.
  */
-import type { LogRow } from '../store/port/log.js'
+
 import {
   ALARM_COUNTS,
   ALARM_EVENTS,
@@ -17,8 +17,9 @@ import {
   ALARMS,
   type Alarm,
   countsFor,
-} from '../store/port/watch/alarms.js'
-import type { AlarmCount } from '../store/port/watch/watch.js'
+} from '../store/port/alarms.js'
+import type { LogRow } from '../store/port/log.js'
+import type { AlarmCount } from '../store/port/watch.js'
 
 type Kind = 'tried' | (typeof ALARM_COUNTS)[Alarm]
 

@@ -2,7 +2,7 @@
  * NAME      audit - who changed what, from the command line
  */
 import { auditEntry } from '../record/tenants/identity.js'
-import type { AuditFilter, AuditRow } from '../store/port/tenants/audit.js'
+import type { AuditFilter, AuditRow } from '../store/port/identity.js'
 import { command, type Subject } from './command.js'
 import { withContext } from './context.js'
 import { listed } from './rows.js'

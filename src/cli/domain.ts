@@ -12,7 +12,7 @@ import {
   zoneLine,
 } from '../record/domain.js'
 import { removed } from '../record/removed.js'
-import type { DomainRow } from '../store/port/tenants/domains.js'
+import type { DomainRow } from '../store/port/tenants.js'
 import { checkDomain, type DomainCheck, txtLookup } from '../tenant/domain/check.js'
 import {
   addDomain,

@@ -2,7 +2,7 @@
  * NAME      incident - addresses that bounced for good at the same time, from the command line
  */
 import { incidentText, incident as record } from '../record/incident.js'
-import type { Decision, KnownIncident } from '../store/port/tenants/incident.js'
+import type { Decision, KnownIncident } from '../store/port/watch.js'
 import { decideIncident, findIncident } from '../tenant/suppression.js'
 import { command } from './command.js'
 import { withContext } from './context.js'

@@ -5,7 +5,7 @@
  */
 import { Fault } from '../base/fault.js'
 import { jobPreview, job as jobRecord, matchedWords } from '../record/job.js'
-import { JOB_ACTIONS, type JobRow } from '../store/port/jobs.js'
+import { JOB_ACTIONS, type JobRow } from '../store/port/mail.js'
 import { type BulkWish, beginJob, countMatched } from '../submission/bulk/begin.js'
 import { wrongReason } from '../tenant/queue/orders.js'
 import { command, type Subject } from './command.js'

@@ -7,7 +7,7 @@
  */
 import { Fault } from '../base/fault.js'
 import { acceptedRecord } from '../record/email.js'
-import type { EmailRecord } from '../store/port/ledger.js'
+import type { EmailRecord } from '../store/port/mail.js'
 import { nullWhenMissing } from '../store/port/upkeep.js'
 import { createSubmission } from '../submission/submission.js'
 import { createSenderAllowed } from '../tenant/domain/domain.js'

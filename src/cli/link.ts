@@ -6,7 +6,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { link as linkRecord } from '../record/tenants/identity.js'
-import type { LinkRow } from '../store/port/tenants/identity.js'
+import type { LinkRow } from '../store/port/identity.js'
 import { Refusal } from './exit.js'
 import type { Terminal } from './terminal.js'
 import { spanText } from './time.js'

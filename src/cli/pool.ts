@@ -7,8 +7,8 @@
 
 import { removed } from '../record/removed.js'
 import { poolRecord } from '../record/tenants/pool.js'
-import { leaderOf } from '../store/following.js'
-import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
+import { leaderOf } from '../store/pools.js'
+import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
 import { type Member, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'

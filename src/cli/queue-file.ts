@@ -2,7 +2,7 @@
  * NAME      queue-file - the file in which a queue moves
  * DESCRIPTION
  *   One JSON object a line: first {postern_queue: 1, lot, exported_at}, then a
- *   mail each (port/carry.ts; `raw` in base64), last {end: true, mails}. Mode 0600:
+ *   mail each (port/operations.ts; `raw` in base64), last {end: true, mails}. Mode 0600:
  *   it holds what people wrote. It has its name only when it is whole. Who imports
  *   it leaves FILE.imported beside it, so that nobody else does and the machine it
  *   came from does not take it back, where both see the same folder.
@@ -20,7 +20,7 @@ import { syncFolder, writeWhole } from '../base/folder.js'
 import { isId, isRecipientId } from '../base/id.js'
 import { wellFormed } from '../mail/encoding.js'
 import { STATUSES } from '../mail/status.js'
-import { type CarriedMail, EXPORTED } from '../store/port/carry.js'
+import { type CarriedMail, EXPORTED } from '../store/port/operations.js'
 import { Refusal } from './exit.js'
 
 const FORMAT = 1

@@ -6,7 +6,7 @@
  */
 import { queueStateRecord } from '../record/queue-state.js'
 import { workspaceRecord } from '../record/tenants/workspace.js'
-import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { WorkspaceRow } from '../store/port/tenants.js'
 import { queueStates } from '../tenant/queue/state.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'

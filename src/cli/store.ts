@@ -9,7 +9,7 @@
 import { resolve } from 'node:path'
 import { readCrashPoint } from '../base/crash-point.js'
 import { pepperFile } from '../keys/pepper.js'
-import type { Moved } from '../store/move/move.js'
+import type { Moved } from '../store/move.js'
 import { needDatabase, safeRecord, sayWhatIsIn } from './backup.js'
 import { command, type Subject } from './command.js'
 import { cliActor, configOf, keepRootOut } from './context.js'

@@ -14,7 +14,7 @@ import {
   readSuppressionList,
   SUPPRESSION_COLUMNS,
 } from '../record/tenants/suppression-list.js'
-import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port/tenants/tenants.js'
+import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port/tenants.js'
 import {
   addSuppression,
   findSuppression,

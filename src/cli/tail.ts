@@ -5,8 +5,8 @@
  *   --json the record of its mail. What changed the log of events tells.
  */
 import { emailSummary } from '../record/email.js'
-import type { EmailFilter, EmailRecord } from '../store/port/ledger.js'
 import type { LogRow } from '../store/port/log.js'
+import type { EmailFilter, EmailRecord } from '../store/port/mail.js'
 import type { Store } from '../store/port/store.js'
 import { followLog } from './follow.js'
 import { collect } from './rows.js'

@@ -7,7 +7,7 @@
 
 import type { EventRow } from '../lifecycle/event.js'
 import type { MailWaiting, Waiting } from '../record/waiting.js'
-import type { EmailRecord, RecipientRow } from '../store/port/ledger.js'
+import type { EmailRecord, RecipientRow } from '../store/port/mail.js'
 import { clean, type Paint, paintStatus } from './terminal.js'
 
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 23)

@@ -11,7 +11,7 @@
 import { diallerBy, tokenSettings } from '../base/dial/settings.js'
 import { upstreamRecord } from '../record/tenants/pool.js'
 import { type Trial, trialRecord, tryUpstream } from '../relay/watch/trial.js'
-import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
+import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { findPool, updatePool } from '../tenant/pool.js'
 import { LOGIN_WORDS, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'

@@ -8,7 +8,7 @@
 import { ROLES, type Role } from '../config/identity.js'
 import { removed } from '../record/removed.js'
 import { link as linkRecord, person, personInFull } from '../record/tenants/identity.js'
-import type { LinkRow, UserRow } from '../store/port/tenants/identity.js'
+import type { LinkRow, UserRow } from '../store/port/identity.js'
 import { mailInvitation } from '../submission/own/invitation-mail.js'
 import { resetFactors } from '../tenant/identity/factors.js'
 import { createLink, linkUrl, revokeInvitation } from '../tenant/identity/links.js'

@@ -4,8 +4,7 @@
  *   A limit is a share and a count, `0.3%/5`: as many, and that share of those
  *   tried. `off` raises none, `default` is what holds where nothing is said.
  */
-import type { HoldRow } from '../store/port/operations.js'
-import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
+
 import {
   ALARM_HOLD,
   ALARM_LIMITS,
@@ -15,7 +14,9 @@ import {
   alarmText,
   limitOf,
   percent,
-} from '../store/port/watch/alarms.js'
+} from '../store/port/alarms.js'
+import type { HoldRow } from '../store/port/operations.js'
+import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { AlarmsWish, WorkspaceWish } from '../tenant/workspace.js'
 import { usage } from './exit.js'
 

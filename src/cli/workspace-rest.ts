@@ -9,7 +9,7 @@
 import { removed } from '../record/removed.js'
 import { workspaceRecord } from '../record/tenants/workspace.js'
 import type { QueueCount, QueueScope } from '../store/port/operations.js'
-import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { WorkspaceRow } from '../store/port/tenants.js'
 import { queueMatches } from '../tenant/queue/orders.js'
 import { deleteWorkspace, findWorkspace, resumeWorkspace, suspendWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'

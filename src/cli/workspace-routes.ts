@@ -1,7 +1,7 @@
 /**
  * NAME      workspace-routes - which pool takes mail to which domain, as people write it
  */
-import type { DomainRoute } from '../store/port/tenants/routes.js'
+import type { DomainRoute } from '../store/port/tenants.js'
 import { type DomainRouteWish, routeDomain } from '../tenant/domain/routes.js'
 import { usage } from './exit.js'
 

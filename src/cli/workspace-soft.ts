@@ -3,12 +3,7 @@
  * DESCRIPTION
  *   `mailbox_full=8/30d`: eight of that kind, the first 30 days before the last; several between commas.
  */
-import {
-  MOST_SOFT_BOUNCES,
-  MOST_SOFT_DAYS,
-  SOFT_KINDS,
-  type SoftLimits,
-} from '../store/port/watch/soft-bounces.js'
+import { MOST_SOFT_BOUNCES, MOST_SOFT_DAYS, SOFT_KINDS, type SoftLimits } from '../store/port/alarms.js'
 import { usage } from './exit.js'
 
 export const SOFT_OPTION = {

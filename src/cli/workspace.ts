@@ -3,8 +3,8 @@
  */
 
 import { workspaceRecord } from '../record/tenants/workspace.js'
-import { leaderOf } from '../store/following.js'
-import type { KnownPool, WorkspaceRow } from '../store/port/tenants/tenants.js'
+import { leaderOf } from '../store/pools.js'
+import type { KnownPool, WorkspaceRow } from '../store/port/tenants.js'
 import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'

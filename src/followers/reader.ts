@@ -19,11 +19,10 @@ import { createTrouble, overIn } from '../base/time/trouble.js'
 import { compare, readMark } from '../lifecycle/place.js'
 import { providerOf } from '../mail/provider/provider.js'
 import { fold } from '../statistics/fold.js'
+import { alarmText } from '../store/port/alarms.js'
 import type { EventLog, LogRow } from '../store/port/log.js'
-import type { LogPart, Reading, ReadPlaces } from '../store/port/reading.js'
-import type { Tenants } from '../store/port/tenants/tenants.js'
-import { alarmText } from '../store/port/watch/alarms.js'
-import type { AlarmTurn } from '../store/port/watch/watch.js'
+import type { Tenants } from '../store/port/tenants.js'
+import type { AlarmTurn, LogPart, Reading, ReadPlaces } from '../store/port/watch.js'
 
 interface ReaderParts {
   readonly store: Reading & Pick<EventLog, 'logEnds'> & Pick<Tenants, 'workspace'>

@@ -21,7 +21,7 @@ import { wireAddress } from '../mail/address.js'
 import { loggedEvent } from '../record/event.js'
 import type { MarkCodec } from '../record/mark.js'
 import type { EventLog, Followed, LogFilter, LogRow } from '../store/port/log.js'
-import type { Reading } from '../store/port/reading.js'
+import type { Reading } from '../store/port/watch.js'
 
 interface SlotLimits {
   readonly streams_per_key: number

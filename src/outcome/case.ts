@@ -13,7 +13,7 @@ import { createHash } from 'node:crypto'
 import type { KeptReport } from '../lifecycle/event.js'
 import type { Report } from '../mail/report/report.js'
 import type { Status } from '../mail/status.js'
-import type { RecipientOwner } from '../store/port/ledger.js'
+import type { RecipientOwner } from '../store/port/mail.js'
 import type { NotOurs } from './groups.js'
 import type { Tier } from './trust.js'
 

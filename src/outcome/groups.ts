@@ -11,7 +11,7 @@
 import { normalizeAddress } from '../mail/address.js'
 import { addressOf } from '../mail/report/fields.js'
 import type { ReportRecipient } from '../mail/report/report.js'
-import type { RecipientOwner } from '../store/port/ledger.js'
+import type { RecipientOwner } from '../store/port/mail.js'
 
 /** Why no group is ours. */
 export type NotOurs = 'other_recipient' | 'groups_disagree' | 'unclear'

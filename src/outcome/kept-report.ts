@@ -11,7 +11,7 @@ import { deflateRaw, inflateRaw } from 'node:zlib'
 import { Fault } from '../base/fault.js'
 import type { EventRow, KeptReport } from '../lifecycle/event.js'
 import type { Outcome } from '../lifecycle/facts.js'
-import type { Ledger } from '../store/port/ledger.js'
+import type { Ledger } from '../store/port/mail.js'
 
 const MOST = 64 * 1024
 

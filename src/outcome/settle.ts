@@ -11,7 +11,7 @@
 
 import type { Outcome, Settled } from '../lifecycle/facts.js'
 import { wellFormed } from '../mail/encoding.js'
-import type { Queue } from '../store/port/queue.js'
+import type { Queue } from '../store/port/mail.js'
 
 const isWellFormed = (value: unknown): boolean => typeof value !== 'string' || wellFormed(value) === value
 

@@ -17,9 +17,9 @@ import {
   type TokenPurpose,
   verifyRef,
 } from '../mail/return-path.js'
-import { poolInForce } from '../store/following.js'
-import type { Ledger, RecipientOwner } from '../store/port/ledger.js'
-import type { Tenants } from '../store/port/tenants/tenants.js'
+import { poolInForce } from '../store/pools.js'
+import type { Ledger, RecipientOwner } from '../store/port/mail.js'
+import type { Tenants } from '../store/port/tenants.js'
 import { groupsNaming } from './groups.js'
 
 export type Tier = 'T1' | 'T2' | 'T3' | 'T4'

@@ -2,7 +2,7 @@
  * NAME      cluster - the daemons that share a store, as every door shows them
  */
 import { toRfc3339 } from '../base/clock.js'
-import type { NotedPutBack, WriterRow } from '../store/port/cluster/cluster.js'
+import type { NotedPutBack, WriterRow } from '../store/port/cluster.js'
 
 interface ClusterFacts {
   /** By the name that OpenTelemetry has for it. */

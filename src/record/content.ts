@@ -8,8 +8,7 @@
  */
 
 import type { AttachmentSummary } from '../lifecycle/facts.js'
-import type { EmailRecord, Ledger } from '../store/port/ledger.js'
-import type { Queue } from '../store/port/queue.js'
+import type { EmailRecord, Ledger, Queue } from '../store/port/mail.js'
 import { nullWhenMissing } from '../store/port/upkeep.js'
 
 export interface Content {

@@ -5,7 +5,7 @@
  *   says of each. The private halves of its keys are in no record.
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
-import type { DkimKeyRow, DomainRow } from '../store/port/tenants/domains.js'
+import type { DkimKeyRow, DomainRow } from '../store/port/tenants.js'
 
 export interface DnsRecord {
   readonly purpose: 'dkim' | 'dmarc'

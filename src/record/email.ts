@@ -6,7 +6,7 @@
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import { eventName } from '../mail/status.js'
-import type { EmailRecord, EmailRow, LastWords, RecipientRow } from '../store/port/ledger.js'
+import type { EmailRecord, EmailRow, LastWords, RecipientRow } from '../store/port/mail.js'
 import type { Content } from './content.js'
 import type { MailWaiting, ShowWaiting, Waiting } from './waiting.js'
 

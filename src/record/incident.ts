@@ -2,8 +2,8 @@
  * NAME      incident - hard bounces that say more of a server than of the addresses, as the wire has them
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
-import type { KnownIncident } from '../store/port/tenants/incident.js'
-import { incidentFacts } from '../store/rules/bounces.js'
+import type { KnownIncident } from '../store/port/watch.js'
+import { incidentFacts } from '../store/rules/watch.js'
 
 export const incident = (row: KnownIncident) => ({
   id: row.id,

@@ -2,8 +2,8 @@
  * NAME      job - what is done to many mails at once, as every door shows it
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
-import type { JobAction, JobRow } from '../store/port/jobs.js'
-import { metOf } from '../store/rules/jobs.js'
+import type { JobAction, JobRow } from '../store/port/mail.js'
+import { metOf } from '../store/rules/operations.js'
 
 /** Exact, or as many as were counted before counting ended. */
 const matchedOf = ({ matched, isCapped }: Pick<JobRow, 'matched' | 'isCapped'>) =>

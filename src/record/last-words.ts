@@ -1,7 +1,7 @@
 /**
  * NAME      last-words - why mails of a list failed, so far
  */
-import type { EmailRow, LastWords, Ledger } from '../store/port/ledger.js'
+import type { EmailRow, LastWords, Ledger } from '../store/port/mail.js'
 
 /** By mail; only those that bounced or are deferred. */
 export const lastWordsOf = async (

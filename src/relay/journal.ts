@@ -15,7 +15,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AttemptMark, LeaseRef, Outcome } from '../lifecycle/facts.js'
 import { settle } from '../outcome/settle.js'
-import type { Queue } from '../store/port/queue.js'
+import type { Queue } from '../store/port/mail.js'
 
 export type JournalQueue = Pick<Queue, 'attempting' | 'settle' | 'release'>
 

@@ -9,7 +9,7 @@
 
 import type { Outcome } from '../lifecycle/facts.js'
 import { type AttemptEnd, fromAttempt, type RetryPlan } from '../outcome/reply.js'
-import type { PoolRow } from '../store/port/tenants/tenants.js'
+import type { PoolRow } from '../store/port/tenants.js'
 import type { LogLine, RelayStats } from './settings.js'
 
 type LogFact = (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void

@@ -9,8 +9,8 @@
  *   random among those with room. A busy first choice is waited for, since spare
  *   members are for failure, not for load; unless it finishes nothing any more.
  */
-import { led } from '../store/following.js'
-import type { KnownPool, PoolRow, UpstreamRow } from '../store/port/tenants/tenants.js'
+import { led } from '../store/pools.js'
+import type { KnownPool, PoolRow, UpstreamRow } from '../store/port/tenants.js'
 import type { Item } from './backlog.js'
 import { type Share, WHOLE } from './cluster/share.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'

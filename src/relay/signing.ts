@@ -14,7 +14,7 @@ import { domainToASCII } from 'node:url'
 import type { Claimed } from '../lifecycle/facts.js'
 import { parseAddress } from '../mail/address.js'
 import { type DkimKey, loadDkimKey, signMessage } from '../mail/dkim.js'
-import type { DomainRow } from '../store/port/tenants/domains.js'
+import type { DomainRow } from '../store/port/tenants.js'
 import { lineage } from '../tenant/domain/domain.js'
 
 /** Signatures that are made at once. */

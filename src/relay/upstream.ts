@@ -7,7 +7,7 @@
  *   finishes what it carries and closes.
  */
 
-import type { OauthRow, UpstreamRow } from '../store/port/tenants/tenants.js'
+import type { OauthRow, UpstreamRow } from '../store/port/tenants.js'
 import { Breaker } from './breaker.js'
 import { partOf, type Share } from './cluster/share.js'
 import { Connection, type Timeouts } from './dialogue/connection.js'

@@ -13,7 +13,7 @@ import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import { readRef, readReturnPath } from '../mail/return-path.js'
-import type { Ledger } from '../store/port/ledger.js'
+import type { Ledger } from '../store/port/mail.js'
 import { PromptServer } from './server.js'
 import { PACE_MS, simulationFor } from './simulation.js'
 

@@ -4,7 +4,7 @@
  *   Workspaces, pools and upstreams are counted by their ids, which outlive them:
  *   what was deleted has no name any more.
  */
-import type { Tenants } from '../store/port/tenants/tenants.js'
+import type { Tenants } from '../store/port/tenants.js'
 import type { GroupBy } from './ask.js'
 import type { Names } from './record.js'
 import type { Report } from './report.js'

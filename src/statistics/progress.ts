@@ -3,7 +3,7 @@
  */
 
 import type { EventLog } from '../store/port/log.js'
-import type { Reading } from '../store/port/reading.js'
+import type { Reading } from '../store/port/watch.js'
 
 const STEP = 50
 

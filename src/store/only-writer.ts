@@ -2,7 +2,7 @@
  * NAME      only-writer - who writes to a store that one daemon has to itself
  */
 import { hostname } from 'node:os'
-import type { WriterRow } from './port/cluster/cluster.js'
+import type { WriterRow } from './port/cluster.js'
 
 /** It is who asks. */
 export const onlyWriter = (version: string): WriterRow => ({

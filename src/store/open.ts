@@ -8,11 +8,11 @@
 import { randomUUID } from 'node:crypto'
 import { databaseFile, makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
-import type { Moved, Moving } from './move/move.js'
-import type { Admin, Restored } from './port/admin.js'
-import type { About, WriterRole } from './port/cluster/cluster.js'
+import type { Moved, Moving } from './move.js'
+import type { About, WriterRole } from './port/cluster.js'
+import type { Actor } from './port/identity.js'
 import type { Store } from './port/store.js'
-import type { Actor } from './port/tenants/audit.js'
+import type { Admin, Restored } from './port/upkeep.js'
 import type { ExaminedServer } from './postgres/examine.js'
 import type { PostgresOptions, SharedPostgres } from './postgres/open.js'
 import type { Migrated } from './postgres/schema/migrate.js'
@@ -163,11 +163,11 @@ const moving = async <T>(options: MoveOptions, work: (moving: Moving) => Promise
 
 /** Into a database that is empty; the store of the folder is refused from then on. */
 export const moveStore = (options: MoveOptions): Promise<Moved> =>
-  moving(options, async (one) => (await import('./move/move.js')).move(one))
+  moving(options, async (one) => (await import('./move.js')).move(one))
 
 /** And back, while nobody has used it there: the place where it was. */
 export const undoMove = (options: MoveOptions): Promise<string> =>
-  moving(options, async (one) => (await import('./move/move.js')).undo(one))
+  moving(options, async (one) => (await import('./move.js')).undo(one))
 
 /** A database that is not in the data folder, brought up to date beside the daemons that serve it. */
 export const migrateServerOf = async (place: StorePlace, version: string): Promise<Migrated> =>

@@ -7,7 +7,7 @@
 import { timeOrNull } from '../base/clock.js'
 import { suppressionList } from '../lifecycle/suppress.js'
 import type { Notice } from './port/log.js'
-import type { SuppressionRow } from './port/tenants/tenants.js'
+import type { SuppressionRow } from './port/tenants.js'
 
 /** Why it is on the list no more; `pending`: an incident has begun, and the address may be good. */
 type Removal = 'removed' | 'expired' | 'pending'

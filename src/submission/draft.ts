@@ -7,7 +7,7 @@
  */
 import type { FaultCode } from '../base/fault/table.js'
 import { Fault } from '../base/fault.js'
-import type { EmailRecord } from '../store/port/ledger.js'
+import type { EmailRecord } from '../store/port/mail.js'
 
 export type Content =
   | string

@@ -13,7 +13,7 @@ import { Fault } from '../base/fault.js'
 import type { IdempotentAnswer } from '../lifecycle/facts.js'
 import type { Mode } from '../lifecycle/page.js'
 import { submissionFingerprint } from '../mail/parse.js'
-import type { Queue } from '../store/port/queue.js'
+import type { Queue } from '../store/port/mail.js'
 import { decodeBase64 } from './attachments.js'
 import type { Answer, IdempotencyWish, Rendered } from './draft.js'
 

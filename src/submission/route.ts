@@ -9,9 +9,8 @@
 
 import type { NewEmail, NewRecipient } from '../lifecycle/facts.js'
 import type { Mode } from '../lifecycle/page.js'
-import { SANDBOX_POOL } from '../store/built-in.js'
-import { poolFor, type Routing } from '../store/port/tenants/routes.js'
-import type { Tenants } from '../store/port/tenants/tenants.js'
+import { SANDBOX_POOL } from '../store/pools.js'
+import { poolFor, type Routing, type Tenants } from '../store/port/tenants.js'
 
 export type Route = (
   workspace: Routing & { readonly accountId: string },

@@ -10,7 +10,7 @@
 import { Fault } from '../base/fault.js'
 import type { IdempotentAnswer, NewEmail } from '../lifecycle/facts.js'
 import { suppressionList } from '../lifecycle/suppress.js'
-import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { Listed } from './addresses.js'
 import { demand, demandSender, type Standing, type SubmissionDeps } from './deps.js'
 import type { Answer, IdempotencyWish, Rendered } from './draft.js'

@@ -8,7 +8,7 @@
 import { andThen } from '../base/and-then.js'
 import { Fault, type FieldError, invalid, MOST_ERRORS } from '../base/fault.js'
 import { submissionFingerprint } from '../mail/parse.js'
-import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { Login, Principal } from '../tenant/principal.js'
 import { authorise, decide, demand, demandAccepting, type SubmissionDeps } from './deps.js'
 import {

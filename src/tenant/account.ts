@@ -9,8 +9,8 @@
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
 import { pepperMark } from '../keys/pepper.js'
-import { beginningOf } from '../store/built-in.js'
-import type { AccountRow } from '../store/port/tenants/tenants.js'
+import { beginningOf } from '../store/pools.js'
+import type { AccountRow } from '../store/port/tenants.js'
 import type { TenantDeps } from './principal.js'
 
 /** With its default workspace and its two pools. */

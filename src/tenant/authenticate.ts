@@ -10,7 +10,7 @@
  */
 import { andThen } from '../base/and-then.js'
 import { Fault } from '../base/fault.js'
-import type { CredentialRow, KeyRow, Tenants, WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { CredentialRow, KeyRow, Tenants, WorkspaceRow } from '../store/port/tenants.js'
 import type { Known } from '../store/port/upkeep.js'
 import { createPasswordProof, credentialOfAddress, loginText } from './credential.js'
 import type { Failures } from './failures.js'

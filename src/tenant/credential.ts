@@ -14,7 +14,7 @@ import { newId } from '../base/id.js'
 import { isPrivateRange, parseRange, rangesOf } from '../base/network.js'
 import { keyedHash } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
-import type { CredentialRow } from '../store/port/tenants/tenants.js'
+import type { CredentialRow } from '../store/port/tenants.js'
 import { hashChosen, isChosenSecret, isKeyedSecret } from './credential/secret-hash.js'
 import type { TenantDeps } from './principal.js'
 

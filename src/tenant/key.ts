@@ -13,7 +13,7 @@ import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
-import type { KeyPermission, KeyRow, KeyScope, Tenants } from '../store/port/tenants/tenants.js'
+import type { KeyPermission, KeyRow, KeyScope, Tenants } from '../store/port/tenants.js'
 import type { Known } from '../store/port/upkeep.js'
 import type { TenantDeps } from './principal.js'
 

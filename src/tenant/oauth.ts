@@ -8,7 +8,7 @@
 
 import { readTarget } from '../base/dial/dial.js'
 import type { FieldError } from '../base/fault.js'
-import type { AuthMechanism, OauthRow, UpstreamRow } from '../store/port/tenants/tenants.js'
+import type { AuthMechanism, OauthRow, UpstreamRow } from '../store/port/tenants.js'
 
 export interface OauthWish {
   readonly tokenFile?: string | undefined

@@ -11,12 +11,11 @@ import type { Clock } from '../base/clock.js'
 import { Fault, type FieldError } from '../base/fault.js'
 import type { IdentitySettings, Role } from '../config/identity.js'
 import type { Mode } from '../lifecycle/page.js'
+import type { Actor, Identity, UserRow } from '../store/port/identity.js'
 import type { Acted } from '../store/port/store.js'
-import type { Actor } from '../store/port/tenants/audit.js'
-import type { Identity, UserRow } from '../store/port/tenants/identity.js'
-import type { Incidents } from '../store/port/tenants/incident.js'
-import type { KeyScope, Tenants, WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { KeyScope, Tenants, WorkspaceRow } from '../store/port/tenants.js'
 import type { Lifecycle } from '../store/port/upkeep.js'
+import type { Incidents } from '../store/port/watch.js'
 
 export interface Principal {
   readonly accountId: string

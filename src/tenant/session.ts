@@ -13,7 +13,7 @@ import { Fault } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Role } from '../config/identity.js'
-import type { SessionOidc, SessionRow, UserRow } from '../store/port/tenants/identity.js'
+import type { SessionOidc, SessionRow, UserRow } from '../store/port/identity.js'
 import { isCurrent } from './key.js'
 import { noteUse, type TenantDeps } from './principal.js'
 

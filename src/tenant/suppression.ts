@@ -13,13 +13,8 @@ import { newId } from '../base/id.js'
 import type { Mode } from '../lifecycle/page.js'
 import { suppressionList } from '../lifecycle/suppress.js'
 import { normalizeAddress, parseRecipient } from '../mail/address.js'
-import type {
-  Decision,
-  Incidents,
-  KnownIncident,
-  PendingSuppression,
-} from '../store/port/tenants/incident.js'
-import type { SuppressionRow, WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { SuppressionRow, WorkspaceRow } from '../store/port/tenants.js'
+import type { Decision, Incidents, KnownIncident, PendingSuppression } from '../store/port/watch.js'
 import type { TenantDeps } from './principal.js'
 
 interface NewSuppression {

@@ -6,8 +6,7 @@
  *   files; the command line calls them the same way.
  */
 
-import type { Actor } from '../store/port/tenants/audit.js'
-import type { UserRow } from '../store/port/tenants/identity.js'
+import type { Actor, UserRow } from '../store/port/identity.js'
 import * as account from './account.js'
 import { createAuthenticate } from './authenticate.js'
 import * as credential from './credential.js'

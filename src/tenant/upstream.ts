@@ -12,7 +12,7 @@
 import { resolve } from 'node:path'
 import { type FieldError, invalid } from '../base/fault.js'
 import { isLoopback, isPrivateRange, parseRange } from '../base/network.js'
-import type { AuthMechanism, UpstreamRow, UpstreamTls } from '../store/port/tenants/tenants.js'
+import type { AuthMechanism, UpstreamRow, UpstreamTls } from '../store/port/tenants.js'
 import { checkOauth, MECHANISMS, type OauthWish } from './oauth.js'
 
 /** A password or tokens: the one ends the other. */

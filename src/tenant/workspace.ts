@@ -7,12 +7,16 @@
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { parseAddress } from '../mail/address.js'
-import { DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/built-in.js'
-import type { Routing } from '../store/port/tenants/routes.js'
-import type { Tenants, WorkspaceChange, WorkspaceRow } from '../store/port/tenants/tenants.js'
+import { DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/pools.js'
+import {
+  ALARM_LIMITS,
+  ALARMS,
+  type Alarm,
+  type AlarmSettings,
+  type SoftLimits,
+} from '../store/port/alarms.js'
+import type { Routing, Tenants, WorkspaceChange, WorkspaceRow } from '../store/port/tenants.js'
 import type { Lifecycle } from '../store/port/upkeep.js'
-import { ALARM_LIMITS, ALARMS, type Alarm, type AlarmSettings } from '../store/port/watch/alarms.js'
-import type { SoftLimits } from '../store/port/watch/soft-bounces.js'
 import { type DomainRouteWish, domainRoutesOf } from './domain/routes.js'
 import type { Principal, TenantDeps } from './principal.js'
 

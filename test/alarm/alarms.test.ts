@@ -3,7 +3,7 @@ import t from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { createReader } from '../../src/followers/reader.js'
 import type { Mode } from '../../src/lifecycle/page.js'
-import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
+import type { WorkspaceRow } from '../../src/store/port/tenants.js'
 import { eventually } from '../parts/eventually.js'
 import { openStoreIn } from '../parts/store.js'
 import {

@@ -1,8 +1,8 @@
 /** What of the log counts for alarms, and where. */
 import t from 'tap'
 import { tally } from '../../src/alarm/tally.js'
+import { ALARM_SPAN_MS } from '../../src/store/port/alarms.js'
 import type { LogRow } from '../../src/store/port/log.js'
-import { ALARM_SPAN_MS } from '../../src/store/port/watch/alarms.js'
 
 const T0 = Date.UTC(2026, 10, 20, 10)
 const HOUR = 3600_000

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { VERBS } from '../../src/store/port/verbs.js'
+import { VERBS } from '../../src/store/port/store.js'
 
 const CONTRACT = join(import.meta.dirname, '..', '..', '..', 'test', 'store')
 

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { clusterMetrics } from '../../src/http/state-metrics.js'
 import { cluster } from '../../src/record/cluster.js'
-import type { WriterRow } from '../../src/store/port/cluster/cluster.js'
+import type { WriterRow } from '../../src/store/port/cluster.js'
 import { openPostgresStore } from '../../src/store/postgres/open.js'
 import { noPostgres, postgres } from '../parts/postgres.js'
 import { needsFile } from '../parts/store.js'

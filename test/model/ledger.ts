@@ -3,7 +3,7 @@
  */
 import { rowBeside } from '../../src/lifecycle/page.js'
 import { markOf } from '../../src/lifecycle/place.js'
-import type { EmailFilter, EmailRecord, EmailRow, Ledger } from '../../src/store/port/ledger.js'
+import type { EmailFilter, EmailRecord, EmailRow, Ledger } from '../../src/store/port/mail.js'
 import { type Log, plainAddress } from './log.js'
 import type { Plain } from './plain.js'
 import type { Mail, Recipient, State } from './state.js'

@@ -7,8 +7,8 @@ import { above, compare, markOf, pageOf, readMark } from '../../src/lifecycle/pl
 import { wireAddress } from '../../src/mail/address.js'
 import { isNote } from '../../src/mail/event-type.js'
 import type { EventKind } from '../../src/mail/status.js'
-import type { Ledger } from '../../src/store/port/ledger.js'
 import type { EventLog, Followed, LogFilter, LogRow, WholeLog } from '../../src/store/port/log.js'
+import type { Ledger } from '../../src/store/port/mail.js'
 import type { Plain } from './plain.js'
 import { type Logged, type Mail, nextOrd, type Placed, type State } from './state.js'
 

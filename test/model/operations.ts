@@ -18,8 +18,7 @@ import {
   type QueueOrder,
   type QueueScope,
 } from '../../src/store/port/operations.js'
-import { poolFor } from '../../src/store/port/tenants/routes.js'
-import type { Tenants } from '../../src/store/port/tenants/tenants.js'
+import { poolFor, type Tenants } from '../../src/store/port/tenants.js'
 import type { QueueDepth, Times } from '../../src/store/port/upkeep.js'
 import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'

@@ -4,7 +4,7 @@
 import type { SentDsn } from '../../src/lifecycle/facts.js'
 import { dsnActionOf, isTold, type ToldOutcome, toldKey } from '../../src/lifecycle/pending-dsn.js'
 import type { Action } from '../../src/mail/report/report.js'
-import type { SenderDsns } from '../../src/store/port/sender-dsns.js'
+import type { SenderDsns } from '../../src/store/port/mail.js'
 import type { Log } from './log.js'
 import type { Plain } from './plain.js'
 import type { State } from './state.js'

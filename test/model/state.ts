@@ -13,31 +13,29 @@ import type { Mode } from '../../src/lifecycle/page.js'
 import type { RecipientState } from '../../src/lifecycle/recipient.js'
 import type { Action } from '../../src/mail/report/report.js'
 import type { Counts, Status } from '../../src/mail/status.js'
-import type { LotRow } from '../../src/store/port/carry.js'
 import type { EndpointRow, EndpointState, ListedPost, ReplayRow } from '../../src/store/port/hooks.js'
-import type { JobRow } from '../../src/store/port/jobs.js'
-import type { LogRow } from '../../src/store/port/log.js'
-import type { HoldRow } from '../../src/store/port/operations.js'
-import type { StatisticsRow } from '../../src/store/port/statistics.js'
-import type { AuditRow } from '../../src/store/port/tenants/audit.js'
-import type { DomainRow } from '../../src/store/port/tenants/domains.js'
 import type {
+  AuditRow,
   FactorRow,
   IdentityRow,
   LinkRow,
   SessionRow,
   UserRow,
-} from '../../src/store/port/tenants/identity.js'
-import type { IncidentRow, PendingSuppression } from '../../src/store/port/tenants/incident.js'
+} from '../../src/store/port/identity.js'
+import type { LogRow } from '../../src/store/port/log.js'
+import type { JobRow } from '../../src/store/port/mail.js'
+import type { HoldRow, LotRow } from '../../src/store/port/operations.js'
+import type { StatisticsRow } from '../../src/store/port/statistics.js'
 import type {
   AccountRow,
   CredentialRow,
+  DomainRow,
   KeyRow,
   PoolRow,
   SuppressionRow,
   WorkspaceRow,
-} from '../../src/store/port/tenants/tenants.js'
-import type { AlarmCount, Outage } from '../../src/store/port/watch/watch.js'
+} from '../../src/store/port/tenants.js'
+import type { AlarmCount, IncidentRow, Outage, PendingSuppression } from '../../src/store/port/watch.js'
 
 export interface Placed<Row> {
   readonly ord: number

@@ -7,19 +7,19 @@ import { pageOf } from '../../src/lifecycle/place.js'
 import { countSends } from '../../src/lifecycle/rate.js'
 import { isSuppressing } from '../../src/lifecycle/suppress.js'
 import { isPaused } from '../../src/lifecycle/waiting/pauses.js'
-import { numbered } from '../../src/store/built-in.js'
-import type { ReturnPathRing } from '../../src/store/port/cluster/return-path.js'
+import { numbered } from '../../src/store/pools.js'
+import type { ReturnPathRing } from '../../src/store/port/cluster.js'
 import type { Notice } from '../../src/store/port/log.js'
-import type { Domains } from '../../src/store/port/tenants/domains.js'
-import { isRoutedTo } from '../../src/store/port/tenants/routes.js'
-import type {
-  KeyRow,
-  KnownPool,
-  PoolRow,
-  SuppressionRow,
-  Tenants,
-  Written,
-} from '../../src/store/port/tenants/tenants.js'
+import {
+  type Domains,
+  isRoutedTo,
+  type KeyRow,
+  type KnownPool,
+  type PoolRow,
+  type SuppressionRow,
+  type Tenants,
+  type Written,
+} from '../../src/store/port/tenants.js'
 import { createSuppressionEvents } from '../../src/store/suppression-events.js'
 import type { Plain } from './plain.js'
 import type { State, Table } from './state.js'

@@ -4,7 +4,7 @@
 import { ANSWER_KEPT_MS } from '../../src/lifecycle/idempotency.js'
 import { expiry, isAged, isOpen, isOverdue, logFloor, WINDOW_KEPT_MS } from '../../src/lifecycle/retention.js'
 import { onlyWriter } from '../../src/store/only-writer.js'
-import { ALONE, type Cluster } from '../../src/store/port/cluster/cluster.js'
+import { ALONE, type Cluster } from '../../src/store/port/cluster.js'
 import type { Keep, Upkeep } from '../../src/store/port/upkeep.js'
 import { createSuppressionEvents } from '../../src/store/suppression-events.js'
 import type { Plain } from './plain.js'

@@ -4,7 +4,7 @@
  * before DATA, so there the second member takes the mail within the same attempt.
  */
 import t from 'tap'
-import type { KnownPool } from '../../src/store/port/tenants/tenants.js'
+import type { KnownPool } from '../../src/store/port/tenants.js'
 import { eventually } from '../parts/eventually.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type Act, type Stage, UpstreamServer } from './upstream-server.js'

@@ -11,7 +11,7 @@ import { Journal } from '../../src/relay/journal.js'
 import { createTokens } from '../../src/relay/oauth/tokens.js'
 import { Pools } from '../../src/relay/pools.js'
 import { type LogLine, RFC_TIMEOUTS } from '../../src/relay/settings.js'
-import type { KnownPool, UpstreamRow } from '../../src/store/port/tenants/tenants.js'
+import type { KnownPool, UpstreamRow } from '../../src/store/port/tenants.js'
 import { WatchedQueue } from './watched-queue.js'
 
 export const POOL = 'pool_test'

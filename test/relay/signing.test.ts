@@ -4,7 +4,7 @@ import type { Claimed } from '../../src/lifecycle/facts.js'
 import { signMessage } from '../../src/mail/dkim.js'
 import { downgradeHeader } from '../../src/relay/dialogue/downgrade.js'
 import { Signing } from '../../src/relay/signing.js'
-import type { DkimKeyRow, DomainRow } from '../../src/store/port/tenants/domains.js'
+import type { DkimKeyRow, DomainRow } from '../../src/store/port/tenants.js'
 import { verifies } from '../parts/dkim-verify.js'
 
 const NOW = 1_800_000_000_500

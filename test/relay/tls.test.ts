@@ -8,7 +8,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { generate } from 'selfsigned'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t, { type Test } from 'tap'
-import type { UpstreamRow } from '../../src/store/port/tenants/tenants.js'
+import type { UpstreamRow } from '../../src/store/port/tenants.js'
 import { authority } from '../parts/certificates.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 

@@ -8,7 +8,7 @@ import type { AttemptMark, Claimed, LeaseRef, Outcome } from '../../src/lifecycl
 import { firstCounts, firstState } from '../../src/lifecycle/sending/accept.js'
 import type { Status } from '../../src/mail/status.js'
 import type { RelayQueue } from '../../src/relay/turns/flow-parts.js'
-import { beginningOf } from '../../src/store/built-in.js'
+import { beginningOf } from '../../src/store/pools.js'
 import { createMemory, openMemoryStore } from '../model/open.js'
 import { eventually } from '../parts/eventually.js'
 import { mailFor, toOne } from '../store/fixture.js'

@@ -8,7 +8,7 @@ import { silentLog } from '../../src/base/log.js'
 import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.js'
 import { createSandbox } from '../../src/sandbox/sandbox.js'
 import { ALIASES, SIMULATIONS, simulationFor } from '../../src/sandbox/simulation.js'
-import type { RecipientOwner } from '../../src/store/port/ledger.js'
+import type { RecipientOwner } from '../../src/store/port/mail.js'
 
 /** How recipients stand in the store, by id. */
 const stands = new Map<string, { address: string; status: string }>()

@@ -3,8 +3,8 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import { type Actor, AUDIT_KEPT_MS, type AuditFilter } from '../../src/store/port/identity.js'
 import type { Store } from '../../src/store/port/store.js'
-import { type Actor, AUDIT_KEPT_MS, type AuditFilter } from '../../src/store/port/tenants/audit.js'
 import { codesOf, factorOf, sessionFor, userFor } from './contract-identity.js'
 import { credentialFor } from './contract-tenants.js'
 import {

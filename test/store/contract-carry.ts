@@ -1,7 +1,7 @@
 /** contract-carry - mail that moves: a lot goes one of two ways, a mail that is known is passed over */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { LotRow } from '../../src/store/port/carry.js'
+import type { LotRow } from '../../src/store/port/operations.js'
 import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,

@@ -4,7 +4,7 @@
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { DomainRow } from '../../src/store/port/tenants/domains.js'
+import type { DomainRow } from '../../src/store/port/tenants.js'
 import { poolFor } from './contract-tenants.js'
 import { addWorkspace, newAccount, page, T0, type TestAccount } from './fixture.js'
 

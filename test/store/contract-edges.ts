@@ -6,7 +6,7 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import { freshPool } from '../../src/store/built-in.js'
+import { freshPool } from '../../src/store/pools.js'
 import type { Store } from '../../src/store/port/store.js'
 import { eventually } from '../parts/eventually.js'
 import {

@@ -3,7 +3,6 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Store } from '../../src/store/port/store.js'
 import type {
   FactorRow,
   IdentityRow,
@@ -12,7 +11,8 @@ import type {
   SessionRow,
   SignIn,
   UserRow,
-} from '../../src/store/port/tenants/identity.js'
+} from '../../src/store/port/identity.js'
+import type { Store } from '../../src/store/port/store.js'
 import { eventually } from '../parts/eventually.js'
 import { HOUR, newAccount, type OpenStore, page, T0, type TestAccount } from './fixture.js'
 

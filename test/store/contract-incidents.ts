@@ -7,7 +7,7 @@ import { observed } from '../../src/lifecycle/observed.js'
 import type { Mode } from '../../src/lifecycle/page.js'
 import { saidAlike } from '../../src/outcome/said.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { AddedHardBounce, HardBounce } from '../../src/store/port/tenants/incident.js'
+import type { AddedHardBounce, HardBounce } from '../../src/store/port/watch.js'
 import {
   addWorkspace,
   HOUR,

@@ -1,7 +1,7 @@
 /** contract-jobs - what is done to many mails at once: place and counts move together */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { JobRow, JobStep } from '../../src/store/port/jobs.js'
+import type { JobRow, JobStep } from '../../src/store/port/mail.js'
 import type { Store } from '../../src/store/port/store.js'
 import { addWorkspace, newAccount, page, T0, type TestAccount } from './fixture.js'
 

@@ -4,7 +4,7 @@ import { newId } from '../../src/base/id.js'
 import { suppressionList } from '../../src/lifecycle/suppress.js'
 import type { LogFilter, LogRow } from '../../src/store/port/log.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { SuppressionRow } from '../../src/store/port/tenants/tenants.js'
+import type { SuppressionRow } from '../../src/store/port/tenants.js'
 import {
   addWorkspace,
   foldAlarms,

@@ -14,7 +14,7 @@ import type {
   QueueScope,
 } from '../../src/store/port/operations.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { PoolRow } from '../../src/store/port/tenants/tenants.js'
+import type { PoolRow } from '../../src/store/port/tenants.js'
 import {
   accepted,
   addWorkspace,

@@ -10,7 +10,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { NewEmail } from '../../src/lifecycle/facts.js'
-import type { EmailFilter } from '../../src/store/port/ledger.js'
+import type { EmailFilter } from '../../src/store/port/mail.js'
 import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import { suppressionList } from '../../src/lifecycle/suppress.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { SuppressionRow } from '../../src/store/port/tenants/tenants.js'
+import type { SuppressionRow } from '../../src/store/port/tenants.js'
 import { eventually } from '../parts/eventually.js'
 import {
   accepted,

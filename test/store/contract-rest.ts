@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Claimed } from '../../src/lifecycle/facts.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { PoolRow, UpstreamRow } from '../../src/store/port/tenants/tenants.js'
+import type { PoolRow, UpstreamRow } from '../../src/store/port/tenants.js'
 import {
   accepted,
   addWorkspace,

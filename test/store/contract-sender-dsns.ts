@@ -3,7 +3,7 @@
  */
 import type { Test } from 'tap'
 import type { NewEmail, Outcome } from '../../src/lifecycle/facts.js'
-import type { PendingDsn } from '../../src/store/port/sender-dsns.js'
+import type { PendingDsn } from '../../src/store/port/mail.js'
 import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,

@@ -1,8 +1,8 @@
 /** An address that bounces softly for too long is suppressed, where its workspace wants that. */
 import type { Test } from 'tap'
 import { observed } from '../../src/lifecycle/observed.js'
+import type { SoftLimits } from '../../src/store/port/alarms.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { SoftLimits } from '../../src/store/port/watch/soft-bounces.js'
 import { HOUR, mailFor, newAccount, T0, type TestAccount, toOne } from './fixture.js'
 
 const DAY = 24 * HOUR

@@ -11,7 +11,7 @@ import type {
   PoolRow,
   SuppressionRow,
   UpstreamRow,
-} from '../../src/store/port/tenants/tenants.js'
+} from '../../src/store/port/tenants.js'
 import { eventually } from '../parts/eventually.js'
 import { sessionFor } from './contract-identity.js'
 import {

@@ -3,10 +3,10 @@ import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Outcome } from '../../src/lifecycle/facts.js'
 import type { Mode } from '../../src/lifecycle/page.js'
+import { ALARM_CALM_MS, ALARM_SPAN_MS } from '../../src/store/port/alarms.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
-import { ALARM_CALM_MS, ALARM_SPAN_MS } from '../../src/store/port/watch/alarms.js'
-import type { AlarmCount } from '../../src/store/port/watch/watch.js'
+import type { WorkspaceRow } from '../../src/store/port/tenants.js'
+import type { AlarmCount } from '../../src/store/port/watch.js'
 import {
   accepted,
   addWorkspace,

@@ -4,7 +4,7 @@
  *   Arguments: folder, order, point, hit, how many mails wait.
  */
 import { newId } from '../../src/base/id.js'
-import type { PoolRow } from '../../src/store/port/tenants/tenants.js'
+import type { PoolRow } from '../../src/store/port/tenants.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { mailFor, T0 } from './fixture.js'
 

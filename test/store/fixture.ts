@@ -9,13 +9,12 @@ import { newId, newRecipientId } from '../../src/base/id.js'
 import type { Claimed, NewEmail, NewRecipient, Outcome } from '../../src/lifecycle/facts.js'
 import { observed } from '../../src/lifecycle/observed.js'
 import type { Mode, Page } from '../../src/lifecycle/page.js'
-import { beginningOf } from '../../src/store/built-in.js'
-import type { EmailFilter, EmailScope } from '../../src/store/port/ledger.js'
+import { beginningOf } from '../../src/store/pools.js'
 import type { Followed, LogFilter, WholeLog } from '../../src/store/port/log.js'
-import type { Added, Reading } from '../../src/store/port/reading.js'
+import type { EmailFilter, EmailScope } from '../../src/store/port/mail.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
-import type { AlarmTurn } from '../../src/store/port/watch/watch.js'
+import type { WorkspaceRow } from '../../src/store/port/tenants.js'
+import type { Added, AlarmTurn, Reading } from '../../src/store/port/watch.js'
 
 /** Gives a fresh, opened store and closes it when the test ends. */
 export type OpenStore = (t: Test) => Promise<Store>

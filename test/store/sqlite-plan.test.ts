@@ -5,8 +5,8 @@
  */
 import t from 'tap'
 import { parseQuery } from '../../src/mail/query/parse.js'
-import type { EmailFilter } from '../../src/store/port/ledger.js'
 import type { LogFilter } from '../../src/store/port/log.js'
+import type { EmailFilter } from '../../src/store/port/mail.js'
 import { LOOKED } from '../../src/store/sql/audit/look.js'
 import { audited } from '../../src/store/sql/audit/write.js'
 import { logReads } from '../../src/store/sql/log/reads.js'

@@ -3,9 +3,9 @@
  */
 
 import { isStored, type NewEmail } from '../../src/lifecycle/facts.js'
-import type { EmailRecord, EmailScope } from '../../src/store/port/ledger.js'
+import type { EmailRecord, EmailScope } from '../../src/store/port/mail.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
+import type { WorkspaceRow } from '../../src/store/port/tenants.js'
 import { type Draft, type Render, toDraft, type WireDraft } from '../../src/submission/draft.js'
 import { createSubmission, type Submission, type SubmissionParts } from '../../src/submission/submission.js'
 import type { Principal } from '../../src/tenant/principal.js'

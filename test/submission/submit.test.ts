@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
+import type { WorkspaceRow } from '../../src/store/port/tenants.js'
 import type { Principal } from '../../src/tenant/principal.js'
 import { codeOf, fieldsOf } from '../tenant/house.js'
 import { draft, only, openOffice, plain, type render, scopeOf } from './house.js'

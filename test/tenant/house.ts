@@ -10,7 +10,7 @@ import type { Clock } from '../../src/base/clock.js'
 import type { FaultCode } from '../../src/base/fault/table.js'
 import { Fault } from '../../src/base/fault.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { AccountRow } from '../../src/store/port/tenants/tenants.js'
+import type { AccountRow } from '../../src/store/port/tenants.js'
 import { createTenants, type Tenancy } from '../../src/tenant/tenants.js'
 import { openStoreIn } from '../parts/store.js'
 

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { WAITING_REASONS } from '../../src/record/waiting.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { UpstreamRow } from '../../src/store/port/tenants/tenants.js'
+import type { UpstreamRow } from '../../src/store/port/tenants.js'
 import { holdQueue, orderQueue } from '../../src/tenant/queue/orders.js'
 import type { RelayView } from '../../src/tenant/queue/pool-health.js'
 import { waitingOf } from '../../src/tenant/queue/waiting.js'

@@ -5,7 +5,7 @@
 import type { Waiting } from '../../record/waiting.js'
 import { USE_SMTP, USE_SMTPS } from '../../relay/dialogue/tls-words.js'
 import type { Trial } from '../../relay/watch/trial.js'
-import type { PoolRow, UpstreamRow } from '../../store/port/tenants/tenants.js'
+import type { PoolRow, UpstreamRow } from '../../store/port/tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port/upkeep.js'
 import { createWaiting } from '../../tenant/queue/waiting.js'
 import type { CliContext } from '../context.js'

@@ -9,7 +9,7 @@
  */
 import { domainToASCII } from 'node:url'
 import { type Provider, ROLES, type Role } from '../../config/identity.js'
-import type { SignedIn } from '../../store/port/tenants/identity.js'
+import type { SignedIn } from '../../store/port/identity.js'
 
 export type Claims = Readonly<Record<string, unknown>>
 

@@ -15,8 +15,7 @@ import {
   type Role,
   type Provider as Settings,
 } from '../../config/identity.js'
-import type { Actor } from '../../store/port/tenants/audit.js'
-import type { SessionOidc, SignedIn, SignIn } from '../../store/port/tenants/identity.js'
+import type { Actor, SessionOidc, SignedIn, SignIn } from '../../store/port/identity.js'
 import type { ProveFactor } from '../../tenant/identity/factor-proof.js'
 import type { ProvePerson } from '../../tenant/identity/local.js'
 import type { TenantDeps } from '../../tenant/principal.js'

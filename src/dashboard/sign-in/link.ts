@@ -6,7 +6,7 @@
  *   an invitation waits in a cookie, so that its secret stands in no other address.
  */
 import { Fault } from '../../base/fault.js'
-import type { LinkRow } from '../../store/port/tenants/identity.js'
+import type { LinkRow } from '../../store/port/identity.js'
 import { openLink } from '../../tenant/identity/links.js'
 import { newPerson } from '../../tenant/identity/people.js'
 import { guestOf, message, openSession, providerLinks, type SignInDeps } from './deps.js'

@@ -10,7 +10,7 @@
  */
 import { Fault } from '../../base/fault.js'
 import { randomText, seal, unseal } from '../../base/secret.js'
-import type { FactorKind, UserRow } from '../../store/port/tenants/identity.js'
+import type { FactorKind, UserRow } from '../../store/port/identity.js'
 import { deviceOf } from '../../tenant/identity/local.js'
 import { requestOptions } from '../../tenant/identity/passkeys.js'
 import {

@@ -12,7 +12,7 @@
  */
 import { newId } from '../../base/id.js'
 import { seal, unseal } from '../../base/secret.js'
-import type { LinkRow, SessionRow, UserChange, UserRow } from '../../store/port/tenants/identity.js'
+import type { LinkRow, SessionRow, UserChange, UserRow } from '../../store/port/identity.js'
 import { type LiveSession, verifySession } from '../../tenant/session.js'
 import { type Admission, addressIn, admit, nameIn, refusalSaid, type Told } from './admission.js'
 import { AGAIN, message, openSession, providerActor, returnOf, type SignInDeps } from './deps.js'

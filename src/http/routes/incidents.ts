@@ -4,7 +4,7 @@
  *   Their suppressions are pending, and suppress nobody, until somebody accepts or dismisses the incident.
  */
 import * as record from '../../record/incident.js'
-import type { Decision, KnownIncident } from '../../store/port/tenants/incident.js'
+import type { Decision, KnownIncident } from '../../store/port/watch.js'
 import { decideIncident, findIncident } from '../../tenant/suppression.js'
 import { type Deps, listing } from '../deps.js'
 import { type Call, type Endpoint, GET, POST, param, WORKSPACES_TOO } from '../endpoint.js'

@@ -6,7 +6,7 @@
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import * as record from '../../record/job.js'
-import type { JobRow } from '../../store/port/jobs.js'
+import type { JobRow } from '../../store/port/mail.js'
 import { type BulkWish, beginJob, countMatched } from '../../submission/bulk/begin.js'
 import { requirePlatform, seesSubjects } from '../../tenant/principal.js'
 import { wrongReason } from '../../tenant/queue/orders.js'

@@ -15,7 +15,7 @@ import * as record from '../../record/queue.js'
 import { queueStateRecord } from '../../record/queue-state.js'
 import { removed } from '../../record/removed.js'
 import { waitingInFull, waitingInShort } from '../../record/waiting.js'
-import { SANDBOX_POOL } from '../../store/built-in.js'
+import { SANDBOX_POOL } from '../../store/pools.js'
 import type { QueueAction, QueueFilter, QueueScope } from '../../store/port/operations.js'
 import { type Principal, readMode, visibleMode } from '../../tenant/principal.js'
 import {

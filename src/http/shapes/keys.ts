@@ -5,7 +5,7 @@
  *   chose, or an address range or a client certificate without one; the password goes in and never comes out.
  */
 import Joi from 'joi'
-import { KEY_PERMISSIONS } from '../../store/port/tenants/tenants.js'
+import { KEY_PERMISSIONS } from '../../store/port/tenants.js'
 import { MOST_OVERLAP_MS } from '../../tenant/key.js'
 import {
   anyBody,

@@ -3,7 +3,7 @@
  */
 import Joi from 'joi'
 import { ROLES } from '../../config/identity.js'
-import type { SavedView } from '../../store/port/tenants/identity.js'
+import type { SavedView } from '../../store/port/identity.js'
 import {
   anyBody,
   body,

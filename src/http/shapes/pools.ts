@@ -6,7 +6,7 @@
  *   the daemon open a path from outside.
  */
 import Joi from 'joi'
-import type { UpstreamRow } from '../../store/port/tenants/tenants.js'
+import type { UpstreamRow } from '../../store/port/tenants.js'
 import { MECHANISMS } from '../../tenant/oauth.js'
 import { TLS_MODES } from '../../tenant/upstream.js'
 import {

@@ -3,7 +3,7 @@
  */
 import Joi from 'joi'
 import { WAITING_REASONS } from '../../record/waiting.js'
-import { JOB_ACTIONS, JOB_STATES } from '../../store/port/jobs.js'
+import { JOB_ACTIONS, JOB_STATES } from '../../store/port/mail.js'
 import { AGE_NAMES, QUEUE_GROUPS, QUEUE_STATES } from '../../store/port/operations.js'
 import { SCOPE_ALL, SCOPE_PARTS, SCOPE_WORDS, type ScopeWish } from '../../tenant/queue/scope.js'
 import {

@@ -2,7 +2,7 @@
  * NAME      suppression - the shapes of suppressed addresses
  */
 import Joi from 'joi'
-import { SUPPRESSION_ORIGINS } from '../../store/port/tenants/tenants.js'
+import { SUPPRESSION_ORIGINS } from '../../store/port/tenants.js'
 import {
   body,
   fileQuery,

@@ -2,13 +2,15 @@
  * NAME      workspace - the shapes of workspaces
  */
 import Joi from 'joi'
-import { ALARM_LIMITS, ALARMS, type Alarm } from '../../store/port/watch/alarms.js'
 import {
+  ALARM_LIMITS,
+  ALARMS,
+  type Alarm,
   MOST_SOFT_BOUNCES,
   MOST_SOFT_DAYS,
   SOFT_KINDS,
   type SoftLimits,
-} from '../../store/port/watch/soft-bounces.js'
+} from '../../store/port/alarms.js'
 import { MOST_DOMAIN_ROUTES } from '../../tenant/domain/routes.js'
 import { type AlarmsWish, MOST_STATISTICS_TAGS } from '../../tenant/workspace.js'
 import {

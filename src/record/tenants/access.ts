@@ -2,7 +2,7 @@
  * NAME      access - API keys and SMTP credentials as the wire has them
  */
 import { timeOrNull, toRfc3339 } from '../../base/clock.js'
-import type { CredentialRow, KeyRow } from '../../store/port/tenants/tenants.js'
+import type { CredentialRow, KeyRow } from '../../store/port/tenants.js'
 
 /** The public part of a key, safe to show: `svc_live_` and the lookup id. */
 export const keyPrefix = (row: Pick<KeyRow, 'mode' | 'lookup'>): string => `svc_${row.mode}_${row.lookup}`

@@ -4,14 +4,14 @@
  *   No hash, no secret. A link's address is told once, beside its record.
  */
 import { timeOrNull, toRfc3339 } from '../../base/clock.js'
-import type { AuditRow } from '../../store/port/tenants/audit.js'
 import type {
+  AuditRow,
   FactorRow,
   IdentityRow,
   LinkRow,
   SessionRow,
   UserRow,
-} from '../../store/port/tenants/identity.js'
+} from '../../store/port/identity.js'
 
 export const person = (row: UserRow) => ({
   id: row.id,

@@ -2,7 +2,7 @@
  * NAME      pool - a pool and its upstreams as the wire has them, without secrets
  */
 import { toRfc3339 } from '../../base/clock.js'
-import type { KnownPool, UpstreamRow } from '../../store/port/tenants/tenants.js'
+import type { KnownPool, UpstreamRow } from '../../store/port/tenants.js'
 
 const upstream = (row: UpstreamRow) => ({
   id: row.id,

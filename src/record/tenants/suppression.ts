@@ -2,8 +2,8 @@
  * NAME      suppression - a suppressed address as the wire has it
  */
 import { toRfc3339 } from '../../base/clock.js'
-import type { PendingSuppression } from '../../store/port/tenants/incident.js'
-import type { SuppressionRow } from '../../store/port/tenants/tenants.js'
+import type { SuppressionRow } from '../../store/port/tenants.js'
+import type { PendingSuppression } from '../../store/port/watch.js'
 
 /** True for a row that counts in every workspace of its account. */
 const isAccountWide = ({ list, accountId }: SuppressionRow): boolean => list === accountId

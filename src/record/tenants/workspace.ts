@@ -2,8 +2,8 @@
  * NAME      workspace - a workspace as the wire has it
  */
 import { timeOrNull, toRfc3339 } from '../../base/clock.js'
-import type { KeyScope, WorkspaceRow } from '../../store/port/tenants/tenants.js'
-import { ALARMS, type AlarmLimit, causeRecord, limitOf } from '../../store/port/watch/alarms.js'
+import { ALARMS, type AlarmLimit, causeRecord, limitOf } from '../../store/port/alarms.js'
+import type { KeyScope, WorkspaceRow } from '../../store/port/tenants.js'
 
 const limit = (of: AlarmLimit | 'off') => (of === 'off' ? of : { rate: of.rate, at_least: of.atLeast })
 

@@ -11,9 +11,8 @@
  *   more connections than the limit. Whoever was stopped where it stood lets go of nothing: no timer of its own runs, and its
  *   sockets stay open until it goes on or the upstream ends them, while the others have its part after the takeover.
  */
-import type { ClusterView } from '../../store/port/cluster/cluster.js'
-import { ALONE } from '../../store/port/cluster/cluster.js'
-import type { PoolRow } from '../../store/port/tenants/tenants.js'
+import { ALONE, type ClusterView } from '../../store/port/cluster.js'
+import type { PoolRow } from '../../store/port/tenants.js'
 
 export interface Share {
   /** From 0. */

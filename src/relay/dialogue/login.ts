@@ -11,7 +11,7 @@
  */
 import { createHmac } from 'node:crypto'
 import type { Reply } from '../../mail/reply.js'
-import type { AuthMechanism } from '../../store/port/tenants/tenants.js'
+import type { AuthMechanism } from '../../store/port/tenants.js'
 import { hiding } from './hiding.js'
 
 /** Where tokens come from. Both reject with a sentence. */

@@ -5,7 +5,7 @@
  *   the two common mistakes what to do: TLS from the first byte at a port that waits for STARTTLS, and the reverse.
  */
 import { connect } from 'node:tls'
-import type { UpstreamTls } from '../../store/port/tenants/tenants.js'
+import type { UpstreamTls } from '../../store/port/tenants.js'
 
 export const USE_SMTP = 'this port speaks plain SMTP first: use smtp:// with STARTTLS'
 export const USE_SMTPS = 'this port speaks TLS from the start: use smtps://'

@@ -6,7 +6,7 @@
  */
 import { createPrivateKey, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import type { OauthRow } from '../../store/port/tenants/tenants.js'
+import type { OauthRow } from '../../store/port/tenants.js'
 import type { GrantForm } from './grant.js'
 
 export interface Request {

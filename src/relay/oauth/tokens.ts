@@ -10,7 +10,7 @@
  *   is handed to `rotated`, and used from then on although the row says another.
  */
 import type { Dialler } from '../../base/dial/dial.js'
-import type { OauthRow } from '../../store/port/tenants/tenants.js'
+import type { OauthRow } from '../../store/port/tenants.js'
 import type { TokenSource } from '../dialogue/login.js'
 import { accountRequest, clientRequest, type Request, readNamed } from './forms.js'
 import { requestToken, sendable } from './grant.js'

@@ -5,7 +5,7 @@
 import type { GiveWay } from '../../base/time/give-way.js'
 import type { AttemptEnd } from '../../outcome/reply.js'
 import type { Refusal } from '../../outcome/suppress.js'
-import type { Queue } from '../../store/port/queue.js'
+import type { Queue } from '../../store/port/mail.js'
 import type { Surroundings } from '../attempt.js'
 import type { Journal } from '../journal.js'
 import type { Pools } from '../pools.js'

@@ -8,7 +8,7 @@
 
 import type { Claimed } from '../../lifecycle/facts.js'
 import { type AttemptEnd, endOfLife, type RetryPlan } from '../../outcome/reply.js'
-import type { Queue } from '../../store/port/queue.js'
+import type { Queue } from '../../store/port/mail.js'
 
 interface ExpiryParts {
   readonly queue: Pick<Queue, 'claim'>

@@ -14,8 +14,8 @@
  */
 import { toRfc3339 } from '../../base/clock.js'
 import type { Notice } from '../../store/port/log.js'
-import type { KnownPool, Tenants } from '../../store/port/tenants/tenants.js'
-import type { Watch } from '../../store/port/watch/watch.js'
+import type { KnownPool, Tenants } from '../../store/port/tenants.js'
+import type { Watch } from '../../store/port/watch.js'
 import type { UpstreamHealth } from './health.js'
 
 const LOGIN_MS = 60_000

@@ -7,7 +7,7 @@
 import { systemClock } from '../../base/clock.js'
 import type { Dialler } from '../../base/dial/dial.js'
 import { seal, unseal } from '../../base/secret.js'
-import type { PoolRow, Tenants, UpstreamRow } from '../../store/port/tenants/tenants.js'
+import type { PoolRow, Tenants, UpstreamRow } from '../../store/port/tenants.js'
 import { UPSTREAM_SEAL } from '../../tenant/pool.js'
 import type { TenantDeps } from '../../tenant/principal.js'
 import { chooseMechanism, type Login } from '../dialogue/login.js'

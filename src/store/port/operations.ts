@@ -1,18 +1,23 @@
 /**
- * NAME      port/operations - the store's verbs for whoever runs the queue
+ * NAME      port/operations - the store's verbs for operators: the queue, and mail that moves to another store
  * DESCRIPTION
- *   Holding, freeing, hurrying, moving and purging what waits, for a workspace,
- *   a pool, a recipient domain, one email, or any mixture of them. A hold stands
- *   until it is lifted: it rests what waits now and what comes later, and it
- *   survives restarts. Every change is an event of source `operator` with the
- *   reason that was given. The verbs work in small steps, so that a queue of any
- *   depth holds nobody up; cut off in the middle, the same order finishes the rest.
+ *   Holding, freeing, hurrying, moving and purging what waits, for a workspace, a pool, a recipient domain, one
+ *   email, or any mixture of them. A hold stands until it is lifted: it rests what waits now and what comes
+ *   later, and it survives restarts. Every change is an event of source `operator` with the reason that was
+ *   given. The verbs work in small steps, so that a queue of any depth holds nobody up; cut off in the middle,
+ *   the same order finishes the rest.
+ *   Mail that moves from one store to another: A mail is carried whole: its record, all its recipients with
+ *   their states, its timeline and its bytes, under the ids that it has. What leaves in one go is a lot: from
+ *   the mark on, its mails are not sent from here, until the lot is taken back (due here again) or forgotten
+ *   (canceled here, reason `moved`), and a lot can only go one of the two ways. Where it goes, a mail that is
+ *   known is passed over, so a file may be imported twice, and by two at once. The one that is known and taken
+ *   all the same is a mail that left from here and comes back in another store's lot.
+ *   A lot's state is written before its mails follow; whoever is cut off in between gives the same order again.
  */
-
 import type { Page, Rows } from '../../lifecycle/page.js'
 import type { Scope } from '../../lifecycle/waiting/holds.js'
 import type { Status } from '../../mail/status.js'
-import type { Routing } from './tenants/routes.js'
+import type { Routing } from './tenants.js'
 
 export type QueueScope = Scope
 
@@ -139,7 +144,7 @@ export interface Operations {
    * retry    due now
    * reroute  to another pool, from the next attempt on; test mail stays in its sandbox
    * purge    bounced, or canceled while scheduled
-   * What has left with a lot (port/carry.ts) is none of theirs.
+   * What has left with a lot is none of theirs.
    */
   operate(order: QueueOrder): Promise<number>
   queueCount(scope: QueueScope & Pick<QueueOrder, 'liveOnly'>): Promise<QueueCount>
@@ -155,4 +160,73 @@ export interface Operations {
   /** What waits of these mails. */
   entriesOf(emailIds: readonly string[]): Promise<readonly QueueEntry[]>
   heldDepth(of?: QueueOwner): Promise<readonly HeldDepth[]>
+}
+
+/** In `held` of a recipient in a file: it is the reader's to send. Here its place has the lot's id. */
+export const EXPORTED = 'exported'
+
+/** `reason` of mail that was forgotten here. */
+export const MOVED = 'moved'
+
+/** What has left from here: being marked, in its file, and how it ended; or what has come here. */
+export type LotState = 'marking' | 'exported' | 'taken_back' | 'forgotten' | 'imported'
+
+export interface LotRow {
+  readonly id: string
+  readonly accountId: string
+  /** Where it was written to, or read from. */
+  readonly file: string
+  readonly state: LotState
+  readonly createdAt: number
+}
+
+/** A row as its table has it; the numbers of this database replaced by names. */
+export type Fields = Readonly<Record<string, string | number | null>>
+
+export interface CarriedMail {
+  readonly id: string
+  /** Slug. */
+  readonly workspace: string
+  /** Name. */
+  readonly pool: string
+  readonly email: Fields
+  readonly recipients: readonly Fields[]
+  readonly events: readonly Fields[]
+  readonly content: string | null
+  /** Null when the body is gone. */
+  readonly raw: Uint8Array | null
+}
+
+export interface CarryTarget {
+  readonly workspaceId: string
+  readonly poolId: string
+  /** The lot of the file; null in files of Postern 0.1. */
+  readonly lot: string | null
+}
+
+/** `known`: a mail with this id is here already, and nothing was changed. */
+export type CarryResult = 'accepted' | 'known'
+
+export interface Carry {
+  /** One that is known is left as it is. */
+  addLot(lot: LotRow): Promise<void>
+  /** Newest first, with the number of recipients that are still with it. */
+  lots(accountId: string): Promise<readonly (LotRow & { readonly recipients: number })[]>
+  lot(accountId: string, id: string): Promise<LotRow | null>
+  /** Marks the mails of a scope of which nothing is under way or held; recipients marked. Fault resource.conflict unless `marking`. */
+  markLot(id: string, scope: QueueScope, reason: string, now: number): Promise<number>
+  /** The file is about to get its name; false when the lot was ended meanwhile. */
+  closeLot(id: string): Promise<boolean>
+  /** The recipients changed, or the state that forbids it. Only what is in its file can be forgotten. */
+  endLot(id: string, as: 'taken_back' | 'forgotten', now: number): Promise<number | LotState>
+  /** Ids of the mails of a lot, oldest first; after the id of a recipient. */
+  exported(
+    lot: string,
+    after: string,
+  ): Promise<{ readonly ids: readonly string[]; readonly next: string | null }>
+  carried(emailId: string): Promise<CarriedMail | null>
+  /** Which of these mails are here. */
+  knownEmails(ids: readonly string[]): Promise<readonly string[]>
+  /** Stores it, due when it was due, in this workspace and this pool. */
+  carryIn(mail: CarriedMail, to: CarryTarget, now: number): Promise<CarryResult>
 }

@@ -5,7 +5,7 @@
  */
 import { systemClock } from '../../base/clock.js'
 import { newId } from '../../base/id.js'
-import type { Acting } from '../rules/audit/entry.js'
+import type { Acting } from '../rules/audit.js'
 import { LOOKED } from '../sql/audit/look.js'
 import { audited } from '../sql/audit/write.js'
 import type { AnsweredLater, Asking } from '../sql/query.js'

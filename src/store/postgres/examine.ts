@@ -4,7 +4,7 @@
  *   What `postern doctor` asks of it.
  */
 import { systemClock } from '../../base/clock.js'
-import type { ServerState, WriterRow } from '../port/cluster/cluster.js'
+import type { ServerState, WriterRow } from '../port/cluster.js'
 import { type Asking, first } from '../sql/query.js'
 import { type Follower, lastFollower, serverState, unconfirmed } from './cluster/server-state.js'
 import { writers } from './cluster/view.js'

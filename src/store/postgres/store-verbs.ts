@@ -5,9 +5,9 @@
  *   compile.
  */
 import { suppressionList } from '../../lifecycle/suppress.js'
+import type { Actor } from '../port/identity.js'
 import type { Store } from '../port/store.js'
-import type { Actor } from '../port/tenants/audit.js'
-import { asListed } from '../rules/listed.js'
+import { asListed } from '../rules/tenants.js'
 import { readMark } from '../sql/log/places.js'
 import type { AnsweredLater } from '../sql/query.js'
 import type { Touch } from '../sql/tenants/writes.js'

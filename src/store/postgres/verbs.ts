@@ -5,9 +5,8 @@
  */
 
 import { systemClock } from '../../base/clock.js'
-import type { CarriedMail } from '../port/carry.js'
 import type { Notice } from '../port/log.js'
-import type { HoldRow, QueueOwner } from '../port/operations.js'
+import type { CarriedMail, HoldRow, QueueOwner } from '../port/operations.js'
 import { auditReads } from '../sql/audit/entries.js'
 import { carryReads } from '../sql/carry/out.js'
 import { endpointWrites } from '../sql/hooks/endpoints.js'

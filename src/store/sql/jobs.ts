@@ -1,8 +1,8 @@
 /**
  * NAME      jobs - the table of what is done to many mails at once
  */
-import type { JobRow, Jobs } from '../port/jobs.js'
-import { advanced, canceled, JOBS_KEPT_MS } from '../rules/jobs.js'
+import type { JobRow, Jobs } from '../port/mail.js'
+import { advanced, canceled, JOBS_KEPT_MS } from '../rules/operations.js'
 import { insertInto, type Places } from './insert.js'
 import { type AskedReads, type AskedWrites, type Asking, run } from './query.js'
 import { allOf, change, oneOf, pagesOf } from './rows.js'

@@ -15,7 +15,7 @@
  *   - IS NOT DISTINCT FROM instead of IS, coalesce, lower() around what LIKE compares, NULLS FIRST in an order that has nulls;
  *   - in DO UPDATE the old column has its table before it; a sum is cast to BIGINT.
  */
-import type { NamesOf } from '../port/verbs.js'
+import type { NamesOf } from '../port/store.js'
 
 export type Row = Readonly<Record<string, unknown>>
 

@@ -7,14 +7,14 @@
 
 import {
   type Added,
+  type AlarmTurn,
   type IndexedMail,
   type LogPart,
   READERS,
   type Reading,
   type ReadOf,
   type ReadPlaces,
-} from '../port/reading.js'
-import type { AlarmTurn } from '../port/watch/watch.js'
+} from '../port/watch.js'
 import { BOTTOM, compare, type Found, lower, markOf, type Place, readMark } from './log/places.js'
 import type { LogEnds } from './log/reads.js'
 import { MAILS_BY_PLACE, Records } from './log/records.js'

@@ -6,8 +6,9 @@
  *   end, since one that was ended or used later would live again; keys, credentials and people are told, for the same
  *   reason.
  */
-import type { Access, Restored } from '../port/admin.js'
-import type { Actor } from '../port/tenants/audit.js'
+
+import type { Actor } from '../port/identity.js'
+import type { Access, Restored } from '../port/upkeep.js'
 import { writeEntry } from './audit/write.js'
 import type { Places } from './insert.js'
 import { EMAIL_ID } from './mails/short.js'

@@ -3,8 +3,7 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Admin, Examined } from '../port/admin.js'
-import { StoreBusyError } from '../port/upkeep.js'
+import { type Admin, type Examined, StoreBusyError } from '../port/upkeep.js'
 import { backup, integrityFaults, isOurs } from './backup.js'
 import { createBodyStore } from './body/body-store.js'
 import { type Db, logOf, openReader } from './connect.js'

@@ -10,8 +10,8 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { OutageError } from '../../base/fault.js'
+import type { Actor } from '../port/identity.js'
 import type { Store } from '../port/store.js'
-import type { Actor } from '../port/tenants/audit.js'
 import type { Known } from '../port/upkeep.js'
 import { actingVerbs } from './audit/by.js'
 import { begin, finish, type Session, type SqliteOptions } from './session.js'

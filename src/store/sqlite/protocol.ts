@@ -9,10 +9,9 @@
  */
 import type { PlainFault } from '../../base/fault.js'
 import type { AcceptResult, Settled } from '../../lifecycle/facts.js'
-import type { Store } from '../port/store.js'
+import type { Store, Writes } from '../port/store.js'
 import type { Keep } from '../port/upkeep.js'
-import type { Writes } from '../port/verbs.js'
-import type { Acting } from '../rules/audit/entry.js'
+import type { Acting } from '../rules/audit.js'
 import type { CarryWrites } from '../sql/carry/in.js'
 import type { Answered } from '../sql/query.js'
 import type { StepVerbs, Swept } from '../sql/steps.js'

@@ -4,7 +4,7 @@
  *   What was under way is treated as after a crash first; then all of it is put to rest (sql/rewound.ts), in one
  *   transaction. Rows stored from now on stand above all that the lost time had given out.
  */
-import type { Resting, Restored } from '../port/admin.js'
+import type { Resting, Restored } from '../port/upkeep.js'
 import type { QueueWrites } from '../sql/operate/queue-writes.js'
 import { atOnce } from '../sql/query.js'
 import { rewinding, skipPosts } from '../sql/rewound.js'

@@ -6,10 +6,9 @@
  *   touch() never waits.
  */
 
-import type { CarriedMail, CarryTarget } from '../port/carry.js'
-import type { Store } from '../port/store.js'
+import type { CarriedMail, CarryTarget } from '../port/operations.js'
+import { type NamesOf, type Store, verbsOf } from '../port/store.js'
 import type { Keep } from '../port/upkeep.js'
-import { type NamesOf, verbsOf } from '../port/verbs.js'
 import { type Stepping, stepsOf, sweeping } from '../sql/steps.js'
 import type { Verbs } from './session.js'
 import { fromClaimedArray, toWire } from './thread/wire.js'

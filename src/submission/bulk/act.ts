@@ -7,10 +7,16 @@
  */
 import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
-import type { JobAction, JobRow } from '../../store/port/jobs.js'
-import type { EmailRecord, EmailRow, Ledger } from '../../store/port/ledger.js'
+import type {
+  EmailRecord,
+  EmailRow,
+  JobAction,
+  JobRow,
+  Ledger,
+  Queue,
+  Schedule,
+} from '../../store/port/mail.js'
 import type { Operations } from '../../store/port/operations.js'
-import type { Queue, Schedule } from '../../store/port/queue.js'
 import { listOfWorkspace, type SuppressDeps, suppress } from '../../tenant/suppression.js'
 import { requestFingerprint } from '../idempotency.js'
 import type { Submission } from '../submission.js'

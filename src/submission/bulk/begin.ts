@@ -3,8 +3,7 @@
  */
 import type { Clock } from '../../base/clock.js'
 import { newId } from '../../base/id.js'
-import type { JobAction, JobFilter, JobRow, Jobs } from '../../store/port/jobs.js'
-import type { EmailSearch } from '../../store/port/ledger.js'
+import type { EmailSearch, JobAction, JobFilter, JobRow, Jobs } from '../../store/port/mail.js'
 
 export interface BulkWish {
   readonly accountId: string

@@ -9,9 +9,8 @@ import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../base/log.js'
 import { repeated, type Service } from '../../base/service.js'
 import { overIn } from '../../base/time/trouble.js'
-import type { JobRow, JobStep, Jobs } from '../../store/port/jobs.js'
-import type { EmailSearch } from '../../store/port/ledger.js'
-import { metOf } from '../../store/rules/jobs.js'
+import type { EmailSearch, JobRow, JobStep, Jobs } from '../../store/port/mail.js'
+import { metOf } from '../../store/rules/operations.js'
 import { type ActDeps, actOn, type Did } from './act.js'
 
 export interface RunnerParts extends ActDeps {

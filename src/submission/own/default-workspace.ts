@@ -1,7 +1,7 @@
 /**
  * NAME      default-workspace - whose pool carries mail that belongs to no workspace
  */
-import type { Tenants, WorkspaceRow } from '../../store/port/tenants/tenants.js'
+import type { Tenants, WorkspaceRow } from '../../store/port/tenants.js'
 
 export const defaultWorkspace = async (
   store: Pick<Tenants, 'workspaces'>,

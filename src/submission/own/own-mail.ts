@@ -6,8 +6,7 @@
 import { newRecipientId } from '../../base/id.js'
 import type { NewEmail, NewRecipient } from '../../lifecycle/facts.js'
 import { isAscii } from '../../mail/address.js'
-import type { Routing } from '../../store/port/tenants/routes.js'
-import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
+import type { Routing, WorkspaceRow } from '../../store/port/tenants.js'
 import { routed } from '../route.js'
 
 interface OwnMail extends Pick<NewEmail, 'id' | 'messageId' | 'from' | 'subject' | 'raw'> {

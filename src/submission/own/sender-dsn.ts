@@ -7,7 +7,7 @@
  *   the null sender, through the workspace's pool: listed like any other, tagged
  *   `dsn_for` with the id of the mail that it is about, whose timeline names it.
  *   Exactly once: the transaction that changes a status notes that a report is
- *   pending, the one that accepts the report strikes it off (store/port/sender-dsns.ts).
+ *   pending, the one that accepts the report strikes it off (store/port/mail.ts).
  *   No loop: a mail from the null sender never has one, and its refusal puts no
  *   address on a suppression list. It is not counted as a send, and goes to a
  *   suppressed address too, for it is an answer and no mailing.
@@ -23,9 +23,8 @@ import { overIn } from '../../base/time/trouble.js'
 import type { Config } from '../../config/config.js'
 import type { NewEmail } from '../../lifecycle/facts.js'
 import { type DsnRecipient, dsnSubject, writeDsn } from '../../mail/dsn/write.js'
-import type { Queue } from '../../store/port/queue.js'
-import type { PendingDsn, PendingDsnRecipient, SenderDsns } from '../../store/port/sender-dsns.js'
-import type { Tenants } from '../../store/port/tenants/tenants.js'
+import type { PendingDsn, PendingDsnRecipient, Queue, SenderDsns } from '../../store/port/mail.js'
+import type { Tenants } from '../../store/port/tenants.js'
 import { createRoute, type Route } from '../route.js'
 import { ownMail } from './own-mail.js'
 

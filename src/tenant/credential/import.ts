@@ -9,7 +9,7 @@
 import { availableParallelism } from 'node:os'
 import { newId } from '../../base/id.js'
 import type { Mode } from '../../lifecycle/page.js'
-import type { CredentialRow } from '../../store/port/tenants/tenants.js'
+import type { CredentialRow } from '../../store/port/tenants.js'
 import { checkNewCredential } from '../credential.js'
 import type { TenantDeps } from '../principal.js'
 import { findWorkspace } from '../workspace.js'

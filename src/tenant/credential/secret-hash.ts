@@ -10,7 +10,7 @@
  */
 import bcrypt from 'bcrypt'
 import { keyedHash, sameBytes } from '../../base/secret.js'
-import type { CredentialRow } from '../../store/port/tenants/tenants.js'
+import type { CredentialRow } from '../../store/port/tenants.js'
 import { COST, digest, NOBODY } from '../identity/password.js'
 
 const KEYED = 'hmac-sha256$'

@@ -9,7 +9,7 @@
  */
 import { promises as dns } from 'node:dns'
 import { type CheckedRecord, type DnsRecord, dnsRecords, type Seen } from '../../record/domain.js'
-import type { DkimKeyRow, DomainRow } from '../../store/port/tenants/domains.js'
+import type { DkimKeyRow, DomainRow } from '../../store/port/tenants.js'
 import { activate, type DomainDeps, domainNotice, findDomain } from './domain.js'
 
 export type TxtLookup = (name: string) => Promise<readonly (readonly string[])[]>

@@ -9,7 +9,7 @@ import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { seal } from '../../base/secret.js'
 import { dkimRecord } from '../../mail/dkim.js'
-import type { DkimKeyRow } from '../../store/port/tenants/domains.js'
+import type { DkimKeyRow } from '../../store/port/tenants.js'
 
 /** The purpose under which DKIM keys are sealed; relay/ unseals with the same. */
 export const DKIM_SEAL = 'dkim-key'

@@ -9,7 +9,7 @@
  */
 import type { Log } from '../../base/log.js'
 import type { Service } from '../../base/service.js'
-import type { DomainRow } from '../../store/port/tenants/domains.js'
+import type { DomainRow } from '../../store/port/tenants.js'
 import { judgeDomain, lookUp, recordCheck, type TxtLookup } from './check.js'
 import type { DomainDeps } from './domain.js'
 

@@ -3,8 +3,7 @@
  */
 import type { FieldError } from '../../base/fault.js'
 import { domainOf, isRecipient } from '../../mail/address.js'
-import type { DomainRoute } from '../../store/port/tenants/routes.js'
-import type { Tenants } from '../../store/port/tenants/tenants.js'
+import type { DomainRoute, Tenants } from '../../store/port/tenants.js'
 
 /** What a door has found wrong already is absent, and not told again. */
 export interface DomainRouteWish {

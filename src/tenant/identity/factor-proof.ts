@@ -9,7 +9,7 @@
  *   Between the look at the count and the counting of a code nothing waits: many guesses at once are not more than one by
  *   one. Nobody guesses signatures.
  */
-import type { FactorKind, FactorRow, UserRow } from '../../store/port/tenants/identity.js'
+import type { FactorKind, FactorRow, UserRow } from '../../store/port/identity.js'
 import type { Failures } from '../failures.js'
 import type { TenantDeps } from '../principal.js'
 import { hashCode, seedOf, stepOf } from './factors.js'

@@ -9,7 +9,7 @@
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { newId } from '../../base/id.js'
 import { keyedHash, randomText, seal, unseal } from '../../base/secret.js'
-import type { FactorRow, UserRow } from '../../store/port/tenants/identity.js'
+import type { FactorRow, UserRow } from '../../store/port/identity.js'
 import type { Principal, TenantDeps } from '../principal.js'
 import { isPerson } from '../rights.js'
 import { creationOptions, madePasskey, passkeySite } from './passkeys.js'

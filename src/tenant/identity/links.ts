@@ -4,13 +4,13 @@
  *   44 characters, 12 public and 32 secret, of which a peppered hash is kept. A
  *   setup link is good for half an hour: for whoever runs this installation, or
  *   for a person who needs another password. An invitation is good for a week.
- *   Using one up is part of the sign-in (store/port/tenants/identity.ts).
+ *   Using one up is part of the sign-in (store/port/identity.ts).
  */
 import { Fault, invalid } from '../../base/fault.js'
 import { newId } from '../../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../../base/secret.js'
 import type { Role } from '../../config/identity.js'
-import type { LinkKind, LinkRow } from '../../store/port/tenants/identity.js'
+import type { LinkKind, LinkRow } from '../../store/port/identity.js'
 import type { TenantDeps } from '../principal.js'
 import { readEmail } from './people.js'
 

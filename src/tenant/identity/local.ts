@@ -9,7 +9,7 @@
  *   one answer of a wrong password, after the same work.
  */
 import { keyedHash, sameBytes } from '../../base/secret.js'
-import type { UserRow } from '../../store/port/tenants/identity.js'
+import type { UserRow } from '../../store/port/identity.js'
 import { createFailures, type Failures } from '../failures.js'
 import type { TenantDeps } from '../principal.js'
 import { isPassword } from './password.js'

@@ -12,7 +12,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import type { FactorRow, UserRow } from '../../store/port/tenants/identity.js'
+import type { FactorRow, UserRow } from '../../store/port/identity.js'
 
 interface PasskeySite {
   readonly rpId: string

@@ -2,9 +2,9 @@
  * NAME      depths - how much waits, by pool and workspace
  */
 import type { Depth } from '../../record/queue.js'
-import { SANDBOX_POOL } from '../../store/built-in.js'
+import { SANDBOX_POOL } from '../../store/pools.js'
 import type { HeldDepth, Operations, QueueOwner } from '../../store/port/operations.js'
-import type { Tenants } from '../../store/port/tenants/tenants.js'
+import type { Tenants } from '../../store/port/tenants.js'
 import type { QueueDepth, Upkeep } from '../../store/port/upkeep.js'
 
 const keyOf = (row: { readonly poolId: string; readonly workspaceId: string }): string =>

@@ -5,7 +5,7 @@
  *   and mail that waits says whether its last connection failed. So a dead server is as dead after a restart as before.
  */
 import type { PoolHealth } from '../../record/queue-state.js'
-import type { KnownPool } from '../../store/port/tenants/tenants.js'
+import type { KnownPool } from '../../store/port/tenants.js'
 
 /** What only the relay knows. */
 export interface RelayView {

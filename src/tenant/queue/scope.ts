@@ -8,10 +8,9 @@
 import { domainToASCII } from 'node:url'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import type { Mode } from '../../lifecycle/page.js'
-import type { Ledger } from '../../store/port/ledger.js'
+import type { Ledger } from '../../store/port/mail.js'
 import type { QueueScope } from '../../store/port/operations.js'
-import { isRoutedTo } from '../../store/port/tenants/routes.js'
-import type { Tenants } from '../../store/port/tenants/tenants.js'
+import { isRoutedTo, type Tenants } from '../../store/port/tenants.js'
 
 /** By the word of the command line: the member of a request, and what it means. */
 export const SCOPE_PARTS = {

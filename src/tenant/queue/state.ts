@@ -19,10 +19,9 @@ import {
   scopeOfHold,
 } from '../../record/queue-state.js'
 import type { HeldDepth, HoldRow, Operations, QueueAges, QueueOwner } from '../../store/port/operations.js'
-import { isRoutedTo } from '../../store/port/tenants/routes.js'
-import type { KnownPool, Tenants, WorkspaceRow } from '../../store/port/tenants/tenants.js'
+import { isRoutedTo, type KnownPool, type Tenants, type WorkspaceRow } from '../../store/port/tenants.js'
 import type { Upkeep } from '../../store/port/upkeep.js'
-import type { Watch } from '../../store/port/watch/watch.js'
+import type { Watch } from '../../store/port/watch.js'
 import { depthsOf } from './depths.js'
 import { poolHealth, type RelayView } from './pool-health.js'
 

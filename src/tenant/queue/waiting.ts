@@ -20,11 +20,10 @@ import {
   type Waiting,
   type WaitingReason,
 } from '../../record/waiting.js'
-import { leaderOf } from '../../store/following.js'
+import { leaderOf } from '../../store/pools.js'
 import type { HoldRow, Operations, QueueEntry } from '../../store/port/operations.js'
-import { isRoutedTo } from '../../store/port/tenants/routes.js'
-import type { KnownPool, Tenants, WorkspaceRow } from '../../store/port/tenants/tenants.js'
-import type { Watch } from '../../store/port/watch/watch.js'
+import { isRoutedTo, type KnownPool, type Tenants, type WorkspaceRow } from '../../store/port/tenants.js'
+import type { Watch } from '../../store/port/watch.js'
 import { poolHealth, type RelayView } from './pool-health.js'
 
 interface WaitingDeps {

@@ -5,15 +5,15 @@
  *   changed in `effects`.
  */
 import { newId } from '../../../src/base/id.js'
-import { AUDIT_KEPT_MS, type Audit, type AuditDetail } from '../../../src/store/port/tenants/audit.js'
+import { AUDIT_KEPT_MS, type Audit, type AuditDetail } from '../../../src/store/port/identity.js'
 import {
   type Acting,
   countOf,
   type Entry,
   type Look,
   type Looked,
-} from '../../../src/store/rules/audit/entry.js'
-import { RULES } from '../../../src/store/rules/audit/rules.js'
+  RULES,
+} from '../../../src/store/rules/audit.js'
 import type { Plain } from '../plain.js'
 import { anyWorkspace, type Effects, type State, type Table } from '../state.js'
 import { listed } from '../tenants.js'

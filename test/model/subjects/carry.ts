@@ -7,9 +7,15 @@
 import { Fault } from '../../../src/base/fault.js'
 import { observed } from '../../../src/lifecycle/observed.js'
 import { isAway } from '../../../src/lifecycle/waiting/holds.js'
-import { type Carry, EXPORTED, type Fields, type LotRow, MOVED } from '../../../src/store/port/carry.js'
-import type { QueueScope } from '../../../src/store/port/operations.js'
-import { comesBack, ENDABLE, mayLeave } from '../../../src/store/rules/carry.js'
+import {
+  type Carry,
+  EXPORTED,
+  type Fields,
+  type LotRow,
+  MOVED,
+  type QueueScope,
+} from '../../../src/store/port/operations.js'
+import { comesBack, ENDABLE, mayLeave } from '../../../src/store/rules/operations.js'
 import { recipientsOf } from '../ledger.js'
 import type { Plain } from '../plain.js'
 import type { QueueParts } from '../queue.js'

@@ -21,7 +21,7 @@ import {
   listedOf,
   POSTS_KEPT_MS,
   SKIPPED,
-} from '../../../src/store/rules/posts.js'
+} from '../../../src/store/rules/tenants.js'
 import type { Plain } from '../plain.js'
 import { nextOrd, type State } from '../state.js'
 import { listed, owned } from '../tenants.js'

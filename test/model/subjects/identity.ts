@@ -9,14 +9,14 @@ import type {
   SessionsOf,
   UserChange,
   UserRow,
-} from '../../../src/store/port/tenants/identity.js'
+} from '../../../src/store/port/identity.js'
 import {
   addressesOf,
   endsOwner,
   judgeSignIn,
   keepingOwner,
   locksOut,
-} from '../../../src/store/rules/people.js'
+} from '../../../src/store/rules/tenants.js'
 import type { Plain } from '../plain.js'
 import type { State } from '../state.js'
 import { addUnless, listed, owned, removed } from '../tenants.js'

@@ -16,21 +16,21 @@ import {
 import { isSuppressing } from '../../../src/lifecycle/suppress.js'
 import { storedDomain } from '../../../src/mail/address.js'
 import type { Notice } from '../../../src/store/port/log.js'
+import type { SuppressionRow } from '../../../src/store/port/tenants.js'
 import type {
   AddedHardBounce,
   Decision,
   HardBounce,
   IncidentRow,
   Incidents,
-} from '../../../src/store/port/tenants/incident.js'
-import type { SuppressionRow } from '../../../src/store/port/tenants/tenants.js'
+} from '../../../src/store/port/watch.js'
 import {
   answeredIn,
-  type Cause,
+  type BounceCause,
   causesOf,
   incidentNotice,
   openedIncident,
-} from '../../../src/store/rules/bounces.js'
+} from '../../../src/store/rules/watch.js'
 import { createSuppressionEvents } from '../../../src/store/suppression-events.js'
 import type { Plain } from '../plain.js'
 import type { HardBounced, State } from '../state.js'
@@ -58,7 +58,7 @@ interface Seen extends Refusals {
 const createSlow = (state: State) => {
   const { hardCounts, statistics, workspaces } = state
   const met = createMet(state)
-  return ({ key, upstreamId }: Cause, accountId: string, now: number): Seen | null => {
+  return ({ key, upstreamId }: BounceCause, accountId: string, now: number): Seen | null => {
     const since = (Math.floor(now / HOUR) - 1) * HOUR
     const before = since - SLOW_BEFORE_MS
     const addresses = new Set(met(key, since).map(({ email }) => email)).size
@@ -111,7 +111,7 @@ const createCounts = (state: State) => {
       )
   }
 
-  const sudden = ({ key, upstreamId, domain }: Cause, now: number): Seen | null => {
+  const sudden = ({ key, upstreamId, domain }: BounceCause, now: number): Seen | null => {
     const since = now - INCIDENT_WINDOW_MS
     const rows = met(key, since)
     const names = new Set(rows.map(({ email }) => email))
@@ -138,7 +138,7 @@ const createCounts = (state: State) => {
     return (domain === '' ? isWideIncident(seen, domains) : isIncident(seen)) ? seen : null
   }
 
-  return (cause: Cause, accountId: string, now: number): Seen | null =>
+  return (cause: BounceCause, accountId: string, now: number): Seen | null =>
     sudden(cause, now) ?? (cause.domain === '' ? slow(cause, accountId, now) : null)
 }
 
@@ -158,7 +158,7 @@ const createOpening = (state: State, addNotice: (notice: Notice) => unknown) => 
     pendingSuppressions.add(row.id, { ...row, incidentId })
   }
 
-  const openAll = (dead: HardBounce, cause: Cause, seen: Seen) => {
+  const openAll = (dead: HardBounce, cause: BounceCause, seen: Seen) => {
     const opened: IncidentRow[] = []
     for (const { email, list } of met(cause.key, seen.since)) {
       let id = openOf(list, cause.key)
@@ -184,7 +184,7 @@ const createOpening = (state: State, addNotice: (notice: Notice) => unknown) => 
 const createIncidentOf = (state: State, openOf: (list: string, cause: string) => string | undefined) => {
   const { hardBounces } = state
   const count = createCounts(state)
-  return ({ row, recipientId }: HardBounce, causes: readonly Cause[], takenAt: number) => {
+  return ({ row, recipientId }: HardBounce, causes: readonly BounceCause[], takenAt: number) => {
     const { accountId, list, email, createdAt: now } = row
     for (const { key: cause, keptMs } of causes) {
       hardBounces.drop((one) => one.cause === cause && one.at < now - keptMs)

@@ -1,8 +1,8 @@
 /**
  * NAME      jobs - what is done to many mails at once
  */
-import type { JobRow, Jobs } from '../../../src/store/port/jobs.js'
-import { advanced, canceled, JOBS_KEPT_MS } from '../../../src/store/rules/jobs.js'
+import type { JobRow, Jobs } from '../../../src/store/port/mail.js'
+import { advanced, canceled, JOBS_KEPT_MS } from '../../../src/store/rules/operations.js'
 import type { Plain } from '../plain.js'
 import type { State } from '../state.js'
 import { listed, owned } from '../tenants.js'

@@ -2,8 +2,7 @@
  * NAME      reading - the log read once, for several
  */
 import { compare, readMark } from '../../../src/lifecycle/place.js'
-import { type Added, READERS, type Reading } from '../../../src/store/port/reading.js'
-import type { AlarmTurn } from '../../../src/store/port/watch/watch.js'
+import { type Added, type AlarmTurn, READERS, type Reading } from '../../../src/store/port/watch.js'
 import type { Log } from '../log.js'
 import type { Plain } from '../plain.js'
 import type { State } from '../state.js'

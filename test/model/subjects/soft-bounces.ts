@@ -3,8 +3,8 @@
  */
 import type { Outcome } from '../../../src/lifecycle/facts.js'
 import { LIVING_AFTER_MS } from '../../../src/lifecycle/incident.js'
-import type { SuppressionRow } from '../../../src/store/port/tenants/tenants.js'
-import { isTooMuch, softLimitOf, softSuppression } from '../../../src/store/rules/bounces.js'
+import type { SuppressionRow } from '../../../src/store/port/tenants.js'
+import { isTooMuch, softLimitOf, softSuppression } from '../../../src/store/rules/watch.js'
 import type { Recipient, State } from '../state.js'
 
 /** Its mail reached somebody: a report of the contrary would be here. */

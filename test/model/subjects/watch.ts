@@ -1,9 +1,7 @@
 /**
  * NAME      watch - counts that alarms are judged by, and upstreams that were told to be down
  */
-import type { Notice } from '../../../src/store/port/log.js'
-import type { HoldRow } from '../../../src/store/port/operations.js'
-import type { Added } from '../../../src/store/port/reading.js'
+
 import {
   ALARM_COUNTS,
   ALARM_EVENTS,
@@ -13,9 +11,11 @@ import {
   causeIn,
   MOST_OF_CAUSE,
   type Rate,
-} from '../../../src/store/port/watch/alarms.js'
-import type { AlarmCount, AlarmTurn, Watch } from '../../../src/store/port/watch/watch.js'
-import { causesDue, forgottenBefore, judgeWorkspace, windowOf } from '../../../src/store/rules/turns.js'
+} from '../../../src/store/port/alarms.js'
+import type { Notice } from '../../../src/store/port/log.js'
+import type { HoldRow } from '../../../src/store/port/operations.js'
+import type { Added, AlarmCount, AlarmTurn, Watch } from '../../../src/store/port/watch.js'
+import { causesDue, forgottenBefore, judgeWorkspace, windowOf } from '../../../src/store/rules/watch.js'
 import type { Plain } from '../plain.js'
 import type { State } from '../state.js'
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { partOf, type Share, shareOf, WHOLE } from '../../../src/relay/cluster/share.js'
-import { ALONE } from '../../../src/store/port/cluster/cluster.js'
+import { ALONE } from '../../../src/store/port/cluster.js'
 import { createView, NEWCOMER_MS } from '../../../src/store/postgres/cluster/view.js'
 
 const POOL = { id: 'pool_1', name: 'bulk', kind: 'relay' } as const

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { SMTPServer } from 'smtp-server'
 import t, { type Test } from 'tap'
-import type { OauthRow } from '../../../src/store/port/tenants/tenants.js'
+import type { OauthRow } from '../../../src/store/port/tenants.js'
 import { mail, poolRow, startFlow, upstreamRow } from '../parts.js'
 import { tokenEndpoint } from './endpoint.js'
 

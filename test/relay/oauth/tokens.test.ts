@@ -10,7 +10,7 @@ import { Provider } from 'oidc-provider'
 import t from 'tap'
 import { createDialler } from '../../../src/base/dial/dial.js'
 import { createTokens, type TokenParts } from '../../../src/relay/oauth/tokens.js'
-import type { OauthRow } from '../../../src/store/port/tenants/tenants.js'
+import type { OauthRow } from '../../../src/store/port/tenants.js'
 import { tokenEndpoint } from './endpoint.js'
 
 const SECRET = 'canary-secret-0123456789'

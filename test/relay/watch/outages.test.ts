@@ -3,7 +3,7 @@ import t from 'tap'
 import { newId } from '../../../src/base/id.js'
 import type { UpstreamHealth } from '../../../src/relay/watch/health.js'
 import { Outages } from '../../../src/relay/watch/outages.js'
-import { freshPool } from '../../../src/store/built-in.js'
+import { freshPool } from '../../../src/store/pools.js'
 import type { Notice } from '../../../src/store/port/log.js'
 import { openStoreIn } from '../../parts/store.js'
 

@@ -6,7 +6,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t, { type Test } from 'tap'
 import { seal } from '../../../src/base/secret.js'
 import { tryUpstream } from '../../../src/relay/watch/trial.js'
-import type { UpstreamRow } from '../../../src/store/port/tenants/tenants.js'
+import type { UpstreamRow } from '../../../src/store/port/tenants.js'
 import { UPSTREAM_SEAL } from '../../../src/tenant/pool.js'
 import { poolRow, TOKEN_PARTS, upstreamRow } from '../parts.js'
 

@@ -1,6 +1,6 @@
 /** The longest that fits counts. */
 import t from 'tap'
-import { isRoutedTo, poolFor } from '../../../src/store/port/tenants/routes.js'
+import { isRoutedTo, poolFor } from '../../../src/store/port/tenants.js'
 
 const routing = {
   poolId: 'main',

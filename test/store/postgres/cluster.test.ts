@@ -1,7 +1,7 @@
 /** Several daemons on one database know of each other. */
 import t, { type Test } from 'tap'
 import { followTime, systemClock } from '../../../src/base/clock.js'
-import type { WriterRole } from '../../../src/store/port/cluster/cluster.js'
+import type { WriterRole } from '../../../src/store/port/cluster.js'
 import { followDatabase } from '../../../src/store/postgres/cluster/time.js'
 import { createView, NEWCOMER_MS } from '../../../src/store/postgres/cluster/view.js'
 import {

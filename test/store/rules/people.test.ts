@@ -1,6 +1,6 @@
 /** Who may sign in, who stays an owner, whose sessions end. */
 import t from 'tap'
-import type { SignIn, UserRow } from '../../../src/store/port/tenants/identity.js'
+import type { SignIn, UserRow } from '../../../src/store/port/identity.js'
 import {
   addressesOf,
   endsOwner,
@@ -8,7 +8,7 @@ import {
   keepingOwner,
   locksOut,
   type SignInFacts,
-} from '../../../src/store/rules/people.js'
+} from '../../../src/store/rules/tenants.js'
 
 const ANA = {
   id: 'usr_a',

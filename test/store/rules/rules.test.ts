@@ -1,15 +1,13 @@
 /** Rules of jobs, posts, bounces, carried mail and alarms, each by itself. */
 import t from 'tap'
 import type { Outcome } from '../../../src/lifecycle/facts.js'
-import { freshWorkspace } from '../../../src/store/built-in.js'
+import { freshWorkspace } from '../../../src/store/pools.js'
+import type { Alarm } from '../../../src/store/port/alarms.js'
 import type { EndpointState } from '../../../src/store/port/hooks.js'
-import type { JobRow, JobStep } from '../../../src/store/port/jobs.js'
-import type { Alarm } from '../../../src/store/port/watch/alarms.js'
-import { isTooMuch, softLimitOf } from '../../../src/store/rules/bounces.js'
-import { comesBack, mayLeave } from '../../../src/store/rules/carry.js'
-import { advanced, canceled } from '../../../src/store/rules/jobs.js'
-import { afresh, isLost, isReplayed } from '../../../src/store/rules/posts.js'
-import { judgeWorkspace } from '../../../src/store/rules/turns.js'
+import type { JobRow, JobStep } from '../../../src/store/port/mail.js'
+import { advanced, canceled, comesBack, mayLeave } from '../../../src/store/rules/operations.js'
+import { afresh, isLost, isReplayed } from '../../../src/store/rules/tenants.js'
+import { isTooMuch, judgeWorkspace, softLimitOf } from '../../../src/store/rules/watch.js'
 
 const DAY = 86_400_000
 

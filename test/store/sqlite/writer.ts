@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { newId } from '../../../src/base/id.js'
-import { beginningOf } from '../../../src/store/built-in.js'
+import { beginningOf } from '../../../src/store/pools.js'
 import { openWriter, prepareFile } from '../../../src/store/sqlite/connect.js'
 import { migrate } from '../../../src/store/sqlite/migrate/migrate.js'
 import { createWriteContext } from '../../../src/store/sqlite/write/context.js'

@@ -6,7 +6,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { adminOf, placeOf } from '../../../store/open.js'
-import type { Examined } from '../../../store/port/admin.js'
+import type { Examined } from '../../../store/port/upkeep.js'
 import { type Check, type Finding, fail, ok, warn } from '../finding.js'
 
 const CLOSED = /^(SQLITE_(CANTOPEN|READONLY|PERM)|EACCES|EPERM)/

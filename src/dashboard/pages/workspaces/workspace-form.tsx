@@ -2,7 +2,7 @@
  * NAME      workspace-form - a workspace is made or changed
  */
 
-import { ALARM_LIMITS, ALARMS, type Alarm } from '../../../store/port/watch/alarms.js'
+import { ALARM_LIMITS, ALARMS, type Alarm } from '../../../store/port/alarms.js'
 import type { Form } from '../../form.js'
 import type { Page } from '../../page.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'

@@ -2,7 +2,7 @@
  * NAME      workspace - one workspace: whether it sends, and as what
  */
 import type { Hold as HoldRow } from '../../../record/queue.js'
-import { ALARMS } from '../../../store/port/watch/alarms.js'
+import { ALARMS } from '../../../store/port/alarms.js'
 import type { Page } from '../../page.js'
 import { Field, Verb } from '../../parts/form.js'
 import { ButtonLink, Facts, Note, PageBody, Section } from '../../parts/page-parts.js'

@@ -2,8 +2,15 @@
  * NAME      workspaces - the workspaces of the account, and how each does in words
  */
 import type { workspaceRecord } from '../../../record/tenants/workspace.js'
-import { ALARM_SEARCH, ALARM_WORDS, type Alarm, percent, shareOf } from '../../../store/port/watch/alarms.js'
-import { SOFT_KINDS, type SoftLimits } from '../../../store/port/watch/soft-bounces.js'
+import {
+  ALARM_SEARCH,
+  ALARM_WORDS,
+  type Alarm,
+  percent,
+  SOFT_KINDS,
+  type SoftLimits,
+  shareOf,
+} from '../../../store/port/alarms.js'
 import type { Page } from '../../page.js'
 import { ButtonLink, Note, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'

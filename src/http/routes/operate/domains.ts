@@ -6,7 +6,7 @@
  */
 import { Fault, type FieldError, invalid } from '../../../base/fault.js'
 import * as record from '../../../record/domain.js'
-import type { DomainRow } from '../../../store/port/tenants/domains.js'
+import type { DomainRow } from '../../../store/port/tenants.js'
 import { checkDomain, txtLookup } from '../../../tenant/domain/check.js'
 import {
   addDomain,

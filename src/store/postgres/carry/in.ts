@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   A recipient is a row of the record, and one of the queue while it waits or is held.
  */
-import type { Fields } from '../../port/carry.js'
+import type { Fields } from '../../port/operations.js'
 import { carryWrites, fieldsFor } from '../../sql/carry/in.js'
 import type { Places } from '../../sql/insert.js'
 import { shortAddress } from '../../sql/mails/short.js'

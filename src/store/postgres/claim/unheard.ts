@@ -6,7 +6,7 @@
  *   the same finds it taken from him before he sends it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Queue } from '../../port/queue.js'
+import type { Queue } from '../../port/mail.js'
 import { run } from '../../sql/query.js'
 import { failureOf } from '../connect/failure.js'
 import type { Writer } from '../write/writer.js'

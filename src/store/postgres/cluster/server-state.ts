@@ -4,7 +4,7 @@
  *   It is a transaction that is open or prepared, by its age. A replication slot, or a standby that gives feedback, has no age: of
  *   those the number of transactions tells since whose end nothing was cleared away.
  */
-import type { NotedPutBack, ServerState, Snapshot } from '../../port/cluster/cluster.js'
+import type { NotedPutBack, ServerState, Snapshot } from '../../port/cluster.js'
 import { type Asking, first } from '../../sql/query.js'
 
 const OLDEST = `SELECT holder, CAST(extract(epoch FROM clock_timestamp() - since) * 1000 AS BIGINT) AS age FROM (

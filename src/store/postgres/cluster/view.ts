@@ -5,7 +5,7 @@
  *   waits before it takes its part: whoever has joined since the last answer takes nothing before that has lapsed.
  */
 import { STEP_MS, systemClock } from '../../../base/clock.js'
-import type { About, ClusterView, WriterRole, WriterRow } from '../../port/cluster/cluster.js'
+import type { About, ClusterView, WriterRole, WriterRow } from '../../port/cluster.js'
 import { timeOf } from '../../sql/order/ord.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
 

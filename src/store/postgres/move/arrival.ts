@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   A row of `settings`. Where it is, and the move is not at its end, nobody may serve.
  */
-import type { Arrival } from '../../move/move.js'
+import type { Arrival } from '../../move.js'
 import { type Asking, first, run } from '../../sql/query.js'
 import { DatabaseRefusedError } from '../connect/servers.js'
 

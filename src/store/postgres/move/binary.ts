@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   The count of the fields, then each with its length (PostgreSQL, COPY, "Binary Format"): octets go as they are.
  */
-import type { Column } from '../../move/move.js'
+import type { Column } from '../../move.js'
 
 /** As much goes in a message, or one row that is larger. */
 const CHUNK = 256 * 1024

@@ -6,9 +6,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../base/clock.js'
-import type { Restored } from '../../port/admin.js'
-import type { Actor } from '../../port/tenants/audit.js'
-import { StoreBusyError } from '../../port/upkeep.js'
+import type { Actor } from '../../port/identity.js'
+import { type Restored, StoreBusyError } from '../../port/upkeep.js'
 import { type Asking, all } from '../../sql/query.js'
 import { rewinding, skipPosts } from '../../sql/rewound.js'
 import type { Pooling } from '../connect/servers.js'

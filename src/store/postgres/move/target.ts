@@ -4,9 +4,19 @@
  *   All tables are filled in one transaction, by COPY, with the row of the schema and those of all writers locked:
  *   nobody else begins here meanwhile. Each table is read again and compared before that is committed.
  */
-import { createSum, isSame, NONE, SEPARATOR, type Sum, type Sums } from '../../move/checksum.js'
-import { type Arrival, type Column, MoveRefusedError, type Target } from '../../move/move.js'
-import { MOVED } from '../../move/tables.js'
+import {
+  type Arrival,
+  type Column,
+  createSum,
+  isSame,
+  MOVED,
+  MoveRefusedError,
+  NONE,
+  SEPARATOR,
+  type Sum,
+  type Sums,
+  type Target,
+} from '../../move.js'
 import { first } from '../../sql/query.js'
 import { type Connection, connect } from '../connect/connection.js'
 import type { Server } from '../connect/servers.js'

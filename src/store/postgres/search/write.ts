@@ -4,7 +4,7 @@
  *   The place that the index comes to is moved before its mails are added: verbs that erase mail or move it to another pool
  *   follow that or are followed by it, as does retention by the row of the place, so what is erased is not added afterwards.
  */
-import type { IndexedMail } from '../../port/reading.js'
+import type { IndexedMail } from '../../port/watch.js'
 import { SUBMITTED_BY } from '../../sql/mails/lists.js'
 import { type Asking, all, run } from '../../sql/query.js'
 import { indexedMail } from '../../sql/search/to-index.js'

@@ -8,7 +8,7 @@
  *   no place is given twice.
  */
 import { randomInt } from 'node:crypto'
-import type { About, WriterRole } from '../../port/cluster/cluster.js'
+import type { About, WriterRole } from '../../port/cluster.js'
 import { StoreBusyError, TakenOverError } from '../../port/upkeep.js'
 import { type Asking, first, type Query, run } from '../../sql/query.js'
 import { endSessions, nameSession } from '../cluster/takeover.js'

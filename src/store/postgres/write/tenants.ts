@@ -6,7 +6,7 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import { newId } from '../../../base/id.js'
-import { beginningOf } from '../../built-in.js'
+import { beginningOf } from '../../pools.js'
 import type { Places } from '../../sql/insert.js'
 import { notePauses } from '../../sql/operate/pauses.js'
 import { type Asking, run } from '../../sql/query.js'

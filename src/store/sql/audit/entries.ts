@@ -5,7 +5,7 @@
  *   of the account, of which there are as many as people do things in 400 days.
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import { type Actor, AUDIT_KEPT_MS, type AuditFilter, type AuditRow } from '../../port/tenants/audit.js'
+import { type Actor, AUDIT_KEPT_MS, type AuditFilter, type AuditRow } from '../../port/identity.js'
 import { insertInto, type Places } from '../insert.js'
 import { listOfBranches, pageOf } from '../pages/pages.js'
 import { type Asking, first, run } from '../query.js'

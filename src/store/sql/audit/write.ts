@@ -5,16 +5,16 @@
  *   first of them writes it, the others add what they changed to `changed`.
  */
 import { newId } from '../../../base/id.js'
-import type { AuditDetail } from '../../port/tenants/audit.js'
+import type { AuditDetail } from '../../port/identity.js'
 import {
   type Acting,
   countOf,
   type Entry,
   type Look,
   type Looked,
+  RULES,
   type Rules,
-} from '../../rules/audit/entry.js'
-import { RULES } from '../../rules/audit/rules.js'
+} from '../../rules/audit.js'
 import type { Places } from '../insert.js'
 import { type Asking, first, run } from '../query.js'
 import type { Table } from '../table.js'

@@ -14,8 +14,8 @@ import {
   type CarryTarget,
   EXPORTED,
   type Fields,
-} from '../../port/carry.js'
-import { comesBack } from '../../rules/carry.js'
+} from '../../port/operations.js'
+import { comesBack } from '../../rules/operations.js'
 import type { Places } from '../insert.js'
 import { type EventParts, eventCarrying } from '../log/carried.js'
 import { kindOf } from '../log/codec.js'

@@ -7,7 +7,7 @@
 
 import type { EventRow } from '../../../lifecycle/event.js'
 import { isAway } from '../../../lifecycle/waiting/holds.js'
-import { type CarriedMail, EXPORTED, type Fields, type LotRow } from '../../port/carry.js'
+import { type CarriedMail, EXPORTED, type Fields, type LotRow } from '../../port/operations.js'
 import { timelineOf } from '../log/timeline.js'
 import { BESIDE_LISTS, readLists } from '../mails/lists.js'
 import { EMAIL_ID, OF_EMAIL } from '../mails/short.js'

@@ -5,7 +5,7 @@
  *   that begins with its place in the list.
  */
 import type { BriefPost, ListedPost } from '../../port/hooks.js'
-import { listedOf } from '../../rules/posts.js'
+import { listedOf } from '../../rules/tenants.js'
 
 type Stored = readonly [
   ord: number,

@@ -6,7 +6,7 @@
  */
 import type { DisabledReason, EndpointRow, Endpoints } from '../../port/hooks.js'
 import type { Notice } from '../../port/log.js'
-import { afresh, SKIPPED } from '../../rules/posts.js'
+import { afresh, SKIPPED } from '../../rules/tenants.js'
 import { insertInto, type Places } from '../insert.js'
 import { type AskedWrites, type Asking, run } from '../query.js'
 import { change, oneOf } from '../rows.js'

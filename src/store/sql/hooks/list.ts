@@ -8,7 +8,7 @@
 import { Fault } from '../../../base/fault.js'
 import { type Page, type Rows, rowBeside } from '../../../lifecycle/page.js'
 import type { FailedPosts, ListedPost, Posts } from '../../port/hooks.js'
-import { isLost } from '../../rules/posts.js'
+import { isLost } from '../../rules/tenants.js'
 import { namedBy, placeOfFirst } from '../log/event-id.js'
 import { ordAt, TOP } from '../order/ord.js'
 import { boundaryOf, markOf } from '../pages/marks.js'

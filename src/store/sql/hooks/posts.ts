@@ -4,7 +4,7 @@
  *   Of an endpoint that is gone nothing is stored any more.
  */
 import type { KeptPlace, PostRow, Posts } from '../../port/hooks.js'
-import { KEPT_ENDED, POSTS_KEPT_MS } from '../../rules/posts.js'
+import { KEPT_ENDED, POSTS_KEPT_MS } from '../../rules/tenants.js'
 import { insertInto, type Places } from '../insert.js'
 import { type AskedWrites, type Asking, first, run } from '../query.js'
 import { change, isThere } from '../rows.js'

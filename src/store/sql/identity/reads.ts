@@ -1,7 +1,7 @@
 /**
  * NAME      reads - people, second factors, links and sessions
  */
-import type { Identity } from '../../port/tenants/identity.js'
+import type { Identity } from '../../port/identity.js'
 import type { AskedReads } from '../query.js'
 import { allOf, oneOf, pagesOf } from '../rows.js'
 import { FACTORS, IDENTITIES, LINKS, SESSIONS, USERS } from './tables.js'

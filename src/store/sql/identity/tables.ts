@@ -1,7 +1,7 @@
 /**
  * NAME      tables - people, what providers call them, second factors, links and sessions
  */
-import type { FactorRow, IdentityRow, LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
+import type { FactorRow, IdentityRow, LinkRow, SessionRow, UserRow } from '../../port/identity.js'
 import { table } from '../table.js'
 
 export const USERS = table<UserRow>('users', {

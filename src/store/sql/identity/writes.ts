@@ -13,8 +13,8 @@ import type {
   SignIn,
   UserChange,
   UserRow,
-} from '../../port/tenants/identity.js'
-import { addressesOf, endsOwner, judgeSignIn, keepingOwner, locksOut } from '../../rules/people.js'
+} from '../../port/identity.js'
+import { addressesOf, endsOwner, judgeSignIn, keepingOwner, locksOut } from '../../rules/tenants.js'
 import { insertInto, insertNew, type Places } from '../insert.js'
 import { type AskedWrites, type Asking, first, run } from '../query.js'
 import { allOf, change, isThere, oneOf } from '../rows.js'

@@ -7,7 +7,7 @@
 import type { EventSource } from '../../../lifecycle/event.js'
 import type { Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType, isEventType } from '../../../mail/event-type.js'
-import type { Fields } from '../../port/carry.js'
+import type { Fields } from '../../port/operations.js'
 import type { Places } from '../insert.js'
 import { type Asking, run } from '../query.js'
 import { flagsOf, kindOf, type More, NOTHING, type Numbers, packMore } from './codec.js'

@@ -5,7 +5,7 @@
  *   grouped: a report is one email and one action.
  */
 import type { Action } from '../../../mail/report/report.js'
-import type { PendingDsn, PendingDsnRecipient, SenderDsns } from '../../port/sender-dsns.js'
+import type { PendingDsn, PendingDsnRecipient, SenderDsns } from '../../port/mail.js'
 import { type AskedReads, type Asking, all, first, type Row, together } from '../query.js'
 import { type More, UnpackMore } from './codec.js'
 

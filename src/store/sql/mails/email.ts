@@ -3,7 +3,7 @@
  */
 import { isVisible } from '../../../lifecycle/waiting/schedule.js'
 import type { Status } from '../../../mail/status.js'
-import type { EmailRecord, EmailScope, LastWords, RecipientOwner } from '../../port/ledger.js'
+import type { EmailRecord, EmailScope, LastWords, RecipientOwner } from '../../port/mail.js'
 import { type Asking, all, first, type Row } from '../query.js'
 import { readLists } from './lists.js'
 import { EMAIL, modeOf, toEmail, toRecipient } from './rows.js'

@@ -9,7 +9,7 @@
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import { wireAddress } from '../../../mail/address.js'
-import type { EmailFilter, EmailRow, EmailScope } from '../../port/ledger.js'
+import type { EmailFilter, EmailRow, EmailScope } from '../../port/mail.js'
 import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
 import type { Ids } from '../pages/marks.js'
 import { type Branch, type List, listOfBranches, pageOf } from '../pages/pages.js'

@@ -3,7 +3,7 @@
  */
 import type { Mode } from '../../../lifecycle/page.js'
 import { STATUSES, type Status } from '../../../mail/status.js'
-import type { EmailRow, RecipientRow } from '../../port/ledger.js'
+import type { EmailRow, RecipientRow } from '../../port/mail.js'
 import type { Row } from '../query.js'
 import { BESIDE_LISTS, readLists } from './lists.js'
 

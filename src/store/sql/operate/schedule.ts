@@ -18,8 +18,7 @@ import {
   rescheduled,
 } from '../../../lifecycle/waiting/schedule.js'
 import { aggregate, type Counts, STATUSES, type Status } from '../../../mail/status.js'
-import type { EmailScope } from '../../port/ledger.js'
-import type { RescheduleResult } from '../../port/queue.js'
+import type { EmailScope, RescheduleResult } from '../../port/mail.js'
 import { NOTHING, scopeOf } from '../log/codec.js'
 import { type EventDraft, plainEvent } from '../log/draft.js'
 import { modeOf } from '../mails/rows.js'

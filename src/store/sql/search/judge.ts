@@ -4,7 +4,7 @@
 import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { matches } from '../../../mail/query/matches.js'
 import { needsComplaints, needsRecipients, type Sought, termsIn } from '../../../mail/query/query.js'
-import type { EmailRow, SearchFilter } from '../../port/ledger.js'
+import type { EmailRow, SearchFilter } from '../../port/mail.js'
 import { addressLc } from '../mails/emails.js'
 import { toEmail } from '../mails/rows.js'
 import { type Asking, first, Memory, type Row } from '../query.js'

@@ -7,7 +7,7 @@
  *   to where the index was at the beginning.
  */
 import type { Page } from '../../../lifecycle/page.js'
-import type { EmailRow, SearchFilter } from '../../port/ledger.js'
+import type { EmailRow, SearchFilter } from '../../port/mail.js'
 import type { Found } from '../../port/search.js'
 import { idsOfMails, rangesFor, workspacesIn } from '../mails/emails.js'
 import type { Range } from '../order/days.js'

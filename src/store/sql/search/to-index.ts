@@ -1,7 +1,7 @@
 /**
  * NAME      to-index - mail, as the index of words will have it
  */
-import type { IndexedMail } from '../../port/reading.js'
+import type { IndexedMail } from '../../port/watch.js'
 import { type Asking, first, type Row } from '../query.js'
 import { type Facts, tokensOf } from './tokens.js'
 

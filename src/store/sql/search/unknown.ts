@@ -7,7 +7,7 @@
 
 import { type Term, termsIn } from '../../../mail/query/query.js'
 import { CATEGORIES } from '../../../mail/report/category.js'
-import type { SearchFilter } from '../../port/ledger.js'
+import type { SearchFilter } from '../../port/mail.js'
 import { type Asking, first } from '../query.js'
 import { keysCalled } from './keys.js'
 import { TOKENS } from './tokens.js'

@@ -2,7 +2,7 @@
  * NAME      domains - writing sending domains
  */
 import type { Notice } from '../../port/log.js'
-import type { Domains } from '../../port/tenants/domains.js'
+import type { Domains } from '../../port/tenants.js'
 import { insertNew, type Places } from '../insert.js'
 import { type AskedWrites, type Asking, run } from '../query.js'
 import { change } from '../rows.js'

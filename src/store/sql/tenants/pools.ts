@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   One that is deleted lives on as the name of old mail, without upstreams.
  */
-import type { Pools } from '../../port/tenants/tenants.js'
+import type { Pools } from '../../port/tenants.js'
 import { insertNew } from '../insert.js'
 import { type AskedWrites, type Asking, first, run } from '../query.js'
 import { change, isThere } from '../rows.js'

@@ -4,8 +4,7 @@
  *   Point reads and short lists. Whether an address is suppressed and what of a limit is used, which every mail
  *   asks, each engine answers in its own way.
  */
-import type { Domains } from '../../port/tenants/domains.js'
-import type { Tenants } from '../../port/tenants/tenants.js'
+import type { Domains, Tenants } from '../../port/tenants.js'
 import { type AskedReads, first } from '../query.js'
 import { allOf, oneOf, pagesOf } from '../rows.js'
 import { ACCOUNTS, CREDENTIALS, DOMAINS, KEYS, KNOWN_POOLS, SUPPRESSIONS, WORKSPACES } from './tables.js'

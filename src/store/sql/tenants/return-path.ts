@@ -1,7 +1,7 @@
 /**
  * NAME      return-path - the ring of keys that sign return paths
  */
-import type { ReturnPathRing } from '../../port/cluster/return-path.js'
+import type { ReturnPathRing } from '../../port/cluster.js'
 import { type AskedReads, type AskedWrites, type Asking, first, run } from '../query.js'
 
 function* ring(): Asking<string | null> {

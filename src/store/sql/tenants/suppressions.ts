@@ -12,7 +12,7 @@
 import { countSends } from '../../../lifecycle/rate.js'
 import { isSuppressing } from '../../../lifecycle/suppress.js'
 import type { Notice } from '../../port/log.js'
-import type { Rates, SuppressionRow, Suppressions } from '../../port/tenants/tenants.js'
+import type { Rates, SuppressionRow, Suppressions } from '../../port/tenants.js'
 import { addedNotice, type SuppressionEvents } from '../../suppression-events.js'
 import { insertInto, MANY, many, manyMarks, type Places } from '../insert.js'
 import { type AskedWrites, type Asking, all, first, run } from '../query.js'

@@ -3,17 +3,17 @@
  * DESCRIPTION
  *   Pools hide those deleted (`deleted_at`), which live on as names of old mail.
  */
-import type { DomainRow } from '../../port/tenants/domains.js'
-import type { PendingSuppression } from '../../port/tenants/incident.js'
 import type {
   AccountRow,
   CredentialRow,
+  DomainRow,
   KeyRow,
   KnownPool,
   PoolRow,
   SuppressionRow,
   WorkspaceRow,
-} from '../../port/tenants/tenants.js'
+} from '../../port/tenants.js'
+import type { PendingSuppression } from '../../port/watch.js'
 import { type Table, table } from '../table.js'
 
 export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })

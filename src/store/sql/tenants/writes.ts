@@ -4,7 +4,7 @@
  *   Short verbs over small tables. A name that is taken is an answer (`not_unique`)
  *   and not an error: no statement fails, so the transaction goes on.
  */
-import { numbered } from '../../built-in.js'
+import { numbered } from '../../pools.js'
 import type {
   Accounts,
   Credentials,
@@ -13,7 +13,7 @@ import type {
   WorkspaceChange,
   Workspaces,
   Written,
-} from '../../port/tenants/tenants.js'
+} from '../../port/tenants.js'
 import { insertInto, insertNew, type Places } from '../insert.js'
 import { type AskedWrites, type Asking, first, run } from '../query.js'
 import { change, isThere } from '../rows.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      alarms - counting what goes wrong, and telling each crossing once
  * DESCRIPTION
- *   A fold adds counts and judges (rules/turns.ts), in one transaction with the
+ *   A fold adds counts and judges (rules/watch.ts), in one transaction with the
  *   mark of the log up to which they are told, with the event of an alarm and with
  *   its hold. So whoever dies and counts again from the stored mark counts
  *   nothing twice and tells nothing twice.
@@ -9,9 +9,7 @@
  *   Judged are the workspaces that were counted now, and those whose alarms stand,
  *   since these end by time alone.
  */
-import type { Notice } from '../../port/log.js'
-import type { HoldRow } from '../../port/operations.js'
-import type { Added } from '../../port/reading.js'
+
 import {
   ALARM_EVENTS,
   ALARMS,
@@ -21,9 +19,11 @@ import {
   causeIn,
   MOST_OF_CAUSE,
   type Rate,
-} from '../../port/watch/alarms.js'
-import type { AlarmCount, AlarmTurn, StandingAlarm } from '../../port/watch/watch.js'
-import { causesDue, forgottenBefore, type Judging, judgeWorkspace, windowOf } from '../../rules/turns.js'
+} from '../../port/alarms.js'
+import type { Notice } from '../../port/log.js'
+import type { HoldRow } from '../../port/operations.js'
+import type { Added, AlarmCount, AlarmTurn, StandingAlarm } from '../../port/watch.js'
+import { causesDue, forgottenBefore, type Judging, judgeWorkspace, windowOf } from '../../rules/watch.js'
 import { kindOf, readFlags, scopeOf, UnpackMore } from '../log/codec.js'
 import { type Asking, all, first, run } from '../query.js'
 import { table } from '../table.js'

@@ -8,7 +8,7 @@
  */
 import { type Share, SLOW_BEFORE_MS } from '../../../lifecycle/incident.js'
 import { DIMENSIONS } from '../../port/statistics.js'
-import { answeredIn } from '../../rules/bounces.js'
+import { answeredIn } from '../../rules/watch.js'
 import { kindOf } from '../log/codec.js'
 import type { MailTables } from '../mails/tables.js'
 import { ordAt } from '../order/ord.js'

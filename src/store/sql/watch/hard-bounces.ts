@@ -23,9 +23,9 @@ import {
 import { isSuppressing } from '../../../lifecycle/suppress.js'
 import { storedDomain } from '../../../mail/address.js'
 import type { Notice } from '../../port/log.js'
-import type { AddedHardBounce, HardBounce, IncidentRow, Incidents } from '../../port/tenants/incident.js'
-import type { SuppressionRow } from '../../port/tenants/tenants.js'
-import { type Cause, causesOf, incidentNotice, openedIncident } from '../../rules/bounces.js'
+import type { SuppressionRow } from '../../port/tenants.js'
+import type { AddedHardBounce, HardBounce, IncidentRow, Incidents } from '../../port/watch.js'
+import { type BounceCause, causesOf, incidentNotice, openedIncident } from '../../rules/watch.js'
 import { removedNotice } from '../../suppression-events.js'
 import { insertInto, type Places } from '../insert.js'
 import { type Asked, type Asking, all, first, run } from '../query.js'
@@ -115,7 +115,7 @@ const createOpenAll = ({ places, listed, addNotice }: IncidentParts) => {
     yield* insertPending({ ...row, incidentId })
   }
 
-  return function* (dead: HardBounce, cause: Cause, seen: Seen) {
+  return function* (dead: HardBounce, cause: BounceCause, seen: Seen) {
     const { accountId, createdAt: now } = dead.row
     const opened: IncidentRow[] = []
     const met = yield* all(`SELECT h.email, h.list ${MET}`, cause.key, seen.since)
@@ -161,7 +161,7 @@ class Recent<T> {
 const createAnswered = ({ answersOf }: Pick<IncidentParts, 'answersOf'>) => {
   const answers = new Recent<ReadonlyMap<string, number>>()
   /** Since the mail of those was taken. What was counted a moment ago may rule an incident out, and never make one. */
-  return function* ({ upstreamId, domain }: Cause, taken: number, now: number, isSure: boolean) {
+  return function* ({ upstreamId, domain }: BounceCause, taken: number, now: number, isSure: boolean) {
     if (upstreamId === null) return { outcomes: 0, domains: 0 }
     const late = Math.max(0, Math.ceil((now - INCIDENT_WINDOW_MS - taken) / INCIDENT_WINDOW_MS))
     const key = `${upstreamId} ${late}`
@@ -175,14 +175,14 @@ const createAnswered = ({ answersOf }: Pick<IncidentParts, 'answersOf'>) => {
   }
 }
 
-function* isWide(cause: Cause, seen: Seen, met: number): Asking<boolean> {
+function* isWide(cause: BounceCause, seen: Seen, met: number): Asking<boolean> {
   const mayBe = isWideIncident(seen, { refused: Number.POSITIVE_INFINITY, met })
   return mayBe && isWideIncident(seen, { refused: yield* domainsMet(cause.key, seen.since), met })
 }
 
 const createSlow = () => {
   const slowly = new Recent<true>()
-  return function* ({ key, upstreamId }: Cause, accountId: string, now: number): Asking<Seen | null> {
+  return function* ({ key, upstreamId }: BounceCause, accountId: string, now: number): Asking<Seen | null> {
     if (upstreamId === null || slowly.get(key, now)) return null
     const since = slowFrom(now)
     const { addresses, living } = yield* windowOf(key, since)
@@ -201,7 +201,7 @@ const createJudge = ({ noteLiving, answersOf }: IncidentParts) => {
   const away = new Recent<{ left: number }>()
   const slow = createSlow()
 
-  function* sudden(cause: Cause, now: number): Asking<Seen | null> {
+  function* sudden(cause: BounceCause, now: number): Asking<Seen | null> {
     const since = now - INCIDENT_WINDOW_MS
     let seen = yield* windowOf(cause.key, since)
     if (seen.addresses >= MOST_LIVING && seen.unasked > 0) {
@@ -222,7 +222,7 @@ const createJudge = ({ noteLiving, answersOf }: IncidentParts) => {
     return null
   }
 
-  return function* (cause: Cause, accountId: string, now: number): Asking<Seen | null> {
+  return function* (cause: BounceCause, accountId: string, now: number): Asking<Seen | null> {
     const waits = away.get(cause.key, now)
     if (waits !== undefined && --waits.left > 0) return null
     away.delete(cause.key)
@@ -238,7 +238,7 @@ export const hardBounceWrites = (parts: IncidentParts): Asked<Pick<Incidents, 'a
   const insertPending = insertInto(PENDING, places)
 
   /** Counts it for all its causes, and finds or opens the incident that it belongs to. */
-  function* incidentOf(dead: HardBounce, causes: readonly Cause[], takenAt: number) {
+  function* incidentOf(dead: HardBounce, causes: readonly BounceCause[], takenAt: number) {
     const { accountId, list, email, createdAt: now } = dead.row
     for (const { key, keptMs } of causes) {
       yield* run('DELETE FROM hard_bounces WHERE cause = ? AND at < ?', key, now - keptMs)

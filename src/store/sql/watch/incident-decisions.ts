@@ -5,7 +5,7 @@
  *   of them makes it, the sweep ends what a crash left.
  */
 import { INCIDENT_STANDS_MS, SLOW_WINDOW_MS } from '../../../lifecycle/incident.js'
-import type { Decision } from '../../port/tenants/incident.js'
+import type { Decision } from '../../port/watch.js'
 import { type Asking, all, first, run } from '../query.js'
 import { PENDING } from '../tenants/tables.js'
 import { forgetHard } from './answers.js'

@@ -2,7 +2,7 @@
  * NAME      incident-reads - incidents, and the suppressions that wait for them
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import type { KnownIncident, PendingSuppression } from '../../port/tenants/incident.js'
+import type { KnownIncident, PendingSuppression } from '../../port/watch.js'
 import { listOf, pageOf } from '../pages/pages.js'
 import { type Asking, first } from '../query.js'
 import { PENDING } from '../tenants/tables.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      incident-tables - what is known of hard bounces that may be the fault of a server
  */
-import type { IncidentRow } from '../../port/tenants/incident.js'
+import type { IncidentRow } from '../../port/watch.js'
 import { table } from '../table.js'
 
 export const INCIDENTS = table<IncidentRow>('incidents', {

@@ -5,7 +5,7 @@
  *   restart neither tells it again nor forgets to tell that it is over.
  */
 import type { Notice } from '../../port/log.js'
-import type { Outage, Watch } from '../../port/watch/watch.js'
+import type { Outage, Watch } from '../../port/watch.js'
 import { type Asked, type Asking, all, run } from '../query.js'
 
 const ADD = 'INSERT INTO outages (upstream_id, since) VALUES (?, ?) ON CONFLICT DO NOTHING'

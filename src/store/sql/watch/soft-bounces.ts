@@ -6,9 +6,9 @@
  */
 import type { Outcome } from '../../../lifecycle/facts.js'
 import { LIVING_AFTER_MS } from '../../../lifecycle/incident.js'
-import type { SuppressionRow } from '../../port/tenants/tenants.js'
-import type { SoftLimits } from '../../port/watch/soft-bounces.js'
-import { isTooMuch, softLimitOf, softSuppression } from '../../rules/bounces.js'
+import type { SoftLimits } from '../../port/alarms.js'
+import type { SuppressionRow } from '../../port/tenants.js'
+import { isTooMuch, softLimitOf, softSuppression } from '../../rules/watch.js'
 import { type Asking, first } from '../query.js'
 
 export interface SoftBounced {

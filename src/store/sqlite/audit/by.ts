@@ -1,7 +1,7 @@
 /**
  * NAME      by - a store whose changes are somebody's
  */
-import type { Actor } from '../../port/tenants/audit.js'
+import type { Actor } from '../../port/identity.js'
 import type { Verbs } from '../session.js'
 
 /** The same verbs, whose calls say who acts; with `entry` all of them are one order. */

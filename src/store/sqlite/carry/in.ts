@@ -1,7 +1,7 @@
 /**
  * NAME      in - mail that comes from another store, into these tables
  */
-import type { Fields } from '../../port/carry.js'
+import type { Fields } from '../../port/operations.js'
 import { carryWrites, fieldsFor } from '../../sql/carry/in.js'
 import type { QueueWrites } from '../../sql/operate/queue-writes.js'
 import { type Asking, all, atOnce, first, run } from '../../sql/query.js'

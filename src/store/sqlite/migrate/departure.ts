@@ -4,7 +4,7 @@
  *   Its schema gets a number that no Postern has reached, so that each refuses it, older ones too; these print what
  *   `made_by` says, which therefore says where the mail went.
  */
-import type { Departure } from '../../move/move.js'
+import type { Departure } from '../../move.js'
 import type { Db } from '../connect.js'
 
 /** Added to the number of the schema. */

@@ -1,7 +1,7 @@
 /**
  * NAME      lists - suppressions of a workspace, of its tests, of a whole account
  * DESCRIPTION
- *   `workspace_id` names a list since then (suppressionList in port/tenants/tenants.ts),
+ *   `workspace_id` names a list since then (suppressionList in port/tenants.ts),
  *   not always a workspace, so it refers to no table any more.
  */
 import { SUPPRESSION } from '../../sql/schema/incidents.js'

@@ -8,7 +8,7 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import { newId } from '../../../base/id.js'
-import { beginningOf } from '../../built-in.js'
+import { beginningOf } from '../../pools.js'
 import { NewerDatabaseError } from '../../port/upkeep.js'
 import type { Table } from '../../sql/table.js'
 import { ACCOUNTS, POOLS, WORKSPACES } from '../../sql/tenants/tables.js'

@@ -5,7 +5,7 @@
  *   keeps that pool; each other gets one named after its slug, and what waits in
  *   `default` for it moves along: the rows of the queue, and the mails' own note of their pool.
  */
-import { DEFAULT_POOL, freshPool, numbered } from '../../built-in.js'
+import { DEFAULT_POOL, freshPool, numbered } from '../../pools.js'
 import { POOLS } from '../../sql/tenants/tables.js'
 import type { Db } from '../connect.js'
 import type { Giver } from '../order/giver.js'

@@ -5,7 +5,7 @@
  *   index at once, what is old with its part.
  */
 
-import type { IndexedMail } from '../../port/reading.js'
+import type { IndexedMail } from '../../port/watch.js'
 import { SUBMITTED_BY } from '../../sql/mails/lists.js'
 import { type Facts, type Owner, ownerTokens, TOKENS, tokensOf } from '../../sql/search/tokens.js'
 import type { Db } from '../connect.js'

@@ -12,7 +12,7 @@ import { systemClock } from '../../../base/clock.js'
 import { fromPlainFault, OutageError } from '../../../base/fault.js'
 import { newId } from '../../../base/id.js'
 import type { Claimed, Settled } from '../../../lifecycle/facts.js'
-import type { Acting } from '../../rules/audit/entry.js'
+import type { Acting } from '../../rules/audit.js'
 import type { Answer, Call, FromWriter, Topic, ToWriter, Verb, WriterVerbs } from '../protocol.js'
 import { fromClaimedArray, packBodies, type WireAcceptance } from './wire.js'
 

@@ -1,7 +1,7 @@
 /** What one daemon has stored, another looks for at once. */
 import t, { type Test } from 'tap'
 import type { Store } from '../../../../src/store/port/store.js'
-import type { PoolRow } from '../../../../src/store/port/tenants/tenants.js'
+import type { PoolRow } from '../../../../src/store/port/tenants.js'
 import { openPostgresStore } from '../../../../src/store/postgres/open.js'
 import { eventually } from '../../../parts/eventually.js'
 import { noPostgres, postgres } from '../../../parts/postgres.js'

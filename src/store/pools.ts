@@ -1,12 +1,13 @@
 /**
- * NAME      built-in - the rows that every account is born with
+ * NAME      pools - the pools that every account is born with, and pools that follow another
  * DESCRIPTION
- *   A workspace named Default and two pools. The sandbox takes all test-mode mail,
- *   and the daemon supplies its upstream; the default pool belongs to the default
- *   workspace, and is empty at first.
+ *   A workspace named Default and two pools. The sandbox takes all test-mode mail, and the daemon supplies its
+ *   upstream; the default pool belongs to the default workspace, and is empty at first.
+ *   A pool that uses the upstreams of another: Upstreams come with the settings of their pool: return path,
+ *   NOTIFY, and what "relayed" means are the leader's for as long as another follows it.
  */
 import { newId } from '../base/id.js'
-import type { Beginning, PoolRow, WorkspaceRow } from './port/tenants/tenants.js'
+import type { Beginning, KnownPool, PoolRow, Tenants, WorkspaceRow } from './port/tenants.js'
 
 export const SANDBOX_POOL = 'sandbox'
 export const DEFAULT_POOL = 'default'
@@ -69,3 +70,32 @@ export const beginningOf = (accountId: string, now: number): Beginning => {
 /** A name with a number that steps aside: `shop`, `shop-2`, within the 63 characters of a name. */
 export const numbered = (name: string, n: number): string =>
   n === 1 ? name : `${name.slice(0, 62 - String(n).length)}-${n}`
+
+type Led = Pick<PoolRow, 'returnPath' | 'notifySuccess' | 'relayedMeans'>
+
+export const led = <Row extends PoolRow>(
+  row: Row,
+  { returnPath, notifySuccess, relayedMeans }: Led,
+): Row => ({
+  ...row,
+  returnPath,
+  notifySuccess,
+  relayedMeans,
+})
+
+/** The pool whose members a pool uses: its own, or its leader's. */
+export const leaderOf = async (
+  store: Pick<Tenants, 'pool'>,
+  { accountId, follows }: Pick<KnownPool, 'accountId' | 'follows'>,
+): Promise<KnownPool | null> => (follows === null ? null : store.pool(accountId, follows))
+
+/** A pool with the settings that its mail leaves with; null for one that is gone. */
+export const poolInForce = async (
+  store: Pick<Tenants, 'pool'>,
+  accountId: string,
+  ref: string,
+): Promise<KnownPool | null> => {
+  const row = await store.pool(accountId, ref)
+  const leader = row === null ? null : await leaderOf(store, row)
+  return row === null || leader === null ? row : led(row, leader)
+}

@@ -1,15 +1,16 @@
 /**
- * NAME      turns - what a look at the rates of a workspace changes
+ * NAME      rules/watch - what rates and bounces change: alarms, addresses, incidents
  * DESCRIPTION
- *   Which alarms stand afterwards, and what is told and held because of those that are new. One hold is
- *   enough; a person lifts it, and no later look makes it again for the same alarm. Pure, but for the
- *   ids of holds.
+ *   Which alarms stand afterwards, and what is told and held because of those that are new. One hold is enough;
+ *   a person lifts it, and no later look makes it again for the same alarm. Pure, but for the ids of holds.
+ *   What bounces say of an address, and of a server: Beside lifecycle/incident.ts and
+ *   port/alarms.ts: what both engines ask. Pure, but for ids.
  */
 import { toRfc3339 } from '../../base/clock.js'
 import { newId } from '../../base/id.js'
-import type { Notice } from '../port/log.js'
-import type { HoldRow } from '../port/operations.js'
-import type { WorkspaceRow } from '../port/tenants/tenants.js'
+import type { Outcome } from '../../lifecycle/facts.js'
+import { INCIDENT_WINDOW_MS, type Refusals, SLOW_WINDOW_MS } from '../../lifecycle/incident.js'
+import { normalizeAddress, storedDomain } from '../../mail/address.js'
 import {
   ALARM_HOLD,
   ALARM_SPAN_MS,
@@ -24,9 +25,14 @@ import {
   type Raised,
   type RaisedAlarms,
   type Rate,
+  type SoftLimit,
+  type SoftLimits,
   shareOf,
-} from '../port/watch/alarms.js'
-import type { AlarmTurn } from '../port/watch/watch.js'
+} from '../port/alarms.js'
+import type { Notice } from '../port/log.js'
+import type { HoldRow } from '../port/operations.js'
+import type { SuppressionRow, WorkspaceRow } from '../port/tenants.js'
+import type { AlarmTurn, HardBounce, IncidentRow } from '../port/watch.js'
 
 /** Spans are counted that begin after the one and not after the other. */
 export const windowOf = (alarm: Alarm, now: number): readonly [after: number, until: number] => [
@@ -135,3 +141,87 @@ export const judgeWorkspace = (row: Judging, facts: AlarmFacts, now: number): Ju
   }
   return { alarmed, turns, notices }
 }
+
+const DAY = 86_400_000
+
+/** The limit that an outcome counts against, or null. */
+export const softLimitOf = ({ reason, detail }: Outcome, limits: SoftLimits): SoftLimit | null =>
+  reason === null || detail?.class !== 'soft' ? null : (limits[reason as keyof SoftLimits] ?? null)
+
+/** `first`: when the first of them was. */
+export const isTooMuch = (
+  limit: SoftLimit,
+  seen: { readonly bounces: number; readonly first: number | null },
+  now: number,
+): boolean => seen.bounces >= limit.bounces && now - (seen.first ?? now) >= limit.days * DAY
+
+export const softSuppression = (
+  one: { readonly accountId: string; readonly workspaceId: string; readonly emailId: string },
+  address: string,
+  { reason }: Outcome,
+  now: number,
+): SuppressionRow => ({
+  ...{ id: newId('sup', now), accountId: one.accountId, list: one.workspaceId },
+  ...{ email: normalizeAddress(address), origin: 'soft_bounce', sourceId: one.emailId },
+  ...{ reason, expiresAt: null, createdAt: now },
+})
+
+/** Numbers of the counters of what was sent, and what was refused for good, hard and soft (statistics/counters.ts). */
+const ANSWERED: readonly number[] = [1, 5, 6]
+
+/** Pairs of a counter and how often. */
+export const answeredIn = (counts: readonly number[]): number =>
+  counts.reduce((sum, n, i) => (i % 2 === 1 && ANSWERED.includes(counts[i - 1] ?? -1) ? sum + n : sum), 0)
+
+/** What hard bounces have in common that are counted together. */
+export interface BounceCause {
+  readonly key: string
+  readonly upstreamId: string | null
+  /** '' of several. */
+  readonly domain: string
+  /** '' of several. */
+  readonly said: string
+  /** How long it is kept whom it met. */
+  readonly keptMs: number
+}
+
+/** Of one bounce, the narrowest first: a text of a domain, the domain, and its upstream, where that is known. */
+export const causesOf = (
+  { row: { accountId, email }, said }: HardBounce,
+  upstreamId: string | null,
+): readonly BounceCause[] => {
+  const domain = storedDomain(email)
+  const of = { upstreamId, domain, said: '', keptMs: INCIDENT_WINDOW_MS }
+  const byText = { ...of, key: JSON.stringify([accountId, upstreamId, domain, said]), said }
+  const byDomain = { ...of, key: JSON.stringify([accountId, upstreamId, domain]) }
+  if (upstreamId === null) return [byText, byDomain]
+  const all = { ...of, key: JSON.stringify([accountId, upstreamId]), domain: '', keptMs: SLOW_WINDOW_MS }
+  return [byText, byDomain, all]
+}
+
+/** One that begins on a list with this bounce. */
+export const openedIncident = (
+  { row: { accountId, createdAt } }: HardBounce,
+  list: string,
+  { upstreamId, domain, said }: BounceCause,
+  { addresses, living, outcomes }: Refusals,
+): IncidentRow => ({
+  ...{ id: newId('inc', createdAt), accountId, workspaceId: list, upstreamId, domain, said },
+  ...{ addresses, living, outcomes, createdAt, decidedAt: null, decision: null },
+})
+
+/** What was seen, as the wire has it. */
+export const incidentFacts = (row: IncidentRow) => ({
+  upstream_id: row.upstreamId,
+  domain: row.domain,
+  said: row.said,
+  addresses: row.addresses,
+  delivered_before: row.living,
+  outcomes: row.outcomes,
+})
+
+export const incidentNotice = (row: IncidentRow): Notice => ({
+  ...{ type: 'suppression.incident', accountId: row.accountId, workspaceId: row.workspaceId },
+  ...{ mode: 'live', now: row.createdAt },
+  data: { incident_id: row.id, ...incidentFacts(row) },
+})

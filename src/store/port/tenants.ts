@@ -1,15 +1,44 @@
 /**
  * NAME      port/tenants - the store's verbs about who is who
  * DESCRIPTION
- *   Accounts, workspaces, keys, credentials, pools, suppressions and the rate
- *   window: the rows and verbs behind tenant/ and
- *   relay/'s configuration. The rest of the port is in port/store.ts.
+ *   `example.com` is that domain alone, `.example.com` all domains under it. Of those that fit the longest
+ *   counts; where none fits, it is the pool of the workspace. Domains are in lower case and in A-labels.
+ *   Who is who: Accounts, workspaces, keys, credentials, pools, suppressions and the rate window: the rows and
+ *   verbs behind tenant/ and relay/'s configuration. The rest of the port is in port/store.ts.
+ *   Sending domains: A sending domain belongs to one workspace, or to all of its account. Its keys live in the
+ *   row, their private halves sealed with the pepper by tenant/.
  */
-import type { Mode, Page, Rows } from '../../../lifecycle/page.js'
-import type { WindowCount } from '../../../lifecycle/rate.js'
-import type { AlarmSettings, RaisedAlarms } from '../watch/alarms.js'
-import type { SoftLimits } from '../watch/soft-bounces.js'
-import type { DomainRoute, Routing } from './routes.js'
+
+import type { Mode, Page, Rows } from '../../lifecycle/page.js'
+import type { WindowCount } from '../../lifecycle/rate.js'
+import { domainOf } from '../../mail/address.js'
+import type { AlarmSettings, RaisedAlarms, SoftLimits } from './alarms.js'
+import type { Notice } from './log.js'
+
+export interface DomainRoute {
+  readonly domain: string
+  readonly poolId: string
+}
+
+export interface Routing {
+  readonly poolId: string
+  readonly routes: readonly DomainRoute[]
+}
+
+export const poolFor = ({ poolId, routes }: Routing, address: string): string => {
+  if (routes.length === 0) return poolId
+  const domain = domainOf(address)
+  let best: DomainRoute | null = null
+  for (const route of routes) {
+    const fits = route.domain.startsWith('.') ? domain.endsWith(route.domain) : domain === route.domain
+    if (fits && route.domain.length > (best?.domain.length ?? 0)) best = route
+  }
+  return best?.poolId ?? poolId
+}
+
+/** Whether any mail of the workspace may go there. */
+export const isRoutedTo = ({ poolId, routes }: Routing, id: string | undefined): boolean =>
+  poolId === id || routes.some((route) => route.poolId === id)
 
 export interface AccountRow {
   readonly id: string
@@ -308,3 +337,47 @@ export interface Rates {
 }
 
 export interface Tenants extends Accounts, Workspaces, Keys, Credentials, Pools, Suppressions, Rates {}
+
+export interface DkimKeyRow {
+  readonly selector: string
+  readonly algorithm: 'rsa' | 'ed25519'
+  /** PKCS #8 in PEM, sealed. */
+  readonly sealed: string
+  /** The TXT record to publish. */
+  readonly record: string
+  /** `next` waits to be published, `active` signs, `retired` stays published while its mail is under way. */
+  readonly state: 'next' | 'active' | 'retired'
+  readonly createdAt: number
+  readonly retiredAt: number | null
+}
+
+export interface DomainRow {
+  readonly id: string
+  readonly accountId: string
+  /** null: any workspace of the account. */
+  readonly workspaceId: string | null
+  /** Lower case, in A-labels. */
+  readonly name: string
+  readonly keys: readonly DkimKeyRow[]
+  /** When DNS last showed every active key; null: never, or no longer. */
+  readonly verifiedAt: number | null
+  readonly checkedAt: number | null
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface Domains {
+  createDomain(row: DomainRow): Promise<Written>
+  /**
+   * Only over the row that was `updatedAt` then, with the event that tells what changed: false when it was
+   * changed or removed since.
+   */
+  updateDomain(row: DomainRow, updatedAt: number, notice: Notice | null): Promise<boolean>
+  removeDomain(accountId: string, id: string): Promise<boolean>
+  /** By id or name, within an account. */
+  domain(accountId: string, ref: string): Promise<DomainRow | null>
+  /** Of one workspace alone, when that is named. */
+  domains(accountId: string, page: Page, workspaceId?: string | null): Promise<Rows<DomainRow>>
+  /** Every domain of every account, for relay/. */
+  allDomains(): Promise<readonly DomainRow[]>
+}

@@ -1,5 +1,5 @@
 /**
- * NAME      alarms - when too much of a workspace's mail goes wrong
+ * NAME      alarms - limits of what goes wrong: when an alarm is raised, when an address is suppressed
  * DESCRIPTION
  *   Three rates, each over a window of its own, of live mail only. An alarm is
  *   raised when a rate reaches its limit and the count is large enough to mean
@@ -10,12 +10,15 @@
  *   hard_bounces  recipients who do not exist, of those tried
  *   deferrals     refused for now, in an answer and not to greylist, of those tried
  *   Each says what most of what it counts has in common, so that whoever is woken knows where to look.
+ *   When an address that is not dead is written to no more: Off unless a workspace says so: after so many soft
+ *   bounces of one kind, the first of which is so many days older than the last, with no mail taken between.
+ *   Counted in the mails that are kept, so days beyond `retention.emails` are never reached.
  */
-import type { EventRow } from '../../../lifecycle/event.js'
-import { storedDomain } from '../../../mail/address.js'
-import type { EventType } from '../../../mail/event-type.js'
-import { isGreylisting } from '../../../mail/reply.js'
-import { categoryTitle } from '../../../mail/report/category.js'
+import type { EventRow } from '../../lifecycle/event.js'
+import { storedDomain } from '../../mail/address.js'
+import type { EventType } from '../../mail/event-type.js'
+import { isGreylisting } from '../../mail/reply.js'
+import { CATEGORIES, type Category, categoryTitle } from '../../mail/report/category.js'
 
 export const ALARMS = ['complaints', 'hard_bounces', 'deferrals'] as const
 export type Alarm = (typeof ALARMS)[number]
@@ -193,3 +196,19 @@ export const alarmText = (alarm: Alarm, { count, tried, cause }: Rate & Pick<Rai
   const said = `${count} of ${tried} recipients ${ALARM_WORDS[alarm]} (${percent(shareOf({ count, tried }))})`
   return cause == null ? said : `${said}, mostly: ${causeText(cause)}`
 }
+
+export interface SoftLimit {
+  readonly bounces: number
+  readonly days: number
+}
+
+/** By kind; one that it leaves out suppresses nobody. */
+export type SoftLimits = Readonly<Partial<Record<Category, SoftLimit>>>
+
+export const MOST_SOFT_BOUNCES = 1_000
+export const MOST_SOFT_DAYS = 365
+
+/** Kinds of soft bounces that say something of the address. */
+export const SOFT_KINDS = (Object.keys(CATEGORIES) as Category[]).filter(
+  (kind) => CATEGORIES[kind].severity === 'soft' && CATEGORIES[kind].fault === 'recipient',
+)

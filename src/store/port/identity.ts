@@ -1,19 +1,20 @@
 /**
- * NAME      port/tenants/identity - the store's verbs about people, second factors, links and sessions
+ * NAME      port/identity - the store's verbs about people, links and sessions, and about who changed what
  * DESCRIPTION
- *   A person is known by an address, and by what identity providers call him
- *   (issuer and subject). A link lets somebody in once. A session is an open
- *   door: ended, its row is gone, and the next request is refused.
- *   Whoever signs in does it in one verb: the link is used up, the person made,
- *   the provider's name for him bound and the session opened, or nothing.
- *   A second factor of a person is used with `takeFactor`, which is true for one caller
- *   only: so a code opens one session, whoever else saw it.
- * NOTES
- *   The last enabled owner can be neither disabled nor made less, whoever asks;
- *   the verbs decide it, so two at once can not do it either.
+ *   A person is known by an address, and by what identity providers call him (issuer and subject). A link lets
+ *   somebody in once. A session is an open door: ended, its row is gone, and the next request is refused.
+ *   Whoever signs in does it in one verb: the link is used up, the person made, the provider's name for him
+ *   bound and the session opened, or nothing. A second factor of a person is used with `takeFactor`, which is
+ *   true for one caller only: so a code opens one session, whoever else saw it.
+ *   The last enabled owner can be neither disabled nor made less, whoever asks; the verbs decide it, so two at
+ *   once can not do it either.
+ *   Who changed what: `by(actor)` is the same store, in which every verb that changes what people own also
+ *   writes down who did it, in the same commit. What is not done by anybody (sweeps, relay, reports) goes
+ *   without. Mail that is accepted is not written down here: it is its own record. An order that goes over many
+ *   rows in small steps has one entry, whose `changed` grows with each step. Nothing secret is ever in an entry.
  */
-import type { Role } from '../../../config/identity.js'
-import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { Role } from '../../config/identity.js'
+import type { Page, Rows } from '../../lifecycle/page.js'
 import type { Written } from './tenants.js'
 
 /** A page of the dashboard that somebody keeps at hand. */
@@ -228,3 +229,51 @@ export interface Identity {
   /** True the first time; kept until then. */
   rememberOnce(kind: string, value: string, until: number): Promise<boolean>
 }
+
+export interface Actor {
+  readonly kind: 'person' | 'key' | 'credential' | 'cli' | 'link' | 'system'
+  /** Of the person, key or credential; of a session of nobody in particular its own; `cli:<uid>`. */
+  readonly id: string
+  /** As people know it, when it was done. */
+  readonly name: string | null
+  readonly address: string | null
+  /** Why, where that is said; it stands in the detail of the entry. */
+  readonly reason?: string
+}
+
+export type AuditValue = string | number | boolean | null | readonly string[]
+
+/** Names of fields with their values, or with what they were and are. */
+export type AuditDetail = Readonly<
+  Record<string, AuditValue | { readonly before: AuditValue; readonly after: AuditValue }>
+>
+
+export interface AuditRow {
+  /** `aud_...` */
+  readonly id: string
+  readonly accountId: string
+  readonly at: number
+  readonly actor: Actor
+  /** Such as `api_key.created`. */
+  readonly action: string
+  readonly object: { readonly type: string; readonly id: string | null }
+  readonly workspaceId: string | null
+  readonly detail: AuditDetail
+}
+
+export interface AuditFilter {
+  /** An action, or how it begins: `api_key`. */
+  readonly action: string | null
+  readonly actorId: string | null
+  readonly objectId: string | null
+  readonly workspaceId: string | null
+  readonly since: number | null
+  readonly until: number | null
+}
+
+export interface Audit {
+  audit(accountId: string, filter: AuditFilter, page: Page): Promise<Rows<AuditRow>>
+}
+
+/** How long entries are kept. */
+export const AUDIT_KEPT_MS = 400 * 86_400_000

@@ -1,5 +1,5 @@
 /**
- * NAME      port/cluster/cluster - the daemons that share a store
+ * NAME      port/cluster - the daemons that share a store, and their keys for return paths
  * DESCRIPTION
  *   Whoever writes has joined under a number. With SQLite that is one daemon, and it has all to itself.
  */
@@ -100,4 +100,11 @@ export interface Cluster {
   holdsWork(kind: string): Promise<boolean>
   /** Another text when pools, domains or the keys of return paths are no longer the same; null: only reading them tells. */
   relayMark(): Promise<string | null>
+}
+
+export interface ReturnPathRing {
+  /** As keys/return-path.ts wrote it; null: nobody has rotated a key. */
+  returnPathRing(): Promise<string | null>
+  /** False when it is not what it was taken for. */
+  replaceReturnPathRing(was: string | null, is: string): Promise<boolean>
 }

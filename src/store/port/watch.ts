@@ -1,0 +1,177 @@
+/**
+ * NAME      port/watch - the store's verbs for what is counted and judged out of the log
+ * DESCRIPTION
+ *   Counts of live mail that alarms are judged by, and which upstreams were told to be down. What is judged, its
+ *   event and its hold are one commit, so that each is told once, whatever dies in between.
+ *   Hard bounces that may be the fault of a server: An address that bounced for good is listed by a verb of its
+ *   own, which counts who else was refused in the same words. What looks like a fault of the server becomes an
+ *   incident: its suppressions are pending, which suppresses nobody, until a person accepts or dismisses them.
+ *   An incident is of one workspace, which decides for itself; what is counted is of all the workspaces of the
+ *   account, since they share the server.
+ *   Reads the log once, for several: Statistics, alarms and the index of words each add something of the whole
+ *   log to what they keep, and each has the mark up to which it has done so; the sandbox has that up to which it
+ *   has reported. What is added moves the marks in the same commit, and only from where they stand: whoever dies
+ *   or is overtaken reads again from there, so that everything is counted once.
+ *   The index has all mail, also what came before the log began or with its history: its mark may be below the
+ *   log.
+ */
+
+import type { Page, Rows } from '../../lifecycle/page.js'
+import type { Alarm, Raised } from './alarms.js'
+import type { Followed, Notice } from './log.js'
+import type { HoldRow } from './operations.js'
+import type { StatisticsRow } from './statistics.js'
+import type { SuppressionRow } from './tenants.js'
+
+/** What happened in a span of ALARM_SPAN_MS, in a workspace. */
+export interface AlarmCount {
+  readonly workspaceId: string
+  /** When the span begins. */
+  readonly span: number
+  /** Recipients tried for the first time. */
+  readonly tried: number
+  readonly complaints: number
+  readonly hardBounces: number
+  readonly deferrals: number
+}
+
+/** An alarm that was raised now, or that is over (`raised` null). */
+export interface AlarmTurn {
+  readonly accountId: string
+  readonly workspaceId: string
+  readonly alarm: Alarm
+  readonly raised: Raised | null
+  /** The hold that was made with it, where the workspace wants one and had none. */
+  readonly hold: HoldRow | null
+}
+
+export type StandingAlarm = Pick<AlarmTurn, 'workspaceId' | 'alarm'>
+
+/** An upstream that was told to be down, and not to be up since. */
+export interface Outage {
+  readonly upstreamId: string
+  readonly since: number
+}
+
+export interface Watch {
+  /** Of all workspaces. */
+  standingAlarms(): Promise<readonly StandingAlarm[]>
+  outages(): Promise<readonly Outage[]>
+  /** From now on it counts as down since then, or (null) no longer; with the event that tells so. False when it was so already. */
+  noteOutage(upstreamId: string, since: number | null, notice: Notice | null): Promise<boolean>
+}
+
+export interface HardBounce {
+  /** As it is listed. */
+  readonly row: SuppressionRow
+  readonly recipientId: string
+  /** What the server said, without what names one mail. */
+  readonly said: string
+  /** Who said it; null when a report did: then whoever took the mail. */
+  readonly upstreamId: string | null
+}
+
+export interface IncidentRow {
+  readonly id: string
+  readonly accountId: string
+  readonly workspaceId: string
+  /** null: nobody knows by which it left. */
+  readonly upstreamId: string | null
+  /** Of the recipients. */
+  readonly domain: string
+  readonly said: string
+  /** As they were when it was opened: see Refusals. */
+  readonly addresses: number
+  readonly living: number
+  readonly outcomes: number
+  readonly createdAt: number
+  readonly decidedAt: number | null
+  readonly decision: Decision | null
+}
+
+export type Decision = 'accepted' | 'dismissed'
+
+/** An incident, and how many suppressions still wait for it. */
+export interface KnownIncident extends IncidentRow {
+  readonly pending: number
+}
+
+export interface PendingSuppression extends SuppressionRow {
+  readonly incidentId: string
+}
+
+export interface AddedHardBounce {
+  readonly row: SuppressionRow
+  /** `listed`: it was there already. */
+  readonly as: 'added' | 'listed' | 'pending'
+  /** Those that began with it. */
+  readonly opened: readonly IncidentRow[]
+}
+
+export interface Incidents {
+  addHardBounce(dead: HardBounce): Promise<AddedHardBounce>
+  incident(accountId: string, id: string): Promise<KnownIncident | null>
+  /** Newest first; of one workspace, when that is named; undecided ones alone, when `isOpen`. */
+  incidents(
+    accountId: string,
+    workspaceId: string | null,
+    isOpen: boolean,
+    page: Page,
+  ): Promise<Rows<KnownIncident>>
+  /** Of a list, newest first. */
+  pendingSuppressions(list: string, page: Page): Promise<Rows<PendingSuppression>>
+  pendingSuppression(list: string, ref: string): Promise<PendingSuppression | null>
+  /** Lists what was pending, or forgets it. Resolves with how many; `decided` when somebody did before. */
+  decideIncident(
+    accountId: string,
+    id: string,
+    decision: Decision,
+    now: number,
+  ): Promise<number | 'decided' | 'not_found'>
+  /** Of all accounts. */
+  openIncidents(): Promise<{ readonly incidents: number; readonly suppressions: number }>
+}
+
+export const READERS = ['statistics', 'alarms', 'search', 'sandbox'] as const
+type Reader = (typeof READERS)[number]
+
+/** Marks; null: nothing was read before. */
+export type ReadPlaces = Readonly<Record<Reader, string | null>>
+
+/** A mail by its place, as the index has it. */
+export type IndexedMail = readonly [place: number, tokens: string]
+
+export interface LogPart extends Followed {
+  readonly mails: readonly IndexedMail[]
+}
+
+/** What some of the readers add, each from its stored mark; all of them come to `to`. */
+export interface ReadUp {
+  readonly to: string
+  readonly statistics?: { readonly from: string | null; readonly rows: readonly StatisticsRow[] }
+  /** Those workspaces are judged, and the ones whose alarms stand. */
+  readonly alarms?: {
+    readonly from: string | null
+    readonly counts: readonly AlarmCount[]
+    readonly now: number
+  }
+  readonly search?: { readonly from: string | null; readonly mails: readonly IndexedMail[] }
+  readonly sandbox?: { readonly from: string | null }
+}
+
+/** What one of them adds. */
+export type Added<R extends Reader> = NonNullable<ReadUp[R]>
+
+/** The records, the mails for the index, which may be older than the log, or both. */
+export type ReadOf = 'log' | 'mails' | 'both'
+
+export interface Reading {
+  readPlaces(): Promise<ReadPlaces>
+  /**
+   * What comes after a mark and not beyond another, of whoever: about so many of each, and no mail in part.
+   * 'gone': the log can not be followed from there, go on from `logEnds().oldest`.
+   */
+  readLog(of: ReadOf, after: string, until: string | null, limit: number): Promise<LogPart | 'gone'>
+  /** All or nothing; null, and nothing is added, where a mark is another one. Resolves with what changed of alarms. */
+  keepRead(read: ReadUp): Promise<readonly AlarmTurn[] | null>
+}
