@@ -23,6 +23,7 @@ import type { Connection } from './connect/connection.js'
 import { serversNow, type Urls } from './connect/folder.js'
 import { resting } from './connect/resting.js'
 import type { Pooling } from './connect/servers.js'
+import { BY_KEY } from './connect/settings.js'
 import type { Hints } from './hints.js'
 import { createPoints, type Points } from './points.js'
 import { type QueueVerbs, queueVerbs } from './queue.js'
@@ -69,10 +70,9 @@ export interface Session {
   close(): Promise<void>
 }
 
-/** A plan is kept from when a table was small: none of these reads all of it. */
 const byKey = (open: () => Promise<Connection>) => async (): Promise<Connection> => {
   const connection = await open()
-  await connection.set(['enable_seqscan = off', 'jit = off'])
+  await connection.set(BY_KEY)
   return connection
 }
 

@@ -7,6 +7,12 @@
  */
 import type { Found, Query } from '../../sql/query.js'
 
+/**
+ * For statements that go by keys. A plan is kept from when a table was small, and must not be to read all of it, nor be
+ * compiled; and what a batch brings is no reason to plan a statement anew, at the price of half of it.
+ */
+export const BY_KEY = ['enable_seqscan = off', 'jit = off', 'plan_cache_mode = force_generic_plan']
+
 const ASK = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
   set_config('synchronous_commit', current_setting('synchronous_commit'), false) AS synchronous_commit, current_setting('server_encoding') AS encoding,
   current_setting('server_version_num') AS version, current_setting('default_transaction_read_only') AS read_only,

@@ -13,6 +13,7 @@ import { StoreBusyError, TakenOverError } from '../../port/upkeep.js'
 import { type Asking, first, type Query, run } from '../../sql/query.js'
 import { endSessions, nameSession } from '../cluster/takeover.js'
 import type { Connection } from '../connect/connection.js'
+import { BY_KEY } from '../connect/settings.js'
 import { answer, unavailable } from '../run.js'
 import { WRITERS } from '../schema/cluster.js'
 import { SCHEMA } from '../schema/steps.js'
@@ -86,13 +87,10 @@ function* takeAgain({ n, boot, epoch }: Joined, owner: string, { role, about }: 
   return found as unknown as Joined
 }
 
-/**
- * What they ask goes by keys. A plan is kept from when a table was small, and one that reads all of it would cost
- * hundreds of milliseconds a settle until the database counts its rows anew. The doors join what came with a batch.
- */
-const BY_KEY: Readonly<Partial<Record<WriterRole, readonly string[]>>> = {
-  relay: ['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off', 'jit = off'],
-  main: ['enable_seqscan = off', 'jit = off'],
+/** Who writes mail; the doors join what came with a batch. */
+const settingsOf = (role: WriterRole): readonly string[] => {
+  if (role === 'relay') return [...BY_KEY, 'enable_hashjoin = off', 'enable_mergejoin = off']
+  return role === 'main' ? BY_KEY : []
 }
 
 const preparing =
@@ -100,8 +98,8 @@ const preparing =
   async (fresh: Connection, boot: number): Promise<void> => {
     // a name would stay with a session that is somebody else's next
     if (!fresh.isPooled) await answer(fresh, nameSession(owner, boot))
-    const settings = BY_KEY[role]
-    if (settings !== undefined) await fresh.set(settings)
+    const settings = settingsOf(role)
+    if (settings.length > 0) await fresh.set(settings)
   }
 
 const behind = ({ n, frontier }: Joined, stored: number): PutBack | null =>

@@ -14,18 +14,20 @@ import type { Writer } from './writer.js'
 
 const MOST = 500
 
-/** One of them of each lease: it is marked for all. */
+/** Of several of a lease one is marked, for all. A key is compared with an array of one (settle/apply.ts), and no index has `boot + 0`. */
 const ATTEMPTING = `
 given AS MATERIALIZED (
   SELECT g.* FROM fence, json_to_recordset(CAST(? AS JSON)) AS g (i int, id text, gen int, attempt int, upstream text, at bigint)),
 people AS MATERIALIZED (
-  SELECT g.*, r.workspace, r.address_lc FROM given g JOIN recipient_rows r ON r.id = g.id),
+  SELECT g.*, r.workspace, r.address_lc FROM given g JOIN recipient_rows r ON r.id = ANY (ARRAY[g.id])),
 marked AS (
   UPDATE queue q SET attempting = r.attempt, attempt_upstream = r.upstream, attempt_at = r.at
   FROM people r JOIN workspaces w ON w.n = r.workspace
-  WHERE q.recipient_id = r.id AND q.gen = r.gen AND q.boot = CAST(? AS BIGINT) AND NOT ${IS_HELD}
-  RETURNING r.id, r.gen)
-SELECT g.i FROM fence LEFT JOIN (given g JOIN marked m ON m.id = g.id AND m.gen = g.gen) ON true`
+  WHERE q.recipient_id = ANY (ARRAY[r.id]) AND q.gen = r.gen AND q.boot + 0 = CAST(? AS BIGINT) AND NOT ${IS_HELD}
+  RETURNING r.i)
+SELECT m.i FROM fence LEFT JOIN marked m ON true`
+
+const leaseOf = ({ recipientId, leaseGen }: LeaseRef): string => `${recipientId} ${leaseGen}`
 
 export const createAttempting = ({ inTurn, statement, look, boot }: Writer, leased: Leased) => {
   const run = async (marks: readonly AttemptMark[]): Promise<readonly boolean[]> => {
@@ -36,9 +38,10 @@ export const createAttempting = ({ inTurn, statement, look, boot }: Writer, leas
     const found =
       (await statement(() => ({ text: ATTEMPTING, values: [given, boot] }))) ??
       (await look(all(MARKED, given, boot)))
-    const marked = new Set(found.map(({ i }) => i))
-    for (const [i, mark] of marks.entries()) if (marked.has(i)) leased.marked(mark)
-    return marks.map((_, i) => marked.has(i))
+    const done = found.flatMap(({ i }) => marks[i as number] ?? [])
+    const marked = new Set(done.map(leaseOf))
+    for (const mark of done) leased.marked(mark)
+    return marks.map((mark) => marked.has(leaseOf(mark)))
   }
   const gathered = gather<readonly AttemptMark[], readonly boolean[]>({
     ...{ inTurn, most: MOST, weigh: ({ length }) => length },
@@ -59,17 +62,18 @@ const MARKED = `SELECT g.i FROM json_to_recordset(CAST(? AS JSON)) AS g (i int, 
 const RELEASE = `
 given AS MATERIALIZED (
   SELECT g.*, r.status FROM fence, json_to_recordset(CAST(? AS JSON)) AS g (id text, gen int, due bigint)
-    JOIN recipient_rows r ON r.id = g.id FOR NO KEY UPDATE OF r),
+    JOIN recipient_rows r ON r.id = ANY (ARRAY[g.id]) FOR NO KEY UPDATE OF r),
 ours AS (SELECT CAST(? AS BIGINT) AS boot),
 freed AS (
   UPDATE queue q SET boot = NULL, lease_until = NULL, attempting = NULL, gen = q.gen + 1, due_at = g.due
-  FROM given g, ours WHERE q.recipient_id = g.id AND q.gen = g.gen AND q.boot = ours.boot AND g.status IN ('queued', 'deferred')
+  FROM given g, ours
+  WHERE q.recipient_id = ANY (ARRAY[g.id]) AND q.gen = g.gen AND q.boot + 0 = ours.boot AND g.status IN ('queued', 'deferred')
   RETURNING q.recipient_id),
 gone AS (
   DELETE FROM queue q USING given g, ours
-  WHERE q.recipient_id = g.id AND q.gen = g.gen AND q.boot = ours.boot AND g.status NOT IN ('queued', 'deferred')
+  WHERE q.recipient_id = ANY (ARRAY[g.id]) AND q.gen = g.gen AND q.boot + 0 = ours.boot AND g.status NOT IN ('queued', 'deferred')
   RETURNING q.recipient_id, q.gen),
-stored AS (UPDATE recipient_rows r SET last_gen = o.gen + 1 FROM gone o WHERE r.id = o.recipient_id)
+stored AS (UPDATE recipient_rows r SET last_gen = o.gen + 1 FROM gone o WHERE r.id = ANY (ARRAY[o.recipient_id]))
 SELECT (SELECT count(*) FROM freed) AS freed FROM fence`
 
 interface Release extends LeaseRef {
