@@ -14,7 +14,7 @@ import type { Writer } from './writer.js'
 
 const MOST = 500
 
-/** Of several of a lease one is marked, for all. A key is compared with an array of one (settle/apply.ts), and no index has `boot + 0`. */
+/** Of several of a lease one is marked, for all. A key is compared with an array of one (settle/apply.ts), and the boot so that its index is none for that. */
 const ATTEMPTING = `
 given AS MATERIALIZED (
   SELECT g.* FROM fence, json_to_recordset(CAST(? AS JSON)) AS g (i int, id text, gen int, attempt int, upstream text, at bigint)),
@@ -23,7 +23,7 @@ people AS MATERIALIZED (
 marked AS (
   UPDATE queue q SET attempting = r.attempt, attempt_upstream = r.upstream, attempt_at = r.at
   FROM people r JOIN workspaces w ON w.n = r.workspace
-  WHERE q.recipient_id = ANY (ARRAY[r.id]) AND q.gen = r.gen AND q.boot + 0 = CAST(? AS BIGINT) AND NOT ${IS_HELD}
+  WHERE q.recipient_id = ANY (ARRAY[r.id]) AND q.gen = r.gen AND q.boot IS NOT DISTINCT FROM CAST(? AS BIGINT) AND NOT ${IS_HELD}
   RETURNING r.i)
 SELECT m.i FROM fence LEFT JOIN marked m ON true`
 
@@ -67,11 +67,11 @@ ours AS (SELECT CAST(? AS BIGINT) AS boot),
 freed AS (
   UPDATE queue q SET boot = NULL, lease_until = NULL, attempting = NULL, gen = q.gen + 1, due_at = g.due
   FROM given g, ours
-  WHERE q.recipient_id = ANY (ARRAY[g.id]) AND q.gen = g.gen AND q.boot + 0 = ours.boot AND g.status IN ('queued', 'deferred')
+  WHERE q.recipient_id = ANY (ARRAY[g.id]) AND q.gen = g.gen AND q.boot IS NOT DISTINCT FROM ours.boot AND g.status IN ('queued', 'deferred')
   RETURNING q.recipient_id),
 gone AS (
   DELETE FROM queue q USING given g, ours
-  WHERE q.recipient_id = ANY (ARRAY[g.id]) AND q.gen = g.gen AND q.boot + 0 = ours.boot AND g.status NOT IN ('queued', 'deferred')
+  WHERE q.recipient_id = ANY (ARRAY[g.id]) AND q.gen = g.gen AND q.boot IS NOT DISTINCT FROM ours.boot AND g.status NOT IN ('queued', 'deferred')
   RETURNING q.recipient_id, q.gen),
 stored AS (UPDATE recipient_rows r SET last_gen = o.gen + 1 FROM gone o WHERE r.id = ANY (ARRAY[o.recipient_id]))
 SELECT (SELECT count(*) FROM freed) AS freed FROM fence`
