@@ -13,45 +13,13 @@ import {
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, Postgres } from '../../parts/postgres.js'
 import { mailFor, newAccount, T0 } from '../fixture.js'
+import { EXPLAINED, plansIn, rowsRead } from './plans.js'
 
-const SETTINGS = {
-  autovacuum: 'off',
-  shared_preload_libraries: 'auto_explain',
-  'auto_explain.log_min_duration': '0',
-  'auto_explain.log_analyze': 'on',
-  'auto_explain.log_timing': 'off',
-  'auto_explain.log_format': 'json',
-}
 const KEYS = 20_000
 const CALLERS = 30
 
-interface Node {
-  readonly 'Relation Name'?: string
-  readonly 'Actual Loops': number
-  readonly 'Actual Rows': number
-  readonly 'Rows Removed by Filter'?: number
-  readonly Plans?: readonly Node[]
-}
-
-interface Plan {
-  readonly 'Query Text': string
-  readonly Plan: Node
-}
-
-/** In the log a plan is a JSON object whose lines begin with a tab. */
-const plansIn = (log: string): readonly Plan[] =>
-  [...log.matchAll(/ plan:\n((?:\t.*\n)+)/g)].map(([, text]) =>
-    JSON.parse(String(text).replaceAll('\n\t', '\n')),
-  )
-
-/** Rows of a table that were looked at, whatever became of them. */
-const rowsRead = (node: Node, table: string): number =>
-  (node['Relation Name'] === table
-    ? node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0))
-    : 0) + (node.Plans ?? []).reduce((sum, one) => sum + rowsRead(one, table), 0)
-
 t.test('a mail reads what is its own', { skip: noPostgres() }, async (t) => {
-  const cluster = await new Postgres().start(SETTINGS)
+  const cluster = await new Postgres().start({ autovacuum: 'off', ...EXPLAINED })
   t.teardown(() => cluster.stop('fast'))
   const urls = cluster.database()
   const doors = openPostgresStore({ urls, lock: () => ({ owner: 'own', unlock() {} }) })
