@@ -5,6 +5,7 @@
  */
 
 import { systemClock } from '../../base/clock.js'
+import { wellFormed } from '../../mail/encoding.js'
 import type { Notice } from '../port/log.js'
 import type { CarriedMail, HoldRow, QueueOwner } from '../port/operations.js'
 import { auditReads } from '../sql/audit/entries.js'
@@ -66,9 +67,11 @@ const ownReads = {
       WHERE workspace_id IN (CAST(? AS TEXT), (SELECT account_id FROM workspaces WHERE id = ?))
         AND email IN (SELECT value FROM json_array_elements_text(CAST(? AS JSON)))
         AND (expires_at IS NULL OR expires_at > ?)`
-    const found = new Set(
-      (yield* all(text, list, list, JSON.stringify(emails), now)).map(({ email }) => email),
+    // its JSON has neither U+0000 (22P05) nor half a surrogate pair (22P02), and no address has
+    const asked = JSON.stringify(
+      emails.filter((email) => !email.includes('\0') && wellFormed(email) === email),
     )
+    const found = new Set((yield* all(text, list, list, asked, now)).map(({ email }) => email))
     return emails.filter((email) => found.has(email))
   },
   depth: (of?: QueueOwner) => depthReads(MAIL.waiting).depth(systemClock.now(), of),
