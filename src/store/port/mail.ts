@@ -1,18 +1,15 @@
 /**
  * NAME      port/mail - mails from accepted to settled, and what became of them
  * DESCRIPTION
- *   Reads only: a mail with its recipients, pages of mails, their events and reports, and whose recipient a
- *   bounce is about.
- *   Mails from accepted to settled: Each verb is whole and durable by itself. Times are epoch milliseconds; a
- *   lease is a generation: whoever comes with an older one changes nothing.
- *   DSNs that are pending to submitting senders: A DSN is pending from the very transaction that changes a
- *   status (`settle`, or `accept` for a suppressed recipient) to the one that accepts the DSN as a mail
- *   (`Acceptance.dsn`): so it is made once, whatever crashes between. Whether there is one is the law's to say
- *   (lifecycle/pending-dsn.ts).
- *   What is done to many mails at once: A job is stored before it begins: which mails, what is done to them, and
- *   how far it is. It goes from the newest mail that was there when it was made to the oldest; place and counts
- *   move together, and only from where they stand, so that after a crash some mails are looked at again and none
- *   is counted twice.
+ *   Reads: a mail with its recipients, pages of mails, their events and reports, and whose recipient a bounce is about.
+ *   The queue: each verb is whole and durable by itself. Times are epoch milliseconds. A lease is a generation: a call
+ *   with an older one changes nothing.
+ *   DSNs for submitting senders: a DSN is pending from the very transaction that changes a status (`settle`, or `accept`
+ *   for a suppressed recipient) to the one that accepts the DSN as a mail (`Acceptance.dsn`), so it is made once, also
+ *   over a crash. lifecycle/pending-dsn.ts decides whether there is one.
+ *   Jobs: what is done to many mails at once is stored before it begins: which mails, what is done to them, and how far
+ *   it is, from the newest mail that was there to the oldest. Place and counts move together, and only from where they
+ *   stand, so that after a crash some mails are looked at again and none is counted twice.
  */
 import type { EventRow, Tag } from '../../lifecycle/event.js'
 import type {

@@ -14,7 +14,11 @@ import type { Writer } from './writer.js'
 
 const MOST = 500
 
-/** Of several of a lease one is marked, for all. A key is compared with an array of one (settle/apply.ts), and the boot so that its index is none for that. */
+/**
+ * Of several marks of one lease the statement sets one, which holds for all. A key is compared with an array of one
+ * (settle/apply.ts). The boot, never null here, is compared by IS NOT DISTINCT FROM, which no index serves: the index of
+ * boots has all that one daemon leased.
+ */
 const ATTEMPTING = `
 given AS MATERIALIZED (
   SELECT g.* FROM fence, json_to_recordset(CAST(? AS JSON)) AS g (i int, id text, gen int, attempt int, upstream text, at bigint)),
