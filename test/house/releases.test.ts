@@ -1,7 +1,8 @@
 /**
  * The version moves with each change of the schema, so that apt takes what is newer for newer, and a database that is too
  * new for a Postern names one that exists. Each row is a release and the schemas that it makes; it is never edited. Who
- * adds a step gives package.json and package-lock.json the next version, and adds the row of it here.
+ * adds a step gives package.json and package-lock.json the next version, and adds the row of it here and the entry in
+ * CHANGELOG.md.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -58,3 +59,38 @@ t.test('the papers show that version', async (t) => {
   t.ok(shown.length > 0)
   t.same(new Set(shown), new Set([version]))
 })
+
+/** What a version may say, in this order; it begins with what its reader must do. */
+const CHAPTERS = ['What you must do', 'Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security']
+
+t.test(
+  'the changelog has an entry of each version, newest first, which begins with what you must do',
+  async (t) => {
+    const [, ...parts] = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8').split(/^## /m)
+    const heads = parts.map((part) => part.split('\n', 1)[0] ?? '')
+    t.equal(heads[0], '[Unreleased]')
+    const versions = heads
+      .slice(1)
+      .map((head) => /^\[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$/.exec(head)?.[1] ?? head)
+    for (const [i, version] of versions.slice(1).entries())
+      t.ok(isBelow(version, versions[i] ?? ''), `${version} is below ${versions[i]}`)
+    for (const { version, sqlite, postgres } of [
+      ...RELEASES,
+      { ...(RELEASES.at(-1) ?? FIRST), version: read('package.json').version },
+    ]) {
+      const part = parts[versions.indexOf(version) + 1] ?? ''
+      t.ok(versions.includes(version), `CHANGELOG.md has an entry that begins with ## [${version}] - its day`)
+      t.match(part, `Schemas: SQLite ${sqlite}, PostgreSQL ${postgres}.`, `${version} says its schemas`)
+    }
+    for (const part of parts) {
+      const [head = ''] = part.split('\n', 1)
+      const chapters = [...part.matchAll(/^### (.*)$/gm)].map(([, name = '']) => name)
+      t.equal(chapters[0], CHAPTERS[0], `${head} begins with what you must do`)
+      t.same(
+        chapters,
+        CHAPTERS.filter((name) => chapters.includes(name)),
+        `${head} has its chapters in order`,
+      )
+    }
+  },
+)
