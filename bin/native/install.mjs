@@ -14,10 +14,14 @@ if (Number(process.versions.napi) < 10) {
   const { npm_execpath: npm = '' } = env
   const [program, ...args] = basename(npm) === 'npm-cli.js' ? [process.execPath, npm] : ['npm']
   const cwd = fileURLToPath(new URL('node20', import.meta.url))
+  const old = `Node ${process.versions.node}`
+  console.error(
+    `postern: compiles the SQLite driver for ${old} now, for about 3 minutes, unless a finished one can be downloaded; Node 22.14 and newer compile nothing`,
+  )
   const words = ['ci', '--no-audit', '--no-fund', '--loglevel=error']
   const { status } = spawnSync(program, [...args, ...words], { cwd, env, stdio: 'inherit' })
   if (status !== 0) {
-    console.error(`postern: the SQLite driver for Node ${process.versions.node} could not be installed.`)
+    console.error(`postern: the SQLite driver for ${old} could not be installed.`)
     console.error('It needs a C++ compiler, make and Python 3; Node 22.14 and newer need none of them.')
   }
   process.exitCode = status ?? 1

@@ -72,6 +72,10 @@ t.test('it says where everything is, and keeps its secrets off a pipe', async (t
     lines.some((one) => /svc_test_[0-9A-Za-z]{20}/.test(one)),
     'no key where a journal might keep it',
   )
+  t.notOk(
+    lines.some((one) => /\/setup\//.test(one)),
+    'and no link that signs in',
+  )
   t.equal(statSync(join(dir, 'data', 'dev.key')).mode & 0o777, 0o600)
   t.equal(statSync(join(dir, 'data')).mode & 0o777, 0o700)
   t.equal(statSync(join(dir, 'data', 'pepper')).mode & 0o777, 0o600)

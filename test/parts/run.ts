@@ -10,15 +10,15 @@ export interface Ran {
   readonly stderr: string
 }
 
-export const run = (program: string, args: readonly string[], cwd = ROOT): Promise<Ran> =>
+export const run = (program: string, args: readonly string[], cwd = ROOT, env = {}): Promise<Ran> =>
   new Promise((resolve) =>
-    execFile(program, args, { cwd, env: cleanEnv(), maxBuffer: 1 << 26 }, (error, stdout, stderr) =>
+    execFile(program, args, { cwd, env: cleanEnv(env), maxBuffer: 1 << 26 }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
     ),
   )
 
-export const must = async (program: string, args: readonly string[], cwd = ROOT): Promise<Ran> => {
-  const ran = await run(program, args, cwd)
+export const must = async (program: string, args: readonly string[], cwd = ROOT, env = {}): Promise<Ran> => {
+  const ran = await run(program, args, cwd, env)
   if (ran.code !== 0)
     throw new Error(`${program} ${args.join(' ')}: ${ran.code}\n${ran.stdout}\n${ran.stderr}`)
   return ran
