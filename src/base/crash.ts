@@ -1,10 +1,13 @@
 /**
- * NAME      crash - what may be said about an error that nobody expected
+ * NAME      crash - what may be said about an error that nobody expected, and where a crash test ends the process
  * DESCRIPTION
- *   Such an error can carry anything in its message. What looks like a key, a
- *   password in a URL or an address is cut out; the frames of the stack name
- *   our own files and stay. What runs is bundled: a map beside the bundle says
- *   which line of the source a frame is, and is read for such an error only.
+ *   Such an error can carry anything in its message. What looks like a key, a password in a URL or an
+ *   address is cut out; the frames of the stack name our own files and stay. What runs is bundled: a map
+ *   beside the bundle says which line of the source a frame is, and is read for such an error only.
+ *   POSTERN_CRASH_AT names a point that the store or the relay passes, and after a colon the how many-th
+ *   time (1 by default): `accept.before-commit:3`. A store's points are its verbs, before and after their
+ *   commit; the relay's begin with `relay.`. In production the variable is not set and nothing of this
+ *   exists.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
@@ -59,4 +62,14 @@ export const crashFacts = (error: unknown): Readonly<Record<string, string>> => 
     ...(typeof code === 'string' && { code }),
     stack: framesOf(error).join(' | '),
   }
+}
+
+interface CrashPoint {
+  readonly name: string
+  readonly hit: number
+}
+
+export const readCrashPoint = (text: string | undefined): CrashPoint | null => {
+  const [, name, hit = '1'] = /^([\w.-]+)(?::(\d+))?$/.exec(text ?? '') ?? []
+  return name === undefined ? null : { name, hit: Number(hit) }
 }

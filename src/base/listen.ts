@@ -1,12 +1,15 @@
 /**
- * NAME      listen - how a server gets its socket
+ * NAME      listen - how a server gets its socket, and which certificate it shows
  * DESCRIPTION
- *   A listener has a key, which is also its place in the configuration (`http`,
- *   `submission.0`, `bounce`). If the supervisor has opened a socket for that key,
- *   it is taken over, and connections that came during a restart are waiting in
- *   it; else one is bound here. What goes wrong is said with the key and the remedy.
+ *   A listener has a key, which is also its place in the configuration (`http`, `submission.0`, `bounce`).
+ *   If the supervisor has opened a socket for that key, it is taken over, and connections that came during a
+ *   restart are waiting in it; else one is bound here. What goes wrong is said with the key and the remedy.
+ *   Server Name Indication (RFC 6066 section 3), as node:tls asks for it. A name in a certificate may begin
+ *   with `*.`, which stands for one label. Who asks for another name, or for none, gets the listener's own
+ *   certificate.
  */
 import type { Server } from 'node:net'
+import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'
 
 interface Place {
   readonly host: string
@@ -59,3 +62,26 @@ export const createListen = (inherited: ReadonlyMap<string, number> = new Map())
 }
 
 export const plainListen: Listen = createListen()
+
+export interface NamedPair {
+  /** DNS names, in lower case. */
+  readonly names: readonly string[]
+  /** PEM. */
+  readonly key: string
+  readonly cert: string
+}
+
+export type FindContext = (servername: string) => SecureContext | undefined
+
+/** Of two certificates with one name the first counts. */
+export const contextsOf = (pairs: readonly NamedPair[], options: SecureContextOptions = {}): FindContext => {
+  const byName = new Map<string, SecureContext>()
+  for (const { names, key, cert } of [...pairs].reverse()) {
+    const context = createSecureContext({ ...options, key, cert })
+    for (const name of names) byName.set(name, context)
+  }
+  return (servername) => {
+    const name = servername.toLowerCase().replace(/\.$/, '')
+    return byName.get(name) ?? byName.get(name.replace(/^[^.]+/, '*'))
+  }
+}

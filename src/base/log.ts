@@ -1,19 +1,40 @@
 /**
  * NAME      log - one JSON object per line, for journald; pretty lines for people
  * DESCRIPTION
- *   A thin face on pino. Callers log facts: an event name and the ids that join
- *   it to a mail or a request. No address, subject or body above debug level,
- *   and never a secret: fields with the names below are cut even if someone
- *   passes a whole object by mistake. Errors are told as crash.ts allows, and
- *   what strangers wrote can neither end a line nor steer a terminal.
- *   The lines of one turn of the event loop leave in one write: a crowd of
- *   settled mails is one system call. The end of the process writes the rest, and so does
+ *   A thin face on pino. Callers log facts: an event name and the ids that join it to a mail or a request.
+ *   No address, subject or body above debug level, and never a secret: fields with the names below are cut
+ *   even if someone passes a whole object by mistake. Errors are told as crash.ts allows, and what strangers
+ *   wrote can neither end a line nor steer a terminal. The lines of one turn of the event loop leave in one
+ *   write: a crowd of settled mails is one system call. The end of the process writes the rest, and so does
  *   a line that tells of an error: only a process that is killed loses lines, those of one turn.
+ *   `12:01:02.345 INFO settled email=em_… from=queued to=sent`, made from the JSON line that everybody else
+ *   gets. A value that is not plain stands quoted and escaped, so no subject and no address can look like a
+ *   line of ours or steer the terminal.
  */
+
 import pino, { type DestinationStream, type Logger as Pino } from 'pino'
 import { crashFacts, scrub } from './crash.js'
-import { escapeWild } from './observe/escape.js'
-import { prettyLine } from './observe/pretty.js'
+import { escapeText, escapeWild } from './text.js'
+
+const PLAIN = /^[\w.:/@<>+%-]+$/
+const COLOURS: Readonly<Record<string, number>> = { warn: 33, error: 31, fatal: 35, debug: 90, trace: 90 }
+
+const valueText = (value: unknown): string =>
+  typeof value === 'string' && PLAIN.test(value) ? value : escapeText(JSON.stringify(value) ?? 'null')
+
+const levelText = (level: string, coloured: boolean): string => {
+  const text = level.toUpperCase().padEnd(5)
+  const colour = COLOURS[level]
+  return coloured && colour !== undefined ? `\u001b[${colour}m${text}\u001b[39m` : text
+}
+
+/** One JSON line, with its line feed, as one line for a person. */
+const prettyLine = (line: string, coloured: boolean): string => {
+  const { level, time, msg, event, ...rest } = JSON.parse(line) as Record<string, unknown>
+  const fields = Object.entries(rest).map(([name, value]) => `${escapeText(name)}=${valueText(value)}`)
+  const fact = escapeText(String(msg ?? event ?? ''))
+  return `${String(time).slice(11, 23)} ${levelText(String(level), coloured)} ${[fact, ...fields].join('  ')}\n`
+}
 
 export type Log = Pino
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'

@@ -7,8 +7,7 @@
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { FAULTS, type FaultCode } from '../base/fault/table.js'
-import { Fault, type FieldError } from '../base/fault.js'
+import { FAULTS, Fault, type FaultCode, type FieldError } from '../base/fault.js'
 import { isLoopback } from '../base/network.js'
 import type { Config } from '../config/config.js'
 import { Refusal, usage } from './exit.js'

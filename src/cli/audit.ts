@@ -1,7 +1,7 @@
 /**
  * NAME      audit - who changed what, from the command line
  */
-import { auditEntry } from '../record/tenants/identity.js'
+import { auditEntry } from '../record/tenants.js'
 import type { AuditFilter, AuditRow } from '../store/port/identity.js'
 import { command, type Subject } from './command.js'
 import { withContext } from './context.js'

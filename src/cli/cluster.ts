@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Read from the database itself, so it also answers where no daemon runs here. This command is not listed.
  */
-import { cluster } from '../record/cluster.js'
+import { cluster } from '../record/queue-state.js'
 import { command, type Subject } from './command.js'
 import { withContext } from './context.js'
 import { tableOf } from './terminal.js'

@@ -5,10 +5,10 @@
  *   what stands there and what was expected; then what `serve` would refuse.
  */
 
+import { readManagementToken } from '../config/forms.js'
 import { providerFileProblems } from '../config/identity.js'
 import { type Inspected, inspectConfig, isWithin, originOf } from '../config/load.js'
 import { ConfigError, type ConfigProblem, inLineOrder } from '../config/problem.js'
-import { readManagementToken } from '../config/read/secret.js'
 import {
   configReference,
   origins,

@@ -9,11 +9,16 @@
 
 import { Fault } from '../base/fault.js'
 import { readCsvLines } from '../record/csv.js'
-import { removed } from '../record/removed.js'
-import { credentialRecord } from '../record/tenants/access.js'
+import { credentialRecord, removed } from '../record/tenants.js'
 import type { CredentialRow } from '../store/port/tenants.js'
-import { type Imported, type ImportLine, importCredentials } from '../tenant/credential/import.js'
-import { createCredential, loginText, revokeCredential } from '../tenant/credential.js'
+import {
+  createCredential,
+  type Imported,
+  type ImportLine,
+  importCredentials,
+  loginText,
+  revokeCredential,
+} from '../tenant/credential.js'
 import { command, type Subject, WHY } from './command.js'
 import { asOneOrder, readSecretFile, withContext } from './context.js'
 import { usage } from './exit.js'

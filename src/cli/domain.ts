@@ -11,7 +11,7 @@ import {
   domain as domainRecord,
   zoneLine,
 } from '../record/domain.js'
-import { removed } from '../record/removed.js'
+import { removed } from '../record/tenants.js'
 import type { DomainRow } from '../store/port/tenants.js'
 import { checkDomain, type DomainCheck, txtLookup } from '../tenant/domain/check.js'
 import {

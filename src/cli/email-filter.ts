@@ -1,12 +1,11 @@
 /**
  * NAME      email-filter - which mails a command is about
  */
-import { parseTime } from '../base/time/iso.js'
-import { parseQuery } from '../mail/query/parse.js'
-import type { Query } from '../mail/query/query.js'
-import { readTag } from '../mail/query/tag.js'
+import { parseTime } from '../base/moments.js'
+import { type Query, readTag } from '../mail/query.js'
+import { parseQuery } from '../mail/query-text.js'
 import { STATUSES } from '../mail/status.js'
-import { dayIn } from '../statistics/zone.js'
+import { dayIn } from '../statistics/ask.js'
 import type { EmailFilter } from '../store/port/mail.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import type { OptionArgs } from './command.js'

@@ -7,8 +7,7 @@
  */
 import { Fault } from '../base/fault.js'
 import { type EventType, nearestEventType, readEventType } from '../mail/event-type.js'
-import { loggedEvent } from '../record/event.js'
-import { MarkCodec } from '../record/mark.js'
+import { loggedEvent, MarkCodec } from '../record/event.js'
 import type { LogFilter, LogRow } from '../store/port/log.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type OptionArgs, type Subject } from './command.js'

@@ -7,8 +7,7 @@
  *   place that turns an error into words and a number.
  */
 
-import type { FaultCode } from '../base/fault/table.js'
-import { causesOf, Fault } from '../base/fault.js'
+import { causesOf, Fault, type FaultCode } from '../base/fault.js'
 import { DataFolderError } from '../base/folder.js'
 import { ListenError } from '../base/listen.js'
 import { LooseModeError } from '../base/secret.js'

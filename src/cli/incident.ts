@@ -1,7 +1,7 @@
 /**
  * NAME      incident - addresses that bounced for good at the same time, from the command line
  */
-import { incidentText, incident as record } from '../record/incident.js'
+import { incidentText, incident as record } from '../record/queue.js'
 import type { Decision, KnownIncident } from '../store/port/watch.js'
 import { decideIncident, findIncident } from '../tenant/suppression.js'
 import { command } from './command.js'

@@ -5,7 +5,7 @@
  *   before the link is made, unless a file is named (mode 0600).
  */
 import { writeFileSync } from 'node:fs'
-import { link as linkRecord } from '../record/tenants/identity.js'
+import { link as linkRecord } from '../record/tenants.js'
 import type { LinkRow } from '../store/port/identity.js'
 import { Refusal } from './exit.js'
 import type { Terminal } from './terminal.js'

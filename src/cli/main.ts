@@ -7,7 +7,7 @@
  */
 import { basename } from 'node:path'
 import { framesOf } from '../base/crash.js'
-import { escapeLines } from '../base/observe/escape.js'
+import { escapeLines } from '../base/text.js'
 import { CATALOG } from './catalog.js'
 import { type ExitCode, endingOf } from './exit.js'
 import { parse } from './parse.js'

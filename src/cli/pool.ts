@@ -5,8 +5,7 @@
  *   whole new list. Passwords are named as files in the URL, never written in it.
  */
 
-import { removed } from '../record/removed.js'
-import { poolRecord } from '../record/tenants/pool.js'
+import { poolRecord, removed } from '../record/tenants.js'
 import { leaderOf } from '../store/pools.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'

@@ -7,9 +7,9 @@
  *   moment is never touched.
  */
 import * as record from '../record/queue.js'
-import { removed } from '../record/removed.js'
+import { removed } from '../record/tenants.js'
 import type { QueueAction, QueueCount, QueueScope } from '../store/port/operations.js'
-import { findHold, holdQueue, orderQueue, queueMatches, releaseHold } from '../tenant/queue/orders.js'
+import { findHold, holdQueue, orderQueue, queueMatches, releaseHold } from '../tenant/orders.js'
 import { type Consent, command, type Globals } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'

@@ -2,8 +2,7 @@
  * NAME      queue-scope - which part of the queue a command means
  */
 import type { QueueScope } from '../store/port/operations.js'
-import type { QueueDeps } from '../tenant/queue/orders.js'
-import { queueScope, SCOPE_PARTS, SCOPE_WORDS, type ScopePart } from '../tenant/queue/scope.js'
+import { type QueueDeps, queueScope, SCOPE_PARTS, SCOPE_WORDS, type ScopePart } from '../tenant/orders.js'
 import type { CliContext } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'

@@ -2,10 +2,10 @@
  * NAME      queue - what waits, and for how long
  */
 import * as record from '../record/queue.js'
-import { STOPPING_REASONS, type Waiting, waitingInFull } from '../record/waiting.js'
+import { STOPPING_REASONS, type Waiting, waitingInFull } from '../record/queue.js'
 import { QUEUE_STATES } from '../store/port/operations.js'
-import { queueDepths } from '../tenant/queue/depths.js'
-import { createWaiting } from '../tenant/queue/waiting.js'
+import { queueDepths } from '../tenant/queue-state.js'
+import { createWaiting } from '../tenant/waiting.js'
 import { command, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { ages, throttles } from './queue-ages.js'

@@ -4,7 +4,7 @@
  *   Turns what yargs complains about into a sentence that names the word and the
  *   remedy. An unknown option or command is answered with the nearest known one.
  */
-import { editDistance } from '../base/spelling.js'
+import { editDistance } from '../base/text.js'
 import { type Catalog, type Command, GLOBAL_OPTIONS, optionsOf, type Subject, verbOf } from './command.js'
 import { usage } from './exit.js'
 

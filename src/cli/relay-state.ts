@@ -5,7 +5,7 @@
  *   mail down. Without a daemon there is no answer, and the store alone must tell.
  */
 import type { throttle } from '../record/queue.js'
-import type { RelayView } from '../tenant/queue/pool-health.js'
+import type { RelayView } from '../tenant/pool.js'
 import type { CliContext } from './context.js'
 import { managementOf, reachable } from './listening.js'
 

@@ -6,7 +6,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { readTag } from '../mail/query/tag.js'
+import { readTag } from '../mail/query.js'
 import { apiBase, callApi } from './api.js'
 import { command } from './command.js'
 import { configOf } from './context.js'

@@ -7,9 +7,8 @@
  */
 import { toRfc3339 } from '../base/clock.js'
 import { ROLES, type Role } from '../config/identity.js'
-import { removed } from '../record/removed.js'
-import { openSession } from '../record/tenants/identity.js'
-import { findPerson } from '../tenant/identity/people.js'
+import { openSession, removed } from '../record/tenants.js'
+import { findPerson } from '../tenant/people.js'
 import { createSession, revokeSession } from '../tenant/session.js'
 import { command, type Subject } from './command.js'
 import { withContext } from './context.js'

@@ -7,7 +7,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { ownUrl } from '../config/load.js'
-import { createLink, createSetupLink, linkUrl } from '../tenant/identity/links.js'
+import { createLink, createSetupLink, linkUrl } from '../tenant/people.js'
 import { command } from './command.js'
 import { cliActor, withContext } from './context.js'
 import { usage } from './exit.js'

@@ -5,9 +5,9 @@
  *   sends nothing that nobody held, so that a script sees it, too. Alarms of workspaces follow; they are of live mail.
  */
 import { queueStateRecord } from '../record/queue-state.js'
-import { workspaceRecord } from '../record/tenants/workspace.js'
+import { workspaceRecord } from '../record/tenants.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
-import { queueStates } from '../tenant/queue/state.js'
+import { queueStates } from '../tenant/queue-state.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
 import { type CliContext, withContext } from './context.js'

@@ -7,7 +7,7 @@
  *   postern restore: what waits in it may have been sent since.
  */
 import { resolve } from 'node:path'
-import { readCrashPoint } from '../base/crash-point.js'
+import { readCrashPoint } from '../base/crash.js'
 import { pepperFile } from '../keys/pepper.js'
 import type { Moved } from '../store/move.js'
 import { needDatabase, safeRecord, sayWhatIsIn } from './backup.js'

@@ -7,13 +7,13 @@
 import { Fault } from '../base/fault.js'
 import type { Page } from '../lifecycle/page.js'
 import { guarded, writeCsv } from '../record/csv.js'
-import { removed } from '../record/removed.js'
-import { suppressionRecord } from '../record/tenants/suppression.js'
 import {
   type ListLine,
   readSuppressionList,
   SUPPRESSION_COLUMNS,
-} from '../record/tenants/suppression-list.js'
+  suppressionRecord,
+} from '../record/suppression.js'
+import { removed } from '../record/tenants.js'
 import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port/tenants.js'
 import {
   addSuppression,

@@ -9,7 +9,7 @@
 import { readFile } from 'node:fs/promises'
 import Table from 'cli-table3'
 import pc from 'picocolors'
-import { escapeLines, escapeWild, maskText } from '../base/observe/escape.js'
+import { escapeLines, escapeWild, maskText } from '../base/text.js'
 import { usage } from './exit.js'
 import { readStream, STDIN } from './input.js'
 import { spanText } from './time.js'

@@ -5,8 +5,8 @@
  *   the milliseconds, reports with their diagnostic, and what was not believed.
  */
 
-import type { EventRow } from '../lifecycle/event.js'
-import type { MailWaiting, Waiting } from '../record/waiting.js'
+import type { EventRow } from '../lifecycle/facts.js'
+import type { MailWaiting, Waiting } from '../record/queue.js'
 import type { EmailRecord, RecipientRow } from '../store/port/mail.js'
 import { clean, type Paint, paintStatus } from './terminal.js'
 

@@ -8,9 +8,9 @@
  *   `list` asks the running daemon's management listener how each of them is doing;
  *   without a daemon it shows what is configured.
  */
-import { diallerBy, tokenSettings } from '../base/dial/settings.js'
-import { upstreamRecord } from '../record/tenants/pool.js'
-import { type Trial, trialRecord, tryUpstream } from '../relay/watch/trial.js'
+import { diallerBy, tokenSettings } from '../base/dial.js'
+import { upstreamRecord } from '../record/tenants.js'
+import { type Trial, trialRecord, tryUpstream } from '../relay/trial.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { findPool, updatePool } from '../tenant/pool.js'
 import { LOGIN_WORDS, parseUpstream } from '../tenant/upstream.js'

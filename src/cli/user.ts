@@ -6,13 +6,18 @@
  *   argument. Another password ends all sessions of the person.
  */
 import { ROLES, type Role } from '../config/identity.js'
-import { removed } from '../record/removed.js'
-import { link as linkRecord, person, personInFull } from '../record/tenants/identity.js'
+import { link as linkRecord, person, personInFull, removed } from '../record/tenants.js'
 import type { LinkRow, UserRow } from '../store/port/identity.js'
-import { mailInvitation } from '../submission/own/invitation-mail.js'
-import { resetFactors } from '../tenant/identity/factors.js'
-import { createLink, linkUrl, revokeInvitation } from '../tenant/identity/links.js'
-import { changePerson, createPerson, findPerson } from '../tenant/identity/people.js'
+import { mailInvitation } from '../submission/own-mail.js'
+import { resetFactors } from '../tenant/factors.js'
+import {
+  changePerson,
+  createLink,
+  createPerson,
+  findPerson,
+  linkUrl,
+  revokeInvitation,
+} from '../tenant/people.js'
 import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
 import { usage } from './exit.js'

@@ -9,41 +9,35 @@
  */
 
 import { systemClock } from '../base/clock.js'
-import { createDialler } from '../base/dial/dial.js'
-import { diallerOf } from '../base/dial/settings.js'
+import { createDialler, diallerOf } from '../base/dial.js'
 import { Fault } from '../base/fault.js'
+import { parseTime } from '../base/moments.js'
 import { keyedHash } from '../base/secret.js'
-import { parseTime } from '../base/time/iso.js'
 import { parseDuration } from '../config/units.js'
 import { nearestEventType, readEventType } from '../mail/event-type.js'
-import { readTag } from '../mail/query/tag.js'
-import type { EventRecord } from '../record/event.js'
-import { MarkCodec } from '../record/mark.js'
-import { removed } from '../record/removed.js'
+import { readTag } from '../mail/query.js'
+import { type EventRecord, MarkCodec } from '../record/event.js'
+import { removed } from '../record/tenants.js'
 import { shownWebhook, webhookEvent, webhook as webhookRecord, webhookReplay } from '../record/webhook.js'
 import type { KnownEndpoint, ListedPost } from '../store/port/hooks.js'
 import type { LogRow, MailOfEvent } from '../store/port/log.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { bodyOf } from '../webhook/body.js'
-import type { HookDeps, HookScope } from '../webhook/endpoint/deps.js'
 import {
   createEndpoint,
   deleteEndpoint,
+  type EndpointWish,
   findEndpoint,
+  type HookDeps,
+  type HookScope,
+  ignoredOf,
   type Made,
   MOST_GRACE_MS,
   rotateSecret,
   updateEndpoint,
-} from '../webhook/endpoint/endpoints.js'
-import {
-  countAfter,
-  type ReplayWish,
-  replayEvent,
-  replayMany,
-  testEndpoint,
-} from '../webhook/endpoint/replay.js'
-import { type EndpointWish, ignoredOf } from '../webhook/endpoint/wish.js'
+} from '../webhook/endpoints.js'
 import { createPost, type Post } from '../webhook/post.js'
+import { countAfter, type ReplayWish, replayEvent, replayMany, testEndpoint } from '../webhook/repost.js'
 import { apiBase, callApi, isHttpUrl } from './api.js'
 import { command, type Globals, type OptionArgs, type Subject } from './command.js'
 import { type CliContext, configOf, withContext } from './context.js'

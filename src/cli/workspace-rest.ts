@@ -6,11 +6,10 @@
  *   --dry-run only looks.
  */
 
-import { removed } from '../record/removed.js'
-import { workspaceRecord } from '../record/tenants/workspace.js'
+import { removed, workspaceRecord } from '../record/tenants.js'
 import type { QueueCount, QueueScope } from '../store/port/operations.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
-import { queueMatches } from '../tenant/queue/orders.js'
+import { queueMatches } from '../tenant/orders.js'
 import { deleteWorkspace, findWorkspace, resumeWorkspace, suspendWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
 import { type CliContext, withContext } from './context.js'

@@ -2,7 +2,7 @@
  * NAME      workspace - sending tenants, from the command line
  */
 
-import { workspaceRecord } from '../record/tenants/workspace.js'
+import { workspaceRecord } from '../record/tenants.js'
 import { leaderOf } from '../store/pools.js'
 import type { KnownPool, WorkspaceRow } from '../store/port/tenants.js'
 import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/workspace.js'

@@ -1,10 +1,13 @@
 /**
- * NAME      config - the daemon's settings, as a frozen value
+ * NAME      config - the daemon's settings, as a frozen value, and what a new one changes
  * DESCRIPTION
- *   What schema.ts makes of the file, the environment and the flags. Everything
- *   has a default that works on loopback without root. Times are milliseconds,
- *   sizes bytes, ports 0 mean any free port.
+ *   What schema.ts makes of the file, the environment and the flags. Everything has a default that works on
+ *   loopback without root. Times are milliseconds, sizes bytes, ports 0 mean any free port.
+ *   SIGHUP puts a few settings into effect at once; the others wait for a restart, and are named in the log
+ *   so that nobody believes they are in force.
  */
+
+import { createHash } from 'node:crypto'
 import type { LogLevel } from '../base/log.js'
 import type { IdentitySettings } from './identity.js'
 
@@ -127,4 +130,42 @@ export interface Config {
   readonly identity: IdentitySettings
   readonly default_from: string | null
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'pretty' }
+}
+
+/** Settings, or groups of them, that take effect without a restart. */
+const LIVE = ['tls', 'log.level', 'retention', 'limits.min_free_disk', 'bounce.rules_file']
+
+const flat = (value: unknown, key = ''): readonly (readonly [string, string])[] =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.entries(value).flatMap(([name, part]) => flat(part, key === '' ? name : `${key}.${name}`))
+    : [[key, JSON.stringify(value ?? null)]]
+
+interface Changes {
+  readonly live: readonly string[]
+  readonly restart: readonly string[]
+}
+
+const isLive = (key: string): boolean => LIVE.some((name) => key === name || key.startsWith(`${name}.`))
+
+/** Settings by a mark of their value, so that two can be compared and none is shown. */
+export type Marks = Readonly<Record<string, string>>
+
+export const marksOf = (config: Config): Marks =>
+  Object.fromEntries(
+    flat(config).map(([key, value]) => [
+      key,
+      createHash('sha256').update(`${key}=${value}`).digest('hex').slice(0, 16),
+    ]),
+  )
+
+/** What a reload puts in force: live settings as they are now, all others as they were at the start. */
+export const marksAfter = (before: Marks, after: Marks): Marks => ({
+  ...before,
+  ...Object.fromEntries(Object.entries(after).filter(([key]) => isLive(key))),
+})
+
+/** The keys that differ, by whether a reload is enough for them. What `before` does not tell is passed over. */
+export const changesIn = (before: Marks, after: Marks): Changes => {
+  const changed = Object.keys(after).filter((key) => key in before && before[key] !== after[key])
+  return { live: changed.filter(isLive), restart: changed.filter((key) => !isLive(key)) }
 }

@@ -9,9 +9,8 @@
  */
 import Joi from 'joi'
 import { isLoopback } from '../base/network.js'
+import { DAY, duration, file, group, HOUR, MINUTE, readText, refuse, secretIn } from './forms.js'
 import { ConfigError } from './problem.js'
-import { DAY, duration, file, group, HOUR, MINUTE } from './read/form.js'
-import { readText, refuse, secretIn } from './read/secret.js'
 
 export type Role = 'owner' | 'member' | 'viewer'
 export const ROLES: readonly Role[] = ['owner', 'member', 'viewer']

@@ -6,8 +6,7 @@
  *   daemon five times to find five typing errors.
  */
 import type Joi from 'joi'
-import { escapeText } from '../base/observe/escape.js'
-import { editDistance } from '../base/spelling.js'
+import { editDistance, escapeText } from '../base/text.js'
 
 export interface ConfigProblem {
   /** `postern.yaml:3:9`, `POSTERN_HTTP__PORT`, `--http.port`, or null. */

@@ -7,7 +7,7 @@
  *       code: [554]
  *       text: no thanks           # regular expression, in any case
  *       unless: mailbox
- *   What the words mean is for mail/report/extra-rules.ts to judge.
+ *   What the words mean is for mail/report/classify.ts to judge.
  */
 import { readFileSync } from 'node:fs'
 import Joi from 'joi'

@@ -12,11 +12,11 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import Joi from 'joi'
-import { defaultBudget } from '../base/host/budget.js'
+import { defaultBudget } from '../base/memory.js'
 import { parseRange } from '../base/network.js'
 import type { Config, SubmissionListener } from './config.js'
+import { choice, DAY, duration, file, group, HOUR, MINUTE, readUrl, size } from './forms.js'
 import { identity } from './identity.js'
-import { choice, DAY, duration, file, group, HOUR, MINUTE, readUrl, size } from './read/form.js'
 
 const MIB = 1024 ** 2
 

@@ -9,7 +9,7 @@
  *   judges what is really open. One that fits nothing is a mistake, not ignored:
  *   connections to it would never be answered.
  */
-import type { InheritedSocket } from '../base/host/systemd.js'
+import type { InheritedSocket } from '../base/systemd.js'
 import type { Config, ListenAddress } from './config.js'
 import { ownUrl } from './load.js'
 import { ConfigError } from './problem.js'

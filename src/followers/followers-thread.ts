@@ -6,10 +6,10 @@
  *   connection of its own and writes through the store's writer, like everybody.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { nameThread } from '../base/host/thread.js'
+import { createGiveWay } from '../base/give-way.js'
 import type { Log } from '../base/log.js'
 import { startAll, stopAll } from '../base/service.js'
-import { createGiveWay } from '../base/time/give-way.js'
+import { nameThread } from '../base/thread.js'
 import type { Recorded } from '../outcome/report.js'
 import { reachStore } from '../store/open.js'
 import type { FollowerStart, FromFollowers, LogLine, ToFollowers } from './settings.js'

@@ -6,9 +6,9 @@
  *   no mail waits for it. One that does not stop when told is ended.
  */
 import type { Worker } from 'node:worker_threads'
-import { startThread, stopThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
+import { startThread, stopThread } from '../base/thread.js'
 import type { Config } from '../config/config.js'
 import type { Rule } from '../mail/report/category.js'
 import type { Recorded } from '../outcome/report.js'

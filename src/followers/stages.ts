@@ -2,14 +2,13 @@
  * NAME      stages - who follows the log
  */
 import { systemClock } from '../base/clock.js'
+import type { GiveWay } from '../base/give-way.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
-import type { GiveWay } from '../base/time/give-way.js'
 import type { Config } from '../config/config.js'
 import { liveKeys } from '../keys/return-path.js'
 import type { Rule } from '../mail/report/category.js'
-import { createIntake } from '../outcome/intake.js'
-import type { Recorded } from '../outcome/report.js'
+import { createIntake, type Recorded } from '../outcome/report.js'
 import { logIncident } from '../outcome/suppress.js'
 import { createReporter } from '../sandbox/reporter.js'
 import type { ReachedStore } from '../store/open.js'

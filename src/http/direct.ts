@@ -10,13 +10,13 @@
  *   hapi answers with the error. A commit that is in doubt may have stored it.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Budget } from '../base/host/budget.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
+import type { Budget } from '../base/memory.js'
 import { plainAddress } from '../base/network.js'
 import type { WireDraft } from '../submission/draft.js'
+import type { WindowState } from '../tenant/limits.js'
 import type { Tenancy } from '../tenant/tenants.js'
-import type { WindowState } from '../tenant/window.js'
 import { check } from './check.js'
 import type { Answer, Call, Endpoint } from './endpoint.js'
 import { type CountedSends, TIMES, takesLong } from './gate.js'

@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Fault } from '../base/fault.js'
 import { parseContent } from '../mail/parse.js'
-import type { Content } from '../record/content.js'
+import type { Content } from '../record/email.js'
 import type { IdempotencyWish } from '../submission/draft.js'
 import { checkIdempotencyKey, sendFingerprint } from '../submission/idempotency.js'
 import { rulesOf } from '../submission/submit.js'

@@ -14,7 +14,7 @@ import hapi, { type Request, type ResponseObject, type ResponseToolkit } from '@
 import { Fault, invalid, OutageError, outageOf } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
-import { readTraceparent, type Span, type Spans } from '../base/observe/trace.js'
+import { readTraceparent, type Span, type Spans } from '../base/trace.js'
 import { type Checked, check } from './check.js'
 import { type Answer, type Call, type Endpoint, headerValues, type Method } from './endpoint.js'
 import { admit, type GateDeps, readBody, recognize, spend, windowFor, workspaceOf } from './gate.js'

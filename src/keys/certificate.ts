@@ -13,7 +13,7 @@ import { createHash, createPrivateKey, randomBytes, X509Certificate } from 'node
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import type { NamedPair } from '../base/host/server-names.js'
+import type { NamedPair } from '../base/listen.js'
 import type { Config } from '../config/config.js'
 import { ConfigError } from '../config/problem.js'
 

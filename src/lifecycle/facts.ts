@@ -1,16 +1,60 @@
 /**
- * NAME      facts - what is known of a mail, its recipients and an outcome
+ * NAME      facts - what is known of a mail, its recipients, its timeline and an outcome
  * DESCRIPTION
- *   The rows that the law of the queue reads and that the store keeps, as plain
- *   data (structured clone): a mail to accept, a recipient under lease, what was
- *   seen of it and what that changed. Times are epoch milliseconds.
+ *   The rows that the law of the queue reads and that the store keeps, as plain data (structured clone): a
+ *   mail to accept, a recipient under lease, what was seen of it and what that changed. Times are epoch
+ *   milliseconds.
+ *   Whoever has seen something of a recipient says that much; the rest is empty.
  */
-
 import type { Reply } from '../mail/reply.js'
 import type { Action } from '../mail/report/report.js'
 import type { Observation, Status } from '../mail/status.js'
-import type { EventSource, KeptReport, MtaRef, Tag } from './event.js'
 import type { Mode } from './page.js'
+
+export interface Tag {
+  readonly name: string
+  readonly value: string
+}
+
+/** Stores keep their numbers: new ones go to the end. */
+export const EVENT_SOURCES = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system'] as const
+export type EventSource = (typeof EVENT_SOURCES)[number]
+
+export interface MtaRef {
+  readonly poolId: string
+  readonly upstreamId: string | null
+  readonly host: string | null
+}
+
+export interface EventRow {
+  readonly id: string
+  /** An EventType of a mail; of what was not applied the one that it would have been. */
+  readonly type: string
+  readonly emailId: string
+  readonly recipientId: string | null
+  readonly recipient: string | null
+  readonly source: EventSource
+  readonly occurredAt: number
+  readonly createdAt: number
+  readonly reply: Reply | null
+  readonly mta: MtaRef | null
+  readonly attempt: number | null
+  /** It changed what is told of the recipient; else it only notes something. */
+  readonly change: boolean
+  readonly applied: boolean
+  readonly reason: string | null
+  readonly detail: Readonly<Record<string, string | number | boolean | null>> | null
+}
+
+/** The store neither reads nor packs it. */
+export interface KeptReport {
+  /** The same report of a mail is kept once. */
+  readonly name: string
+  readonly octets: Uint8Array
+}
+
+/** How many reports of one mail are kept: whoever was written to may send as many as he likes. */
+export const MAX_REPORTS = 100
 
 /** `system`: reports that we write ourselves. */
 export type Source = 'api' | 'smtp' | 'system'
@@ -220,4 +264,29 @@ export interface SentDsn {
   readonly emailId: string
   readonly action: Action
   readonly recipientIds: readonly string[]
+}
+
+/** What every outcome must say; the rest is empty unless given. */
+type Seen = Pick<Outcome, 'recipientId' | 'seen' | 'at' | 'source'> & Partial<Outcome>
+
+/** `trusted` unless it says otherwise; `leaseGen: null` makes it a report, not the end of an attempt. */
+export const observed = (seen: Seen): Outcome => {
+  // field by field: one is made for each attempt, and a spread costs several times as much
+  const outcome: Outcome = {
+    recipientId: seen.recipientId,
+    seen: seen.seen,
+    at: seen.at,
+    source: seen.source,
+    leaseGen: seen.leaseGen ?? null,
+    attempt: seen.attempt ?? null,
+    retryAt: seen.retryAt ?? null,
+    deadline: seen.deadline ?? null,
+    reply: seen.reply ?? null,
+    mta: seen.mta ?? null,
+    dedupe: seen.dedupe ?? null,
+    reason: seen.reason ?? null,
+    detail: seen.detail ?? null,
+    trusted: seen.trusted ?? true,
+  }
+  return seen.report === undefined ? outcome : { ...outcome, report: seen.report }
 }

@@ -1,10 +1,13 @@
 /**
- * NAME      page - the words that every table of the store shares
+ * NAME      page - the words that every table of the store shares, and the marks of a list
  * DESCRIPTION
- *   Mode, the way to ask for a page and the way to get one. Rows stand in the
- *   order in which they were committed, newest first. Where a page began and
- *   ended is told by marks; only the store makes them and only it reads them.
+ *   Mode, the way to ask for a page and the way to get one. Rows stand in the order in which they were
+ *   committed, newest first. Where a page began and ended is told by marks; only the store makes them and
+ *   only it reads them.
+ *   A mark is the place right above a row: its `ord`, and the number of a recipient for the first events,
+ *   which share the place of their mail.
  */
+
 export type Mode = 'live' | 'test'
 
 /** Where a page starts, and which way it goes from there. */
@@ -39,3 +42,17 @@ export const besideRow = (id: string): string => `@${id}`
 /** The id of the row that an anchor names; null when it is a mark. */
 export const rowBeside = (anchor: string | null): string | null =>
   anchor?.startsWith('@') === true ? anchor.slice(1) : null
+
+export interface Place {
+  readonly ord: number
+  readonly n?: number
+}
+
+const MARK = /^(\d{1,16})(?:\.(\d{1,6}))?$/
+
+export const compare = (a: Place, b: Place): number => a.ord - b.ord || (a.n ?? 0) - (b.n ?? 0)
+
+export const readMark = (text: string): Place | null => {
+  const found = MARK.exec(text)
+  return found === null ? null : { ord: Number(found[1]), n: Number(found[2] ?? 0) }
+}

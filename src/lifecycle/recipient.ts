@@ -6,7 +6,7 @@
  *   waits no more is at rest; only an attempt that may be past the final dot keeps
  *   its lease until it ends.
  */
-import { invariant } from '../base/fault/invariant.js'
+import { invariant } from '../base/fault.js'
 import type { Status } from '../mail/status.js'
 
 /** Held because a broken connection hides whether the mail was taken. Else `held` names a hold. */

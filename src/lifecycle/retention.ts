@@ -6,8 +6,7 @@
  *   report the end. What counts sends is kept for an hour, what was answered to a key for a day.
  */
 import type { Counts } from '../mail/status.js'
-import type { Outcome } from './facts.js'
-import { observed } from './observed.js'
+import { type Outcome, observed } from './facts.js'
 
 export const WINDOW_KEPT_MS = 3_600_000
 

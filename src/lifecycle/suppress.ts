@@ -1,13 +1,17 @@
 /**
- * NAME      suppress - which mail must not be written to whom
+ * NAME      suppress - which mail must not be written to whom, and when refusals say more of a server than of addresses
  * DESCRIPTION
- *   Suppressions are asked when a mail is accepted; between then and an attempt a scheduled or deferred
- *   mail may wait for weeks. So they are asked again when a recipient is claimed, and one that must not
- *   be written to any more ends there. A mail that was sent with the override goes on, and so do reports
- *   that we write ourselves.
+ *   Suppressions are asked when a mail is accepted; between then and an attempt a scheduled or deferred mail
+ *   may wait for weeks. So they are asked again when a recipient is claimed, and one that must not be
+ *   written to any more ends there. A mail that was sent with the override goes on, and so do reports that
+ *   we write ourselves.
+ *   Addresses do not become bad all at once: where too many bounce for good, none of them is suppressed
+ *   before a person has looked. Counted are, in ten minutes of one upstream: one text of one domain; all
+ *   texts of a domain; and all domains together, where most of those that it met have refused somebody. What
+ *   goes on slowly is seen in an hour, against the seven days before. Pure; the store counts, and acts on it
+ *   in one commit.
  */
-import type { Outcome, Source } from './facts.js'
-import { observed } from './observed.js'
+import { type Outcome, observed, type Source } from './facts.js'
 import type { Mode } from './page.js'
 
 /**
@@ -47,3 +51,78 @@ export const isSuppressing = (expiresAt: number | null, now: number): boolean =>
 /** What becomes of a recipient who waited while his address was put on a list. */
 export const endSuppressed = (recipientId: string, now: number): Outcome =>
   observed({ recipientId, seen: 'suppressed', at: now, source: 'system', reason: 'suppressed' })
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+export const INCIDENT_WINDOW_MS = 10 * MINUTE
+/** Slow ones: the hour that runs, and the one before. */
+export const SLOW_WINDOW_MS = 2 * HOUR
+/** What they are measured by. */
+export const SLOW_BEFORE_MS = 7 * DAY
+/** Nobody has decided by then: the addresses are written to again. */
+export const INCIDENT_STANDS_MS = 7 * DAY
+
+/** Fewer distinct addresses are no incident, whatever their share. */
+export const MOST_ALONE = 20
+const SHARE = 0.3
+/** So many of them that took mail before are enough, whatever the share; over several domains with this share. */
+export const MOST_LIVING = 10
+const LIVING_SHARE = 0.1
+/** Fewer are looked at one by one. */
+const MOST_DOMAINS = 3
+/** Of an hour. */
+export const MOST_SLOW = 50
+const MORE = 0.05
+/** Fewer answers tell nothing of what is usual. */
+const KNOWN = 500
+
+/** A mail that was taken then, and not sent back since, reached somebody. */
+export const LIVING_WITHIN_MS = 90 * DAY
+/** A report may take as long to come back. */
+export const LIVING_AFTER_MS = 60 * MINUTE
+
+export interface Refusals {
+  /** Distinct addresses, hard. */
+  readonly addresses: number
+  /** Of those, the ones that were delivered to before. */
+  readonly living: number
+  /** What upstream and domain had to answer in all, as far as it is known. */
+  readonly outcomes: number
+}
+
+/** Of one domain. */
+export const isIncident = ({ addresses, living, outcomes }: Refusals): boolean =>
+  living >= MOST_LIVING || (addresses >= MOST_ALONE && addresses >= SHARE * outcomes)
+
+/** Of all domains that an upstream met. */
+export const isWideIncident = (
+  { addresses, living, outcomes }: Refusals,
+  domains: { readonly refused: number; readonly met: number },
+): boolean =>
+  domains.refused >= MOST_DOMAINS &&
+  domains.refused >= SHARE * domains.met &&
+  ((addresses >= MOST_ALONE && addresses >= SHARE * outcomes) ||
+    (living >= MOST_LIVING && addresses >= LIVING_SHARE * outcomes))
+
+export interface Share {
+  readonly addresses: number
+  readonly outcomes: number
+}
+
+/** More of an upstream's answers are hard than in the days before. */
+export const isSlowIncident = (now: Share, before: Share): boolean =>
+  now.addresses >= MOST_SLOW &&
+  before.outcomes >= KNOWN &&
+  now.addresses / Math.max(now.outcomes, now.addresses) - before.addresses / before.outcomes >= MORE
+
+/** How many more must bounce before it can be an incident, as long as nothing leaves the window; who lives is known from MOST_LIVING on. */
+export const bouncesAway = ({ addresses, living, outcomes }: Refusals): number =>
+  Math.max(
+    1,
+    Math.min(
+      MOST_LIVING - (addresses < MOST_LIVING ? addresses : living),
+      Math.max(MOST_ALONE, SHARE * outcomes) - addresses,
+    ),
+  )

@@ -4,7 +4,7 @@
  *   The names of the public log. Their numbers are stored: a name keeps its
  *   number for ever, and new ones go to the end.
  */
-import { editDistance } from '../base/spelling.js'
+import { editDistance } from '../base/text.js'
 
 export const EVENT_TYPES = [
   'email.scheduled',

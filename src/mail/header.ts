@@ -1,11 +1,15 @@
 /**
- * NAME      header - the header section of a message
+ * NAME      header - the header section of a message, its dates and trace lines, and how lines end
  * DESCRIPTION
- *   Two directions. Writing: which names and values a caller may add, and lines
- *   folded at 78 (RFC 5322, section 2.1.1). Reading: where each field begins
- *   and ends, as offsets into the octets, so that a field can be taken out or
- *   signed while all others stay as they came.
- *   The scanner ends lines at LF with or without CR, and takes any case.
+ *   Two directions. Writing: which names and values a caller may add, and lines folded at 78 (RFC 5322,
+ *   section 2.1.1). Reading: where each field begins and ends, as offsets into the octets, so that a field
+ *   can be taken out or signed while all others stay as they came. The scanner ends lines at LF with or
+ *   without CR, and takes any case.
+ *   The date form of RFC 5322, section 3.3, in UTC, and the Received field that we put on top of a mail that
+ *   came whole: by SMTP (RFC 5321, section 4.4; the `with` words are those of RFC 3848 and 6531), or over
+ *   HTTP, where it names nobody, and only shows a mail that comes round again.
+ *   RFC 5322 knows CRLF alone. A bare CR or LF is a line end to some and content to others, which is how one
+ *   message smuggles in another; nobody takes a NUL.
  */
 import { encodeWords } from './encoding.js'
 
@@ -184,3 +188,97 @@ export const fieldValue = (raw: Buffer, field: Field): string => {
 /** The same memory as a Buffer, for its fast searches. */
 export const asBuffer = (raw: Uint8Array): Buffer =>
   Buffer.isBuffer(raw) ? raw : Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
+
+/** `Fri, 20 Nov 2026 10:00:00 +0000`. */
+export const formatDate = (epochMs: number): string => {
+  const date = new Date(epochMs)
+  const time = [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()].map(two).join(':')
+  return `${DAYS[date.getUTCDay()]}, ${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()} ${time} +0000`
+}
+
+interface Trace {
+  /** What the client called itself; any octets, since clients send what they like. */
+  readonly helo: string
+  readonly ip: string
+  /** Our own name. */
+  readonly host: string
+  readonly id: string
+  readonly tls: boolean
+  readonly authenticated: boolean
+  readonly smtpUtf8?: boolean
+  /** Named only when there is one recipient: the field must not betray a Bcc. */
+  readonly recipients: readonly string[]
+  readonly now: number
+}
+
+const protocolOf = ({ tls, authenticated, smtpUtf8 = false }: Trace): string =>
+  `${smtpUtf8 ? 'UTF8SMTP' : 'ESMTP'}${tls ? 'S' : ''}${authenticated ? 'A' : ''}`
+
+/** The Received field with its CRLF. */
+export const receivedLine = (trace: Trace): string => {
+  const helo = trace.helo.replace(/[^!-~]|[()<>;\\",]/g, '?').slice(0, 255) || 'unknown'
+  const [only] = trace.recipients
+  const whom =
+    trace.recipients.length === 1 && only !== undefined && /^[!-~]{1,254}$/.test(only)
+      ? `\r\n for <${only}>`
+      : ''
+  const address = trace.ip.includes(':') ? `IPv6:${trace.ip}` : trace.ip
+  return (
+    `Received: from ${helo} ([${address}])\r\n` +
+    ` by ${trace.host} with ${protocolOf(trace)} id ${trace.id}${whom};\r\n` +
+    ` ${formatDate(trace.now)}\r\n`
+  )
+}
+
+/** The same for a message that an API took whole. */
+export const receivedOverHttp = ({ host, id, now }: Pick<Trace, 'host' | 'id' | 'now'>): string =>
+  `Received: by ${host} with HTTP id ${id};\r\n ${formatDate(now)}\r\n`
+
+interface LineEnds {
+  readonly hasBareCr: boolean
+  readonly hasBareLf: boolean
+  readonly hasNul: boolean
+}
+
+const NO_WORDS = new Int32Array(0)
+const LF = 0x0a
+const CR = 0x0d
+
+/** One pass over the octets, four at a time where none of them is as low as CR. */
+export const scanLineEnds = (raw: Buffer): LineEnds => {
+  let hasBareCr = false
+  let hasBareLf = false
+  let hasNul = false
+  const { length, byteOffset } = raw
+  const lead = -byteOffset & 3
+  const words = length < 8 ? NO_WORDS : new Int32Array(raw.buffer, byteOffset + lead, (length - lead) >> 2)
+  for (let i = 0; i < length; i++) {
+    if (((i - lead) & 3) === 0) {
+      let word = words[(i - lead) >> 2] ?? 0
+      // the highest bit of an octet below 14 turns on, and now and then that of one above such a one
+      while (((word - 0x0e0e0e0e) & ~word & 0x80808080) === 0) {
+        i += 4
+        word = words[(i - lead) >> 2] ?? 0
+      }
+    }
+    const octet = raw[i]
+    if (octet === LF) hasBareLf ||= raw[i - 1] !== CR
+    else if (octet === CR) hasBareCr ||= raw[i + 1] !== LF
+    else if (octet === 0) hasNul = true
+  }
+  return { hasBareCr, hasBareLf, hasNul }
+}
+
+/** Lone CR and LF become CRLF, NUL is dropped. */
+export const normalizeLineEnds = (message: Uint8Array): Buffer =>
+  Buffer.from(
+    asBuffer(message)
+      .toString('latin1')
+      .replaceAll('\0', '')
+      .replace(/\r\n|\r|\n/g, '\r\n'),
+    'latin1',
+  )

@@ -24,8 +24,16 @@ import {
   unheeded,
 } from './control-headers.js'
 import { decodeWords, fromRaw } from './encoding.js'
-import { asBuffer, type Field, fieldValue, foldField, type HeaderSection, scanHeader } from './header.js'
-import { normalizeLineEnds, scanLineEnds } from './line-ends.js'
+import {
+  asBuffer,
+  type Field,
+  fieldValue,
+  foldField,
+  type HeaderSection,
+  normalizeLineEnds,
+  scanHeader,
+  scanLineEnds,
+} from './header.js'
 
 export interface Submitted {
   /** The first mailbox of From. */

@@ -9,8 +9,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
 import { Fault } from '../base/fault.js'
-import type { EventRow, KeptReport } from '../lifecycle/event.js'
-import type { Outcome } from '../lifecycle/facts.js'
+import type { EventRow, KeptReport, Outcome } from '../lifecycle/facts.js'
 import type { Ledger } from '../store/port/mail.js'
 
 const MOST = 64 * 1024

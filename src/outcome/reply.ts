@@ -1,27 +1,39 @@
 /**
  * NAME      reply - from what happened on an attempt to an outcome
  * DESCRIPTION
- *   A complete reply decides by its class: 2xx to the final dot is accepted, 4xx
- *   is postponed, 5xx rejected. A connection that failed or died is postponed:
- *   it says nothing about the recipient. What is postponed past the lifetime is
- *   expired, with 4.4.7 (RFC 3463, 3.5), and the last retry is placed on the end
- *   of the lifetime, so that a mail never outlives it by a whole backoff step.
- *   A clock that was set wrong must not end a mail: the attempt that ends it began
- *   past the lifetime, the longest retry wait after the start or the last step of the
- *   clock, and as many were made as there are retry waits, or none could be for as long.
- *   A peer that says when ("try again in 300 seconds") is given that time.
- *   When the connection broke after the final dot nobody knows whether the mail
- *   was taken; a workspace may have it held then instead of sent again.
- *   What was refused is also classified, for the timeline and for suppression.
- * NOTES
- *   530, 534, 535 and 538 complain about our login, not about the mail. They are
- *   postponed, since a mistyped password must not bounce a day's mail.
+ *     A complete reply decides by its class: 2xx to the final dot is accepted, 4xx
+ *     is postponed, 5xx rejected. A connection that failed or died is postponed:
+ *     it says nothing about the recipient. What is postponed past the lifetime is
+ *     expired, with 4.4.7 (RFC 3463, 3.5), and the last retry is placed on the end
+ *     of the lifetime, so that a mail never outlives it by a whole backoff step.
+ *     A clock that was set wrong must not end a mail: the attempt that ends it began
+ *     past the lifetime, the longest retry wait after the start or the last step of the
+ *     clock, and as many were made as there are retry waits, or none could be for as long.
+ *     A peer that says when ("try again in 300 seconds") is given that time.
+ *     When the connection broke after the final dot nobody knows whether the mail
+ *     was taken; a workspace may have it held then instead of sent again.
+ *     What was refused is also classified, for the timeline and for suppression.
+ *   NOTES
+ *     530, 534, 535 and 538 complain about our login, not about the mail. They are
+ *     postponed, since a mistyped password must not bounce a day's mail.
+ *   Full jitter over a configured list of ceilings: the n-th retry waits between nothing and the n-th
+ *   ceiling, and the last ceiling repeats. Spreading retries matters more than spacing them: a thousand
+ *   mails deferred in one second must not come back in one second. A peer's own "try again in N seconds" is
+ *   a floor.
  */
-import { retryDelayMs } from '../base/backoff.js'
-import type { Claimed, Outcome } from '../lifecycle/facts.js'
-import { observed } from '../lifecycle/observed.js'
+import { type Claimed, type Outcome, observed } from '../lifecycle/facts.js'
 import type { Reply } from '../mail/reply.js'
 import { classify, type Rule, suppresses, type Verdict } from '../mail/report/classify.js'
+
+const retryDelayMs = (
+  attempt: number,
+  ceilingsMs: readonly number[],
+  random: () => number = Math.random,
+  floorMs = 0,
+): number => {
+  const ceiling = ceilingsMs[Math.min(attempt, ceilingsMs.length) - 1] ?? 60_000
+  return Math.round(Math.max(floorMs, random() * ceiling))
+}
 
 export interface RetryPlan {
   /** Ceilings of the backoff, in milliseconds. */

@@ -1,20 +1,24 @@
 /**
  * NAME      report - from a mail that came back to outcomes
  * DESCRIPTION
- *   What the bounce door hands in is read (mail/report), believed as far as it
- *   is signed (trust.ts), and settled for the recipients it may speak for.
- *   When the promise resolves, events and suppressions are on disk, so the door
- *   may answer 250; when it rejects, the door answers 452 and the sender tries again.
- *   A report that reaches a recipient of ours always leaves an event, though it may be about
- *   somebody else: case.ts knows why it is then not applied.
- * NOTES
- *   Only a trusted report that says that the address itself is dead, or a
- *   complaint, puts an address on the suppression list (suppress.ts). The event
- *   tells whether it did (`suppression`).
+ *     What the bounce door hands in is read (mail/report), believed as far as it
+ *     is signed (trust.ts), and settled for the recipients it may speak for.
+ *     When the promise resolves, events and suppressions are on disk, so the door
+ *     may answer 250; when it rejects, the door answers 452 and the sender tries again.
+ *     A report that reaches a recipient of ours always leaves an event, though it may be about
+ *     somebody else: case.ts knows why it is then not applied.
+ *   NOTES
+ *     Only a trusted report that says that the address itself is dead, or a
+ *     complaint, puts an address on the suppression list (suppress.ts). The event
+ *     tells whether it did (`suppression`).
+ *   `verifyRecipient` says at RCPT whether reports may come to an address, so that nothing is taken that
+ *   would have to be sent back: a return path that we signed, the fixed one while a pool uses it, or `fbl@`,
+ *   where feedback loops send complaints (reports to these two must carry a signed reference to be
+ *   believed). `ingest` records the report and resolves when that is on disk. The door and the command line
+ *   (`postern bounce ingest`) take reports in by the same two verbs.
  */
 import type { Clock } from '../base/clock.js'
-import type { Outcome, Settled } from '../lifecycle/facts.js'
-import { observed } from '../lifecycle/observed.js'
+import { type Outcome, observed, type Settled } from '../lifecycle/facts.js'
 import { parseReply, type Reply } from '../mail/reply.js'
 import { type Rule, suppresses } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
@@ -25,20 +29,28 @@ import {
   type ReportRecipient,
   UNSAID,
 } from '../mail/report/report.js'
-import type { ReturnPathKeys } from '../mail/return-path.js'
+import { type ReturnPathKeys, returnPathAt, roleAt, verifyReturnPath } from '../mail/return-path.js'
 import type { Observation } from '../mail/status.js'
 import { poolInForce } from '../store/pools.js'
 import type { RecipientOwner } from '../store/port/mail.js'
 import type { Store } from '../store/port/store.js'
-import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
-import { recordComplaint } from './complaint.js'
-import { distinct, groupsFor, groupsNaming, isNameOf, type NotOurs, type OurGroups } from './groups.js'
+import { type Case, keyOf, recordComplaint, told, type Unapplied, whyDoubted } from './complaint.js'
 import { keptOf, withReport } from './kept-report.js'
 import { settle } from './settle.js'
 import { type Suppression, type SuppressParts, speaksForAddress, suppressHardBounce } from './suppress.js'
-import { type Standing, standingOf, type Tier } from './trust.js'
+import {
+  distinct,
+  groupsFor,
+  groupsNaming,
+  isNameOf,
+  type NotOurs,
+  type OurGroups,
+  type Standing,
+  standingOf,
+  type Tier,
+} from './trust.js'
 
-export interface ReportParts {
+interface ReportParts {
   readonly store: Pick<
     Store,
     | 'recipient'
@@ -289,3 +301,31 @@ export const recordReport = async (
   }
   return made
 }
+
+export interface Intake {
+  verifyRecipient(address: string): Promise<boolean>
+  ingest(address: string, raw: Uint8Array): Promise<Recorded>
+}
+
+const isOpen = async ({ store, domain }: ReportParts, address: string): Promise<boolean> => {
+  const role = roleAt(address, domain)
+  if (role !== 'bounces') return role === 'fbl'
+  return (await store.allPools()).some(({ returnPath }) => returnPath === 'fixed')
+}
+
+/** `note` hears what was made of each report. */
+export const createIntake = (parts: ReportParts, note: (made: Recorded) => void = () => {}): Intake => ({
+  async verifyRecipient(address) {
+    const token = returnPathAt(address, parts.domain)
+    if (token === null) return isOpen(parts, address)
+    await parts.lookAtKeys?.()
+    const owner = await parts.store.recipient(token.recipientId)
+    return owner !== null && verifyReturnPath(parts.keys, token, owner, parts.clock.now())
+  },
+  async ingest(address, raw) {
+    await parts.lookAtKeys?.()
+    const made = await recordReport(parts, address, raw)
+    note(made)
+    return made
+  },
+})

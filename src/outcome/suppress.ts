@@ -1,14 +1,15 @@
 /**
- * NAME      suppress - an address that we must not write to again
+ * NAME      suppress - an address that we must not write to again, and what its server said
  * DESCRIPTION
- *   Puts an address on its workspace's list, because a report or a reply said
- *   that it is dead or because its owner complained. An address that is listed
- *   stays as it is.
- *   Only for live mail: who tests writes to `bounced@` a hundred times, and wants
- *   the same outcome each time. Only when the report names that very address: an
- *   alias or a list may have members that are gone, and still be good.
- *   The verb of the store that lists a hard bounce sees whether too many bounce at the same time.
+ *   Puts an address on its workspace's list, because a report or a reply said that it is dead or because its
+ *   owner complained. An address that is listed stays as it is. Only for live mail: who tests writes to
+ *   `bounced@` a hundred times, and wants the same outcome each time. Only when the report names that very
+ *   address: an alias or a list may have members that are gone, and still be good. The verb of the store
+ *   that lists a hard bounce sees whether too many bounce at the same time.
+ *   Two refusals with one text have one cause. So addresses, codes, digits and ids are cut, and what is left
+ *   is compared, and shown to people.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
@@ -20,8 +21,41 @@ import type { RecipientOwner } from '../store/port/mail.js'
 import type { Store } from '../store/port/store.js'
 import type { SuppressionRow } from '../store/port/tenants.js'
 import type { IncidentRow } from '../store/port/watch.js'
-import { isNameOf, type Named } from './groups.js'
-import { saidAlike } from './said.js'
+import { isNameOf, type Named } from './trust.js'
+
+const LONGEST = 200
+const LINK = /\bhttps?:\/\/\S+/gi
+const IN_BRACKETS = /<[^<>]*>|\([^()]*@[^()]*\)/g
+/** A server's name of one word for a mail or for itself: `[alpha]`, `(xkjqwzpt)`. */
+const TAGGED = /\[[^\s[\]]*\]|\([^\s()]*\)/g
+/** An address, a number, a code, a name of a host, an id; `ref=…`. */
+const OF_ONE_MAIL = /\S*(?:[\d@=]|[\p{L}\d]\.[\p{L}\d])\S*/gu
+/** Such as `sYtTPuXEQzwK`: capitals in the middle of a long word. */
+const MIXED = /\b(?=\w*[a-z])\w+[A-Z]\w{6,}\b/g
+const NO_WORD = /[^\p{L}\s]+/gu
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
+/** The text in lower case, its words alone; '' when nothing of it is left. */
+export const saidAlike = (text: string, address: string): string => {
+  const normal = normalizeAddress(address)
+  const local = normal.slice(0, normal.lastIndexOf('@'))
+  const own = new RegExp(`(?<![\\p{L}\\d])${escaped(local)}(?![\\p{L}\\d])`, 'giu')
+  return text
+    .slice(0, 2_000)
+    .replace(LINK, ' ')
+    .replace(IN_BRACKETS, ' ')
+    .replace(TAGGED, ' ')
+    .replace(OF_ONE_MAIL, ' ')
+    .replace(MIXED, ' ')
+    .replace(own, ' ')
+    .replace(NO_WORD, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .toLowerCase()
+    .slice(0, LONGEST)
+    .replace(/\p{Surrogate}$/u, '')
+}
 
 export interface SuppressParts {
   readonly store: Pick<Store, 'recipient' | 'addHardBounce'>

@@ -1,14 +1,49 @@
 /**
- * NAME      email - a mail as the wire has it
+ * NAME      email - a mail as the wire has it, and what was written in it
  * DESCRIPTION
- *   A send answers the accepted record without bodies; a list row leaves out recipients and attachments, too.
- *   Members stand in the order of the contract; one that it does not print (a reason) is there only when it says something.
+ *   A send answers the accepted record without bodies; a list row leaves out recipients and attachments,
+ *   too. Members stand in the order of the contract; one that it does not print (a reason) is there only
+ *   when it says something.
+ *   A mail that was composed here keeps what the client sent. One that came whole, over SMTP or as `raw`, is
+ *   read from its octets when somebody asks, attachments included. After retention both are gone, and all is
+ *   null. Reports of our own are not read: nobody wrote them.
  */
+
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
+import type { AttachmentSummary } from '../lifecycle/facts.js'
 import { eventName } from '../mail/status.js'
-import type { EmailRecord, EmailRow, LastWords, RecipientRow } from '../store/port/mail.js'
-import type { Content } from './content.js'
-import type { MailWaiting, ShowWaiting, Waiting } from './waiting.js'
+import type { EmailRecord, EmailRow, LastWords, Ledger, Queue, RecipientRow } from '../store/port/mail.js'
+import { nullWhenMissing } from '../store/port/upkeep.js'
+import type { MailWaiting, ShowWaiting, Waiting } from './queue.js'
+
+export interface Content {
+  readonly html: string | null
+  readonly text: string | null
+  readonly headers: Readonly<Record<string, string>> | null
+  /** Absent where the record has them. */
+  readonly attachments?: readonly AttachmentSummary[]
+}
+
+export const NO_CONTENT: Content = { html: null, text: null, headers: null }
+
+type ContentStore = Pick<Ledger, 'content'> & Pick<Queue, 'body'>
+
+const parse = async (raw: Uint8Array): Promise<Content> => {
+  const { parseContent } = await import('../mail/parse.js')
+  return parseContent(raw)
+}
+
+/** `read` may do the reading elsewhere: a large message takes a second. */
+export const readContent = async (
+  store: ContentStore,
+  record: EmailRecord,
+  read: (raw: Uint8Array) => Promise<Content> = parse,
+): Promise<Content> => {
+  const stored = await store.content(record.id)
+  if (stored !== null) return JSON.parse(stored) as Content
+  const raw = record.source === 'system' ? null : await store.body(record.id).catch(nullWhenMissing)
+  return raw === null ? NO_CONTENT : read(raw)
+}
 
 /** Before its time a mail counts as scheduled; a count that most mails never have shows only then. */
 const countsOf = ({ scheduled, ...rest }: EmailRow['counts']) =>

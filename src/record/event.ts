@@ -1,19 +1,28 @@
 /**
- * NAME      event - one event as the public sees it
+ * NAME      event - one event as the public sees it, and its signed mark
  * DESCRIPTION
- *   The only place that makes the JSON of an event: the timeline of a mail, the
- *   list, the stream, the command line and the body of a webhook all start from it.
- *   snake_case, RFC 3339 times; a member that says nothing most of the time (a
- *   reason, a detail) is there only when it does.
- * NOTES
- *   The log adds what a reader would otherwise ask for: whose it is, and the head of
- *   its mail. An event without a mail has `data` instead, which names its thing.
+ *     The only place that makes the JSON of an event: the timeline of a mail, the
+ *     list, the stream, the command line and the body of a webhook all start from it.
+ *     snake_case, RFC 3339 times; a member that says nothing most of the time (a
+ *     reason, a detail) is there only when it does.
+ *   NOTES
+ *     The log adds what a reader would otherwise ask for: whose it is, and the head of
+ *     its mail. An event without a mail has `data` instead, which names its thing.
+ *     What clients get as the id of an event on the stream and comes back as
+ *     `Last-Event-ID`, `after` or `since`: `m1_` and base64url of the store's mark and
+ *     HMAC-SHA-256 cut to 128 bits. It belongs to an account and to nothing else: no
+ *     filter, no limit, no endpoint, so every door reads the marks of every other.
+ *     What a reader may see his credential says, not his mark.
+ *   NOTES
+ *     Node's base64 reader forgives stray bits and trailing junk, so a mark counts
+ *     only when writing it again gives the same text.
  */
 import { toRfc3339 } from '../base/clock.js'
-import type { EventRow } from '../lifecycle/event.js'
+import { keyedHash, sameBytes } from '../base/secret.js'
+import type { EventRow } from '../lifecycle/facts.js'
 import { domainOf } from '../mail/address.js'
-import { bounceTypesOf } from '../mail/provider/bounce-type.js'
-import { providerBehind } from '../mail/provider/provider.js'
+import { providerBehind } from '../mail/mailbox-provider.js'
+import { bounceTypesOf } from '../mail/report/category.js'
 import type { LogRow } from '../store/port/log.js'
 
 type TimelineRow = Omit<EventRow, 'emailId'> & Pick<LogRow, 'emailId'>
@@ -77,3 +86,36 @@ export const loggedEvent = (row: LogRow) => ({
 
 export type EventRecord = ReturnType<typeof loggedEvent>
 export type MailEvent = ReturnType<typeof event>
+
+const PREFIX = 'm1_'
+const MAC_LENGTH = 16
+
+export class MarkCodec {
+  readonly #key: Uint8Array
+
+  constructor(pepper: Uint8Array) {
+    this.#key = keyedHash(pepper, 'event-mark-key')
+  }
+
+  #mac(mark: string, accountId: string): Buffer {
+    return keyedHash(this.#key, 'mark', mark, accountId).subarray(0, MAC_LENGTH)
+  }
+
+  /** A mark of the store as the public may have it. */
+  write(mark: string, accountId: string): string {
+    return PREFIX + Buffer.concat([Buffer.from(mark), this.#mac(mark, accountId)]).toString('base64url')
+  }
+
+  /** What stands in a mark, whoever wrote it: for a client, which can not check it. */
+  static placeIn(text: string): string {
+    return Buffer.from(text.slice(PREFIX.length), 'base64url').subarray(0, -MAC_LENGTH).toString()
+  }
+
+  /** The mark of the store, or null unless this very text was written for this account. */
+  read(text: string, accountId: string): string | null {
+    const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url')
+    if (bytes.length <= MAC_LENGTH || text !== PREFIX + bytes.toString('base64url')) return null
+    const mark = bytes.subarray(0, -MAC_LENGTH).toString()
+    return sameBytes(bytes.subarray(-MAC_LENGTH), this.#mac(mark, accountId)) ? mark : null
+  }
+}

@@ -2,7 +2,7 @@
  * NAME      job - what is done to many mails at once, as every door shows it
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
-import type { JobAction, JobRow } from '../store/port/mail.js'
+import type { EmailRow, JobAction, JobRow, LastWords, Ledger } from '../store/port/mail.js'
 import { metOf } from '../store/rules/operations.js'
 
 /** Exact, or as many as were counted before counting ended. */
@@ -61,3 +61,13 @@ export type JobMatched = Job['matched']
 /** `2,750`, or `at least 10,000`. */
 export const matchedWords = (matched: JobMatched, figure: (n: number) => string = String): string =>
   typeof matched === 'number' ? figure(matched) : `at least ${figure(matched.at_least)}`
+
+/** By mail; only those that bounced or are deferred. */
+export const lastWordsOf = async (
+  { lastWords }: Pick<Ledger, 'lastWords'>,
+  rows: readonly EmailRow[],
+): Promise<ReadonlyMap<string, LastWords>> => {
+  const failed = rows.filter(({ status }) => status === 'bounced' || status === 'deferred')
+  if (failed.length === 0) return new Map()
+  return new Map((await lastWords(failed.map(({ id }) => id))).map((words) => [words.emailId, words]))
+}

@@ -1,14 +1,15 @@
 /**
- * NAME      queue-state - whether mail flows, and if not, what stands in its way
+ * NAME      queue-state - whether mail flows, and if not, what stands in its way; the daemons that share a store
  * DESCRIPTION
- *   The one place where the state of the queue becomes sentences: pages, command line and API say these and no
- *   others. Pure: it is told what was counted, and of each pool and each hold what is known. A recipient that is held
- *   is never one that waits; one with a time of its own is neither. What nobody wanted (a pool that can send nothing)
- *   comes before what somebody ordered (a hold), and what is only slow comes last.
+ *   The one place where the state of the queue becomes sentences: pages, command line and API say these and
+ *   no others. Pure: it is told what was counted, and of each pool and each hold what is known. A recipient
+ *   that is held is never one that waits; one with a time of its own is neither. What nobody wanted (a pool
+ *   that can send nothing) comes before what somebody ordered (a hold), and what is only slow comes last.
  *   Words of servers stand in the sentences without the marks that turn the direction of writing.
  */
-import { timeOrNull } from '../base/clock.js'
-import type { Scope } from '../lifecycle/waiting/holds.js'
+import { timeOrNull, toRfc3339 } from '../base/clock.js'
+import type { Scope } from '../lifecycle/holds.js'
+import type { NotedPutBack, WriterRow } from '../store/port/cluster.js'
 
 /** `weak`: some of its upstreams fail, and others take mail. */
 export type PoolState = 'ok' | 'weak' | 'down' | 'paused' | 'no_upstream'
@@ -440,3 +441,43 @@ export const queueStateRecord = ({ facts, oldestAt, ...state }: QueueState, now:
 })
 
 export type QueueStateRecord = ReturnType<typeof queueStateRecord>
+
+interface ClusterFacts {
+  /** By the name that OpenTelemetry has for it. */
+  readonly system: string
+  readonly writers: readonly WriterRow[]
+  readonly putBack: NotedPutBack | null
+}
+
+const writer = ({ n, role, epoch, lagMs }: WriterRow) => ({ number: n, role, epoch, lag_ms: lagMs })
+
+/** Which part of an upstream's limits its relay has, where all relays serve the pool. */
+const shareOf = (own: readonly WriterRow[], all: readonly WriterRow[]) => {
+  const relays = all.filter(({ role }) => role === 'relay')
+  const at = relays.findIndex((one) => own.includes(one))
+  return at < 0 ? null : { part: at + 1, of: relays.length }
+}
+
+export const cluster = ({ system, writers, putBack }: ClusterFacts) => {
+  const byDaemon = new Map<string, WriterRow[]>()
+  for (const row of writers) byDaemon.set(row.daemonId, [...(byDaemon.get(row.daemonId) ?? []), row])
+  const settings = new Set(writers.flatMap((one) => one.settings ?? []))
+  return {
+    object: 'cluster' as const,
+    store: system,
+    same_settings: settings.size <= 1,
+    put_back: putBack === null ? null : { at: toRfc3339(putBack.at), lost_ms: putBack.lostMs },
+    daemons: [...byDaemon].map(([id, own]) => ({
+      id,
+      host: own[0]?.host ?? '',
+      version: own[0]?.version ?? '',
+      settings: own[0]?.settings ?? null,
+      pools: own.find(({ role }) => role === 'relay')?.pools ?? null,
+      share: system === 'sqlite' ? { part: 1, of: 1 } : shareOf(own, writers),
+      lag_ms: Math.max(...own.map(({ lagMs }) => lagMs)),
+      writers: own.map(writer),
+    })),
+  }
+}
+
+export type ClusterRecord = ReturnType<typeof cluster>

@@ -1,14 +1,14 @@
 /**
  * NAME      attempt - one message, one upstream, one transaction
  * DESCRIPTION
- *   Carries a mail over a kept or a fresh connection and says how it ended:
- *   settled (an outcome for each recipient, final for this attempt), again (this member failed
- *   before any content was sent: let another one try, the recipient sees no delay), or
- *   released (nothing happened, the lease goes back). The journal is written when a connection is
- *   at hand, before MAIL, so that DATA may travel with it, and in one commit with the outcome of the mail
- *   that had the connection before.
+ *   Carries a mail over a kept or a fresh connection and says how it ended: settled (an outcome for each
+ *   recipient, final for this attempt), again (this member failed before any content was sent: let another
+ *   one try, the recipient sees no delay), or released (nothing happened, the lease goes back). The journal
+ *   is written when a connection is at hand, before MAIL, so that DATA may travel with it, and in one commit
+ *   with the outcome of the mail that had the connection before.
+ *   Reads the Received headers (RFC 5321, 6.3): more than 50, or two that we added ourselves, and the
+ *   message is going in circles.
  */
-
 import type { Claimed } from '../lifecycle/facts.js'
 import { isAscii } from '../mail/address.js'
 import type { Reply } from '../mail/reply.js'
@@ -20,12 +20,32 @@ import type { Connection, Refused, Verdict } from './dialogue/connection.js'
 import { downgradeHeader } from './dialogue/downgrade.js'
 import { type Envelope, toEnvelope } from './dialogue/envelope.js'
 import { SetupFailure } from './dialogue/session.js'
-import { isLooping } from './dialogue/trace.js'
 import { type Scan, scan, toPayload } from './dialogue/wire.js'
 import type { Journal } from './journal.js'
 import type { Pool } from './pools.js'
 import type { CrashPoint } from './settings.js'
 import type { Upstream } from './upstream.js'
+
+const LIMIT = 50
+const HEADER_END = Buffer.from('\r\n\r\n')
+/** Nearly every message has fewer, and is done with. */
+const TWICE = /^received:.*?^received:/ims
+const RECEIVED = /^received:[ \t]*((?:[^\r\n]|\r?\n[ \t])*)/gim
+
+/** `token` is what our own Received header contains and no other does. */
+const isLooping = (raw: Uint8Array, token: string): boolean => {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
+  const end = bytes.indexOf(HEADER_END)
+  const header = bytes.toString('latin1', 0, end === -1 ? Math.min(bytes.length, 256 * 1024) : end)
+  if (!TWICE.test(header)) return false
+  let all = 0
+  let ours = 0
+  for (const [, value = ''] of header.matchAll(RECEIVED)) {
+    all++
+    if (value.includes(token)) ours++
+  }
+  return all > LIMIT || ours > 1
+}
 
 export interface Surroundings {
   readonly queue: Pick<Queue, 'body'>

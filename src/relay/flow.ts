@@ -1,31 +1,64 @@
 /**
- * NAME      flow - from due to told
+ * NAME      flow - the way of due mail through the relay
  * DESCRIPTION
- *   Takes fresh mail as it is handed over in memory and older mail by claim,
- *   gives each to an upstream that has room, and settles how it ended. What is
- *   at hand is bounded by the room of the pool, whatever the depth of the queue.
- *   A mail that fails before its content was sent moves to another member within
- *   the same attempt. When no member of a pool is healthy nothing is tried:
- *   its mails go back to the store, still queued, and a probe tells when to resume.
- * NOTES
- *   A pool that can not carry mail is looked at once a minute, so that mails
- *   past their lifetime are told so even then.
+ *     Takes fresh mail as it is handed over in memory and older mail by claim,
+ *     gives each to an upstream that has room, and settles how it ended. What is
+ *     at hand is bounded by the room of the pool, whatever the depth of the queue.
+ *     A mail that fails before its content was sent moves to another member within
+ *     the same attempt. When no member of a pool is healthy nothing is tried:
+ *     its mails go back to the store, still queued, and a probe tells when to resume.
+ *   NOTES
+ *     A pool that can not carry mail is looked at once a minute, so that mails
+ *     past their lifetime are told so even then.
  */
-
+import type { GiveWay } from '../base/give-way.js'
 import type { Claimed } from '../lifecycle/facts.js'
 import { type AttemptEnd, isDead } from '../outcome/reply.js'
+import type { Refusal } from '../outcome/suppress.js'
+import type { Queue } from '../store/port/mail.js'
 import { Attempt, type AttemptResult, type Surroundings } from './attempt.js'
 import { type Item, recipientsOf } from './backlog.js'
-import { DueTimer } from './due-timer.js'
-import { moved, recorded } from './outcomes.js'
-import type { Pool } from './pools.js'
-import { emptyStats, type RelayStats } from './settings.js'
-import { type SlowDomain, Throttles } from './throttle/throttles.js'
-import type { FlowParts } from './turns/flow-parts.js'
-import { type Lane, Lanes } from './turns/lanes.js'
-import { Pace } from './turns/pace.js'
+import type { Journal } from './journal.js'
+import { DueTimer, type Lane, Lanes, Pace } from './lanes.js'
+import { Expiry, moved, recorded } from './outcomes.js'
+import type { Pool, Pools } from './pools.js'
+import { emptyStats, type LogLine, type RelaySettings, type RelayStats } from './settings.js'
+import { type SlowDomain, Throttles } from './throttles.js'
 import type { Upstream } from './upstream.js'
-import { Expiry } from './watch/expiry.js'
+
+export type RelayQueue = Pick<
+  Queue,
+  | 'claim'
+  | 'attempting'
+  | 'settle'
+  | 'release'
+  | 'body'
+  | 'onDue'
+  | 'onLeased'
+  | 'ready'
+  | 'nextDue'
+  | 'duePools'
+>
+
+interface FlowParts {
+  readonly queue: RelayQueue
+  readonly pools: Pools
+  readonly journal: Journal
+  /** Hears of live mail. */
+  readonly way: GiveWay
+  readonly settings: Pick<RelaySettings, 'retry' | 'lifetime' | 'poll' | 'drain'> &
+    Partial<Pick<RelaySettings, 'rules' | 'quiet'>>
+  readonly around: Omit<Surroundings, 'queue' | 'journal' | 'stopping' | 'stopped'>
+  readonly random: () => number
+  /** When the wall clock was last set, or the start, on the tick clock. */
+  readonly steadySince: () => number
+  /** An upstream said that this address is dead. */
+  readonly dead: (recipientId: string, refusal: Refusal) => void
+  readonly attempted?: ((ends: readonly AttemptEnd[]) => void) | undefined
+  /** Mail came for a pool that is not known here: it may be new. */
+  readonly unknownPool: () => void
+  readonly log: (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
+}
 
 /** Longer than the longest attempt can be: connect, envelope, body and dot at their deadlines. */
 const LEASE_MS = 3 * 3_600_000

@@ -1,14 +1,16 @@
 /**
- * NAME      outcomes - an attempt's end, counted and logged
+ * NAME      outcomes - an attempt's end, counted and logged, and mails whose time ends without one
  * DESCRIPTION
- *   Asks outcome/ what the end means, counts it, and logs one line per attempt:
- *   where it went and what was said there, so that the queue id of an upstream can
- *   be found in the log. The domain of the recipient is named, the address never,
- *   also where the upstream repeats it.
+ *   Asks outcome/ what the end means, counts it, and logs one line per attempt: where it went and what was
+ *   said there, so that the queue id of an upstream can be found in the log. The domain of the recipient is
+ *   named, the address never, also where the upstream repeats it.
+ *   A pool that has had no upstream up for the longest retry wait is claimed from only here: what is past
+ *   its lifetime ends, the rest goes back at once. Not so in a paused pool: time stands still there. Nothing
+ *   ends for as long after the start or a step of the wall clock, whatever it says.
  */
-
-import type { Outcome } from '../lifecycle/facts.js'
-import { type AttemptEnd, fromAttempt, type RetryPlan } from '../outcome/reply.js'
+import type { Claimed, Outcome } from '../lifecycle/facts.js'
+import { type AttemptEnd, endOfLife, fromAttempt, type RetryPlan } from '../outcome/reply.js'
+import type { Queue } from '../store/port/mail.js'
 import type { PoolRow } from '../store/port/tenants.js'
 import type { LogLine, RelayStats } from './settings.js'
 
@@ -90,4 +92,81 @@ export const moved = (
   const { host, port, stage, code, reply, error, ms } = facts
   const said = reply === null ? error : `${code} ${reply}`
   return `${host}:${port} at ${stage}: ${said} (${ms} ms)`
+}
+
+interface ExpiryParts {
+  readonly queue: Pick<Queue, 'claim'>
+  readonly plan: Pick<RetryPlan, 'retry' | 'lifetime' | 'steadySince'>
+  readonly now: () => number
+  readonly tick: () => number
+  readonly giveBack: (claimed: Claimed) => void
+  readonly conclude: (end: AttemptEnd) => void
+  readonly stopping: () => boolean
+}
+
+interface Standing {
+  readonly row: { readonly id: string }
+  readonly isUp: boolean
+  readonly isPaused: boolean
+  readonly isElsewhere: boolean
+}
+
+const AT_ONCE = 100
+const LEASE_MS = 3_600_000
+const NOBODY = {
+  untried: true,
+  upstreamId: null,
+  host: null,
+  stage: 'connect',
+  reply: null,
+  error: 'no upstream was up',
+}
+
+export class Expiry {
+  readonly #parts: ExpiryParts
+  /** Since when a pool is down, on the tick clock. */
+  readonly #down = new Map<string, number>()
+
+  constructor(parts: ExpiryParts) {
+    this.#parts = parts
+  }
+
+  /** To be called often: a pool that was up in between begins anew. */
+  look(pools: Iterable<Standing>): void {
+    const tick = this.#parts.tick()
+    for (const { row, isUp, isPaused, isElsewhere } of pools) {
+      if (isUp || isPaused || isElsewhere) this.#down.delete(row.id)
+      else if (!this.#down.has(row.id)) this.#down.set(row.id, tick)
+    }
+  }
+
+  async run(pools: readonly Standing[]): Promise<void> {
+    this.look(pools)
+    const { plan, tick, stopping } = this.#parts
+    const before = tick() - Math.max(...plan.retry)
+    if (plan.steadySince() > before) return
+    for (const { row, isUp } of pools) {
+      const since = this.#down.get(row.id) ?? Number.POSITIVE_INFINITY
+      if (isUp || since > before) continue
+      while (!stopping() && (await this.#some(row.id))) {}
+    }
+  }
+
+  /** Resolves with true when there may be more. */
+  async #some(poolId: string): Promise<boolean> {
+    const { queue, plan, giveBack, conclude } = this.#parts
+    const at = this.#parts.now()
+    const began = { at, tick: this.#parts.tick() }
+    const claimed = await queue.claim(poolId, AT_ONCE, at + LEASE_MS, at)
+    let dead = 0
+    for (const one of claimed) {
+      if (at < endOfLife(one, plan)) {
+        giveBack(one)
+        continue
+      }
+      dead++
+      conclude({ claimed: one, at, began, ...NOBODY })
+    }
+    return dead > 0 && dead === claimed.length
+  }
 }

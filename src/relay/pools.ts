@@ -12,7 +12,7 @@
 import { led } from '../store/pools.js'
 import type { KnownPool, PoolRow, UpstreamRow } from '../store/port/tenants.js'
 import type { Item } from './backlog.js'
-import { type Share, WHOLE } from './cluster/share.js'
+import { type Share, WHOLE } from './share.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
 
 /** `busy`: wait for room. `none`: no healthy member is left for this mail. */

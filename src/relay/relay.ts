@@ -9,17 +9,18 @@
 
 import type { Worker } from 'node:worker_threads'
 import { systemClock } from '../base/clock.js'
-import type { DialSettings } from '../base/dial/settings.js'
-import { startThread, stopThread } from '../base/host/thread.js'
+import type { DialSettings } from '../base/dial.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
+import { startThread, stopThread } from '../base/thread.js'
 import type { Config } from '../config/config.js'
 import type { Rule } from '../mail/report/category.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { SharedStore } from '../store/open.js'
-import type { RelayView } from '../tenant/queue/pool-health.js'
+import type { RelayView } from '../tenant/pool.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
+import { Outages, type OutagesParts, type UpstreamHealth } from './health.js'
 import {
   type CrashPoint,
   emptyStats,
@@ -31,10 +32,8 @@ import {
   type WorkerStart,
 } from './settings.js'
 import type { AttemptTold } from './span.js'
-import type { SlowDomain } from './throttle/throttles.js'
-import type { UpstreamHealth } from './watch/health.js'
-import { Outages, type OutagesParts } from './watch/outages.js'
-import type { PoolHealth } from './watch/watchdog.js'
+import type { SlowDomain } from './throttles.js'
+import type { PoolHealth } from './watchdog.js'
 
 interface RelayParts {
   /** A fresh way to the store, given away to the thread. */

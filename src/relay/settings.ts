@@ -4,16 +4,16 @@
  *   Plain values only: they cross the thread boundary by structured clone.
  */
 
-import type { DialSettings } from '../base/dial/settings.js'
+import type { DialSettings } from '../base/dial.js'
 import type { Rule } from '../mail/report/category.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { SharedStore } from '../store/open.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
+import type { UpstreamHealth } from './health.js'
 import type { AttemptTold } from './span.js'
-import type { SlowDomain } from './throttle/throttles.js'
-import type { UpstreamHealth } from './watch/health.js'
-import type { PoolHealth } from './watch/watchdog.js'
+import type { SlowDomain } from './throttles.js'
+import type { PoolHealth } from './watchdog.js'
 
 /** Places where a test may kill the process. */
 export type CrashPoint = 'relay.before-data' | 'relay.after-dot' | 'relay.before-settle'

@@ -6,7 +6,7 @@
  *   the span of the request that brought the mail and linked to it: a retry can
  *   be hours later, after a restart, and still belongs to that trace.
  */
-import type { Spans, Traceparent } from '../base/observe/trace.js'
+import type { Spans, Traceparent } from '../base/trace.js'
 import type { AttemptEnd } from '../outcome/reply.js'
 
 /** An attempt's end as it crosses the threads; no address, no text of a reply. */

@@ -1,15 +1,17 @@
 /**
- * NAME      upstream - one member of a pool, alive
+ * NAME      upstream - one member of a pool, alive, and how much it may be trusted with
  * DESCRIPTION
- *   Holds its connections, kept open and used again, its breaker and its rate. A
- *   message counts against the limit from the moment that it chose this member, so the limit
- *   also holds while many connections are opening. A changed row makes a new Upstream; the old one
- *   finishes what it carries and closes.
+ *   Holds its connections, kept open and used again, its breaker and its rate. A message counts against the
+ *   limit from the moment that it chose this member, so the limit also holds while many connections are
+ *   opening. A changed row makes a new Upstream; the old one finishes what it carries and closes.
+ *   Closed, open, half-open, and a ramp. A new or returning upstream starts with few connections and gains
+ *   one with each message it takes, so a host that accepts connections and then stalls can hold only a
+ *   handful of mails. After a few failures in a row it is open: nothing is sent until a probe (a connection
+ *   without a message) succeeds; then one message at a time until one has gone through. The pauses between
+ *   probes double up to a ceiling. While other connections to the same upstream work, a failed one only
+ *   stops the ramp for a while: that is a host saying "enough", not a dead one.
  */
-
 import type { OauthRow, UpstreamRow } from '../store/port/tenants.js'
-import { Breaker } from './breaker.js'
-import { partOf, type Share } from './cluster/share.js'
 import { Connection, type Timeouts } from './dialogue/connection.js'
 import type { Login, TokenSource } from './dialogue/login.js'
 import {
@@ -19,6 +21,84 @@ import {
   type SetupTimeouts,
   type Target,
 } from './dialogue/session.js'
+import { partOf, type Share } from './share.js'
+
+export type BreakerState = 'closed' | 'open' | 'half-open'
+
+const FAILURES_TO_OPEN = 3
+const FIRST_LIMIT = 4
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 30_000
+const PLATEAU_MS = 5_000
+
+export class Breaker {
+  state: BreakerState = 'closed'
+  #limit = FIRST_LIMIT
+  #failures = 0
+  #pauses = 0
+  #probeAt = 0
+  #plateauUntil = 0
+  readonly #random: () => number
+
+  constructor(random: () => number = Math.random) {
+    this.#random = random
+  }
+
+  /** How many connections it may have at once, of the `max` configured. */
+  limit(max: number): number {
+    if (this.state === 'open') return 0
+    return this.state === 'half-open' ? Math.min(1, max) : Math.min(this.#limit, max)
+  }
+
+  /** True when an open breaker is due for a probe. */
+  wantsProbe(now: number): boolean {
+    return this.state === 'open' && now >= this.#probeAt
+  }
+
+  /** Somebody says that it works again: it is probed at once, and if that fails, soon after. */
+  wake(): void {
+    this.#probeAt = 0
+    this.#pauses = 0
+  }
+
+  /** A probe found it answering. */
+  probed(): void {
+    if (this.state === 'open') this.state = 'half-open'
+  }
+
+  /** It dealt with a message, in whatever sense. */
+  succeeded(now: number): void {
+    if (this.state === 'half-open') this.#limit = FIRST_LIMIT
+    this.state = 'closed'
+    this.#failures = 0
+    this.#pauses = 0
+    if (now >= this.#plateauUntil) this.#limit++
+  }
+
+  /** It failed as a host: no connection, no greeting, no TLS, a lost connection. `others` of its connections still work. */
+  failed(now: number, others: number): void {
+    if (others > 0 && this.state === 'closed') {
+      this.#limit = Math.max(1, others)
+      this.#plateauUntil = now + PLATEAU_MS
+      return
+    }
+    // attempts that were under way when it opened are no news
+    if (this.state === 'open') return
+    if (this.state === 'closed' && ++this.#failures < FAILURES_TO_OPEN) return
+    this.#open(now)
+  }
+
+  /** A probe found it still dead. */
+  probeFailed(now: number): void {
+    if (this.state === 'open') this.#open(now)
+  }
+
+  #open(now: number): void {
+    this.state = 'open'
+    const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(this.#pauses++, 10), LONGEST_PAUSE_MS)
+    this.#probeAt = now + pause * (0.75 + this.#random() / 2)
+  }
+}
 
 interface Failure {
   /** On the tick clock. */

@@ -1,21 +1,51 @@
 /**
- * NAME      sandbox - an MTA that pretends
+ * NAME      sandbox - an MTA that simulates outcomes
  * DESCRIPTION
- *   Takes mail from relay/ like any upstream, on a free loopback port, and
- *   delivers nothing: the recipient's local part chooses the outcome
- *   (simulation.ts). Replies are real SMTP. It keeps nothing of what it takes: that a mail was sent stands in the log
- *   once its 250 is on disk, and from there the reports are written (reporter.ts). Whom it deferred it remembers, and
- *   after a restart the store does.
+ *   Takes mail from relay/ like any upstream, on a free loopback port, and delivers nothing: the recipient's
+ *   local part chooses the outcome (simulation.ts). Replies are real SMTP. It keeps nothing of what it
+ *   takes: that a mail was sent stands in the log once its 250 is on disk, and from there the reports are
+ *   written (reporter.ts). Whom it deferred it remembers, and after a restart the store does.
+ *   The sandbox's listener: greets at once (the library waits 100 ms), asks no DNS, holds no certificate,
+ *   and prints one enhanced code per reply: a text that begins with one is not given another.
  */
+
 import { createHash } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
-import type { SMTPServerAddress, SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
+import type { AddressInfo, Socket } from 'node:net'
+import {
+  SMTPServer,
+  type SMTPServerAddress,
+  type SMTPServerDataStream,
+  type SMTPServerSession,
+} from 'smtp-server'
+import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import { readRef, readReturnPath } from '../mail/return-path.js'
 import type { Ledger } from '../store/port/mail.js'
-import { PromptServer } from './server.js'
 import { PACE_MS, simulationFor } from './simulation.js'
+
+class PromptConnection extends SMTPConnection {
+  override init(): void {
+    this._setListeners(() => this.connectionReady())
+  }
+
+  override send(code: number, data?: string | string[] | null, context?: string | false): void {
+    super.send(code, data, typeof data === 'string' && /^[245]\.\d+\.\d+ /.test(data) ? false : context)
+  }
+}
+
+class PromptServer extends SMTPServer {
+  override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
+    const connection = new PromptConnection(this, socket, options)
+    this.connections.add(connection)
+    connection.on('error', (error) => this._onError(error))
+    connection.init()
+  }
+
+  override updateSecureContext(): void {
+    this.secureContext = new Map()
+  }
+}
 
 interface SandboxOptions {
   readonly hostname: string

@@ -15,16 +15,15 @@
 
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import { Budget } from '../base/host/budget.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
+import { Budget } from '../base/memory.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
 import { roleAt } from '../mail/return-path.js'
-import { Tally } from './admission/tally.js'
-import type { BounceIntake, ToPostmaster } from './ports.js'
+import { Tally } from './admission.js'
 import { Refusal } from './reply.js'
-import type { Envelope, Rules, Visit } from './rules.js'
+import type { BounceIntake, Envelope, Rules, ToPostmaster, Visit } from './rules.js'
 import { type Certificate, DoorServer, VERSIONS } from './server.js'
 
 interface BounceDoorOptions extends BounceIntake {

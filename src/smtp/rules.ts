@@ -1,15 +1,19 @@
 /**
- * NAME      rules - what one listener permits and what it does with mail
+ * NAME      rules - what one listener permits and does with mail, and what it asks of the stages below
  * DESCRIPTION
- *   The two doors differ in these functions only; the conversation itself is
- *   session.ts. A function that throws a Fault or a Refusal refuses the command
- *   with its reply; anything else thrown is 451 4.3.0 and a line in the log.
- *   They may answer at once or with a promise; at once is faster.
+ *   The two doors differ in these functions only; the conversation itself is session.ts. A function that
+ *   throws a Fault or a Refusal refuses the command with its reply; anything else thrown is 451 4.3.0 and a
+ *   line in the log. They may answer at once or with a promise; at once is faster.
+ *   The few verbs of tenant/, submission/ and outcome/ that SMTP needs. daemon/ hands in the real ones; most
+ *   tests hand in plain objects.
  */
-
 import type { Clock } from '../base/clock.js'
-import type { Budget } from '../base/host/budget.js'
 import type { Log } from '../base/log.js'
+import type { Budget } from '../base/memory.js'
+import type { Recorded } from '../outcome/report.js'
+import type { ToPostmaster } from '../submission/operator-mail.js'
+import type { Submission } from '../submission/submission.js'
+import type { Tenancy } from '../tenant/tenants.js'
 import type { EnvelopeRecipient, Sender } from './envelope.js'
 import type { Credentials } from './login.js'
 
@@ -88,4 +92,27 @@ export interface Listener<Who> {
   known(arrival: Arrival): void
   /** The socket of that connection is gone. */
   left(connection: object): void
+}
+
+export type DoorTenants = Pick<
+  Tenancy,
+  | 'authenticatePassword'
+  | 'authenticateRange'
+  | 'authenticateCertificate'
+  | 'hasRange'
+  | 'stillValid'
+  | 'workspaceForSend'
+> & {
+  readonly sendWindow: Pick<Tenancy['sendWindow'], 'consume' | 'exceeded'>
+}
+
+export type DoorSubmission = Pick<Submission, 'submitMessage' | 'accepting' | 'checkSender'>
+
+export type { ToPostmaster }
+
+export interface BounceIntake {
+  /** True when the address is a return path that we signed. */
+  verifyRecipient(address: string): Promise<boolean> | boolean
+  /** Resolves once what the report says is committed; with what was made of it. */
+  ingest(address: string, raw: Uint8Array): Promise<Pick<Recorded, 'kind' | 'did'> | undefined>
 }

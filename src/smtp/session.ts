@@ -11,7 +11,6 @@ import { Fault } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { isRecipient } from '../mail/address.js'
-import { Body } from './body.js'
 import {
   type EnvelopeRecipient,
   isMailbox,
@@ -24,6 +23,7 @@ import {
 import { beginLogin, type Login, type LoginStep, MECHANISMS } from './login.js'
 import { naming, Refusal, recode, replyTo, SAY } from './reply.js'
 import type { Arrival, Rules, Visit } from './rules.js'
+import { Body } from './stream.js'
 
 /** The connection as a session sees it. */
 export interface Wire {

@@ -1,32 +1,77 @@
 /**
  * NAME      submission-door - mail comes in by SMTP (RFC 6409)
  * DESCRIPTION
- *   One server per configured listener: STARTTLS, implicit TLS, or in clear on
- *   loopback and private networks, where an IP-range credential can stand for
- *   a login; so can a client certificate, on a listener that asks for it. A login is checked when it is made, and again at each MAIL, since a key
- *   can be revoked in between, and on SQLite once more with the message; the rate counts at MAIL. `250 2.6.0 Ok: queued
- *   as em_...` is said only after the submission stage resolved: on disk.
+ *   One server per configured listener: STARTTLS, implicit TLS, or in clear on loopback and private
+ *   networks, where an IP-range credential can stand for a login; so can a client certificate, on a listener
+ *   that asks for it. A login is checked when it is made, and again at each MAIL, since a key can be revoked
+ *   in between, and on SQLite once more with the message; the rate counts at MAIL. `250 2.6.0 Ok: queued as
+ *   em_...` is said only after the submission stage resolved: on disk.
+ *   From the end of its DATA to the reply. A client that traces says so where it can: in a header field
+ *   `traceparent`, as it would over HTTP. Addresses and subjects are not told.
  */
 
 import { andThen } from '../base/and-then.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import { Budget } from '../base/host/budget.js'
 import { newRequestId } from '../base/id.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
-import type { Spans } from '../base/observe/trace.js'
+import { Budget } from '../base/memory.js'
 import type { Service } from '../base/service.js'
+import { readTraceparent, type Spans } from '../base/trace.js'
 import type { Config, SubmissionListener } from '../config/config.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { EnvelopedMessage } from '../submission/prepare.js'
+import type { MessageAnswer } from '../submission/submit.js'
 import type { Login } from '../tenant/principal.js'
-import { Tally } from './admission/tally.js'
-import type { DoorSubmission, DoorTenants } from './ports.js'
+import { Tally } from './admission.js'
 import { faultReply, Refusal, recode, SAY } from './reply.js'
-import type { Envelope, Rules, Visit } from './rules.js'
+import type { DoorSubmission, DoorTenants, Envelope, Rules, Visit } from './rules.js'
 import { type Certificate, DoorServer, VERSIONS } from './server.js'
-import { traced } from './span.js'
+
+/** Where a header may end; what is longer has no business with us. */
+const MOST_HEADER = 64 * 1024
+
+/** The field as the client wrote it, or null. */
+const fieldOf = (raw: Uint8Array): string | null => {
+  const start = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MOST_HEADER)).toString(
+    'latin1',
+  )
+  const end = /\r?\n\r?\n/.exec(start)?.index ?? start.length
+  return /(?:^|\n)traceparent:[ \t]*(\S+)[ \t]*(?:\r?\n|$)/i.exec(start.slice(0, end + 1))?.[1] ?? null
+}
+
+const traced = async (
+  spans: Spans,
+  login: Login,
+  { raw, recipients, received }: EnvelopedMessage,
+  submit: (trace: string) => Promise<MessageAnswer>,
+): Promise<MessageAnswer> => {
+  const span = spans.start({
+    name: 'SMTP submission',
+    kind: 'server',
+    parent: readTraceparent(fieldOf(raw)),
+    attributes: {
+      'network.protocol.name': 'smtp',
+      'postern.workspace_id': login.workspace.id,
+      'postern.recipients': recipients.length,
+      'postern.message_size': raw.byteLength,
+      'postern.smtp.protocol': received.protocol,
+    },
+  })
+  try {
+    const answer = await span.run(() => submit(span.traceparent))
+    span.set({ 'postern.email_id': answer.id })
+    span.end()
+    return answer
+  } catch (error) {
+    const code = error instanceof Fault ? error.code : 'internal.unexpected'
+    span.set({ 'error.type': code })
+    // a refusal is the client's failure, not the server's
+    span.end(error instanceof Fault && error.row.http < 500 ? null : code)
+    throw error
+  }
+}
 
 interface DoorOptions {
   readonly config: Pick<Config, 'hostname' | 'submission' | 'limits'>

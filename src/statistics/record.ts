@@ -1,11 +1,16 @@
 /**
- * NAME      record - statistics as the public sees them
+ * NAME      record - statistics as the public sees them, as JSON and as a table
  * DESCRIPTION
- *   One JSON for HTTP and the command line. Figures at the top are volumes, of
- *   what happened in a span; those under `of_accepted` follow the recipients that
- *   were accepted in it, whenever it happened, and rates and times are theirs.
+ *   One JSON for HTTP and the command line. Figures at the top are volumes, of what happened in a span;
+ *   those under `of_accepted` follow the recipients that were accepted in it, whenever it happened, and
+ *   rates and times are theirs.
+ *   Workspaces, pools and upstreams are counted by their ids, which outlive them: what was deleted has no
+ *   name any more.
  */
 import { toRfc3339 } from '../base/clock.js'
+import type { EventLog } from '../store/port/log.js'
+import type { Tenants } from '../store/port/tenants.js'
+import type { Reading } from '../store/port/watch.js'
 import type { GroupBy, Question } from './ask.js'
 import {
   categoriesOf,
@@ -64,7 +69,7 @@ export const figures = (groupBy: GroupBy, sums: Sums) => {
 const NOTHING: Sums = new Map()
 
 /** What people call a group, by its key; nothing for what is its own name. */
-export type Names = ReadonlyMap<string, string>
+type Names = ReadonlyMap<string, string>
 
 export const statisticsRecord = (scope: Scope, asked: Question, told: Report, names: Names, asOf: number) => {
   const { groupBy, starts } = asked
@@ -98,3 +103,65 @@ export const statisticsRecord = (scope: Scope, asked: Question, told: Report, na
 }
 
 export type StatisticsRecord = ReturnType<typeof statisticsRecord>
+
+type NameReads = Pick<Tenants, 'workspace' | 'pool' | 'allPools'>
+
+export const namesOf = async (
+  store: NameReads,
+  accountId: string,
+  groupBy: GroupBy,
+  { groups }: Report,
+): Promise<Names> => {
+  const names = new Map<string, string>()
+  if (groupBy === 'upstream')
+    for (const pool of await store.allPools())
+      if (pool.accountId === accountId)
+        for (const { id, host, port } of pool.upstreams) names.set(id, `${host}:${port}`)
+  if (groupBy !== 'workspace' && groupBy !== 'pool') return names
+  for (const { key } of groups) {
+    const row = key === null ? null : await store[groupBy](accountId, key)
+    if (row !== null && key !== null) names.set(key, row.name)
+  }
+  return names
+}
+
+/** Columns of a file; a dot leads into a member. */
+export const STATISTICS_COLUMNS = [
+  'group',
+  'name',
+  'at',
+  ...['accepted', 'sent', 'delivered', 'deferred', 'greylisted'],
+  ...['bounced.total', 'bounced.hard', 'bounced.soft', 'complained', 'suppressed', 'canceled', 'dropped'],
+  ...['of_accepted.accepted', 'of_accepted.tried', 'of_accepted.sent', 'of_accepted.delivered'],
+  ...['rates.delivered', 'rates.deferred', 'rates.bounced', 'rates.complained'],
+  ...['time_to_sent.p50', 'time_to_sent.p95', 'time_to_delivered.p50', 'time_to_delivered.p95'],
+] as const
+
+/** One for each span of each group; of no groups, one for each span. */
+export const statisticsRows = ({ group_by: by, data, groups }: StatisticsRecord) =>
+  by === 'none'
+    ? data.map((one) => ({ group: null, name: null, ...one }))
+    : groups.flatMap(({ key, name, data: spans }) => spans.map((one) => ({ group: key, name, ...one })))
+
+const STEP = 50
+
+/** When the oldest record was stored that is not counted yet; `now` when there is none. */
+export const countedUntil = async (
+  store: Pick<Reading, 'readPlaces' | 'readLog'> & Pick<EventLog, 'logEnds'>,
+  now: number,
+): Promise<number> => {
+  let place = (await store.readPlaces()).statistics
+  for (;;) {
+    place ??= (await store.logEnds()).oldest
+    const next = await store.readLog('log', place, null, STEP)
+    if (next === 'gone') {
+      place = null
+      continue
+    }
+    const [first] = next.rows
+    if (first !== undefined) return Math.min(now, first.createdAt)
+    // what is there may be nothing that is told, such as mail of a deleted workspace
+    if (next.isEnd) return now
+    place = next.mark
+  }
+}

@@ -1,9 +1,17 @@
 /**
- * NAME      deps - what the pipeline stands on, and its first steps
+ * NAME      deps - what the pipeline stands on, and the turns of test mail
+ * DESCRIPTION
+ *   What is composed and stored for one request is one turn; between two of them there is a rest
+ *   (base/time/give-way). So a flood of test mail, by however many keys, leaves the doors and the disk to
+ *   live mail. It waits for its turn in the order of coming; beyond some that wait the next is refused, to
+ *   come again.
  */
-import type { Clock } from '../base/clock.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Clock, systemClock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import type { GiveWay } from '../base/give-way.js'
 import type { Config } from '../config/config.js'
+import type { Mode } from '../lifecycle/page.js'
 import { normalizeAddress } from '../mail/address.js'
 import type { Queue } from '../store/port/mail.js'
 import type { Tenants, WorkspaceRow } from '../store/port/tenants.js'
@@ -12,7 +20,46 @@ import { callerIn, isGood } from '../tenant/authenticate.js'
 import type { Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
 import type { Route } from './route.js'
-import type { InTurn } from './turns.js'
+
+type InTurn = <T>(mode: Mode, work: () => Promise<T>) => Promise<T>
+
+const MOST_WAITING = 100
+
+interface Clocks {
+  readonly tick: () => number
+  readonly rest: (ms: number) => Promise<unknown>
+}
+
+export const createTurns = (
+  way: GiveWay,
+  { tick, rest }: Clocks = { tick: systemClock.tick, rest: sleep },
+): InTurn => {
+  let waiting = 0
+  let last: Promise<unknown> = Promise.resolve()
+  const later = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (waiting === 0 && !way.isLive) return work()
+    if (waiting >= MOST_WAITING)
+      throw new Fault('rate_limit.exceeded', {
+        detail: `Test mail gives way to live mail, and more of it waits already; retry in ${RETRY_AFTER_S}s`,
+        retryAfter: RETRY_AFTER_S,
+      })
+    waiting++
+    const began = last.then(tick)
+    const done = began.then(work).finally(() => waiting--)
+    last = done
+      .catch(() => {})
+      .then(async () => {
+        const ms = way.restAfter(tick() - (await began))
+        if (ms > 0) await rest(ms)
+      })
+    return done
+  }
+  return (mode, work) => {
+    if (mode !== 'live') return later(work)
+    way.live()
+    return work()
+  }
+}
 
 export type SubmissionStore = Pick<Lifecycle, 'system' | 'known'> &
   Pick<Queue, 'accept' | 'claimKey' | 'releaseKey'> &

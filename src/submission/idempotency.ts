@@ -14,8 +14,7 @@ import type { IdempotentAnswer } from '../lifecycle/facts.js'
 import type { Mode } from '../lifecycle/page.js'
 import { submissionFingerprint } from '../mail/parse.js'
 import type { Queue } from '../store/port/mail.js'
-import { decodeBase64 } from './attachments.js'
-import type { Answer, IdempotencyWish, Rendered } from './draft.js'
+import { type Answer, decodeBase64, type IdempotencyWish, type Rendered } from './draft.js'
 
 const LOCK_MS = 60_000
 const MAX_BYTES = 256

@@ -7,16 +7,20 @@
  *   and the idempotent answer are on disk together, or nothing is.
  */
 import type { Clock } from '../base/clock.js'
-import { createGiveWay, type GiveWay } from '../base/time/give-way.js'
+import { createGiveWay, type GiveWay } from '../base/give-way.js'
 import type { Config } from '../config/config.js'
 import { domainOf, parseAddress } from '../mail/address.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
-import { type Watch, watched } from './accepting.js'
-import { demandSender, type SenderAllowed, type SubmissionDeps, type SubmissionStore } from './deps.js'
-import { resend } from './finished/resend.js'
+import {
+  createTurns,
+  demandSender,
+  type SenderAllowed,
+  type SubmissionDeps,
+  type SubmissionStore,
+} from './deps.js'
+import { resend } from './resend.js'
 import { createRoute } from './route.js'
-import { submit, submitBatch, submitMessage } from './submit.js'
-import { createTurns } from './turns.js'
+import { submit, submitBatch, submitMessage, type Watch, watched } from './submit.js'
 
 export interface SubmissionParts extends Watch {
   readonly store: SubmissionStore

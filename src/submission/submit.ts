@@ -2,34 +2,154 @@
  * NAME      submit - from the doors into the queue
  * DESCRIPTION
  *   One path for a draft, a batch of them and a message of SMTP: prepare all, then claim the idempotency
- *   key, then suppress, route and accept in a single verb. A mistake in a draft
- *   is found before the key is claimed, so that a corrected request may use it.
+ *   key, then suppress, route and accept in a single verb. A mistake in a draft is found before the key is
+ *   claimed, so that a corrected request may use it.
+ *   The last step of every door. Where rows are at hand nothing is waited for before the store has the mail.
+ *   It is stored only under the rules by which it was decided: if these are others by then, it is decided
+ *   again, and not prepared again; nor is a rate counted or a lock taken a second time. An answer that is
+ *   kept for its key must be written before the mail is, so lists of suppressions are asked first; if they
+ *   say something else by then, it is written anew. Any other is written once it is known who was on a list.
+ *   Stands round `store.accept`, the one verb by which mail comes in, whatever the door: it times the verb
+ *   as a span under that of the request, and counts what was taken.
  */
+
 import { andThen } from '../base/and-then.js'
 import { Fault, type FieldError, invalid, MOST_ERRORS } from '../base/fault.js'
+import type { Spans } from '../base/trace.js'
+import {
+  type Acceptance,
+  type AcceptResult,
+  type IdempotentAnswer,
+  isStored,
+  type NewEmail,
+} from '../lifecycle/facts.js'
+import { suppressionList } from '../lifecycle/suppress.js'
 import { submissionFingerprint } from '../mail/parse.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { Login, Principal } from '../tenant/principal.js'
-import { authorise, decide, demand, demandAccepting, type SubmissionDeps } from './deps.js'
+import type { Listed } from './addresses.js'
+import {
+  authorise,
+  decide,
+  demand,
+  demandAccepting,
+  demandSender,
+  type Standing,
+  type SubmissionDeps,
+  type SubmissionStore,
+} from './deps.js'
 import {
   type Answer,
   type BatchFailure,
   type BatchOptions,
   type Draft,
   demandSize,
+  type IdempotencyWish,
+  type Rendered,
   type SubmitOptions,
 } from './draft.js'
-import { checkIdempotencyKey } from './idempotency.js'
+import { checkIdempotencyKey, once } from './idempotency.js'
 import {
   type BatchItem,
   type EnvelopedMessage,
+  type Owner,
   type Prepared,
   prepare,
   submitterOf,
+  toEmail,
   toRecord,
 } from './prepare.js'
-import { demandSenders, type Job, storeMails } from './store-mails.js'
 import type { Rules } from './validate.js'
+
+interface Job extends Owner {
+  /** Whether its workspace and whoever sends may send now. */
+  readonly decide: () => Standing | Fault | Promise<Standing | Fault>
+  /** As decided just now, senders and all; null: not yet. With a key it is decided once that is claimed. */
+  readonly standing: Standing | null
+  readonly idempotency: IdempotencyWish | null
+  readonly make: () => readonly Prepared[] | Promise<readonly Prepared[]>
+  /** In place of that of the workspace. */
+  readonly poolId?: string | undefined
+  readonly render: (mails: readonly NewEmail[]) => Rendered & Pick<Answer, 'records'>
+}
+
+type Ticket = Omit<IdempotentAnswer, keyof Rendered>
+
+const NONE: Listed = new Set()
+/** Tries that are compared, and all of them: lists of suppressions may move under each. */
+const COMPARED = 3
+const MOST = 10
+
+/** Throws email.sender_not_allowed. */
+const demandSenders = async (
+  deps: SubmissionDeps,
+  workspace: WorkspaceRow,
+  mails: readonly Prepared[],
+): Promise<void> => {
+  if (!workspace.restrictSenders) return
+  for (const { senders } of mails) for (const one of senders) await demandSender(deps, workspace, one)
+}
+
+/** Which recipients are on a list; live and test mail have lists of their own. */
+const listedIn = async (
+  { store }: SubmissionDeps,
+  { workspace, mode }: Job,
+  mails: readonly Prepared[],
+  now: number,
+): Promise<Listed> => {
+  const minded = mails.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
+  const normals = minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))
+  return new Set(await store.suppressed(suppressionList(workspace.id, mode), normals, now))
+}
+
+/** As it was stored. */
+const found = (mail: NewEmail, suppressed: readonly string[]): NewEmail => ({
+  ...mail,
+  recipients: mail.recipients.map((one) =>
+    suppressed.includes(one.id) ? { ...one, suppressed: true } : one,
+  ),
+})
+
+/** Null when its lock was lost. */
+const attempt = async (deps: SubmissionDeps, job: Job, ticket: Ticket | null): Promise<Answer | null> => {
+  const { store, clock } = deps
+  const now = clock.now()
+  let prepared: readonly Prepared[] | null = null
+  for (let tries = 0; tries < MOST; tries++) {
+    const given = tries === 0 && ticket === null ? job.standing : null
+    const decided = given ?? job.decide()
+    const { workspace, rules } = demand(decided instanceof Promise ? await decided : decided)
+    const made: ReturnType<Job['make']> = prepared ?? job.make()
+    prepared = made instanceof Promise ? await made : made
+    if (given === null && workspace.restrictSenders) await demandSenders(deps, workspace, prepared)
+    const listed: Listed = ticket === null ? NONE : await listedIn(deps, job, prepared, now)
+    const route = deps.route(workspace, job.mode)
+    const routed = route instanceof Promise ? await route : route
+    const routing = job.poolId === undefined ? routed : { poolId: job.poolId, routes: routed.routes }
+    const mails = prepared.map((one) => toEmail(one, job, routing, listed, now))
+    const early = ticket === null ? null : job.render(mails)
+    const idempotency = ticket && early && { ...ticket, status: early.status, body: early.body }
+    const result = await store.accept({ mails, idempotency, rules: tries < COMPARED - 1 ? rules : null, now })
+    if (result === 'lock_lost') return null
+    if (result !== 'stale') {
+      const stored = result === 'accepted' ? mails : mails.map((mail) => found(mail, result.suppressed))
+      return { replayed: false, ...(early ?? job.render(stored)) }
+    }
+    store.known?.look()
+  }
+  throw new Fault('service.unavailable', { retryAfter: 1 })
+}
+
+/** Resolves when all of them are on disk, or with the first answer under the same key. Throws the Fault to answer with. */
+export const storeMails = (deps: SubmissionDeps, job: Job): Promise<Answer> => {
+  const { mode, idempotency: wish } = job
+  const place = { workspaceId: job.workspace.id, mode }
+  return deps.inTurn(mode, () =>
+    wish === null
+      ? (attempt(deps, job, null) as Promise<Answer>) // none has a lock to lose
+      : once(deps.store, wish, place, deps.clock.now, (ticket) => attempt(deps, job, ticket)),
+  )
+}
 
 /** What a draft from this workspace must fulfil. */
 export const rulesOf = (
@@ -217,3 +337,56 @@ export const submitBatch = async (
   const job = jobOf(deps, principal, workspace, mails)
   return storeMails(deps, { ...job, standing, idempotency, trace, render })
 }
+
+export interface Watch {
+  /** null without an OpenTelemetry SDK. */
+  readonly spans?: Spans | null | undefined
+  /** Told after the commit. */
+  readonly accepted?: ((mails: Acceptance['mails']) => void) | undefined
+}
+
+const timed = async (
+  spans: Spans,
+  system: string,
+  { mails }: Acceptance,
+  accept: () => Promise<AcceptResult>,
+): Promise<AcceptResult> => {
+  const span = spans.start({
+    name: 'store accept',
+    kind: 'producer',
+    parent: mails[0]?.trace ?? null,
+    attributes: {
+      'db.system.name': system,
+      'db.operation.name': 'accept',
+      'messaging.system': 'postern',
+      'messaging.batch.message_count': mails.length,
+      ...(mails.length === 1 && mails[0] && { 'postern.email_id': mails[0].id }),
+    },
+  })
+  try {
+    const result = await accept()
+    span.end(typeof result === 'string' && result !== 'accepted' ? result : null)
+    return result
+  } catch (error) {
+    span.end('store failed')
+    throw error
+  }
+}
+
+/** The store's verbs of a submission, with `accept` watched. */
+export const watched = (store: SubmissionStore, { spans, accepted }: Watch): SubmissionStore => ({
+  system: store.system,
+  ...(store.known && { known: store.known }),
+  workspace: (accountId, ref) => store.workspace(accountId, ref),
+  pool: (accountId, ref) => store.pool(accountId, ref),
+  suppressed: (workspaceId, emails, now) => store.suppressed(workspaceId, emails, now),
+  claimKey: (claim) => store.claimKey(claim),
+  releaseKey: (claim) => store.releaseKey(claim),
+  accept(batch) {
+    const accept = () => store.accept(batch)
+    return (spans == null ? accept() : timed(spans, store.system, batch, accept)).then((result) => {
+      if (isStored(result)) accepted?.(batch.mails)
+      return result
+    })
+  },
+})

@@ -6,7 +6,7 @@
  *   without further doubt, apart from its size as MIME.
  */
 import type { FieldError } from '../base/fault.js'
-import type { Tag } from '../lifecycle/event.js'
+import type { Tag } from '../lifecycle/facts.js'
 import type { MessageAttachment } from '../mail/compose.js'
 import { isControlHeader, readTags, scheduleIn, unheeded } from '../mail/control-headers.js'
 import { decodeWords } from '../mail/encoding.js'
@@ -18,10 +18,8 @@ import {
   lacksFoldPoint,
 } from '../mail/header.js'
 import { type Parties, type Party, type Recipients, readParties, readRecipients } from './addresses.js'
-import { decodeBase64, readAttachments } from './attachments.js'
-import { type Draft, demandSize } from './draft.js'
-import { type Finished, type FinishedRules, readFinished } from './finished/read.js'
-import { readSchedule } from './schedule.js'
+import { type Draft, decodeBase64, demandSize, readAttachments, readSchedule } from './draft.js'
+import { type Finished, type FinishedRules, readFinished } from './finished-message.js'
 
 export const MOST_TAGS = 75
 const MOST_LETTERS = 256

@@ -1,22 +1,91 @@
 /**
- * NAME      credential - SMTP names and passwords that people chose
+ * NAME      credential - SMTP names and passwords that people chose, and many of them of another provider at once
  * DESCRIPTION
- *   A user name with a password (made up by a person, or brought along from
- *   another provider), or an address range or a client certificate without one. They open
- *   the SMTP door only. How secrets are kept: credential/secret-hash.ts.
- *   bcrypt takes some 50 ms by design, so a proved password is remembered as a
- *   keyed hash. The memory holds proofs, never permission: the row is read anew
- *   each time, and its hash is part of the proof.
+ *   A user name with a password (made up by a person, or brought along from another provider), or an address
+ *   range or a client certificate without one. They open the SMTP door only. How secrets are kept:
+ *   credential/secret-hash.ts. bcrypt takes some 50 ms by design, so a proved password is remembered as a
+ *   keyed hash. The memory holds proofs, never permission: the row is read anew each time, and its hash is
+ *   part of the proof.
+ *   What a person may have chosen is kept as bcrypt over base64(SHA-256). A secret that another provider's
+ *   machine made is as long and as random as an API key of ours, and is kept as those are: one HMAC under
+ *   the pepper, with the row's id so that equal secrets do not look equal. Guessing it is hopeless at any
+ *   speed, and bcrypt would only make moving in, and each first login, slow. When in doubt a secret counts
+ *   as chosen.
+ *   Stored in chunks, each in one transaction, in the order of the file. What is there already is left as it
+ *   is, so a file may be given again after an interruption. Secrets that people chose are hashed as many at
+ *   once as there are processors, at the full price; see secret-hash.
  */
+
+import { availableParallelism } from 'node:os'
+import bcrypt from 'bcrypt'
 import { LRUCache } from 'lru-cache'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { isPrivateRange, parseRange, rangesOf } from '../base/network.js'
-import { keyedHash } from '../base/secret.js'
+import { keyedHash, sameBytes } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { CredentialRow } from '../store/port/tenants.js'
-import { hashChosen, isChosenSecret, isKeyedSecret } from './credential/secret-hash.js'
+import { COST, digest, NOBODY } from './password.js'
 import type { TenantDeps } from './principal.js'
+import { findWorkspace } from './workspace.js'
+
+const KEYED = 'hmac-sha256$'
+
+/** Version 4 is the random one; others hold a time and a network card. */
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-(.)[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+const kindOf = (char: string): string =>
+  /[0-9]/.test(char) ? 'digit' : /[a-z]/.test(char) ? 'small' : /[A-Z]/.test(char) ? 'capital' : 'sign'
+
+/** In people's texts letters stand with letters and digits with digits; here the next one is often of another kind. */
+const isMixed = (text: string): boolean => {
+  const kinds = [...text].map(kindOf)
+  const changes = kinds.filter((kind, i) => i > 0 && kind !== kinds[i - 1]).length
+  return changes >= 0.4 * (kinds.length - 1)
+}
+
+/** No four characters stand twice, and few are the alphabet's or the keyboard's next. */
+const isIrregular = (text: string): boolean => {
+  const fours = Array.from({ length: text.length - 3 }, (_, i) => text.slice(i, i + 4))
+  const steps = [...text].filter(
+    (_, i) => i > 0 && Math.abs(text.charCodeAt(i) - text.charCodeAt(i - 1)) <= 1,
+  )
+  return new Set(fours).size >= fours.length - 1 && steps.length <= 0.4 * text.length
+}
+
+/** True for a text of 120 random bits or more that no person made up: 32 characters at least. */
+export const isMachineMade = (secret: string): boolean => {
+  if (!/^[A-Za-z0-9._+/=-]{32,}$/.test(secret)) return false
+  const version = UUID.exec(secret)?.[1]
+  if (version !== undefined && version !== '4') return false
+  const text = secret.replace(/[^A-Za-z0-9]/g, '').slice(0, 256)
+  if (text.length < 32 || new Set(text).size < 10 || !isIrregular(text)) return false
+  return /^([0-9a-f]+|[0-9A-F]+)$/.test(text) ? /\d/.test(text) && /[a-f]/i.test(text) : isMixed(text)
+}
+
+const keyed = (pepper: Uint8Array, id: string, secret: string): Buffer =>
+  keyedHash(pepper, 'credential-secret', id, secret)
+
+export const hashChosen = (secret: string): Promise<string> => bcrypt.hash(digest(secret), COST)
+
+/** Of a secret that was brought along, for the row with this id. */
+export const hashImported = async (pepper: Uint8Array, id: string, secret: string): Promise<string> =>
+  isMachineMade(secret) ? KEYED + keyed(pepper, id, secret).toString('base64url') : hashChosen(secret)
+
+/** Whether a row that is kept keyed has this secret; takes no time, and is false for every other row. */
+export const isKeyedSecret = (
+  pepper: Uint8Array,
+  { id, hash }: Pick<CredentialRow, 'id' | 'hash'>,
+  secret: string,
+): boolean =>
+  hash?.startsWith(KEYED) === true &&
+  sameBytes(Buffer.from(hash.slice(KEYED.length), 'base64url'), keyed(pepper, id, secret))
+
+/** Slow; as slow for a row that is kept keyed or is not there, so that the time tells nothing. */
+export const isChosenSecret = async (hash: string | null, secret: string): Promise<boolean> => {
+  const isSlow = hash !== null && !hash.startsWith(KEYED)
+  return (await bcrypt.compare(digest(secret), isSlow ? hash : NOBODY)) && isSlow
+}
 
 interface NewCredential {
   /** Id or slug. */
@@ -170,4 +239,114 @@ export const credentialOfAddress = async (
     if (best === null || width(row) > width(best)) best = row
   }
   return best
+}
+
+export interface ImportLine {
+  /** Where it stands in the file, from 1. */
+  readonly at: number
+  readonly username: string
+  readonly password: string
+}
+
+interface ImportOrder {
+  /** Id or slug. */
+  readonly workspace: string
+  readonly mode: Mode
+  readonly lines: readonly ImportLine[]
+  /** Ends it after the last whole chunk. */
+  readonly signal: AbortSignal
+  /** Called after each chunk with the number of lines that are dealt with. */
+  readonly progress: (done: number) => void
+  readonly skipped: (line: ImportLine, why: string) => void
+}
+
+export interface Imported {
+  readonly rows: readonly CredentialRow[]
+  /** How many were imported before. */
+  readonly there: number
+  /** How many lines are no name and secret. */
+  readonly wrong: number
+  readonly isWhole: boolean
+}
+
+const CHUNK = 50
+/** Threads of Node's pool, which is where bcrypt computes. */
+const AT_ONCE = Math.min(4, availableParallelism())
+
+/** Answers in the order of the items; without those that were not begun when it was ended. */
+const inParallel = async <A, B>(
+  items: readonly A[],
+  signal: AbortSignal,
+  work: (item: A) => Promise<B>,
+): Promise<readonly B[]> => {
+  const answers: B[] = []
+  const queue = items.entries()
+  const worker = async (): Promise<void> => {
+    for (const [i, item] of queue) {
+      if (signal.aborted) return
+      answers[i] = await work(item)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  return answers
+}
+
+const TAKEN = 'is already taken in this workspace'
+
+/** `there`: it was imported; a text: why it can not be; null: it can. */
+const lookAt = async (
+  { store }: TenantDeps,
+  workspaceId: string,
+  line: ImportLine,
+): Promise<{ readonly why: string; readonly is: 'there' | 'taken' | 'wrong' } | null> => {
+  const [error] = checkNewCredential({ ...line, imported: true })
+  if (error !== undefined) {
+    return { is: 'wrong', why: `${error.field.replace('body.', '')}: ${error.message}` }
+  }
+  const rows = await store.credentialsByUsername(line.username)
+  const row = rows.find((one) => one.workspaceId === workspaceId)
+  return row === undefined ? null : { is: row.imported ? 'there' : 'taken', why: TAKEN }
+}
+
+/** Throws workspace.not_found. */
+export const importCredentials = async (
+  deps: TenantDeps,
+  accountId: string,
+  { workspace: ref, mode, lines, signal, progress, skipped }: ImportOrder,
+): Promise<Imported> => {
+  const { store, pepper, clock } = deps
+  const workspace = await findWorkspace(deps, accountId, ref)
+  const all: CredentialRow[] = []
+  const count = { there: 0, taken: 0, wrong: 0 }
+  const rowOf = async (line: ImportLine): Promise<CredentialRow> => {
+    const id = newId('cred', clock.now())
+    return {
+      ...{ id, accountId, workspaceId: workspace.id, mode, username: line.username },
+      ...{ hash: await hashImported(pepper, id, line.password), cidr: null, certificateFingerprint: null },
+      ...{ imported: true, createdAt: clock.now(), lastUsedAt: null, lastUsedFrom: null },
+    }
+  }
+  for (let from = 0; from < lines.length && !signal.aborted; from += CHUNK) {
+    const fresh = new Map<string, ImportLine>()
+    for (const line of lines.slice(from, from + CHUNK)) {
+      const found = fresh.has(line.username)
+        ? ({ is: 'taken', why: TAKEN } as const)
+        : await lookAt(deps, workspace.id, line)
+      if (found === null) fresh.set(line.username, line)
+      else {
+        count[found.is]++
+        if (found.is !== 'there') skipped(line, found.why)
+      }
+    }
+    const rows = await inParallel([...fresh.values()], signal, rowOf)
+    if (signal.aborted) break
+    const { taken } = await store.importCredentials(rows)
+    for (const row of rows) {
+      const line = fresh.get(row.username ?? '')
+      if (!taken.includes(row.id)) all.push(row)
+      else if (line !== undefined) skipped(line, TAKEN)
+    }
+    progress(Math.min(from + CHUNK, lines.length))
+  }
+  return { rows: all, there: count.there, wrong: count.wrong, isWhole: !signal.aborted }
 }

@@ -1,13 +1,18 @@
 /**
  * NAME      workspace - sending tenants inside an account
  * DESCRIPTION
- *   Making, changing and finding workspaces, and the rules about which
- *   workspace a request means. Absent, foreign and
- *   malformed references are one answer: nobody learns of another tenant's ids.
+ *   Making, changing and finding workspaces, and the rules about which workspace a request means. Absent,
+ *   foreign and malformed references are one answer: nobody learns of another tenant's ids.
+ *   An account owns workspaces, keys, pools and people, and sees nothing of any other. It is born with a
+ *   default workspace and two pools: the sandbox, to which all its test-mode mail goes, and the default
+ *   pool, which the default workspace sends through. The latter is empty at first.
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { newId } from '../base/id.js'
+import { PepperError } from '../base/secret.js'
+import { pepperMark } from '../keys/pepper.js'
 import { parseAddress } from '../mail/address.js'
-import { DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/pools.js'
+import { beginningOf, DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/pools.js'
 import {
   ALARM_LIMITS,
   ALARMS,
@@ -15,7 +20,7 @@ import {
   type AlarmSettings,
   type SoftLimits,
 } from '../store/port/alarms.js'
-import type { Routing, Tenants, WorkspaceChange, WorkspaceRow } from '../store/port/tenants.js'
+import type { AccountRow, Routing, Tenants, WorkspaceChange, WorkspaceRow } from '../store/port/tenants.js'
 import type { Lifecycle } from '../store/port/upkeep.js'
 import { type DomainRouteWish, domainRoutesOf } from './domain/routes.js'
 import type { Principal, TenantDeps } from './principal.js'
@@ -306,3 +311,34 @@ export const workspaceForRead = async (
   ref: string | null,
 ): Promise<string | null> =>
   ref === null ? principal.workspaceId : (await reachable(deps, principal, ref)).id
+
+/** With its default workspace and its two pools. */
+export const createAccount = async (deps: TenantDeps, name: string): Promise<AccountRow> => {
+  const now = deps.clock.now()
+  const account: AccountRow = { id: newId('acct', now), name, createdAt: now }
+  await deps.store.createAccount(account, beginningOf(account.id, now))
+  return account
+}
+
+/**
+ * Keys, upstream passwords and DKIM keys of a database open under one pepper only. The first that comes marks
+ * it; any other is turned away, and would otherwise look like an installation whose keys are all wrong.
+ */
+const checkPepper = async ({ store, pepper }: TenantDeps): Promise<void> => {
+  const mark = pepperMark(pepper)
+  // of several daemons that begin at once one is the first
+  if ((await store.pepperMark()) === null) await store.setPepperMark(mark, true)
+  if ((await store.pepperMark()) !== mark) {
+    throw new PepperError(
+      'the pepper is not the one of this database, so no key of it would work; ' +
+        'put the right one back, or start over with new keys: postern pepper accept',
+    )
+  }
+}
+
+/** The first account, made if there is none: a fresh installation is ready to use. */
+export const ensureAccount = async (deps: TenantDeps): Promise<AccountRow> => {
+  await checkPepper(deps)
+  const [first] = [...(await deps.store.accounts())].sort((a, b) => (a.id < b.id ? -1 : 1))
+  return first ?? createAccount(deps, 'default')
+}

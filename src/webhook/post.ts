@@ -1,18 +1,45 @@
 /**
- * NAME      post - one try to tell an endpoint of one event
+ * NAME      post - one try to post one event to an endpoint: its signature and how it is stored
  * DESCRIPTION
- *   Signs, posts, and says how it went: 2xx within the time is success, anything
- *   else a failure with its cause in one sentence. It never throws for what an
- *   endpoint does; only when we stop ourselves (DialError `stopped`), since then
- *   nothing is known of the endpoint.
- *   What is given back may be stored and shown: values of the endpoint's own
- *   headers are masked in it.
+ *   Signs, posts, and says how it went: 2xx within the time is success, anything else a failure with its
+ *   cause in one sentence. It never throws for what an endpoint does; only when we stop ourselves (DialError
+ *   `stopped`), since then nothing is known of the endpoint. What is given back may be stored and shown:
+ *   values of the endpoint's own headers are masked in it.
+ *   Standard Webhooks 1.0.0, symmetric: HMAC-SHA-256 over id, time and body. While a rotation is under way
+ *   there are two secrets, and a signature under each, the newer first; a receiver that knows either is
+ *   content.
+ *   How a post begins, and what a try makes of it.
  */
+import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
+import { Webhook } from 'standardwebhooks'
 import type { Clock } from '../base/clock.js'
-import { DialError } from '../base/dial/cause.js'
-import type { Answer, Dialler } from '../base/dial/dial.js'
-import { signatureHeaders } from './sign.js'
+import { type Answer, DialError, type Dialler } from '../base/dial.js'
+import { newId } from '../base/id.js'
+import type { EndpointRow, PostKind, PostRow } from '../store/port/hooks.js'
+import type { LogRow } from '../store/port/log.js'
+import { postedType } from './body.js'
+
+/** `whsec_` and the base64 of 32 random bytes. */
+export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
+
+interface Signed {
+  /** The id of the event, the same at each try. */
+  readonly id: string
+  /** When it is posted, epoch milliseconds. */
+  readonly at: number
+  readonly body: string
+}
+
+/** The three headers; `secrets` holds one or two. */
+export const signatureHeaders = (
+  secrets: readonly string[],
+  { id, at, body }: Signed,
+): Readonly<Record<string, string>> => ({
+  'webhook-id': id,
+  'webhook-timestamp': String(Math.floor(at / 1000)),
+  'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, new Date(at), body)).join(' '),
+})
 
 const MOST_SHOWN = 1024
 const MASKED = '(hidden)'
@@ -116,3 +143,70 @@ export const createPost =
     }
   }
 export type Post = ReturnType<typeof createPost>
+
+const MOST_TRIES = 12
+
+/** A post of an event that waits for its first try. */
+export const newPost = (
+  endpoint: EndpointRow,
+  row: Pick<LogRow, 'id' | 'type' | 'createdAt'>,
+  kind: PostKind,
+  now: number,
+): PostRow => ({
+  id: newId('post', now),
+  endpointId: endpoint.id,
+  eventId: row.id,
+  eventType: postedType(row.type, endpoint.events),
+  eventAt: row.createdAt,
+  kind,
+  state: 'waiting',
+  attempts: 0,
+  dueAt: now,
+  tries: [],
+  url: null,
+  headers: null,
+  status: null,
+  ms: null,
+  answer: null,
+  cause: null,
+  createdAt: now,
+  updatedAt: now,
+})
+
+/** When its life began: that of an event when it happened, that of a replay when it was asked for. */
+export const bornAt = ({ kind, eventAt, createdAt }: PostRow): number =>
+  kind === 'event' ? eventAt : createdAt
+
+/** After a try that ended at `now`; `dueAt` is the next one, null: there is none. */
+export const afterTry = (
+  post: PostRow,
+  { url }: Pick<EndpointRow, 'url'>,
+  posted: Posted,
+  dueAt: number | null,
+  now: number,
+): PostRow => {
+  const { status, ms, cause, answer, requestHeaders } = posted
+  return {
+    ...post,
+    state: posted.ok ? 'succeeded' : dueAt === null ? 'failed' : 'waiting',
+    attempts: post.attempts + 1,
+    dueAt,
+    tries: [...post.tries, { at: now - ms, status, ms, cause }].slice(-MOST_TRIES),
+    url,
+    headers: requestHeaders,
+    status,
+    ms,
+    answer,
+    cause,
+    updatedAt: now,
+  }
+}
+
+/** One whose event retention has taken. */
+export const withoutEvent = (post: PostRow, now: number): PostRow => ({
+  ...post,
+  state: 'failed',
+  dueAt: null,
+  cause: 'its event is no longer kept',
+  updatedAt: now,
+})

@@ -5,16 +5,16 @@
  *   rules, and their secrets are opened for the moment of a post.
  */
 import { systemClock } from '../base/clock.js'
-import { diallerOf } from '../base/dial/settings.js'
+import { diallerOf } from '../base/dial.js'
+import type { GiveWay } from '../base/give-way.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
-import type { GiveWay } from '../base/time/give-way.js'
 import type { Config } from '../config/config.js'
-import { MarkCodec } from '../record/mark.js'
-import { targetOf } from './endpoint/deps.js'
-import type { HookStore } from './engine/deps.js'
-import { createWebhooks } from './engine/webhooks.js'
+import { MarkCodec } from '../record/event.js'
+import { targetOf } from './endpoints.js'
 import { createPost } from './post.js'
+import type { HookStore } from './poster.js'
+import { createWebhooks } from './webhooks.js'
 
 interface PostingParts {
   readonly store: HookStore

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readCrashPoint } from '../../src/base/crash-point.js'
+import { readCrashPoint } from '../../src/base/crash.js'
 
 t.strictSame(readCrashPoint('accept.before-commit'), { name: 'accept.before-commit', hit: 1 })
 t.strictSame(readCrashPoint('settle.after-commit:3'), { name: 'settle.after-commit', hit: 3 })

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { observed } from '../../src/lifecycle/observed.js'
+import { observed } from '../../src/lifecycle/facts.js'
 import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.js'
 import { ROOT } from '../parts/postern.js'
 import { openStoreIn } from '../parts/store.js'

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { readProcAddress } from '../../src/base/host/systemd.js'
+import { readProcAddress } from '../../src/base/systemd.js'
+import { changesIn, marksAfter, marksOf } from '../../src/config/config.js'
 import { readConfig } from '../../src/config/load.js'
-import { changesIn, marksAfter, marksOf } from '../../src/config/reload.js'
 import { safetyProblems } from '../../src/config/safety.js'
 import { adoptSockets } from '../../src/config/sockets.js'
 

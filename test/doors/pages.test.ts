@@ -5,7 +5,7 @@
 import t from 'tap'
 import type { Role } from '../../src/config/identity.js'
 import { PAGES } from '../../src/dashboard/pages/all.js'
-import { createPerson } from '../../src/tenant/identity/people.js'
+import { createPerson } from '../../src/tenant/people.js'
 import { newSession } from '../../src/tenant/session.js'
 import { openSite } from '../dashboard/sign-in/site.js'
 import { Browser } from '../parts/browser.js'

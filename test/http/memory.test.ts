@@ -2,7 +2,7 @@
 import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { Budget } from '../../src/base/host/budget.js'
+import { Budget } from '../../src/base/memory.js'
 import { eventually } from '../parts/eventually.js'
 import { MAIL, openKit } from './kit.js'
 

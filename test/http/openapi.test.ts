@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { FAULTS } from '../../src/base/fault/table.js'
+import { FAULTS } from '../../src/base/fault.js'
 import { check } from '../../src/http/check.js'
 import type { Deps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'

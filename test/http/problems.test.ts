@@ -4,7 +4,7 @@
  */
 import { deflateSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { FAULTS, type FaultCode } from '../../src/base/fault/table.js'
+import { FAULTS, type FaultCode } from '../../src/base/fault.js'
 import { MAIL, openKit } from './kit.js'
 import { type RawReply, raw } from './raw.js'
 

@@ -1,6 +1,6 @@
 /** Workspaces, suppressions, egress pools and the catalogue. */
 import t from 'tap'
-import { FAULTS } from '../../src/base/fault/table.js'
+import { FAULTS } from '../../src/base/fault.js'
 import { fieldsOf, openKit } from './kit.js'
 
 const kit = await openKit()

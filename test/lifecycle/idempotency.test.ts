@@ -1,6 +1,6 @@
 /** One key, one send. */
 import t from 'tap'
-import { ANSWER_KEPT_MS, isLockedBy, keyState } from '../../src/lifecycle/idempotency.js'
+import { ANSWER_KEPT_MS, isLockedBy, keyState } from '../../src/lifecycle/accept.js'
 
 const LOCKED = { fingerprint: 'f', lockedUntil: 100, completedAt: null, status: null, body: null }
 const DONE = { ...LOCKED, completedAt: 50, status: 202, body: '{}' }

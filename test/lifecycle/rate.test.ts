@@ -1,5 +1,5 @@
 import t from 'tap'
-import { countSends } from '../../src/lifecycle/rate.js'
+import { countSends } from '../../src/lifecycle/accept.js'
 
 t.test('all of it fits, or none', async (t) => {
   t.same(countSends(0, 3, 3), { allowed: true, used: 3 })

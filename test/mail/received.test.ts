@@ -1,5 +1,5 @@
 import t from 'tap'
-import { formatDate, receivedLine } from '../../src/mail/received.js'
+import { formatDate, receivedLine } from '../../src/mail/header.js'
 
 const trace = {
   helo: 'app.test',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { normalizeLineEnds } from '../../src/mail/line-ends.js'
+import { normalizeLineEnds } from '../../src/mail/header.js'
 import { prepareAgain, prepareForRelay, readSubmitted } from '../../src/mail/submitted.js'
 
 const lines = (...all: string[]) => Buffer.from(all.join('\r\n'))

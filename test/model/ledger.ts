@@ -2,9 +2,9 @@
  * NAME      ledger - what became of the mails
  */
 import { rowBeside } from '../../src/lifecycle/page.js'
-import { markOf } from '../../src/lifecycle/place.js'
 import type { EmailFilter, EmailRecord, EmailRow, Ledger } from '../../src/store/port/mail.js'
 import { type Log, plainAddress } from './log.js'
+import { markOf } from './page.js'
 import type { Plain } from './plain.js'
 import type { Mail, Recipient, State } from './state.js'
 import { listed } from './tenants.js'

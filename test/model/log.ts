@@ -1,14 +1,14 @@
 /**
  * NAME      log - the events of all mails, and those without one
  */
-import type { EventRow } from '../../src/lifecycle/event.js'
-import type { Outcome } from '../../src/lifecycle/facts.js'
-import { above, compare, markOf, pageOf, readMark } from '../../src/lifecycle/place.js'
+import type { EventRow, Outcome } from '../../src/lifecycle/facts.js'
+import { compare, readMark } from '../../src/lifecycle/page.js'
 import { wireAddress } from '../../src/mail/address.js'
 import { isNote } from '../../src/mail/event-type.js'
 import type { EventKind } from '../../src/mail/status.js'
 import type { EventLog, Followed, LogFilter, LogRow, WholeLog } from '../../src/store/port/log.js'
 import type { Ledger } from '../../src/store/port/mail.js'
+import { above, markOf, pageOf } from './page.js'
 import type { Plain } from './plain.js'
 import { type Logged, type Mail, nextOrd, type Placed, type State } from './state.js'
 

@@ -2,12 +2,10 @@
  * NAME      operations - what is done to the queue by whoever runs it
  */
 
-import { observed } from '../../src/lifecycle/observed.js'
-import { covers } from '../../src/lifecycle/waiting/holds.js'
-import { effectOf, mayHold, stateOf } from '../../src/lifecycle/waiting/orders.js'
-import { moved } from '../../src/lifecycle/waiting/pauses.js'
-import { type Key, pageOfQueue } from '../../src/lifecycle/waiting/queue-list.js'
-import { adjustTimes } from '../../src/lifecycle/waiting/times.js'
+import { observed } from '../../src/lifecycle/facts.js'
+import { covers, moved } from '../../src/lifecycle/holds.js'
+import { effectOf, mayHold, stateOf } from '../../src/lifecycle/orders.js'
+import { adjustTimes } from '../../src/lifecycle/schedule.js'
 import { domainOf } from '../../src/mail/address.js'
 import {
   AGE_EDGES,
@@ -20,6 +18,7 @@ import {
 } from '../../src/store/port/operations.js'
 import { poolFor, type Tenants } from '../../src/store/port/tenants.js'
 import type { QueueDepth, Times } from '../../src/store/port/upkeep.js'
+import { type Key, pageOfQueue } from './page.js'
 import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'
 import { pausesOf } from './recipients.js'

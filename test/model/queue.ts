@@ -3,6 +3,7 @@
  */
 
 import { toRfc3339 } from '../../src/base/clock.js'
+import { firstCounts, firstState, firstStatus, isLockedBy, keyState } from '../../src/lifecycle/accept.js'
 import type {
   Acceptance,
   AcceptResult,
@@ -11,20 +12,18 @@ import type {
   LeaseRef,
   NewEmail,
 } from '../../src/lifecycle/facts.js'
-import { isLockedBy, keyState } from '../../src/lifecycle/idempotency.js'
-import { firstCounts, firstState, firstStatus } from '../../src/lifecycle/sending/accept.js'
-import { circle, deal } from '../../src/lifecycle/sending/claim.js'
+import { isAway, waitsSince } from '../../src/lifecycle/holds.js'
 import {
   attempting,
+  circle,
+  deal,
   freed,
   hasRunOut,
   isLeasedTo,
   leased,
   recovered,
-} from '../../src/lifecycle/sending/lease.js'
-import { isAway } from '../../src/lifecycle/waiting/holds.js'
-import { waitsSince } from '../../src/lifecycle/waiting/pauses.js'
-import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../src/lifecycle/waiting/schedule.js'
+} from '../../src/lifecycle/lease.js'
+import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../src/lifecycle/schedule.js'
 import { aggregate } from '../../src/mail/status.js'
 import type { EmailScope, Queue, Schedule } from '../../src/store/port/mail.js'
 import type { Tenants } from '../../src/store/port/tenants.js'

@@ -1,16 +1,13 @@
 /**
  * NAME      recipients - what an outcome, a hold or a rest changes of one recipient
  */
-import { movedCounts } from '../../src/lifecycle/counts.js'
-import type { EventSource } from '../../src/lifecycle/event.js'
-import { MAX_REPORTS } from '../../src/lifecycle/event.js'
-import type { Outcome, Settled } from '../../src/lifecycle/facts.js'
-import { factKey, settle } from '../../src/lifecycle/sending/settle.js'
+
+import { type EventSource, MAX_REPORTS, type Outcome, type Settled } from '../../src/lifecycle/facts.js'
+import { covers, holdBack, type Pause, setFree } from '../../src/lifecycle/holds.js'
+import type { Note } from '../../src/lifecycle/orders.js'
+import { leaveSchedule } from '../../src/lifecycle/schedule.js'
+import { factKey, movedCounts, settle } from '../../src/lifecycle/settle.js'
 import { endSuppressed, isSuppressing, listsAgainst } from '../../src/lifecycle/suppress.js'
-import { covers, holdBack, setFree } from '../../src/lifecycle/waiting/holds.js'
-import type { Note } from '../../src/lifecycle/waiting/orders.js'
-import type { Pause } from '../../src/lifecycle/waiting/pauses.js'
-import { leaveSchedule } from '../../src/lifecycle/waiting/schedule.js'
 import { normalizeAddress } from '../../src/mail/address.js'
 import { aggregate, type Status } from '../../src/mail/status.js'
 import type { HoldRow } from '../../src/store/port/operations.js'

@@ -6,9 +6,15 @@
  *   changes it can take back, so that a verb that throws has changed nothing.
  */
 import type { Clock } from '../../src/base/clock.js'
-import type { EventRow } from '../../src/lifecycle/event.js'
-import type { DsnRequest, EmailFacts, NewEmail, RecipientKind, Settled } from '../../src/lifecycle/facts.js'
-import type { KeyRow as IdempotencyRow } from '../../src/lifecycle/idempotency.js'
+import type { KeyRow as IdempotencyRow } from '../../src/lifecycle/accept.js'
+import type {
+  DsnRequest,
+  EmailFacts,
+  EventRow,
+  NewEmail,
+  RecipientKind,
+  Settled,
+} from '../../src/lifecycle/facts.js'
 import type { Mode } from '../../src/lifecycle/page.js'
 import type { RecipientState } from '../../src/lifecycle/recipient.js'
 import type { Action } from '../../src/mail/report/report.js'

@@ -2,11 +2,10 @@
  * NAME      tenants - who is who, and what is suppressed
  */
 
+import { countSends } from '../../src/lifecycle/accept.js'
+import { isPaused } from '../../src/lifecycle/holds.js'
 import type { Page, Rows } from '../../src/lifecycle/page.js'
-import { pageOf } from '../../src/lifecycle/place.js'
-import { countSends } from '../../src/lifecycle/rate.js'
 import { isSuppressing } from '../../src/lifecycle/suppress.js'
-import { isPaused } from '../../src/lifecycle/waiting/pauses.js'
 import { numbered } from '../../src/store/pools.js'
 import type { ReturnPathRing } from '../../src/store/port/cluster.js'
 import type { Notice } from '../../src/store/port/log.js'
@@ -21,6 +20,7 @@ import {
   type Written,
 } from '../../src/store/port/tenants.js'
 import { createSuppressionEvents } from '../../src/store/suppression-events.js'
+import { pageOf } from './page.js'
 import type { Plain } from './plain.js'
 import type { State, Table } from './state.js'
 

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.js'
-import { createIntake } from '../../src/outcome/intake.js'
+import { createIntake } from '../../src/outcome/report.js'
 import { WORKSPACE } from '../relay/store-parts.js'
 import { dsn, HARD } from './mails.js'
 import { DOMAIN, eventsOf, keys, setUp, statuses } from './parts.js'

@@ -1,7 +1,7 @@
 /** Whose a report is: lists, renames and forwards, with the client's own name for the recipient and without. */
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
-import { observed } from '../../src/lifecycle/observed.js'
+import { observed } from '../../src/lifecycle/facts.js'
 import { makeRef } from '../../src/mail/return-path.js'
 import { recordReport } from '../../src/outcome/report.js'
 import { poolRow, upstreamRow } from '../relay/parts.js'

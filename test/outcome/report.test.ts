@@ -1,11 +1,10 @@
 /** Reports through the real reader and the real store. */
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.js'
-import { observed } from '../../src/lifecycle/observed.js'
+import { observed } from '../../src/lifecycle/facts.js'
 import { makeRef, makeReturnPath } from '../../src/mail/return-path.js'
-import { createIntake } from '../../src/outcome/intake.js'
 import { readKept } from '../../src/outcome/kept-report.js'
-import { recordReport } from '../../src/outcome/report.js'
+import { createIntake, recordReport } from '../../src/outcome/report.js'
 import { accept, newEmail, WORKSPACE } from '../relay/store-parts.js'
 import { arf, dsn, type Group, HARD } from './mails.js'
 import { DOMAIN, eventsOf, keys, setUp, statuses } from './parts.js'

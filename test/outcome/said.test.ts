@@ -1,6 +1,6 @@
 /** One text for one cause, whomever it names. */
 import t from 'tap'
-import { saidAlike } from '../../src/outcome/said.js'
+import { saidAlike } from '../../src/outcome/suppress.js'
 
 const SAME: readonly (readonly [said: string, ...texts: (readonly [string, string])[]])[] = [
   [

@@ -1,7 +1,6 @@
 /** What servers say may be any text, cut anywhere: it is mended before it is stored. */
 import t from 'tap'
-import type { Outcome } from '../../src/lifecycle/facts.js'
-import { observed } from '../../src/lifecycle/observed.js'
+import { type Outcome, observed } from '../../src/lifecycle/facts.js'
 import { settle } from '../../src/outcome/settle.js'
 
 t.test('text that not every database keeps', async (t) => {

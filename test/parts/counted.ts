@@ -2,7 +2,7 @@
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
 import { createReader } from '../../src/followers/reader.js'
-import { countedUntil } from '../../src/statistics/progress.js'
+import { countedUntil } from '../../src/statistics/record.js'
 import type { Store } from '../../src/store/port/store.js'
 import { eventually } from './eventually.js'
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { CursorCodec, filterHash } from '../../src/http/list.js'
-import { MarkCodec } from '../../src/record/mark.js'
+import { MarkCodec } from '../../src/record/event.js'
 
 const PEPPER = Buffer.alloc(32, 7)
 const codec = new MarkCodec(PEPPER)

@@ -1,6 +1,6 @@
 /** What an upstream said is not taken for the command that mends it. */
 import t from 'tap'
-import { partsOfWaiting, type Waiting, waitingInFull } from '../../src/record/waiting.js'
+import { partsOfWaiting, type Waiting, waitingInFull } from '../../src/record/queue.js'
 
 const waiting: Waiting = {
   reason: 'upstreams_down',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Breaker } from '../../src/relay/breaker.js'
+import { Breaker } from '../../src/relay/upstream.js'
 
 const steady = () => new Breaker(() => 0.5)
 

@@ -1,6 +1,10 @@
 import t from 'tap'
-import { type EnvelopeNeeds, toEnvelope } from '../../src/relay/dialogue/envelope.js'
-import { type Offers, parseOffers } from '../../src/relay/dialogue/offers.js'
+import {
+  type EnvelopeNeeds,
+  type Offers,
+  parseOffers,
+  toEnvelope,
+} from '../../src/relay/dialogue/envelope.js'
 import { mail } from './parts.js'
 
 const ALL = parseOffers(

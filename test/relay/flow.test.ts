@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createGiveWay } from '../../src/base/time/give-way.js'
+import { createGiveWay } from '../../src/base/give-way.js'
 import { eventually } from '../parts/eventually.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type UpstreamScript, UpstreamServer } from './upstream-server.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { observed } from '../../src/lifecycle/observed.js'
+import { observed } from '../../src/lifecycle/facts.js'
 import { Journal, type JournalQueue } from '../../src/relay/journal.js'
 
 const mark = (n: number) => ({ recipientId: `r${n}`, leaseGen: 1, attempt: 1, upstreamId: 'up', at: 0 })

@@ -1,7 +1,7 @@
 /** How far apart messages for the sandbox begin, on a clock that the test moves; and that live mail is heard of. */
 import t from 'tap'
-import { createGiveWay } from '../../src/base/time/give-way.js'
-import { Pace } from '../../src/relay/turns/pace.js'
+import { createGiveWay } from '../../src/base/give-way.js'
+import { Pace } from '../../src/relay/lanes.js'
 
 const begin = (took: number, isLive: boolean) => {
   const at = { ms: 0 }

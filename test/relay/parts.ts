@@ -2,13 +2,13 @@
  * NAME      parts - a relay flow over the model of the queue, for tests
  */
 import { systemClock } from '../../src/base/clock.js'
-import { createDialler } from '../../src/base/dial/dial.js'
+import { createDialler } from '../../src/base/dial.js'
+import { createGiveWay, type GiveWay } from '../../src/base/give-way.js'
 import { newId, newRecipientId } from '../../src/base/id.js'
-import { createGiveWay, type GiveWay } from '../../src/base/time/give-way.js'
 import type { Claimed } from '../../src/lifecycle/facts.js'
 import { Flow } from '../../src/relay/flow.js'
 import { Journal } from '../../src/relay/journal.js'
-import { createTokens } from '../../src/relay/oauth/tokens.js'
+import { createTokens } from '../../src/relay/oauth.js'
 import { Pools } from '../../src/relay/pools.js'
 import { type LogLine, RFC_TIMEOUTS } from '../../src/relay/settings.js'
 import type { KnownPool, UpstreamRow } from '../../src/store/port/tenants.js'

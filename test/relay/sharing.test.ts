@@ -3,7 +3,7 @@
  * share it fairly by workspace.
  */
 import t, { type Test } from 'tap'
-import { healthOf } from '../../src/relay/watch/health.js'
+import { healthOf } from '../../src/relay/health.js'
 import { mail, POOL, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type UpstreamScript, UpstreamServer } from './upstream-server.js'
 

@@ -4,10 +4,11 @@
  *   Mail gets in as a test writes it, under way or due; what relay does to it decides
  *   the law. Keeps what it was told, in order, and fails on demand.
  */
+
+import { firstCounts, firstState } from '../../src/lifecycle/accept.js'
 import type { AttemptMark, Claimed, LeaseRef, Outcome } from '../../src/lifecycle/facts.js'
-import { firstCounts, firstState } from '../../src/lifecycle/sending/accept.js'
 import type { Status } from '../../src/mail/status.js'
-import type { RelayQueue } from '../../src/relay/turns/flow-parts.js'
+import type { RelayQueue } from '../../src/relay/flow.js'
 import { beginningOf } from '../../src/store/pools.js'
 import { createMemory, openMemoryStore } from '../model/open.js'
 import { eventually } from '../parts/eventually.js'

@@ -1,7 +1,7 @@
 /** What the sandbox writes, our own reader of reports understands. */
 import t from 'tap'
 import { readReport } from '../../src/mail/report/read-report.js'
-import { headersOf, type Received, writeReport } from '../../src/sandbox/report.js'
+import { headersOf, type Received, writeReport } from '../../src/sandbox/reporter.js'
 import type { Report } from '../../src/sandbox/simulation.js'
 
 const mail: Received = {

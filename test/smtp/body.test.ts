@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { Budget } from '../../src/base/host/budget.js'
-import { Body } from '../../src/smtp/body.js'
+import { Budget } from '../../src/base/memory.js'
+import { Body } from '../../src/smtp/stream.js'
 
 const room = (): Budget => new Budget(1e9)
 

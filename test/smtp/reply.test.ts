@@ -1,8 +1,7 @@
 /** One line, one enhanced code, 512 octets, and no text of a bug. */
 import fc from 'fast-check'
 import t from 'tap'
-import { FAULTS, type FaultCode } from '../../src/base/fault/table.js'
-import { Fault } from '../../src/base/fault.js'
+import { FAULTS, Fault, type FaultCode } from '../../src/base/fault.js'
 import { faultReply, Refusal, recode, replyTo, SAY } from '../../src/smtp/reply.js'
 
 const REQUEST = 'req_00000000000000000000000000'

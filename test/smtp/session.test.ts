@@ -1,10 +1,10 @@
 /** What only the session itself can be asked: a message that was crowded out, and talk without end. */
 import t from 'tap'
-import { Budget } from '../../src/base/host/budget.js'
 import { silentLog } from '../../src/base/log.js'
-import type { Body } from '../../src/smtp/body.js'
+import { Budget } from '../../src/base/memory.js'
 import type { Rules } from '../../src/smtp/rules.js'
 import { Session } from '../../src/smtp/session.js'
+import type { Body } from '../../src/smtp/stream.js'
 
 const RULES: Rules<string> = {
   hostname: 'mx.postern.test',

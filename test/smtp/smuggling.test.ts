@@ -3,11 +3,11 @@
  * message at most comes out, and what would leave for the upstream ends once, at its end.
  */
 import t from 'tap'
-import { Budget } from '../../src/base/host/budget.js'
+import { Budget } from '../../src/base/memory.js'
 import { prepareForRelay } from '../../src/mail/submitted.js'
 import { scan, toPayload } from '../../src/relay/dialogue/wire.js'
-import { Body } from '../../src/smtp/body.js'
-import { readFinished } from '../../src/submission/finished/read.js'
+import { Body } from '../../src/smtp/stream.js'
+import { readFinished } from '../../src/submission/finished-message.js'
 
 const ENDS = ['\r\n', '\r', '\n', '\r\r\n', '\n\r', '\r\n\r', '\0\n', '\r\0\n', '\u2028']
 const PRETENDED = ENDS.flatMap((before) => ENDS.map((after) => `${before}.${after}`)).filter(

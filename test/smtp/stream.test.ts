@@ -1,9 +1,8 @@
 /** Lines and bodies out of chunks: order, backpressure, limits. */
 import fc from 'fast-check'
 import t from 'tap'
-import { Budget } from '../../src/base/host/budget.js'
-import { Body } from '../../src/smtp/body.js'
-import { DoorStream } from '../../src/smtp/stream.js'
+import { Budget } from '../../src/base/memory.js'
+import { Body, DoorStream } from '../../src/smtp/stream.js'
 
 /** A stream that writes down what it hands out; DATA switches to a body. `later` answers asynchronously. */
 const record = (later: (line: string) => boolean) => {

@@ -1,8 +1,16 @@
 /** Days, hours and minutes as the clocks of their zones show them. */
 import t from 'tap'
 import type { FieldError } from '../../src/base/fault.js'
-import { readQuestion, type Words } from '../../src/statistics/ask.js'
-import { DAY, dayIn, HOUR, startOf, startsIn, zoneNamed } from '../../src/statistics/zone.js'
+import {
+  DAY,
+  dayIn,
+  HOUR,
+  readQuestion,
+  startOf,
+  startsIn,
+  type Words,
+  zoneNamed,
+} from '../../src/statistics/ask.js'
 
 const utc = (text: string): number => Date.parse(`${text}Z`)
 const iso = (all: readonly number[]): string[] => all.map((at) => new Date(at).toISOString().slice(0, 16))

@@ -1,11 +1,10 @@
 /** Addresses that bounce for good at the same time may be good; what is pending suppresses nobody, until somebody decides. */
 import type { Test } from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
-import type { Outcome } from '../../src/lifecycle/facts.js'
-import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/lifecycle/incident.js'
-import { observed } from '../../src/lifecycle/observed.js'
+import { type Outcome, observed } from '../../src/lifecycle/facts.js'
 import type { Mode } from '../../src/lifecycle/page.js'
-import { saidAlike } from '../../src/outcome/said.js'
+import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/lifecycle/suppress.js'
+import { saidAlike } from '../../src/outcome/suppress.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { AddedHardBounce, HardBounce } from '../../src/store/port/watch.js'
 import {

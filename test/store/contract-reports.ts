@@ -2,7 +2,7 @@
  * NAME      contract-reports - reports kept beside their events
  */
 import type { Test } from 'tap'
-import { MAX_REPORTS } from '../../src/lifecycle/event.js'
+import { MAX_REPORTS } from '../../src/lifecycle/facts.js'
 import {
   type accepted as accept,
   accepted,

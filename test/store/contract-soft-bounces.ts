@@ -1,6 +1,6 @@
 /** An address that bounces softly for too long is suppressed, where its workspace wants that. */
 import type { Test } from 'tap'
-import { observed } from '../../src/lifecycle/observed.js'
+import { observed } from '../../src/lifecycle/facts.js'
 import type { SoftLimits } from '../../src/store/port/alarms.js'
 import type { Store } from '../../src/store/port/store.js'
 import { HOUR, mailFor, newAccount, T0, type TestAccount, toOne } from './fixture.js'

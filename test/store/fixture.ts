@@ -6,8 +6,13 @@
  */
 import type { Test } from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
-import type { Claimed, NewEmail, NewRecipient, Outcome } from '../../src/lifecycle/facts.js'
-import { observed } from '../../src/lifecycle/observed.js'
+import {
+  type Claimed,
+  type NewEmail,
+  type NewRecipient,
+  type Outcome,
+  observed,
+} from '../../src/lifecycle/facts.js'
 import type { Mode, Page } from '../../src/lifecycle/page.js'
 import { beginningOf } from '../../src/store/pools.js'
 import type { Followed, LogFilter, WholeLog } from '../../src/store/port/log.js'

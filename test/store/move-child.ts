@@ -1,5 +1,5 @@
 /** Moves a store, or takes it back, and dies at the point that it is told. */
-import { readCrashPoint } from '../../src/base/crash-point.js'
+import { readCrashPoint } from '../../src/base/crash.js'
 import { moveStore, undoMove } from '../../src/store/open.js'
 
 const [verb, dataDir = '', urlFile = '', point] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 /** Test mail beside live mail, on a clock that the test moves. */
 import t from 'tap'
-import { createGiveWay } from '../../src/base/time/give-way.js'
-import { createTurns } from '../../src/submission/turns.js'
+import { createGiveWay } from '../../src/base/give-way.js'
+import { createTurns } from '../../src/submission/deps.js'
 
 const begin = () => {
   const at = { ms: 0 }

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { parseTime } from '../../src/base/time/iso.js'
-import { decodeBase64 } from '../../src/submission/attachments.js'
-import { toDraft, type WireDraft } from '../../src/submission/draft.js'
+import { parseTime } from '../../src/base/moments.js'
+import { decodeBase64, toDraft, type WireDraft } from '../../src/submission/draft.js'
 import { checkDraft } from '../../src/submission/validate.js'
 
 const NOW = Date.UTC(2026, 10, 20, 10)

@@ -1,8 +1,8 @@
 /** What is known of the queue over a real store: live and test mail apart, what is held by what, and pools after a restart. */
 import t from 'tap'
-import { holdQueue } from '../../src/tenant/queue/orders.js'
-import type { RelayView } from '../../src/tenant/queue/pool-health.js'
-import { queueStates } from '../../src/tenant/queue/state.js'
+import { holdQueue } from '../../src/tenant/orders.js'
+import type { RelayView } from '../../src/tenant/pool.js'
+import { queueStates } from '../../src/tenant/queue-state.js'
 import { accepted, claimOne, HOUR, ofLease, type TestAccount, toOne } from '../store/fixture.js'
 import { openHouse } from './house.js'
 

@@ -1,11 +1,11 @@
 /** Why mail waits: each reason by itself, and which of several is told. */
 import t from 'tap'
-import { WAITING_REASONS } from '../../src/record/waiting.js'
+import { WAITING_REASONS } from '../../src/record/queue.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { UpstreamRow } from '../../src/store/port/tenants.js'
-import { holdQueue, orderQueue } from '../../src/tenant/queue/orders.js'
-import type { RelayView } from '../../src/tenant/queue/pool-health.js'
-import { waitingOf } from '../../src/tenant/queue/waiting.js'
+import { holdQueue, orderQueue } from '../../src/tenant/orders.js'
+import type { RelayView } from '../../src/tenant/pool.js'
+import { waitingOf } from '../../src/tenant/waiting.js'
 import { accepted, claimOne, HOUR, ofLease, type TestAccount, toOne } from '../store/fixture.js'
 import { openHouse } from './house.js'
 

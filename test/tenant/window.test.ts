@@ -1,6 +1,5 @@
 import t from 'tap'
-import { createFailures } from '../../src/tenant/failures.js'
-import { secondsUntil } from '../../src/tenant/window.js'
+import { createFailures, secondsUntil } from '../../src/tenant/limits.js'
 import { openHouse, stillClock } from './house.js'
 
 t.test('a fixed minute, exact under concurrency', async (t) => {

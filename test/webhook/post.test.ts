@@ -2,9 +2,8 @@
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
-import { createDialler } from '../../src/base/dial/dial.js'
-import { createPost } from '../../src/webhook/post.js'
-import { newSigningSecret } from '../../src/webhook/sign.js'
+import { createDialler } from '../../src/base/dial.js'
+import { createPost, newSigningSecret } from '../../src/webhook/post.js'
 import { eventually } from '../parts/eventually.js'
 import { answer, receiver } from '../parts/receiver.js'
 

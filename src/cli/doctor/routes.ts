@@ -2,12 +2,12 @@
  * NAME      routes - does every workspace have a way out, and does it work?
  */
 
-import type { Waiting } from '../../record/waiting.js'
-import { USE_SMTP, USE_SMTPS } from '../../relay/dialogue/tls-words.js'
-import type { Trial } from '../../relay/watch/trial.js'
+import type { Waiting } from '../../record/queue.js'
+import { USE_SMTP, USE_SMTPS } from '../../relay/dialogue/session.js'
+import type { Trial } from '../../relay/trial.js'
 import type { PoolRow, UpstreamRow } from '../../store/port/tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port/upkeep.js'
-import { createWaiting } from '../../tenant/queue/waiting.js'
+import { createWaiting } from '../../tenant/waiting.js'
 import type { CliContext } from '../context.js'
 import { upstreamText } from '../pool.js'
 import { relayView } from '../relay-state.js'

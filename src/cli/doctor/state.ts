@@ -5,8 +5,8 @@
  *   a surprise months later. Both look well in the files alone.
  */
 
+import { changesIn, type Marks, marksOf } from '../../config/config.js'
 import { ConfigError } from '../../config/problem.js'
-import { changesIn, type Marks, marksOf } from '../../config/reload.js'
 import { readCertificate } from '../../keys/certificate.js'
 import type { KnownEndpoint } from '../../store/port/hooks.js'
 import type { CliContext } from '../context.js'

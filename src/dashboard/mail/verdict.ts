@@ -6,7 +6,7 @@
  */
 import type { emailRecord, listedEmail } from '../../record/email.js'
 import type { MailEvent } from '../../record/event.js'
-import { partsOfWaiting, type WaitingRecord } from '../../record/waiting.js'
+import { partsOfWaiting, type WaitingRecord } from '../../record/queue.js'
 import { isolate, spanWords } from '../parts/text.js'
 import { reasonWords } from './meaning.js'
 

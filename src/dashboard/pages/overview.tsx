@@ -5,7 +5,7 @@
  *   it counts, each chart with its table. Before the first mail it says what to do next.
  */
 import type { MailEvent } from '../../record/event.js'
-import type { Incident } from '../../record/incident.js'
+import type { Incident } from '../../record/queue.js'
 import { type QueueStateRecord, recipients } from '../../record/queue-state.js'
 import type { Webhook } from '../../record/webhook.js'
 import type { StatisticsRecord } from '../../statistics/record.js'

@@ -16,8 +16,8 @@ import {
   type Provider as Settings,
 } from '../../config/identity.js'
 import type { Actor, SessionOidc, SignedIn, SignIn } from '../../store/port/identity.js'
-import type { ProveFactor } from '../../tenant/identity/factor-proof.js'
-import type { ProvePerson } from '../../tenant/identity/local.js'
+import type { ProveFactor } from '../../tenant/factors.js'
+import type { ProvePerson } from '../../tenant/password.js'
 import type { TenantDeps } from '../../tenant/principal.js'
 import { newSession, verifySession } from '../../tenant/session.js'
 import type { Assets } from '../assets/assets.js'

@@ -7,8 +7,7 @@
  */
 import { Fault } from '../../base/fault.js'
 import type { LinkRow } from '../../store/port/identity.js'
-import { openLink } from '../../tenant/identity/links.js'
-import { newPerson } from '../../tenant/identity/people.js'
+import { newPerson, openLink } from '../../tenant/people.js'
 import { guestOf, message, openSession, providerLinks, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
 import { invitationPage, setupPage } from './views.js'

@@ -22,7 +22,7 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client'
 import type { Clock } from '../../base/clock.js'
-import { createFetch, type PlainFetch } from '../../base/dial/fetch.js'
+import { createFetch, type PlainFetch } from '../../base/fetch.js'
 import { labelOf, readCa, readSecret, type Provider as Settings } from '../../config/identity.js'
 import { ConfigError } from '../../config/problem.js'
 import type { Claims, Told } from './admission.js'

@@ -10,8 +10,7 @@
  *   field is optional, and nowhere else.
  */
 
-import { FAULTS, type FaultCode } from '../../base/fault/table.js'
-import { Fault, invalid } from '../../base/fault.js'
+import { FAULTS, Fault, type FaultCode, invalid } from '../../base/fault.js'
 import { leastFor } from '../../tenant/rights.js'
 import type { Endpoint } from '../endpoint.js'
 import type { Description, Shape } from '../shapes/common.js'

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Their suppressions are pending, and suppress nobody, until somebody accepts or dismisses the incident.
  */
-import * as record from '../../record/incident.js'
+import * as record from '../../record/queue.js'
 import type { Decision, KnownIncident } from '../../store/port/watch.js'
 import { decideIncident, findIncident } from '../../tenant/suppression.js'
 import { type Deps, listing } from '../deps.js'

@@ -7,11 +7,10 @@
  */
 
 import Joi from 'joi'
-import { FAULTS, type FaultCode } from '../../base/fault/table.js'
-import { Fault } from '../../base/fault.js'
+import { FAULTS, Fault, type FaultCode } from '../../base/fault.js'
 import { isLoopback } from '../../base/network.js'
 import type { Page } from '../../lifecycle/page.js'
-import * as record from '../../record/cluster.js'
+import * as record from '../../record/queue-state.js'
 import { queueStateRecord } from '../../record/queue-state.js'
 import { type Deps, scopeOf, statesOf } from '../deps.js'
 import { type Endpoint, GET, param } from '../endpoint.js'

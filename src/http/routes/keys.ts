@@ -5,12 +5,7 @@
  *   open SMTP session is refused at its next mail.
  */
 import { type FieldError, invalid } from '../../base/fault.js'
-import {
-  createdKeyRecord,
-  credentialRecord,
-  keyRecord,
-  rotatedKeyRecord,
-} from '../../record/tenants/access.js'
+import { createdKeyRecord, credentialRecord, keyRecord, rotatedKeyRecord } from '../../record/tenants.js'
 import { checkNewCredential } from '../../tenant/credential.js'
 import { checkNewKey, MOST_OVERLAP_MS, OVERLAP_MS } from '../../tenant/key.js'
 import { type Deps, listing, removing } from '../deps.js'

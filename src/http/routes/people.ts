@@ -9,17 +9,16 @@
 import { timeOrNull } from '../../base/clock.js'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
-import { removed } from '../../record/removed.js'
-import { auditEntry, factor, link, openSession, person, personInFull } from '../../record/tenants/identity.js'
+import { auditEntry, factor, link, openSession, person, personInFull, removed } from '../../record/tenants.js'
 import type { AuditFilter, SessionRow, UserRow } from '../../store/port/identity.js'
-import { mailInvitation } from '../../submission/own/invitation-mail.js'
-import { linkUrl } from '../../tenant/identity/links.js'
+import { mailInvitation } from '../../submission/own-mail.js'
 import {
   checkNewPerson,
   checkOwnSettings,
+  linkUrl,
   mayResetPassword,
   type ProveAgain,
-} from '../../tenant/identity/people.js'
+} from '../../tenant/people.js'
 import { type Principal, permissionsOf, visibleMode } from '../../tenant/principal.js'
 import { isPerson, mayDo } from '../../tenant/rights.js'
 import { type Deps, listing, removing } from '../deps.js'

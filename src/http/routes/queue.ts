@@ -12,22 +12,24 @@
 import { type FieldError, invalid } from '../../base/fault.js'
 import type { Page } from '../../lifecycle/page.js'
 import * as record from '../../record/queue.js'
+import { waitingInFull, waitingInShort } from '../../record/queue.js'
 import { queueStateRecord } from '../../record/queue-state.js'
-import { removed } from '../../record/removed.js'
-import { waitingInFull, waitingInShort } from '../../record/waiting.js'
+import { removed } from '../../record/tenants.js'
 import { SANDBOX_POOL } from '../../store/pools.js'
 import type { QueueAction, QueueFilter, QueueScope } from '../../store/port/operations.js'
-import { type Principal, readMode, visibleMode } from '../../tenant/principal.js'
 import {
   holdQueue,
   orderQueue,
   queueMatches,
+  queueScope,
   releaseHold,
   reroutePool,
+  type ScopeCaller,
   wrongReason,
-} from '../../tenant/queue/orders.js'
-import { queueScope, type ScopeCaller, wrongWithScope } from '../../tenant/queue/scope.js'
-import { createWaiting } from '../../tenant/queue/waiting.js'
+  wrongWithScope,
+} from '../../tenant/orders.js'
+import { type Principal, readMode, visibleMode } from '../../tenant/principal.js'
+import { createWaiting } from '../../tenant/waiting.js'
 import { type Deps, listing, statesOf } from '../deps.js'
 import { type Call, DELETE, type Endpoint, GET, OPERATORS, POST, param, WORKSPACES_TOO } from '../endpoint.js'
 import * as shapes from '../shapes/queue.js'

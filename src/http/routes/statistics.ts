@@ -4,11 +4,14 @@
 import { Readable } from 'node:stream'
 import { type FieldError, invalid } from '../../base/fault.js'
 import { type Question, readQuestion } from '../../statistics/ask.js'
-import { namesOf } from '../../statistics/names.js'
-import { countedUntil } from '../../statistics/progress.js'
-import { statisticsRecord } from '../../statistics/record.js'
+import {
+  countedUntil,
+  namesOf,
+  STATISTICS_COLUMNS,
+  statisticsRecord,
+  statisticsRows,
+} from '../../statistics/record.js'
 import { report, type Scope } from '../../statistics/report.js'
-import { STATISTICS_COLUMNS, statisticsRows } from '../../statistics/rows.js'
 import { readMode } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
 import { ANYBODY, type Call, type Endpoint, GET } from '../endpoint.js'

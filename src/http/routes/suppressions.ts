@@ -8,8 +8,8 @@
 
 import { type FieldError, invalid } from '../../base/fault.js'
 import { parseRecipient } from '../../mail/address.js'
-import { removed } from '../../record/removed.js'
-import { suppressionRecord } from '../../record/tenants/suppression.js'
+import { suppressionRecord } from '../../record/suppression.js'
+import { removed } from '../../record/tenants.js'
 import type { SuppressionRow } from '../../store/port/tenants.js'
 import type { PendingSuppression } from '../../store/port/watch.js'
 import { requirePlatform } from '../../tenant/principal.js'

@@ -8,7 +8,7 @@
  */
 
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
-import { MarkCodec } from '../../record/mark.js'
+import { MarkCodec } from '../../record/event.js'
 import {
   webhook as record,
   shownWebhook,
@@ -19,18 +19,21 @@ import {
 import type { KnownEndpoint, ListedPost } from '../../store/port/hooks.js'
 import { type Principal, visibleMode } from '../../tenant/principal.js'
 import { bodyOf } from '../../webhook/body.js'
-import type { HookDeps } from '../../webhook/endpoint/deps.js'
 import {
   createEndpoint,
   deleteEndpoint,
+  type EndpointWish,
   findEndpoint,
   GRACE_MS,
+  type HookDeps,
+  ignoredOf,
   type Made,
   MOST_GRACE_MS,
   rotateSecret,
   updateEndpoint,
   wrongWithChange,
-} from '../../webhook/endpoint/endpoints.js'
+  wrongWithEndpoint,
+} from '../../webhook/endpoints.js'
 import {
   countAfter,
   findEvent,
@@ -38,8 +41,7 @@ import {
   replayEvent,
   replayMany,
   testEndpoint,
-} from '../../webhook/endpoint/replay.js'
-import { type EndpointWish, ignoredOf, wrongWithEndpoint } from '../../webhook/endpoint/wish.js'
+} from '../../webhook/repost.js'
 import { type Deps, listing, removing, scopeOf } from '../deps.js'
 import { ANYBODY, type Call, type Endpoint, GET, PATCH, POST, param } from '../endpoint.js'
 import { notAsRead } from '../shapes/common.js'

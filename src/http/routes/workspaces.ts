@@ -5,7 +5,7 @@
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
-import { workspaceRecord } from '../../record/tenants/workspace.js'
+import { workspaceRecord } from '../../record/tenants.js'
 import type { WorkspaceRow } from '../../store/port/tenants.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
 import { type Deps, listing, removing } from '../deps.js'

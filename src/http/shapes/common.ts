@@ -131,7 +131,7 @@ export const text = (max: number): Joi.StringSchema => Joi.string().allow('').ma
 
 export const timestamp = (): Joi.StringSchema => Joi.string().max(64)
 
-/** When to send, as submission/schedule.ts reads it. */
+/** When to send, as submission/draft.ts reads it. */
 export const schedule = (): Joi.StringSchema =>
   timestamp()
     .description(

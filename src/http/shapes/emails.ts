@@ -8,7 +8,7 @@
  */
 import Joi from 'joi'
 import { STATUSES } from '../../mail/status.js'
-import { WAITING_REASONS } from '../../record/waiting.js'
+import { WAITING_REASONS } from '../../record/queue.js'
 import type { WireDraft } from '../../submission/draft.js'
 import {
   anyBody,

@@ -2,7 +2,7 @@
  * NAME      event - the shapes of events, in a mail's timeline and in the log
  */
 import Joi from 'joi'
-import { EVENT_SOURCES } from '../../lifecycle/event.js'
+import { EVENT_SOURCES } from '../../lifecycle/facts.js'
 import { EVENT_TYPES } from '../../mail/event-type.js'
 import {
   fileQuery,

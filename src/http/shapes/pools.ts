@@ -7,8 +7,7 @@
  */
 import Joi from 'joi'
 import type { UpstreamRow } from '../../store/port/tenants.js'
-import { MECHANISMS } from '../../tenant/oauth.js'
-import { TLS_MODES } from '../../tenant/upstream.js'
+import { MECHANISMS, TLS_MODES } from '../../tenant/upstream.js'
 import {
   anyBody,
   asRead,

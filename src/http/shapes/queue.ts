@@ -2,10 +2,10 @@
  * NAME      queue - the shapes of the queue, its holds, what is ordered, and of jobs that meet many mails at once
  */
 import Joi from 'joi'
-import { WAITING_REASONS } from '../../record/waiting.js'
+import { WAITING_REASONS } from '../../record/queue.js'
 import { JOB_ACTIONS, JOB_STATES } from '../../store/port/mail.js'
 import { AGE_NAMES, QUEUE_GROUPS, QUEUE_STATES } from '../../store/port/operations.js'
-import { SCOPE_ALL, SCOPE_PARTS, SCOPE_WORDS, type ScopeWish } from '../../tenant/queue/scope.js'
+import { SCOPE_ALL, SCOPE_PARTS, SCOPE_WORDS, type ScopeWish } from '../../tenant/orders.js'
 import {
   anyBody,
   body,

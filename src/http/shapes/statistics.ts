@@ -2,8 +2,7 @@
  * NAME      statistics - the shapes of what is counted
  */
 import Joi from 'joi'
-import { GROUPS, MOST_GROUPS } from '../../statistics/ask.js'
-import { INTERVALS } from '../../statistics/zone.js'
+import { GROUPS, INTERVALS, MOST_GROUPS } from '../../statistics/ask.js'
 import {
   count,
   fileQuery,

@@ -3,7 +3,7 @@
  */
 import Joi from 'joi'
 import { CHANGE_TYPES } from '../../mail/event-type.js'
-import { MOST_GRACE_MS } from '../../webhook/endpoint/endpoints.js'
+import { MOST_GRACE_MS } from '../../webhook/endpoints.js'
 import {
   anyBody,
   asRead,

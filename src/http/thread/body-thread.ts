@@ -6,7 +6,7 @@
  */
 import { parentPort } from 'node:worker_threads'
 import { Fault, toPlainFault } from '../../base/fault.js'
-import { nameThread } from '../../base/host/thread.js'
+import { nameThread } from '../../base/thread.js'
 import { type ContentJob, type Job, ownedBy, perform } from './job.js'
 import type { Answer } from './reader.js'
 

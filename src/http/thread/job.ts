@@ -7,7 +7,7 @@
  *   that came whole is read there, too, when somebody asks for its text.
  */
 import { invalid } from '../../base/fault.js'
-import { giveBack } from '../../base/host/growing.js'
+import { giveBack } from '../../base/memory.js'
 import { type MessageContent, parseContent } from '../../mail/parse.js'
 import { sendFingerprint } from '../../submission/idempotency.js'
 import { type Prepared, prepare, type Wrong } from '../../submission/prepare.js'

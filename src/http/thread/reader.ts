@@ -11,7 +11,7 @@
  */
 import type { Worker } from 'node:worker_threads'
 import { fromPlainFault, type PlainFault } from '../../base/fault.js'
-import { startThread } from '../../base/host/thread.js'
+import { startThread } from '../../base/thread.js'
 import type { ContentJob, Done, Job } from './job.js'
 
 export type Answer = { readonly done: Done } | { readonly refused: PlainFault } | { readonly failed: string }

@@ -10,7 +10,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Fault, invalid } from '../../base/fault.js'
-import { Growing } from '../../base/host/growing.js'
+import { Growing } from '../../base/memory.js'
 
 const malformed = (detail: string): Fault => new Fault('request.body_malformed', { detail })
 

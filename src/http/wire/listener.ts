@@ -20,10 +20,9 @@ import {
 import { createServer as createTlsServer, type ServerOptions as SecureServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { FaultCode } from '../../base/fault/table.js'
-import { Fault } from '../../base/fault.js'
+import { Fault, type FaultCode } from '../../base/fault.js'
 import { newRequestId } from '../../base/id.js'
-import type { Failures } from '../../tenant/failures.js'
+import type { Failures } from '../../tenant/limits.js'
 import { problemHeaders, rateHeaders, toProblem } from './problem.js'
 
 /** Takes a request, or answers false; one that it has taken it may hand on later. */

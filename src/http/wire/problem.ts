@@ -9,9 +9,8 @@
  *   error itself said is for the log: a 500 tells nothing but the request id.
  */
 import { Boom } from '@hapi/boom'
-import type { FaultCode } from '../../base/fault/table.js'
-import { Fault, type FieldError, outageOf } from '../../base/fault.js'
-import type { WindowState } from '../../tenant/window.js'
+import { Fault, type FaultCode, type FieldError, outageOf } from '../../base/fault.js'
+import type { WindowState } from '../../tenant/limits.js'
 
 interface Problem {
   readonly type: string

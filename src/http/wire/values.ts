@@ -2,7 +2,7 @@
  * NAME      values - values of a request by the names and units that the stages have for them
  */
 import type { FieldError } from '../../base/fault.js'
-import { parseTime } from '../../base/time/iso.js'
+import { parseTime } from '../../base/moments.js'
 import { formatDuration, parseDuration } from '../../config/units.js'
 
 type CamelName<S> = S extends `${infer Head}_${infer Rest}` ? `${Head}${Capitalize<CamelName<Rest>>}` : S

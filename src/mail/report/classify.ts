@@ -1,24 +1,119 @@
 /**
- * NAME      classify - why a recipient was refused
+ * NAME      classify - why a recipient was refused: the table that tells hard from soft, and a site's own lines for it
  * DESCRIPTION
- *   From a basic code, an enhanced code and a text to one of some twenty
- *   categories, each with its severity and whose fault it is. `hard` means that
- *   this address or domain is dead; everything else is `soft`. A false hard
- *   silences a living address, so the table in rules.ts looks for every other
- *   explanation first, and what nothing explains is soft.
- *   Addresses are cut before the text is read: `spam@` is not a reason. A link is
- *   cut, too, but for a block list that it names. What is said of the connection,
- *   the sender or a rule is cut before the words for a dead address are looked for.
- * NOTES
- *   The surest text decides, and only this one and those before it may cast doubt:
- *   the prose around a plain `550 5.1.1 User unknown` is politeness. Where it has a code of its own
- *   that says anything but death (5.7.x), no further text makes the address dead: an MTA may
- *   write "User unknown" under every 550. A reply of class 4 is never of a dead address.
+ *     From a basic code, an enhanced code and a text to one of some twenty
+ *     categories, each with its severity and whose fault it is. `hard` means that
+ *     this address or domain is dead; everything else is `soft`. A false hard
+ *     silences a living address, so the table in rules.ts looks for every other
+ *     explanation first, and what nothing explains is soft.
+ *     Addresses are cut before the text is read: `spam@` is not a reason. A link is
+ *     cut, too, but for a block list that it names. What is said of the connection,
+ *     the sender or a rule is cut before the words for a dead address are looked for.
+ *   NOTES
+ *     The surest text decides, and only this one and those before it may cast doubt:
+ *     the prose around a plain `550 5.1.1 User unknown` is politeness. Where it has a code of its own
+ *     that says anything but death (5.7.x), no further text makes the address dead: an MTA may
+ *     write "User unknown" under every 550. A reply of class 4 is never of a dead address.
+ *   Three tables, asked in this order; in each the first rule that holds
+ *   decides.
+ *     STRONG  words that name a cause. What says that the sender, the message
+ *             or the network was refused stands above what says that the
+ *             recipient is unknown, because servers put "user unknown" codes
+ *             (550, 5.1.1, 5.7.1) on all of them.
+ *     CODED   enhanced codes, where no words named a cause.
+ *     WEAK    words that tell little more than a refusal.
+ *   A site puts its own rules before all three.
+ *   Turns plain data, as it stands in a configuration file, into rules:
+ *     { category: policy, enhanced: [5.7.], code: [554], text: 'no thanks', unless: … }
+ *   Patterns are case-insensitive regular expressions, tested as in rules.ts.
+ *   A rule needs at least one condition; a mistake is said with its place.
  */
+
+import { type Codes, codesIn, isVague } from '../reply.js'
 import { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict } from './category.js'
-import { type Codes, codesIn, isVague } from './codes.js'
-import { CODED, STRONG, WEAK } from './rules.js'
+import * as words from './words.js'
 import { BY_POLICY, COMPOUND, COURTESY, FOR_NOW, OF_OTHERS, OUR_SIDE } from './words.js'
+
+const STRONG: readonly Rule[] = [
+  // Japanese mobile carriers say "unknown user" to everybody whom their customer filters out.
+  {
+    category: 'recipient_rejected',
+    remote: /\.(?:docomo|ezweb|softbank|vodafone)\.ne\.jp$/i,
+    text: /unknown user|user unknown/,
+    unless: /5\.1\.1/,
+  },
+  // An account of ours that the server closed, after it let us sign in (RFC 5248).
+  { category: 'sender_rejected', enhanced: ['5.7.13'] },
+  { category: 'virus', text: words.VIRUS, unless: /antivirus|anti-virus/ },
+  { category: 'authentication', text: words.BAD_AUTH },
+  { category: 'sender_rejected', text: words.BAD_SENDER },
+  { category: 'reputation', text: words.BLOCKED },
+  { category: 'rate_limited', text: words.RATE },
+  { category: 'mailbox_full', text: words.FULL },
+  { category: 'relay_denied', text: words.RELAY },
+  { category: 'loop', text: words.LOOP },
+  { category: 'too_big', text: words.BIG },
+  { category: 'spam', text: words.SPAM },
+  // A name that cannot be looked up now is not a name that does not exist.
+  { category: 'network', text: words.NAME_TROUBLE, enhanced: ['4.4.'] },
+  { category: 'network', text: words.NAME_TROUBLE, also: words.BAD_NAME },
+  { category: 'network', text: words.GONE_DOMAIN, enhanced: ['4.'] },
+  { category: 'unknown_domain', text: words.GONE_DOMAIN, unless: words.ABOUT_US },
+  { category: 'unknown_domain', enhanced: ['5.4.4'], unless: words.NOT_REACHED },
+  { category: 'recipient_rejected', text: words.OPEN_TO_OTHERS },
+  { category: 'system', text: words.ON_ITS_WAY },
+  // The recipient. "Not allowed" may stand beside "unknown"; a code settles it.
+  { category: 'unknown_user', text: words.UNKNOWN, enhanced: ['5.1.1', '5.1.10'] },
+  // These codes are about the sender, whatever address the words call invalid (RFC 3463, 3.2).
+  { category: 'sender_rejected', text: words.UNKNOWN, enhanced: ['5.1.7', '5.1.8'] },
+  // AsyncOS, where its list of recipients has no such one.
+  { category: 'unknown_user', text: /(?:^|#5\.1\.0 )address rejected\b/, enhanced: ['5.1.0'] },
+  // Exchange Online says this, and only this, where no mailbox has the name.
+  {
+    category: 'unknown_user',
+    text: /(?<!all )recipient address rejected: access denied/,
+    enhanced: ['5.4.1'],
+  },
+  { category: 'moved', text: words.MOVED },
+  { category: 'disabled', text: words.DISABLED, unless: words.NOT_FOR_GOOD },
+  { category: 'disabled', text: words.DISABLED_ABROAD, unless: words.NOT_OF_MAILBOX },
+  { category: 'suspended', text: words.SUSPENDED },
+  { category: 'recipient_rejected', text: words.RESTRICTED },
+  { category: 'unknown_user', text: words.UNKNOWN },
+  { category: 'recipient_rejected', text: words.BARE_REJECTION, enhanced: ['5.7.', '4.', '5.2.0'] },
+  { category: 'unknown_user', text: words.BARE_REJECTION },
+  // qmail and Haraka give up at once, too.
+  { category: 'expired', text: words.EXPIRED, unless: /permanent error; i've given up/ },
+  { category: 'network', text: words.NETWORK },
+]
+
+const CODED: readonly Rule[] = [
+  { category: 'unknown_user', enhanced: ['5.1.1', '5.1.3', '5.1.10', '5.2.1'], unless: words.NOT_DEAD },
+  { category: 'unknown_domain', enhanced: ['5.1.2', '5.4.4'], unless: words.NOT_DEAD },
+  { category: 'moved', enhanced: ['5.1.6'], unless: words.NOT_DEAD },
+  { category: 'mailbox_full', enhanced: ['5.2.2', '4.2.2'] },
+  { category: 'too_big', enhanced: ['5.2.3', '5.3.4'] },
+  { category: 'sender_rejected', enhanced: ['5.1.7', '5.1.8', '4.1.8'] },
+  { category: 'loop', enhanced: ['5.4.6', '5.4.14'] },
+  { category: 'expired', enhanced: ['4.4.7', '5.4.7'] },
+  { category: 'authentication', enhanced: ['5.7.20', '5.7.23', '5.7.24', '5.7.26', '5.7.509', '5.7.515'] },
+  { category: 'reputation', enhanced: ['5.7.25', '5.7.27', '5.7.606', '5.7.511', '5.7.708'] },
+  { category: 'content', enhanced: ['5.6.'] },
+  { category: 'network', enhanced: ['4.4.', '5.4.'] },
+]
+
+const WEAK: readonly Rule[] = [
+  { category: 'security', text: words.SECURE },
+  { category: 'protocol', text: words.PROTOCOL },
+  { category: 'system', text: words.SYSTEM },
+  { category: 'policy', text: words.BY_POLICY },
+  { category: 'content', text: words.CONTENT },
+  { category: 'policy', enhanced: ['5.7.', '4.7.'] },
+  { category: 'policy', text: words.POLICY },
+  { category: 'system', enhanced: ['4.3.', '5.3.', '4.2.'] },
+  { category: 'protocol', enhanced: ['5.5.'] },
+  { category: 'too_big', code: [552] },
+]
 
 export { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict }
 
@@ -179,3 +274,37 @@ export const suppresses = (failed: {
   readonly class: Severity | null
   readonly fault: Fault | null
 }): boolean => failed.action === 'failed' && failed.class === 'hard' && failed.fault === 'recipient'
+
+interface PlainRule {
+  readonly category: string
+  readonly enhanced?: readonly string[] | undefined
+  readonly code?: readonly number[] | undefined
+  readonly text?: string | undefined
+  readonly unless?: string | undefined
+}
+
+const isCategory = (name: string): name is Category => Object.hasOwn(CATEGORIES, name)
+
+const pattern = (source: string, place: string): RegExp => {
+  try {
+    return new RegExp(source, 'i')
+  } catch {
+    throw new TypeError(`${place}: not a regular expression: ${source}`)
+  }
+}
+
+/** Throws for a rule that makes no sense, with its number. */
+export const readRules = (plain: readonly PlainRule[]): Rule[] =>
+  plain.map(({ category, enhanced, code, text, unless }, at) => {
+    const place = `bounce rule ${at + 1}`
+    if (!isCategory(category)) throw new TypeError(`${place}: no category is named ${category}`)
+    if (enhanced === undefined && code === undefined && text === undefined)
+      throw new TypeError(`${place}: give enhanced, code or text`)
+    return {
+      category,
+      ...(enhanced === undefined ? {} : { enhanced }),
+      ...(code === undefined ? {} : { code }),
+      ...(text === undefined ? {} : { text: pattern(text, `${place}, text`) }),
+      ...(unless === undefined ? {} : { unless: pattern(unless, `${place}, unless`) }),
+    }
+  })

@@ -7,8 +7,9 @@
  *   own fields comes a second time. A folded line always belongs to the field
  *   above it: a field name inside a Diagnostic-Code is text, not a field.
  */
-import { findAddresses, uniqueBy } from './addresses.js'
+
 import { ACTIONS, type Action } from './report.js'
+import { findAddresses, uniqueBy } from './text.js'
 
 export type Fields = ReadonlyMap<string, string>
 

@@ -1,17 +1,23 @@
 /**
  * NAME      read-report - a mail that came back, read
  * DESCRIPTION
- *   In the order of trust: complaints; the status part among the
- *   top-level parts; status fields in broken or single-part mail; then
- *   X-Failed-Recipients and the text, and these only where the header shows a
- *   machine. Auto-replies, receipts (RFC 8098) and what people forward are told
- *   apart and name nobody; but a receipt may be a rejection.
- *   Cost is linear and bounded (1 MB); nothing throws, wherever
- *   the mail is cut. A file with several mails (mbox) gives one report of them all.
+ *   In the order of trust: complaints; the status part among the top-level parts; status fields in broken or
+ *   single-part mail; then X-Failed-Recipients and the text, and these only where the header shows a
+ *   machine. Auto-replies, receipts (RFC 8098) and what people forward are told apart and name nobody; but a
+ *   receipt may be a rejection. Cost is linear and bounded (1 MB); nothing throws, wherever the mail is cut.
+ *   A file with several mails (mbox) gives one report of them all.
+ *   RFC 5965 feedback reports, RFC 6591 authentication failures, and the older form of Outlook.com that
+ *   sends the message without a feedback part. Only the type tells a complaint (abuse, fraud) from a report
+ *   that must suppress nobody (opt-out, auth-failure, not-spam); it is passed on as it stands.
+ *   Fields lie by being vague: Exim and OpenSMTPD always write x.0.0, and the true code stands in
+ *   Diagnostic-Code or only in the text. A specific Status is believed; a vague one gives way to the code of
+ *   the remote server. The Action is believed over the Status, but for a `delayed` whose words say that the
+ *   sender has given up (OpenSMTPD: "Envelope expired").
  */
-import { findAddresses, sameAddress, uniqueBy } from './addresses.js'
-import { readFeedback } from './arf.js'
+
+import { codesIn, isVague } from '../reply.js'
 import type { Rule } from './category.js'
+import { judge } from './classify.js'
 import {
   actionOf,
   addressOf,
@@ -37,12 +43,9 @@ import {
   toBinary,
   words,
 } from './mime.js'
-import type { Notice } from './notice/notice.js'
-import { REJECTED, REJECTING } from './notice/phrases.js'
-import { headedIn, type Mention, namesIn, onlyOne } from './notice/prose.js'
-import { type Said, saidAbout, saidIn } from './notice/said.js'
 import {
   addressees,
+  headedIn,
   isAutoReply,
   isAway,
   isForwarded,
@@ -50,9 +53,164 @@ import {
   isNotice,
   isRobot,
   isStark,
-} from './notice/sender.js'
-import { makeRecipient, oneLine } from './recipient.js'
-import { kindOf, type Report, type ReportRecipient, UNSAID } from './report.js'
+  type Mention,
+  type Notice,
+  namesIn,
+  onlyOne,
+  type Said,
+  saidAbout,
+  saidIn,
+} from './notice.js'
+import { EXPIRED_DELAY, REJECTED, REJECTING } from './phrases.js'
+import { type Action, kindOf, type Report, type ReportRecipient, UNSAID } from './report.js'
+import { findAddresses, sameAddress, uniqueBy } from './text.js'
+
+interface Feedback {
+  readonly type: string
+  readonly addresses: readonly string[]
+  readonly envid: string | null
+  readonly mailFrom: string | null
+  readonly reportingMta: string | null
+}
+
+const all = (headers: ReadonlyMap<string, readonly string[]>, name: string): string[] =>
+  (headers.get(name) ?? []).flatMap((value) => findAddresses(value).map((found) => found.address))
+
+const differentOnes = (list: readonly string[]): string[] => [...new Set(list)].slice(0, 100)
+
+const fromPart = (part: Part, returned: Part | undefined): Feedback => {
+  const { headers } = readHeaders(`${textOf(part).trimStart()}\n`)
+  const type = (/^[\w-]+/.exec(header(headers, 'feedback-type'))?.[0] ?? 'abuse').toLowerCase()
+  const inner = returned === undefined ? new Map<string, string[]>() : readHeaders(returned.body).headers
+  const named = [
+    all(headers, 'original-rcpt-to'),
+    all(headers, 'removal-recipient'),
+    all(inner, 'x-hmxmroriginalrecipient'),
+    all(inner, 'x-apparently-to'),
+    all(inner, 'to'),
+  ].find((list) => list.length > 0)
+  return {
+    type: type === 'opt-out-list' ? 'opt-out' : type,
+    addresses: differentOnes(named ?? []),
+    envid: header(headers, 'original-envelope-id') || null,
+    mailFrom: all(headers, 'original-mail-from')[0] ?? null,
+    reportingMta: header(headers, 'reporting-mta').replace(/^dns;\s*/i, '') || null,
+  }
+}
+
+/** Outlook.com's "complaint about message from", which has no feedback part. */
+const fromReturned = (returned: Part | undefined): Feedback | null => {
+  if (returned === undefined) return null
+  const { headers } = readHeaders(returned.body)
+  const addresses = all(headers, 'x-hmxmroriginalrecipient')
+  // the address can be blacked out; then our own reference in what is returned shows what it is
+  if (addresses.length === 0 && !headers.has('x-postern-ref')) return null
+  return {
+    type: 'abuse',
+    addresses: differentOnes(addresses),
+    envid: null,
+    mailFrom: null,
+    reportingMta: null,
+  }
+}
+
+const readFeedback = (mail: Mail): Feedback | null => {
+  const part = mail.parts.find((one) => one.type === 'message/feedback-report')
+  const returned = mail.parts.find((one) => /^(?:message\/rfc822|text\/rfc822-headers)$/.test(one.type))
+  if (part !== undefined) return fromPart(part, returned)
+  const subject = header(mail.headers, 'subject')
+  return /^\s*complaint about message from/i.test(subject) ? fromReturned(returned) : null
+}
+
+interface Known {
+  readonly address: string | null
+  readonly finalRecipient?: string | null
+  readonly originalRecipient?: string | null
+  /** Null when the report gives one that nobody knows. */
+  readonly action: Action | null
+  readonly unknownAction?: string
+  readonly status?: string | null
+  readonly diagnostic?: string | null
+  readonly remoteMta?: string | null
+  /** The lines of the notice that are this recipient's own. */
+  readonly own: string
+  /** All that the notice says about this recipient, to people. */
+  readonly context: string
+}
+
+const MAX_DIAGNOSTIC = 1_000
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC)
+
+/**
+ * What the report states (unless it contradicts the Action), then the remote
+ * server's own code, then what the text says; a specific one before a vague one.
+ */
+const statusFrom = (
+  said: string | null,
+  stated: string | null,
+  told: string | null,
+  action: Action | null,
+): string | null => {
+  if (action !== 'failed' && action !== 'delayed') return stated
+  const believed = stated?.startsWith('2') ? null : stated
+  const known = [believed, said, told].filter((one) => one !== null)
+  return known.find((one) => !isVague(one)) ?? known[0] ?? stated
+}
+
+/** Server words begin at the code; the line before it may name the stage (Exim). */
+const replyIn = (text: string): string => {
+  const at = text.search(/(?<![\w.-])[45]\d\d[ -](?=[#\w<([])/)
+  if (at < 0) return ''
+  const start = text.lastIndexOf('\n', text.lastIndexOf('\n', at) - 1) + 1
+  const end = text.indexOf('\n\n', at)
+  return text.slice(
+    /after (?:pipelined )?mail from/i.test(text.slice(start, at)) ? start : at,
+    end < 0 ? undefined : end,
+  )
+}
+
+/** The first paragraph with words in it, beside a heading that is only the address. */
+const opening = (text: string): string => {
+  const [first = '', second = ''] = text.trim().split(/\n\s*\n/, 2)
+  return /\s/.test(first.trim()) ? first : `${first}\n${second}`
+}
+
+const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecipient => {
+  const said = known.diagnostic ?? null
+  const inSaid = codesIn(said ?? '')
+  const inContext = codesIn(known.context)
+  const gone =
+    known.action === 'delayed' && EXPIRED_DELAY.test(`${said ?? ''}\n${known.context}`.replace(/\s+/g, ' '))
+  const action = gone ? 'failed' : known.action
+  const failing = action === 'failed' || action === 'delayed'
+  const status = statusFrom(inSaid.enhanced, known.status ?? null, inContext.enhanced, action)
+  const reply = failing ? replyIn(known.context) : ''
+  const code = inSaid.code ?? (failing ? inContext.code : null)
+  const base = {
+    address: known.address,
+    finalRecipient: known.finalRecipient ?? null,
+    originalRecipient: known.originalRecipient ?? null,
+    action,
+    ...(known.unknownAction === undefined ? {} : { unknownAction: known.unknownAction }),
+    status,
+    diagnostic: oneLine(said ?? (failing ? reply || opening(known.own) : '')) || null,
+    code,
+    remoteMta: known.remoteMta ?? null,
+  }
+  if (action !== 'failed') return { ...base, class: null, category: null, fault: null }
+  // Sendmail writes 5.1.1 where the server's own reply, which stands after `<<<`, had no such code
+  const guessed = inSaid.code !== null && /^<<< /m.test(known.context)
+  return {
+    ...base,
+    ...judge(
+      { code, enhanced: inSaid.enhanced ?? (guessed ? null : status), remote: known.remoteMta ?? null },
+      [said ?? '', reply, known.own],
+      known.context,
+      rules,
+    ),
+  }
+}
 
 const MAX_MAILS = 20
 /** Of further groups only the fields are read: looking for each in the prose costs the most. */

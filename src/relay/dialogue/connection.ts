@@ -18,10 +18,9 @@
  *   came before its question answers nothing.
  */
 import type { Reply } from '../../mail/reply.js'
-import type { Line, Listener } from './line.js'
-import type { Offers } from './offers.js'
+import type { Offers } from './envelope.js'
 import type { Session } from './session.js'
-import type { Payload } from './wire.js'
+import type { Line, Listener, Payload } from './wire.js'
 
 type MailStage = 'mail' | 'rcpt' | 'data' | 'body' | 'dot'
 

@@ -1,24 +1,62 @@
 /**
- * NAME      envelope - MAIL and RCPT for the recipients of a transaction, or why not
+ * NAME      envelope - what an upstream offers, and MAIL and RCPT for the recipients of a transaction
  * DESCRIPTION
- *   Builds the commands from what the mail needs and what the upstream
- *   offers (RFC 5321, 4.1.1.2-3; DSN: RFC 3461; SMTPUTF8: RFC 6531; SIZE: RFC 1870;
- *   REQUIRETLS: RFC 8689). What is
- *   needed and not offered is refused here, with the reply that an honest MTA would
- *   give, and never sent as something else: an 8-bit body is not passed to a
- *   7-bit upstream (5.6.3), nor an internationalised address to one without SMTPUTF8
- *   (5.6.7; mere text in the header was encoded before), nor what requires TLS to one
- *   that is not verified or does not promise to require it in turn (5.7.30). Another
- *   member of the pool may still take it.
- * NOTES
- *   We do not re-encode 8-bit bodies (RFC 6152, 3): it would change signed
- *   content, and no MTA of this century lacks 8BITMIME.
+ *     Builds the commands from what the mail needs and what the upstream
+ *     offers (RFC 5321, 4.1.1.2-3; DSN: RFC 3461; SMTPUTF8: RFC 6531; SIZE: RFC 1870;
+ *     REQUIRETLS: RFC 8689). What is
+ *     needed and not offered is refused here, with the reply that an honest MTA would
+ *     give, and never sent as something else: an 8-bit body is not passed to a
+ *     7-bit upstream (5.6.3), nor an internationalised address to one without SMTPUTF8
+ *     (5.6.7; mere text in the header was encoded before), nor what requires TLS to one
+ *     that is not verified or does not promise to require it in turn (5.7.30). Another
+ *     member of the pool may still take it.
+ *   NOTES
+ *     We do not re-encode 8-bit bodies (RFC 6152, 3): it would change signed
+ *     content, and no MTA of this century lacks 8BITMIME.
+ *   Reads the EHLO reply (RFC 5321, 4.1.1.1) that was given on the connection as it now is: after STARTTLS
+ *   only the second EHLO counts (RFC 3207, 4.2).
  */
-
 import type { Claimed } from '../../lifecycle/facts.js'
 import { encodeUtf8Xtext, encodeXtext } from '../../mail/encoding.js'
 import type { Reply } from '../../mail/reply.js'
-import type { Offers } from './offers.js'
+
+export interface Offers {
+  readonly pipelining: boolean
+  readonly dsn: boolean
+  readonly smtpUtf8: boolean
+  readonly eightBitMime: boolean
+  readonly requireTls: boolean
+  readonly size: boolean
+  /** The largest message it takes, in bytes; 0 when it names none. */
+  readonly maxSize: number
+  /** Mechanisms of AUTH, in upper case. */
+  readonly auth: readonly string[]
+}
+
+/** From the whole reply to EHLO, all its lines. */
+export const parseOffers = (ehlo: string): Offers => {
+  const words = new Map<string, string>()
+  const auth = new Set<string>()
+  for (const line of ehlo.split(/\r?\n/).slice(1)) {
+    const [word = '', ...rest] = line
+      .replace(/^\d{3}[ -]/, '')
+      .trim()
+      .split(/[ =]+/)
+    words.set(word.toUpperCase(), rest.join(' '))
+    // old servers say AUTH= beside it
+    if (word.toUpperCase() === 'AUTH') for (const one of rest) auth.add(one.toUpperCase())
+  }
+  return {
+    pipelining: words.has('PIPELINING'),
+    dsn: words.has('DSN'),
+    smtpUtf8: words.has('SMTPUTF8'),
+    eightBitMime: words.has('8BITMIME'),
+    requireTls: words.has('REQUIRETLS'),
+    size: words.has('SIZE'),
+    maxSize: Number(words.get('SIZE')) || 0,
+    auth: [...auth].filter((one) => one !== ''),
+  }
+}
 
 export interface Envelope {
   readonly mail: string

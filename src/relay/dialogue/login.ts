@@ -1,18 +1,46 @@
 /**
- * NAME      login - AUTH at an upstream (RFC 4954)
+ * NAME      login - AUTH at an upstream (RFC 4954), and texts of others without its secrets
  * DESCRIPTION
- *   Only by a mechanism that the server offers on the connection as it now is. A
- *   password goes by PLAIN, LOGIN or, where that alone is offered or asked for, CRAM-MD5;
- *   a token by XOAUTH2 (Microsoft 365, Gmail) or OAUTHBEARER (RFC 7628). Who offers
- *   none of these is told nothing. A token that the server refuses is asked for anew, once.
- * NOTES
- *   AUTH with an initial response keeps to the 512 octets of a command line (RFC 4954,
- *   section 4); a longer one, which tokens are, goes out after the server's 334.
+ *     Only by a mechanism that the server offers on the connection as it now is. A
+ *     password goes by PLAIN, LOGIN or, where that alone is offered or asked for, CRAM-MD5;
+ *     a token by XOAUTH2 (Microsoft 365, Gmail) or OAUTHBEARER (RFC 7628). Who offers
+ *     none of these is told nothing. A token that the server refuses is asked for anew, once.
+ *   NOTES
+ *     AUTH with an initial response keeps to the 512 octets of a command line (RFC 4954,
+ *     section 4); a longer one, which tokens are, goes out after the server's 334.
+ *   Some servers repeat what was said to them, or a piece of it: as it was, in base64, or as a form has it.
+ *   What they say is shown to people and kept with events, so it is put on one line, and secrets are cut
+ *   out.
  */
 import { createHmac } from 'node:crypto'
 import type { Reply } from '../../mail/reply.js'
 import type { AuthMechanism } from '../../store/port/tenants.js'
-import { hiding } from './hiding.js'
+
+const NOT_ON_A_LINE = /[\s\p{Cc}]+/gu
+const ENCODED = /[A-Za-z0-9+/_-]{8,}={0,2}/g
+
+/** Each with its spaces as they are on one line; no word of it is the empty one. */
+const exactly = (secrets: readonly string[]): RegExp | null => {
+  const all = secrets.flatMap((one) => [
+    one,
+    encodeURIComponent(one),
+    `${new URLSearchParams({ '': one })}`.slice(1),
+  ])
+  const words = all.map((one) => one.replace(NOT_ON_A_LINE, ' ').trim()).filter((one) => one !== '')
+  if (words.length === 0) return null
+  const escaped = words.map((one) => one.replace(/[^\w\s]/gu, '\\$&'))
+  return new RegExp(escaped.join('|'), 'gi')
+}
+
+export const hiding = (secrets: readonly string[]): ((text: string) => string) => {
+  const bytes = secrets.map((one) => Buffer.from(one))
+  const encoded = bytes.flatMap((one) => [one.toString('base64'), one.toString('base64url')]).join(' ')
+  const exact = exactly(secrets)
+  return (text) => {
+    const shown = text.replace(ENCODED, (word) => (encoded.includes(word) ? '…' : word))
+    return (exact === null ? shown : shown.replace(exact, '…')).replace(NOT_ON_A_LINE, ' ').trim()
+  }
+}
 
 /** Where tokens come from. Both reject with a sentence. */
 export interface TokenSource {

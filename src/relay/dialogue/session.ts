@@ -1,39 +1,107 @@
 /**
  * NAME      session - opening a connection to an upstream
  * DESCRIPTION
- *   Resolving, connecting, greeting, EHLO or HELO, STARTTLS and AUTH (login.ts). What comes out
- *   is a Session: the line, what the upstream offers on it, the TLS version.
- *   What fails is a SetupFailure that knows its stage. No message has been near
- *   this connection yet, so every SetupFailure may move on to another upstream.
- * TLS
- *   none           never
- *   opportunistic  if offered, unverified; in clear if it fails, unless there is a
- *                  password or a pinned certificate to protect
- *   required       always, unverified unless pinned
- *   verify         always, certificate chain and name checked, against the system's
- *                  authorities or those of `caFile`
- *   implicit       from the first byte, checked like verify
- *   A pinned fingerprint takes the place of chain and name in all of them, and
- *   is checked before AUTH.
- * PATIENCE
- *   Each step (connecting, greeting, EHLO, TLS, AUTH) has its time as a whole: an
- *   upstream that sends a byte now and then gains nothing by it. After a shorter time
- *   the caller is asked whether the mail has a better place to be.
- * NOTES
- *   Not by nodemailer's SMTPConnection: with it a connection in clear costs half as much again.
- *   A server speaks once for each thing that it is told: more breaks the connection, also in clear before TLS.
+ *     Resolving, connecting, greeting, EHLO or HELO, STARTTLS and AUTH (login.ts). What comes out
+ *     is a Session: the line, what the upstream offers on it, the TLS version.
+ *     What fails is a SetupFailure that knows its stage. No message has been near
+ *     this connection yet, so every SetupFailure may move on to another upstream.
+ *   TLS
+ *     none           never
+ *     opportunistic  if offered, unverified; in clear if it fails, unless there is a
+ *                    password or a pinned certificate to protect
+ *     required       always, unverified unless pinned
+ *     verify         always, certificate chain and name checked, against the system's
+ *                    authorities or those of `caFile`
+ *     implicit       from the first byte, checked like verify
+ *     A pinned fingerprint takes the place of chain and name in all of them, and
+ *     is checked before AUTH.
+ *   PATIENCE
+ *     Each step (connecting, greeting, EHLO, TLS, AUTH) has its time as a whole: an
+ *     upstream that sends a byte now and then gains nothing by it. After a shorter time
+ *     the caller is asked whether the mail has a better place to be.
+ *   NOTES
+ *     Not by nodemailer's SMTPConnection: with it a connection in clear costs half as much again.
+ *     A server speaks once for each thing that it is told: more breaks the connection, also in clear before TLS.
+ *   As the system knows them, remembered for some minutes, and longer while the name can not be resolved.
+ *   They are given in an order of chance, so that connections spread.
+ *   OpenSSL's errors name its functions, its files and its line numbers. What is left here is the reason,
+ *   and for the two common mistakes what to do: TLS from the first byte at a port that waits for STARTTLS,
+ *   and the reverse.
  */
+
 import { X509Certificate } from 'node:crypto'
+import type { LookupAddress } from 'node:dns'
+import { lookup } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
-import { isIP, Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { isIP, Socket, type TcpNetConnectOpts } from 'node:net'
+import { connect, TLSSocket } from 'node:tls'
+import { answering } from '../../base/dial.js'
 import type { Reply } from '../../mail/reply.js'
 import type { UpstreamTls } from '../../store/port/tenants.js'
-import { Line, type Listener } from './line.js'
+import { type Offers, parseOffers } from './envelope.js'
 import { type Login, LoginError, signIn } from './login.js'
-import { addressesOf } from './names.js'
-import { type Offers, parseOffers } from './offers.js'
-import { tlsWords } from './tls-words.js'
+import { Line, type Listener } from './wire.js'
+
+const KEPT_MS = 300_000
+const MOST = 1_000
+
+const known = new Map<string, { readonly until: number; readonly addresses: readonly LookupAddress[] }>()
+
+/** How to connect to it, for net.connect, which tries one address after the other. */
+export const addressesOf = async (
+  host: string,
+  within: number,
+  look = (name: string): Promise<readonly LookupAddress[]> => lookup(name, { all: true }),
+): Promise<Partial<TcpNetConnectOpts>> => {
+  const now = performance.now()
+  let found = known.get(host)
+  if (found === undefined || found.until < now) {
+    const addresses = await look(host).catch((error: Error) => {
+      if (found === undefined) throw error
+      return found.addresses
+    })
+    found = { until: now + KEPT_MS, addresses }
+    if (known.size >= MOST) known.clear()
+    known.set(host, found)
+  }
+  const { addresses } = found
+  const isOneFamily = addresses.every(({ family }) => family === addresses[0]?.family)
+  return {
+    lookup: answering(addresses.toSorted(() => Math.random() - 0.5)),
+    // where one family does not work the other is tried at once; else each has its part of the time
+    ...(isOneFamily && {
+      autoSelectFamilyAttemptTimeout: Math.max(10, Math.floor(within / addresses.length)),
+    }),
+  }
+}
+
+export const USE_SMTP = 'this port speaks plain SMTP first: use smtp:// with STARTTLS'
+export const USE_SMTPS = 'this port speaks TLS from the start: use smtps://'
+
+const OPENSSL = /^(.*?)(?:[0-9A-F]+:)?error:[0-9A-F]{8}:[^:]*:[^:]*:([^:]*)(?::.*)?$/
+const NO_TLS = /wrong version number|packet length too long|http request/
+
+const tlsWords = (message: string, tls: UpstreamTls): string => {
+  const found = OPENSSL.exec(message)
+  if (found === null) return message
+  const [, , reason = ''] = found
+  return tls === 'implicit' && NO_TLS.test(reason) ? USE_SMTP : `no TLS could be agreed: ${reason.trim()}`
+}
+
+/** True when whoever listens there answers a TLS hello; a server that waits for one says nothing by itself. */
+export const answersTls = (host: string, port: number, withinMs: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ host, port, rejectUnauthorized: false })
+    const end = (is: boolean): void => {
+      socket.destroy()
+      resolve(is)
+    }
+    socket.setTimeout(withinMs, () => end(false))
+    socket.once('secureConnect', () => end(true))
+    // an alert is TLS too
+    socket.on('error', (error: NodeJS.ErrnoException) => end(/ALERT/.test(error.code ?? '')))
+    socket.once('close', () => end(false))
+  })
 
 export interface Target {
   readonly host: string

@@ -14,7 +14,7 @@
  *   bounces of one kind, the first of which is so many days older than the last, with no mail taken between.
  *   Counted in the mails that are kept, so days beyond `retention.emails` are never reached.
  */
-import type { EventRow } from '../../lifecycle/event.js'
+import type { EventRow } from '../../lifecycle/facts.js'
 import { storedDomain } from '../../mail/address.js'
 import type { EventType } from '../../mail/event-type.js'
 import { isGreylisting } from '../../mail/reply.js'

@@ -12,7 +12,7 @@
  *   (import, migration) is in the mail's timeline and not in the log.
  */
 
-import type { EventRow, Tag } from '../../lifecycle/event.js'
+import type { EventRow, Tag } from '../../lifecycle/facts.js'
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'
 import type { EventType } from '../../mail/event-type.js'
 

@@ -11,13 +11,13 @@
  *   it is, from the newest mail that was there to the oldest. Place and counts move together, and only from where they
  *   stand, so that after a crash some mails are looked at again and none is counted twice.
  */
-import type { EventRow, Tag } from '../../lifecycle/event.js'
 import type {
   Acceptance,
   AcceptResult,
   AttemptMark,
   Claimed,
   EmailFacts,
+  EventRow,
   IdempotencyClaim,
   IdempotencyState,
   LeaseRef,
@@ -25,9 +25,10 @@ import type {
   Outcome,
   RecipientKind,
   Settled,
+  Tag,
 } from '../../lifecycle/facts.js'
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'
-import type { Query } from '../../mail/query/query.js'
+import type { Query } from '../../mail/query.js'
 import type { Reply } from '../../mail/reply.js'
 import type { Action } from '../../mail/report/report.js'
 import type { Counts, Status } from '../../mail/status.js'

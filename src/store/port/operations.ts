@@ -14,8 +14,9 @@
  *   all the same is a mail that left from here and comes back in another store's lot.
  *   A lot's state is written before its mails follow; whoever is cut off in between gives the same order again.
  */
+
+import type { Scope } from '../../lifecycle/holds.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
-import type { Scope } from '../../lifecycle/waiting/holds.js'
 import type { Status } from '../../mail/status.js'
 import type { Routing } from './tenants.js'
 

@@ -12,7 +12,7 @@
  */
 
 import type { Page, Rows } from '../../lifecycle/page.js'
-import type { Query, Term } from '../../mail/query/query.js'
+import type { Query, Term } from '../../mail/query.js'
 
 /** What is looked for, beside the filters of a list. */
 export interface SearchFor {

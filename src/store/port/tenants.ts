@@ -9,8 +9,8 @@
  *   row, their private halves sealed with the pepper by tenant/.
  */
 
+import type { WindowCount } from '../../lifecycle/accept.js'
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'
-import type { WindowCount } from '../../lifecycle/rate.js'
 import { domainOf } from '../../mail/address.js'
 import type { AlarmSettings, RaisedAlarms, SoftLimits } from './alarms.js'
 import type { Notice } from './log.js'

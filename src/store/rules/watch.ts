@@ -3,13 +3,13 @@
  * DESCRIPTION
  *   Which alarms stand afterwards, and what is told and held because of those that are new. One hold is enough;
  *   a person lifts it, and no later look makes it again for the same alarm. Pure, but for the ids of holds.
- *   What bounces say of an address, and of a server: Beside lifecycle/incident.ts and
+ *   What bounces say of an address, and of a server: Beside lifecycle/suppress.ts and
  *   port/alarms.ts: what both engines ask. Pure, but for ids.
  */
 import { toRfc3339 } from '../../base/clock.js'
 import { newId } from '../../base/id.js'
 import type { Outcome } from '../../lifecycle/facts.js'
-import { INCIDENT_WINDOW_MS, type Refusals, SLOW_WINDOW_MS } from '../../lifecycle/incident.js'
+import { INCIDENT_WINDOW_MS, type Refusals, SLOW_WINDOW_MS } from '../../lifecycle/suppress.js'
 import { normalizeAddress, storedDomain } from '../../mail/address.js'
 import {
   ALARM_HOLD,

@@ -7,8 +7,13 @@ import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { DialError } from '../../../src/base/dial/cause.js'
-import { createDialler, type Dialler, type DialOptions, type Lookup } from '../../../src/base/dial/dial.js'
+import {
+  createDialler,
+  DialError,
+  type Dialler,
+  type DialOptions,
+  type Lookup,
+} from '../../../src/base/dial.js'
 import { authority } from '../../parts/certificates.js'
 import { DnsServer } from '../../parts/dns-server.js'
 import { eventually } from '../../parts/eventually.js'

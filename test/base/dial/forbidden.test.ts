@@ -3,7 +3,7 @@ import { BlockList } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import fc from 'fast-check'
 import t from 'tap'
-import { createJudge, unmapped } from '../../../src/base/dial/forbidden.js'
+import { createJudge, unmapped } from '../../../src/base/dial.js'
 
 const judge = createJudge({ allow: [], ownPorts: () => [] })
 const isCalled = (address: string): boolean => judge(address, 443, true) === null

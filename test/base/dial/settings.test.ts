@@ -1,6 +1,6 @@
 /** What the configuration says of endpoints is what the dialler does. */
 import t from 'tap'
-import { diallerBy, diallerOf, tokenSettings } from '../../../src/base/dial/settings.js'
+import { diallerBy, diallerOf, tokenSettings } from '../../../src/base/dial.js'
 import { readConfig } from '../../../src/config/load.js'
 
 t.test('ranges that are allowed, and our own listeners that never are', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { free, Growing } from '../../../src/base/host/growing.js'
+import { free, Growing } from '../../../src/base/memory.js'
 
 const KIB = 1024
 const part = (i: number): Buffer => Buffer.alloc(100 * KIB, i)

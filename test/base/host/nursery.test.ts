@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
 
-const THREAD = new URL('../../../src/base/host/thread.js', import.meta.url)
+const THREAD = new URL('../../../src/base/thread.js', import.meta.url)
 
 /** A thread that makes garbage of which much lives for a while, and says how large its nursery has become. */
 const BUSY = `

@@ -1,6 +1,6 @@
 /** The one header that says where a trace comes from (W3C Trace Context), and nothing without an SDK. */
 import t from 'tap'
-import { findSpans, readTraceparent } from '../../../src/base/observe/trace.js'
+import { findSpans, readTraceparent } from '../../../src/base/trace.js'
 
 const GOOD = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { readTimeInWords } from '../../../src/base/time/in-words.js'
+import { readTimeInWords } from '../../../src/base/moments.js'
 
 /** A Friday, 10:30 in UTC. */
 const NOW = Date.UTC(2026, 10, 20, 10, 30)

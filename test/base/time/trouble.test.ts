@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createTrouble } from '../../../src/base/time/trouble.js'
+import { createTrouble } from '../../../src/base/service.js'
 
 t.test('the first failure, one a minute, and the end', async (t) => {
   let now = 1_000

@@ -1,6 +1,6 @@
 /** A real browser: what a policy forbids shows only there. */
 import t from 'tap'
-import { createLink } from '../../../src/tenant/identity/links.js'
+import { createLink } from '../../../src/tenant/people.js'
 import { noChromium, openChromium, openWindow } from '../../parts/chromium.js'
 import { openSite } from './site.js'
 

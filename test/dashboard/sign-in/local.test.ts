@@ -1,7 +1,6 @@
 /** Signing in with a password, with a setup link and with an invitation; and everybody who must not. */
 import t from 'tap'
-import { createLink, createSetupLink } from '../../../src/tenant/identity/links.js'
-import { createPerson } from '../../../src/tenant/identity/people.js'
+import { createLink, createPerson, createSetupLink } from '../../../src/tenant/people.js'
 import { formOf } from '../../parts/browser.js'
 import { CookieClient } from '../../parts/cookie-client.js'
 import { openSite } from './site.js'

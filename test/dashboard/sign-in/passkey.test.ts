@@ -2,8 +2,8 @@
 import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { signedBy } from '../../../src/tenant/identity/passkeys.js'
-import { createPerson } from '../../../src/tenant/identity/people.js'
+import { signedBy } from '../../../src/tenant/factors.js'
+import { createPerson } from '../../../src/tenant/people.js'
 import { noChromium, openChromium, openWindow } from '../../parts/chromium.js'
 import { openSite, type Site } from './site.js'
 

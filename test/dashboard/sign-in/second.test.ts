@@ -1,8 +1,7 @@
 /** The second step of signing in: codes that are taken once, what stands between the steps, and what is required. */
 import { Secret, TOTP } from 'otpauth'
 import t from 'tap'
-import { createSetupLink } from '../../../src/tenant/identity/links.js'
-import { createPerson } from '../../../src/tenant/identity/people.js'
+import { createPerson, createSetupLink } from '../../../src/tenant/people.js'
 import { formOf } from '../../parts/browser.js'
 import { CookieClient } from '../../parts/cookie-client.js'
 import { openSite, type Site } from './site.js'

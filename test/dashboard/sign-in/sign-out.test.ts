@@ -1,6 +1,6 @@
 /** Signing out here, at the provider, and by the provider; and what is asked again each hour. */
 import t from 'tap'
-import { createPerson } from '../../../src/tenant/identity/people.js'
+import { createPerson } from '../../../src/tenant/people.js'
 import { CookieClient } from '../../parts/cookie-client.js'
 import { unsigned } from '../../parts/oidc.js'
 import { openSite, type Site, type SiteWish } from './site.js'

@@ -1,6 +1,6 @@
 /** Two providers beside each other: none speaks for the other, and a slow one keeps nobody out. */
 import t from 'tap'
-import { createPerson } from '../../../src/tenant/identity/people.js'
+import { createPerson } from '../../../src/tenant/people.js'
 import { CookieClient } from '../../parts/cookie-client.js'
 import { Idp } from '../../parts/oidc.js'
 import { backAt, openSite } from './site.js'

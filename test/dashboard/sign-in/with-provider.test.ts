@@ -1,6 +1,6 @@
 /** Whole sign-ins through a real provider, and everybody who must not get in. */
 import t from 'tap'
-import { createLink } from '../../../src/tenant/identity/links.js'
+import { createLink } from '../../../src/tenant/people.js'
 import { CookieClient } from '../../parts/cookie-client.js'
 import { backAt, openSite, type Site, type SiteWish } from './site.js'
 

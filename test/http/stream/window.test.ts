@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { viewOf, Window } from '../../../src/http/feed.js'
-import { MarkCodec } from '../../../src/record/mark.js'
+import { MarkCodec } from '../../../src/record/event.js'
 import type { LogFilter, LogRow } from '../../../src/store/port/log.js'
 
 const COUNT = 200

@@ -1,7 +1,7 @@
 /** How a mail begins. */
 import t from 'tap'
-import { movedCounts, statusAfter, sumOf } from '../../../src/lifecycle/counts.js'
-import { firstCounts, firstState, firstStatus } from '../../../src/lifecycle/sending/accept.js'
+import { firstCounts, firstState, firstStatus } from '../../../src/lifecycle/accept.js'
+import { movedCounts, statusAfter, sumOf } from '../../../src/lifecycle/settle.js'
 import { emptyCounts } from '../../../src/mail/status.js'
 
 const ok = { suppressed: false }

@@ -1,7 +1,7 @@
 /** Whose turn it is: nobody is left out, and nobody gets more than a share while others wait. */
 import fc from 'fast-check'
 import t from 'tap'
-import { circle, deal, MOST_STOPPED } from '../../../src/lifecycle/sending/claim.js'
+import { circle, deal, MOST_STOPPED } from '../../../src/lifecycle/lease.js'
 
 const after =
   (all: readonly number[]) =>

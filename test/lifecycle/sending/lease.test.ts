@@ -1,14 +1,7 @@
 /** What a lease allows, and what a dead boot leaves. */
 import t from 'tap'
+import { attempting, freed, hasRunOut, isLeasedTo, leased, recovered } from '../../../src/lifecycle/lease.js'
 import type { RecipientState } from '../../../src/lifecycle/recipient.js'
-import {
-  attempting,
-  freed,
-  hasRunOut,
-  isLeasedTo,
-  leased,
-  recovered,
-} from '../../../src/lifecycle/sending/lease.js'
 
 const NOW = 1_000
 const DUE: RecipientState = {

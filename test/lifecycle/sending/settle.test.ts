@@ -3,11 +3,9 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { sumOf } from '../../../src/lifecycle/counts.js'
-import type { Outcome } from '../../../src/lifecycle/facts.js'
-import { observed } from '../../../src/lifecycle/observed.js'
+import { type Outcome, observed } from '../../../src/lifecycle/facts.js'
 import { checked, isWaiting, type RecipientState } from '../../../src/lifecycle/recipient.js'
-import { factKey, type SettleFacts, settle } from '../../../src/lifecycle/sending/settle.js'
+import { factKey, type SettleFacts, settle, sumOf } from '../../../src/lifecycle/settle.js'
 import { emptyCounts, OBSERVATIONS, type Status } from '../../../src/mail/status.js'
 
 const NOW = 1_000_000

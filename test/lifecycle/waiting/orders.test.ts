@@ -8,7 +8,7 @@ import {
   partsOf,
   type QueuedState,
   stateOf,
-} from '../../../src/lifecycle/waiting/orders.js'
+} from '../../../src/lifecycle/orders.js'
 
 const NOW = 1000
 const WAITING: OrderFacts<string> = {

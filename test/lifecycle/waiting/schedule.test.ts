@@ -5,7 +5,7 @@ import {
   leaveSchedule,
   mayReschedule,
   rescheduled,
-} from '../../../src/lifecycle/waiting/schedule.js'
+} from '../../../src/lifecycle/schedule.js'
 
 const MAIL = { accountId: 'acc_1', workspaceId: 'ws_1', mode: 'live' } as const
 

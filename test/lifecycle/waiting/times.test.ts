@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { adjustTimes, SEEN_WITHIN_MS, type Times } from '../../../src/lifecycle/waiting/times.js'
+import { adjustTimes, SEEN_WITHIN_MS, type Times } from '../../../src/lifecycle/schedule.js'
 import { STATUSES } from '../../../src/mail/status.js'
 
 const NOW = 1_000_000

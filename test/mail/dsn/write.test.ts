@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import t from 'tap'
-import { type Dsn, type DsnRecipient, writeDsn } from '../../../src/mail/dsn/write.js'
+import { type Dsn, type DsnRecipient, writeDsn } from '../../../src/mail/dsn.js'
 import { readReport } from '../../../src/mail/report/read-report.js'
 import type { Action } from '../../../src/mail/report/report.js'
 

@@ -1,7 +1,6 @@
 /** Every category has a name at SES and at Postmark; only what is dead is `Permanent`. */
 import t from 'tap'
-import { bounceTypesOf } from '../../../src/mail/provider/bounce-type.js'
-import { CATEGORIES } from '../../../src/mail/report/category.js'
+import { bounceTypesOf, CATEGORIES } from '../../../src/mail/report/category.js'
 
 t.test('categories', async (t) => {
   for (const [category, { severity }] of Object.entries(CATEGORIES)) {

@@ -1,6 +1,6 @@
 /** Whose mailbox it is: by the domain, the server that refused, its words. */
 import t from 'tap'
-import { providerBehind, providerOf } from '../../../src/mail/provider/provider.js'
+import { providerBehind, providerOf } from '../../../src/mail/mailbox-provider.js'
 
 const behind = (domain: string, server: string | null, text = '') => providerBehind({ domain, server, text })
 

@@ -4,10 +4,9 @@
  * so most of them are soft.
  */
 import t from 'tap'
+import { codesIn } from '../../../src/mail/reply.js'
 import { CATEGORIES } from '../../../src/mail/report/category.js'
-import { type Category, classify, suppresses } from '../../../src/mail/report/classify.js'
-import { codesIn } from '../../../src/mail/report/codes.js'
-import { readRules } from '../../../src/mail/report/extra-rules.js'
+import { type Category, classify, readRules, suppresses } from '../../../src/mail/report/classify.js'
 
 const SAID: Record<string, Category> = {
   '550 5.1.1 <x@y.test>: Recipient address rejected: User unknown in local recipient table': 'unknown_user',

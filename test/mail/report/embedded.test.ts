@@ -1,7 +1,7 @@
 /** The words of a report inside ordinary mail are no report: whoever shows, forwards or counts bounces names nobody. */
 import t from 'tap'
 import { readMail, toBinary } from '../../../src/mail/report/mime.js'
-import { noticeOf } from '../../../src/mail/report/notice/notice.js'
+import { noticeOf } from '../../../src/mail/report/notice.js'
 import { readReport } from '../../../src/mail/report/read-report.js'
 import { allFixtures } from './fixtures.js'
 

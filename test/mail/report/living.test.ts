@@ -1,7 +1,7 @@
 /** A living address must not be called dead: replies that look like death and speak of something else. */
 import t from 'tap'
+import { codesIn } from '../../../src/mail/reply.js'
 import { classify, judge } from '../../../src/mail/report/classify.js'
-import { codesIn } from '../../../src/mail/report/codes.js'
 
 const NONE = { code: null, enhanced: null }
 const SOFT = [

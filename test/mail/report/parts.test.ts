@@ -1,8 +1,7 @@
 /** The small readers that read-report is made of. */
 import fc from 'fast-check'
 import t from 'tap'
-import { findAddresses } from '../../../src/mail/report/addresses.js'
-import { codesIn } from '../../../src/mail/report/codes.js'
+import { codesIn } from '../../../src/mail/reply.js'
 import {
   actionOf,
   addressOf,
@@ -14,7 +13,7 @@ import {
   statusOf,
 } from '../../../src/mail/report/fields.js'
 import { readHeaders, readMail, toBinary } from '../../../src/mail/report/mime.js'
-import { decodeCharset, decodeWords, htmlToText } from '../../../src/mail/report/text.js'
+import { decodeCharset, decodeWords, findAddresses, htmlToText } from '../../../src/mail/report/text.js'
 
 const addresses = (line: string) => findAddresses(line).map((found) => found.address)
 

@@ -4,8 +4,8 @@
  * is the costly error, so codes that lie (5.1.1 on a policy) stand among them.
  */
 import t from 'tap'
+import { codesIn } from '../../../src/mail/reply.js'
 import { CATEGORIES, type Category, classify } from '../../../src/mail/report/classify.js'
-import { codesIn } from '../../../src/mail/report/codes.js'
 
 const SAID: readonly (readonly [string, ...Category[]])[] = [
   [

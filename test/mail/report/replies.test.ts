@@ -2,9 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { parseReply } from '../../../src/mail/reply.js'
+import { codesIn, parseReply } from '../../../src/mail/reply.js'
 import { CATEGORIES, classify } from '../../../src/mail/report/classify.js'
-import { codesIn } from '../../../src/mail/report/codes.js'
 
 const LINE = /^(hard|soft) \| ([a-z_,]+) \| (.+)$/
 

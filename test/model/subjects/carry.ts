@@ -5,8 +5,8 @@
  *   fields that others look at.
  */
 import { Fault } from '../../../src/base/fault.js'
-import { observed } from '../../../src/lifecycle/observed.js'
-import { isAway } from '../../../src/lifecycle/waiting/holds.js'
+import { observed } from '../../../src/lifecycle/facts.js'
+import { isAway } from '../../../src/lifecycle/holds.js'
 import {
   type Carry,
   EXPORTED,

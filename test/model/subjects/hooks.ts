@@ -2,7 +2,6 @@
  * NAME      hooks - endpoints, and what is posted to them
  */
 
-import { markOf } from '../../../src/lifecycle/place.js'
 import type {
   DisabledReason,
   EndpointRow,
@@ -22,6 +21,7 @@ import {
   POSTS_KEPT_MS,
   SKIPPED,
 } from '../../../src/store/rules/tenants.js'
+import { markOf } from '../page.js'
 import type { Plain } from '../plain.js'
 import { nextOrd, type State } from '../state.js'
 import { listed, owned } from '../tenants.js'

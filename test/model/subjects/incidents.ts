@@ -6,14 +6,14 @@ import {
   INCIDENT_WINDOW_MS,
   isIncident,
   isSlowIncident,
+  isSuppressing,
   isWideIncident,
   LIVING_WITHIN_MS,
   MOST_LIVING,
   type Refusals,
   SLOW_BEFORE_MS,
   SLOW_WINDOW_MS,
-} from '../../../src/lifecycle/incident.js'
-import { isSuppressing } from '../../../src/lifecycle/suppress.js'
+} from '../../../src/lifecycle/suppress.js'
 import { storedDomain } from '../../../src/mail/address.js'
 import type { Notice } from '../../../src/store/port/log.js'
 import type { SuppressionRow } from '../../../src/store/port/tenants.js'

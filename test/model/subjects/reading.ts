@@ -1,7 +1,7 @@
 /**
  * NAME      reading - the log read once, for several
  */
-import { compare, readMark } from '../../../src/lifecycle/place.js'
+import { compare, readMark } from '../../../src/lifecycle/page.js'
 import { type Added, type AlarmTurn, READERS, type Reading } from '../../../src/store/port/watch.js'
 import type { Log } from '../log.js'
 import type { Plain } from '../plain.js'

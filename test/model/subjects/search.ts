@@ -2,13 +2,13 @@
  * NAME      search - finding mail by a query, up to where the index is
  */
 
-import { pageOf, readMark } from '../../../src/lifecycle/place.js'
-import { isAway } from '../../../src/lifecycle/waiting/holds.js'
-import { matches } from '../../../src/mail/query/matches.js'
-import { type Sought, type Term, termsIn } from '../../../src/mail/query/query.js'
+import { isAway } from '../../../src/lifecycle/holds.js'
+import { readMark } from '../../../src/lifecycle/page.js'
+import { matches, type Sought, type Term, termsIn } from '../../../src/mail/query.js'
 import { CATEGORIES } from '../../../src/mail/report/category.js'
 import type { EmailSearch, SearchFilter } from '../../../src/store/port/mail.js'
 import { createMatches, recipientsOf, rowOf } from '../ledger.js'
+import { pageOf } from '../page.js'
 import type { Plain } from '../plain.js'
 import type { Mail, State } from '../state.js'
 

@@ -2,7 +2,7 @@
  * NAME      soft-bounces - an address that bounces softly for too long is suppressed
  */
 import type { Outcome } from '../../../src/lifecycle/facts.js'
-import { LIVING_AFTER_MS } from '../../../src/lifecycle/incident.js'
+import { LIVING_AFTER_MS } from '../../../src/lifecycle/suppress.js'
 import type { SuppressionRow } from '../../../src/store/port/tenants.js'
 import { isTooMuch, softLimitOf, softSuppression } from '../../../src/store/rules/watch.js'
 import type { Recipient, State } from '../state.js'

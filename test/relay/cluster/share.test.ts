@@ -1,7 +1,7 @@
 /** All daemons together stay within what an upstream allows, whoever comes and goes. */
 import fc from 'fast-check'
 import t from 'tap'
-import { partOf, type Share, shareOf, WHOLE } from '../../../src/relay/cluster/share.js'
+import { partOf, type Share, shareOf, WHOLE } from '../../../src/relay/share.js'
 import { ALONE } from '../../../src/store/port/cluster.js'
 import { createView, NEWCOMER_MS } from '../../../src/store/postgres/cluster/view.js'
 

@@ -1,7 +1,7 @@
 /** Where a name leads: asked for once in some minutes, kept while nobody answers, spread by chance. */
 import type { LookupFunction } from 'node:net'
 import t from 'tap'
-import { addressesOf } from '../../../src/relay/dialogue/names.js'
+import { addressesOf } from '../../../src/relay/dialogue/session.js'
 
 /** What net.connect is told, with one address or with all. */
 const told = (lookup: LookupFunction | undefined, all: boolean): Promise<unknown> =>

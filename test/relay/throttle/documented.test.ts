@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { PACE_RULES } from '../../../src/relay/throttle/rules.js'
+import { PACE_RULES } from '../../../src/relay/throttles.js'
 
 const README = join(import.meta.dirname, '..', '..', '..', '..', 'config', 'README.md')
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parseReply } from '../../../src/mail/reply.js'
-import { PACE_RULES, paceOf } from '../../../src/relay/throttle/rules.js'
+import { PACE_RULES, paceOf } from '../../../src/relay/throttles.js'
 
 const named = (line: string): string | null =>
   paceOf(parseReply(line) ?? { code: 0, enhanced: null, text: '' })?.name ?? null

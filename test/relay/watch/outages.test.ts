@@ -1,8 +1,7 @@
 /** Down and up, each told once: over flaps, restarts and stores that fail. */
 import t from 'tap'
 import { newId } from '../../../src/base/id.js'
-import type { UpstreamHealth } from '../../../src/relay/watch/health.js'
-import { Outages } from '../../../src/relay/watch/outages.js'
+import { Outages, type UpstreamHealth } from '../../../src/relay/health.js'
 import { freshPool } from '../../../src/store/pools.js'
 import type { Notice } from '../../../src/store/port/log.js'
 import { openStoreIn } from '../../parts/store.js'

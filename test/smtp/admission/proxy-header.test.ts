@@ -1,7 +1,7 @@
 /** What may stand before a connection, cut anywhere; and what may not. */
 import fc from 'fast-check'
 import t from 'tap'
-import { parseProxyHeader } from '../../../src/smtp/admission/proxy-header.js'
+import { parseProxyHeader } from '../../../src/smtp/admission.js'
 
 const SIGNATURE = '\r\n\r\n\0\r\nQUIT\n'
 

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import type { Store } from '../../../src/store/port/store.js'
-import { createNoticeMails } from '../../../src/submission/own/notice-mail.js'
+import { createNoticeMails } from '../../../src/submission/operator-mail.js'
 import { eventually } from '../../parts/eventually.js'
 import { openOffice } from '../house.js'
 

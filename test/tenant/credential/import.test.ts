@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { importCredentials } from '../../../src/tenant/credential/import.js'
+import { importCredentials } from '../../../src/tenant/credential.js'
 import { page } from '../../store/fixture.js'
 import { codeOf, openHouse } from '../house.js'
 

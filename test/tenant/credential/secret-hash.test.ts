@@ -1,11 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
-import {
-  hashImported,
-  isChosenSecret,
-  isKeyedSecret,
-  isMachineMade,
-} from '../../../src/tenant/credential/secret-hash.js'
+import { hashImported, isChosenSecret, isKeyedSecret, isMachineMade } from '../../../src/tenant/credential.js'
 
 /** Not random, so that no run is unlucky. */
 const octets = (n: number, length: number): Buffer =>

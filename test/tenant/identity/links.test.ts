@@ -1,5 +1,5 @@
 import t from 'tap'
-import { linkUrl } from '../../../src/tenant/identity/links.js'
+import { linkUrl } from '../../../src/tenant/people.js'
 import { codeOf, fieldsOf, openHouse } from '../house.js'
 
 const HALF_HOUR = 30 * 60_000

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { changePerson } from '../../../src/tenant/identity/people.js'
+import { changePerson } from '../../../src/tenant/people.js'
 import { codeOf, fieldsOf, openHouse } from '../house.js'
 
 const GOOD = 'violet river under glass'

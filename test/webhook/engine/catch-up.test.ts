@@ -1,7 +1,7 @@
 /** Endpoints that are behind the others, and catch up. */
 import fc from 'fast-check'
 import t from 'tap'
-import { LIFE_MS, LONGEST_WAIT_MS } from '../../../src/webhook/engine/retry.js'
+import { LIFE_MS, LONGEST_WAIT_MS } from '../../../src/webhook/health.js'
 import { bench, gotAll, MINUTE, passUntil, SECOND } from './fixture.js'
 
 const DOWN = { kind: 'status', status: 500 } as const

@@ -1,6 +1,6 @@
 /** An endpoint that fails, over a real store and to a real receiver: when it is tried, when it is given up, how it comes back. */
 import t from 'tap'
-import { waitAfter } from '../../../src/webhook/engine/retry.js'
+import { waitAfter } from '../../../src/webhook/health.js'
 import { eventually } from '../../parts/eventually.js'
 import { follow } from '../../store/fixture.js'
 import {

@@ -1,8 +1,15 @@
 /** What an endpoint's answers say of it: when its place stands, who is told, when it is disabled. */
 import t from 'tap'
 import type { EndpointRow, EndpointState } from '../../../src/store/port/hooks.js'
-import { type Failed, failed, mayProbe, succeeded } from '../../../src/webhook/engine/health.js'
-import { LIFE_MS, nextTry, waitAfter } from '../../../src/webhook/engine/retry.js'
+import {
+  type Failed,
+  failed,
+  LIFE_MS,
+  mayProbe,
+  nextTry,
+  succeeded,
+  waitAfter,
+} from '../../../src/webhook/health.js'
 
 const T0 = Date.UTC(2026, 10, 20, 10)
 const [MINUTE, HOUR, DAY] = [60_000, 3600_000, 86_400_000]

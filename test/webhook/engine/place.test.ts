@@ -1,7 +1,7 @@
 /** The place of an endpoint never passes an event without an answer, whatever comes in whatever order. */
 import fc from 'fast-check'
 import t from 'tap'
-import { createPlace, type Taken } from '../../../src/webhook/engine/place.js'
+import { createPlace, type Taken } from '../../../src/webhook/poster.js'
 
 t.test('the place is the first unanswered event, and goes on when it is answered', async (t) => {
   const place = createPlace('0')

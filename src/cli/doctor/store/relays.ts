@@ -4,7 +4,7 @@
  *   Of several daemons each may leave something out (serve --only, relay.pools). What all of them leave out would wait
  *   without a word.
  */
-import { serves } from '../../../relay/cluster/share.js'
+import { serves } from '../../../relay/share.js'
 import type { CliContext } from '../../context.js'
 import { collect } from '../../rows.js'
 import { type Finding, fail } from '../finding.js'

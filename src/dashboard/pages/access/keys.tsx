@@ -4,7 +4,7 @@
  *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no
  *   more than these ever leave the browser. A secret is shown once, when its key is made.
  */
-import type { keyRecord } from '../../../record/tenants/access.js'
+import type { keyRecord } from '../../../record/tenants.js'
 import type { Form } from '../../form.js'
 import type { Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Filters, type Options, Send, Verb } from '../../parts/form.js'

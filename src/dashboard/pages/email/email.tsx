@@ -7,7 +7,7 @@
 import type { ComponentChildren } from 'preact'
 import { idTime } from '../../../base/id.js'
 import type { MailEvent } from '../../../record/event.js'
-import { partsOfWaiting } from '../../../record/waiting.js'
+import { partsOfWaiting } from '../../../record/queue.js'
 import { AskError } from '../../ask.js'
 import { askContent } from '../../mail/content.js'
 import { type Email, subjectOf, type Verdict, verdictOf } from '../../mail/verdict.js'

@@ -6,7 +6,7 @@
  *   stands verbatim in mono, and what it means below in our own words.
  */
 import type { MailEvent } from '../../../record/event.js'
-import { partsOfWaiting } from '../../../record/waiting.js'
+import { partsOfWaiting } from '../../../record/queue.js'
 import { codeWords, isVague, reasonWords, unappliedWords } from '../../mail/meaning.js'
 import { type Email, type Recipient, sinceAccepted, worstFirst } from '../../mail/verdict.js'
 import { Section, Tabs } from '../../parts/page-parts.js'

@@ -4,7 +4,7 @@
  *   All of it stands in the URL, so that every view is a link. A list opens on the last 7 days; where a span begins is
  *   rounded, and goes along with a cursor, since a cursor is only good for the very filter that it came from.
  */
-import { readTag } from '../../../mail/query/tag.js'
+import { readTag } from '../../../mail/query.js'
 import type { Problem, Query } from '../../ask.js'
 import { Filters, Select, Word } from '../../parts/form.js'
 import { word } from '../../parts/status.js'

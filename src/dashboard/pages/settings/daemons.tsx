@@ -1,7 +1,7 @@
 /**
  * NAME      daemons - who shares the database
  */
-import type { ClusterRecord } from '../../../record/cluster.js'
+import type { ClusterRecord } from '../../../record/queue-state.js'
 import type { Page } from '../../page.js'
 import { PageBody } from '../../parts/page-parts.js'
 import { type Column, Table } from '../../parts/table.js'

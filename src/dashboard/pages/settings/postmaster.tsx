@@ -12,7 +12,7 @@ import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { Verbatim } from '../email/content.js'
 
-/** What is kept of it (submission/own/postmaster-mail.ts). */
+/** What is kept of it (submission/operator-mail.ts). */
 interface Kept {
   readonly from: string
   readonly subject: string

@@ -6,8 +6,8 @@
  */
 import type { ComponentChildren } from 'preact'
 import qrcode from 'qrcode-generator'
-import type { Factor, PersonInFull } from '../../../record/tenants/identity.js'
-import { passkeySite } from '../../../tenant/identity/passkeys.js'
+import type { Factor, PersonInFull } from '../../../record/tenants.js'
+import { passkeySite } from '../../../tenant/factors.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Done, Page, Refused, View } from '../../page.js'

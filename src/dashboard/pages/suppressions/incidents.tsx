@@ -2,7 +2,7 @@
  * NAME      incidents - addresses that bounced for good at the same time wait for a decision
  */
 import type { ComponentChildren } from 'preact'
-import type { Incident } from '../../../record/incident.js'
+import type { Incident } from '../../../record/queue.js'
 import type { Form } from '../../form.js'
 import type { Done } from '../../page.js'
 import { Verb } from '../../parts/form.js'

@@ -2,7 +2,7 @@
  * NAME      webhook-form - an endpoint is made or changed
  */
 import { CHANGE_TYPES } from '../../../mail/event-type.js'
-import { readTag, tagText } from '../../../mail/query/tag.js'
+import { readTag, tagText } from '../../../mail/query.js'
 import type { Webhook } from '../../../record/webhook.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'

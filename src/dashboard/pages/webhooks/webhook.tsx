@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Answers are text of a stranger, and shown as such. Whoever may not see bodies gets neither them nor what was posted.
  */
-import { tagText } from '../../../mail/query/tag.js'
+import { tagText } from '../../../mail/query.js'
 import type { Webhook, WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'

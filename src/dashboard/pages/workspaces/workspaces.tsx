@@ -1,7 +1,7 @@
 /**
  * NAME      workspaces - the workspaces of the account, and how each does in words
  */
-import type { workspaceRecord } from '../../../record/tenants/workspace.js'
+import type { workspaceRecord } from '../../../record/tenants.js'
 import {
   ALARM_SEARCH,
   ALARM_WORDS,

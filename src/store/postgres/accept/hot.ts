@@ -8,8 +8,9 @@
  *   writer does, in the beats after that, too (write/heartbeat.ts): what is accepted meanwhile still sees it. A lease whose
  *   mail was stored while nobody heard of that is freed as soon as the database is back.
  */
+
+import { FIRST_LEASE_MS, firstStatus } from '../../../lifecycle/accept.js'
 import type { Acceptance, Claimed, NewEmail, NewRecipient } from '../../../lifecycle/facts.js'
-import { FIRST_LEASE_MS, firstStatus } from '../../../lifecycle/sending/accept.js'
 import { createHotSet } from '../../sql/mails/hot.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
 import { type Lease, toLoaded } from '../claim/claimed.js'

@@ -7,9 +7,10 @@
  *   keys in their order beside those of the batch, which is cheap as long as there are few.
  *   A workspace or a pool that is not there is a NULL in a column that has none, and the batch fails.
  */
+
+import { firstCounts, firstState, firstStatus } from '../../../lifecycle/accept.js'
 import type { Acceptance, NewEmail, NewRecipient } from '../../../lifecycle/facts.js'
 import { dsnActionOf, isTold } from '../../../lifecycle/pending-dsn.js'
-import { firstCounts, firstState, firstStatus } from '../../../lifecycle/sending/accept.js'
 import { aggregate } from '../../../mail/status.js'
 import type { Places } from '../../sql/insert.js'
 import { flagsOf, kindOf } from '../../sql/log/codec.js'

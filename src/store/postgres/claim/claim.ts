@@ -8,7 +8,7 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import type { Claimed } from '../../../lifecycle/facts.js'
-import { MOST_STOPPED } from '../../../lifecycle/sending/claim.js'
+import { MOST_STOPPED } from '../../../lifecycle/lease.js'
 import { type Asking, all } from '../../sql/query.js'
 import type { Readers } from '../readers.js'
 import type { Leased } from '../settle/leased.js'

@@ -5,7 +5,7 @@
  *   what is leased.
  */
 import type { Claimed } from '../../../lifecycle/facts.js'
-import { waitsSince } from '../../../lifecycle/waiting/pauses.js'
+import { waitsSince } from '../../../lifecycle/holds.js'
 import { emptyCounts, type Status } from '../../../mail/status.js'
 import { modeOf } from '../../sql/mails/rows.js'
 import { pausesOf } from '../../sql/operate/pauses.js'

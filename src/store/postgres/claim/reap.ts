@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Nearly always a comparison and nothing more. Only its own: those of others are theirs, or end with their epoch.
  */
-import { FIRST_LEASE_MS } from '../../../lifecycle/sending/accept.js'
+import { FIRST_LEASE_MS } from '../../../lifecycle/accept.js'
 import { first } from '../../sql/query.js'
 import type { Writer } from '../write/writer.js'
 

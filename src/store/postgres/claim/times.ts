@@ -1,7 +1,7 @@
 /**
  * NAME      times - moving what waits, when the wall clock was set
  * DESCRIPTION
- *   What lifecycle/waiting/times.ts says of a row, for all rows that one look finds, a page in a transaction: a long one
+ *   What lifecycle/schedule.ts says of a row, for all rows that one look finds, a page in a transaction: a long one
  *   would keep the writer from its sign of life. Nothing else of this writer comes in between. What another one has changed
  *   since the look is as its clock wants it.
  *   A daemon that starts asks for it while others carry mail. Where no place was given by a time that is yet to come, no row
@@ -11,7 +11,7 @@
  *   leaves what was not moved as it was; the next start sees that it waits no longer than the longest wait.
  */
 import { STEP_MS } from '../../../base/clock.js'
-import { SEEN_WITHIN_MS } from '../../../lifecycle/waiting/times.js'
+import { SEEN_WITHIN_MS } from '../../../lifecycle/schedule.js'
 import type { Store } from '../../port/store.js'
 import { ordAt } from '../../sql/order/ord.js'
 import { type Asking, all, first, run } from '../../sql/query.js'

@@ -3,9 +3,9 @@
  * DESCRIPTION
  *   The workspaces of a pool are found by skipping from one to the next in the index of what is due, in a circle from
  *   the one that was served last. From a floor on (floor.ts) each workspace is asked: to skip is to walk over what is dead.
- *   lifecycle/sending/claim.ts deals: here with as many as each has, and not with rows.
+ *   lifecycle/lease.ts deals: here with as many as each has, and not with rows.
  */
-import { deal } from '../../../lifecycle/sending/claim.js'
+import { deal } from '../../../lifecycle/lease.js'
 import { type Asking, all, first } from '../../sql/query.js'
 
 export interface Waiting {

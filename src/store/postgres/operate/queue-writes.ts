@@ -5,9 +5,8 @@
  *   locks first what it is about to decide on, mails in the order of their places, and looks again.
  */
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
-import { type Freed, holdBack, setFree } from '../../../lifecycle/waiting/holds.js'
-import type { Note } from '../../../lifecycle/waiting/orders.js'
-import { moved } from '../../../lifecycle/waiting/pauses.js'
+import { type Freed, holdBack, moved, setFree } from '../../../lifecycle/holds.js'
+import type { Note } from '../../../lifecycle/orders.js'
 import type { Places } from '../../sql/insert.js'
 import { flagsOf, kindOf, NOTHING, packMore } from '../../sql/log/codec.js'
 import { pausesOf } from '../../sql/operate/pauses.js'

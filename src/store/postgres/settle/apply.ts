@@ -9,7 +9,7 @@
  *   A key is compared with an array of one, so that no plan can be to read a table from end to end beside what is given:
  *   the queue is nearly empty when its rows are counted, and a plan is kept by which that costs nothing.
  */
-import { MAX_REPORTS } from '../../../lifecycle/event.js'
+import { MAX_REPORTS } from '../../../lifecycle/facts.js'
 import { toldKey } from '../../../lifecycle/pending-dsn.js'
 import { STATUSES, type Status, WEIGHTIEST_FIRST } from '../../../mail/status.js'
 import type { Places } from '../../sql/insert.js'

@@ -1,14 +1,13 @@
 /**
  * NAME      decide - what outcomes make of the recipients and mails that were loaded
  * DESCRIPTION
- *   lifecycle/sending/settle.ts decides on one after another, in their order: what follows in a batch sees what came
+ *   lifecycle/settle.ts decides on one after another, in their order: what follows in a batch sees what came
  *   before it. Nothing is written here.
  */
-import type { KeptReport } from '../../../lifecycle/event.js'
-import type { Outcome, Settled } from '../../../lifecycle/facts.js'
+import type { KeptReport, Outcome, Settled } from '../../../lifecycle/facts.js'
 import { dsnActionOf, isTold } from '../../../lifecycle/pending-dsn.js'
 import type { RecipientState } from '../../../lifecycle/recipient.js'
-import { factKey, type SettleChanges, settle, settledOf } from '../../../lifecycle/sending/settle.js'
+import { factKey, type SettleChanges, settle, settledOf } from '../../../lifecycle/settle.js'
 import type { Action } from '../../../mail/report/report.js'
 import { type Counts, emptyCounts, type Status } from '../../../mail/status.js'
 import { type EventDraft, type MailPlace, outcomeEvent } from '../../sql/log/draft.js'

@@ -4,7 +4,7 @@
  *   As sql/log/codec.ts has them. Whoever needs one that is not there gives the next: of two that do so at once the
  *   later waits for the other, and looks again. A number that no event has in the end harms nobody.
  */
-import type { MtaRef } from '../../../lifecycle/event.js'
+import type { MtaRef } from '../../../lifecycle/facts.js'
 import { type More, type Numbers, packMore } from '../../sql/log/codec.js'
 import { type Asking, first } from '../../sql/query.js'
 

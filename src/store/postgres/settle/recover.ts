@@ -1,10 +1,10 @@
 /**
  * NAME      recover - what becomes of the leases of writers that are gone
  * DESCRIPTION
- *   lifecycle/sending/lease.ts decides: what was not begun is due again, what was may have been taken. It happens in the
+ *   lifecycle/lease.ts decides: what was not begun is due again, what was may have been taken. It happens in the
  *   transaction that ends the epoch, in statements of their own: they see what the dying writer stored last.
  */
-import { type OnAmbiguous, recovered } from '../../../lifecycle/sending/lease.js'
+import { type OnAmbiguous, recovered } from '../../../lifecycle/lease.js'
 import type { Places } from '../../sql/insert.js'
 import { ambiguousEvent, type Begun } from '../../sql/log/draft.js'
 import { type Asking, all, type Row, run } from '../../sql/query.js'

@@ -5,8 +5,9 @@
  *   and none waits for it; what has to do with lists and the log of changes keeps their order, and is small. It
  *   follows when nothing of old mail is left.
  */
+
+import { ANSWER_KEPT_MS } from '../../../lifecycle/accept.js'
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
-import { ANSWER_KEPT_MS } from '../../../lifecycle/idempotency.js'
 import { expiry, WINDOW_KEPT_MS } from '../../../lifecycle/retention.js'
 import type { Keep } from '../../port/upkeep.js'
 import { type Asking, all, run } from '../../sql/query.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      lease - who may send a recipient, and what is known of the attempt
  * DESCRIPTION
- *   lifecycle/sending/lease.ts says what a lease is. Marks and releases that came while the writer was busy are one fenced
+ *   lifecycle/lease.ts says what a lease is. Marks and releases that came while the writer was busy are one fenced
  *   statement, whose conditions are those rules. Whether somebody holds a mail is asked in the statement itself.
  */
 import { systemClock } from '../../../base/clock.js'

@@ -9,9 +9,8 @@
  *   few more through in the minute of a crash.
  */
 import { systemClock } from '../../../base/clock.js'
+import { ANSWER_KEPT_MS, type KeyRow, keyState, type WindowCount } from '../../../lifecycle/accept.js'
 import type { IdempotencyClaim, IdempotencyState } from '../../../lifecycle/facts.js'
-import { ANSWER_KEPT_MS, type KeyRow, keyState } from '../../../lifecycle/idempotency.js'
-import type { WindowCount } from '../../../lifecycle/rate.js'
 import { all, type Row } from '../../sql/query.js'
 import type { Connection } from '../connect/connection.js'
 import { createOne } from '../connect/one.js'

@@ -7,9 +7,8 @@
  *   next step reads, so that the same order, given again, does the rest.
  */
 import { Fault } from '../../../base/fault.js'
-import type { Outcome } from '../../../lifecycle/facts.js'
-import { observed } from '../../../lifecycle/observed.js'
-import { isAway } from '../../../lifecycle/waiting/holds.js'
+import { type Outcome, observed } from '../../../lifecycle/facts.js'
+import { isAway } from '../../../lifecycle/holds.js'
 import { type LotRow, type LotState, MOVED, type QueueScope } from '../../port/operations.js'
 import { mayLeave } from '../../rules/operations.js'
 import { insertNew, type Places } from '../insert.js'

@@ -5,8 +5,8 @@
  *   named fields, events with types and sources in words, first events among them.
  */
 
-import type { EventRow } from '../../../lifecycle/event.js'
-import { isAway } from '../../../lifecycle/waiting/holds.js'
+import type { EventRow } from '../../../lifecycle/facts.js'
+import { isAway } from '../../../lifecycle/holds.js'
 import { type CarriedMail, EXPORTED, type Fields, type LotRow } from '../../port/operations.js'
 import { timelineOf } from '../log/timeline.js'
 import { BESIDE_LISTS, readLists } from '../mails/lists.js'

@@ -4,8 +4,7 @@
  *   The form in which a mail's timeline travels to another store, which may be an
  *   older one: named fields, types and sources in words, first events among them.
  */
-import type { EventSource } from '../../../lifecycle/event.js'
-import type { Outcome } from '../../../lifecycle/facts.js'
+import type { EventSource, Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType, isEventType } from '../../../mail/event-type.js'
 import type { Fields } from '../../port/operations.js'
 import type { Places } from '../insert.js'

@@ -8,9 +8,7 @@
  *   server, detail. Of an event without a mail it is an object: account, data.
  */
 
-import type { EventSource, MtaRef } from '../../../lifecycle/event.js'
-import { EVENT_SOURCES } from '../../../lifecycle/event.js'
-import type { Outcome } from '../../../lifecycle/facts.js'
+import { EVENT_SOURCES, type EventSource, type MtaRef, type Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType } from '../../../mail/event-type.js'
 import type { Reply } from '../../../mail/reply.js'
 import { type Asking, first, Memory, type Row } from '../query.js'

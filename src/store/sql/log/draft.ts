@@ -1,11 +1,10 @@
 /**
  * NAME      draft - an event that is to be written
  */
-import type { EventSource } from '../../../lifecycle/event.js'
-import type { Outcome } from '../../../lifecycle/facts.js'
-import type { OnAmbiguous } from '../../../lifecycle/sending/lease.js'
-import type { SettleEvent } from '../../../lifecycle/sending/settle.js'
-import type { Note } from '../../../lifecycle/waiting/orders.js'
+import type { EventSource, Outcome } from '../../../lifecycle/facts.js'
+import type { OnAmbiguous } from '../../../lifecycle/lease.js'
+import type { Note } from '../../../lifecycle/orders.js'
+import type { SettleEvent } from '../../../lifecycle/settle.js'
 import type { EventKind } from '../../../mail/status.js'
 import { type More, NOTHING } from './codec.js'
 

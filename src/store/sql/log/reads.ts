@@ -8,7 +8,7 @@
  */
 
 import { Fault } from '../../../base/fault.js'
-import type { EventRow } from '../../../lifecycle/event.js'
+import type { EventRow } from '../../../lifecycle/facts.js'
 import { type Page, type Rows, rowBeside } from '../../../lifecycle/page.js'
 import type { Followed, LogFilter, LogRow, WholeLog } from '../../port/log.js'
 import type { MailTables } from '../mails/tables.js'

@@ -5,7 +5,7 @@
  *   follower may read thousands of records a second, so each is written down field
  *   by field: copying objects into one another costs several times as much.
  */
-import type { EventRow } from '../../../lifecycle/event.js'
+import type { EventRow } from '../../../lifecycle/facts.js'
 import type { LogRow, MailOfEvent } from '../../port/log.js'
 import { BESIDE_LISTS, readLists, SUBMITTED_BY } from '../mails/lists.js'
 import { type Asking, first, Memory, type Row, several } from '../query.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      email - what is known of one mail
  */
-import { isVisible } from '../../../lifecycle/waiting/schedule.js'
+import { isVisible } from '../../../lifecycle/schedule.js'
 import type { Status } from '../../../mail/status.js'
 import type { EmailRecord, EmailScope, LastWords, RecipientOwner } from '../../port/mail.js'
 import { type Asking, all, first, type Row } from '../query.js'

@@ -3,8 +3,9 @@
  * DESCRIPTION
  *   Those that stand are they and the workspaces that are suspended. Wherever mail could leave they are asked.
  */
+
+import { covers, type Scope } from '../../../lifecycle/holds.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import { covers, type Scope } from '../../../lifecycle/waiting/holds.js'
 import type { HoldRow } from '../../port/operations.js'
 import { listOf, pageOf } from '../pages/pages.js'
 import { type Asking, all, first } from '../query.js'

@@ -2,14 +2,14 @@
  * NAME      orders - what an operator does to the queue, a step at a time
  * DESCRIPTION
  *   Each step inspects some recipients and is one verb among others, so the writer
- *   goes on serving everybody else in between; lifecycle/waiting/orders.ts says what is done
+ *   goes on serving everybody else in between; lifecycle/orders.ts says what is done
  *   to each. When a lease ends its generation moves on, and the relay is told so when
  *   it asks to begin. An order is a row until its last step: what was cut off, the sweep finishes.
  * NOTES
  *   Steps may be taken twice, and by two processes: what was done is passed over.
  */
-import { observed } from '../../../lifecycle/observed.js'
-import { effectOf, mayHold, type OrderEffect, partsOf } from '../../../lifecycle/waiting/orders.js'
+import { observed } from '../../../lifecycle/facts.js'
+import { effectOf, mayHold, type OrderEffect, partsOf } from '../../../lifecycle/orders.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import { type MovingMail, poolFor, type WorkspaceChange, type Written } from '../../port/tenants.js'
 import { insertInto, type Places } from '../insert.js'

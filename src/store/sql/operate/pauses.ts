@@ -6,7 +6,7 @@
  * NOTES
  *   Pauses that ended long ago are forgotten: a mail as old has come to its end.
  */
-import { isPaused, type Pause } from '../../../lifecycle/waiting/pauses.js'
+import { isPaused, type Pause } from '../../../lifecycle/holds.js'
 import { type Asking, all, run } from '../query.js'
 
 const KEPT_MS = 400 * 86_400_000

@@ -10,8 +10,9 @@
  *   row; what moved past it is not seen, and nothing is seen twice on the way unless
  *   it moved ahead. `older` means onward, as in every list.
  */
+
+import { partOf, type QueuePart } from '../../../lifecycle/orders.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import { partOf, type QueuePart } from '../../../lifecycle/waiting/orders.js'
 import type { QueueFilter, QueueState } from '../../port/operations.js'
 import { type Asking, all, first, pause } from '../query.js'
 import { pairsOf } from './pairs.js'

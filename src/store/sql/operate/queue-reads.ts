@@ -4,8 +4,9 @@
  *   The same walk as the orders take, with pauses for other work: what is shown is what
  *   would be changed.
  */
+
+import type { QueuePart } from '../../../lifecycle/orders.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import type { QueuePart } from '../../../lifecycle/waiting/orders.js'
 import type {
   HeldDepth,
   QueueAges,

@@ -2,7 +2,7 @@
  * NAME      queue-writes - what is done to recipients that wait, in the way of each database
  */
 import type { Outcome } from '../../../lifecycle/facts.js'
-import type { Note } from '../../../lifecycle/waiting/orders.js'
+import type { Note } from '../../../lifecycle/orders.js'
 import type { Status } from '../../../mail/status.js'
 import type { MailTables } from '../mails/tables.js'
 import type { Asking } from '../query.js'

@@ -5,10 +5,8 @@
  *   appointment together, and exactly one of the two wins.
  */
 import { toRfc3339 } from '../../../base/clock.js'
-import { movedCounts } from '../../../lifecycle/counts.js'
-import type { EventSource } from '../../../lifecycle/event.js'
-import type { Settled } from '../../../lifecycle/facts.js'
-import { isAway } from '../../../lifecycle/waiting/holds.js'
+import type { EventSource, Settled } from '../../../lifecycle/facts.js'
+import { isAway } from '../../../lifecycle/holds.js'
 import {
   type Appointment,
   cancelAnswer,
@@ -16,7 +14,8 @@ import {
   leaveSchedule,
   mayReschedule,
   rescheduled,
-} from '../../../lifecycle/waiting/schedule.js'
+} from '../../../lifecycle/schedule.js'
+import { movedCounts } from '../../../lifecycle/settle.js'
 import { aggregate, type Counts, STATUSES, type Status } from '../../../mail/status.js'
 import type { EmailScope, RescheduleResult } from '../../port/mail.js'
 import { NOTHING, scopeOf } from '../log/codec.js'

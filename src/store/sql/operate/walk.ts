@@ -7,8 +7,8 @@
  *   last row seen; rows that an order changes fall behind it or leave the part.
  *   An email is looked up by itself, in one step.
  */
-import { covers, type Scope } from '../../../lifecycle/waiting/holds.js'
-import { partOf, type Queued, type QueuePart } from '../../../lifecycle/waiting/orders.js'
+import { covers, type Scope } from '../../../lifecycle/holds.js'
+import { partOf, type Queued, type QueuePart } from '../../../lifecycle/orders.js'
 import type { Status } from '../../../mail/status.js'
 import type { QueueScope } from '../../port/operations.js'
 import { EMAIL_ID, OF_EMAIL } from '../mails/short.js'

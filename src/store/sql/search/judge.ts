@@ -1,9 +1,8 @@
 /**
  * NAME      judge - whether a mail that a lead offers is what is looked for
  */
-import { isAway } from '../../../lifecycle/waiting/holds.js'
-import { matches } from '../../../mail/query/matches.js'
-import { needsComplaints, needsRecipients, type Sought, termsIn } from '../../../mail/query/query.js'
+import { isAway } from '../../../lifecycle/holds.js'
+import { matches, needsComplaints, needsRecipients, type Sought, termsIn } from '../../../mail/query.js'
 import type { EmailRow, SearchFilter } from '../../port/mail.js'
 import { addressLc } from '../mails/emails.js'
 import { toEmail } from '../mails/rows.js'

@@ -5,9 +5,16 @@
  *   unless a status, a reason or a hold is so rare that all of its mails are looked
  *   at sooner. What none of them can find goes over all mails of the caller.
  */
-import { domainSought, sortedAddress } from '../../../mail/query/matches.js'
-import { clausesOf, type Term, termsIn } from '../../../mail/query/query.js'
-import { hasRuns, soughtOf, wordsOf } from '../../../mail/query/words.js'
+import {
+  clausesOf,
+  domainSought,
+  hasRuns,
+  sortedAddress,
+  soughtOf,
+  type Term,
+  termsIn,
+  wordsOf,
+} from '../../../mail/query.js'
 import { STATUSES } from '../../../mail/status.js'
 import type { SearchFilter } from '../../port/mail.js'
 import { COMPLAINED, scopeOf } from '../log/codec.js'

@@ -9,8 +9,7 @@
  *   schema that empties the index.
  */
 import { domainOf } from '../../../mail/address.js'
-import { senderOf } from '../../../mail/query/matches.js'
-import { fold, piecesOf, wordsOf } from '../../../mail/query/words.js'
+import { fold, piecesOf, senderOf, wordsOf } from '../../../mail/query.js'
 import { readLists } from '../mails/lists.js'
 
 /** Anything that would part a token in two. */

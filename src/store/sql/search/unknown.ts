@@ -5,7 +5,7 @@
  *   gone is known as long as there is mail of it in the index.
  */
 
-import { type Term, termsIn } from '../../../mail/query/query.js'
+import { type Term, termsIn } from '../../../mail/query.js'
 import { CATEGORIES } from '../../../mail/report/category.js'
 import type { SearchFilter } from '../../port/mail.js'
 import { type Asking, first } from '../query.js'

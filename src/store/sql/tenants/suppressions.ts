@@ -9,7 +9,7 @@
  *   window is a sum per bucket and minute; a daemon that grants from memory
  *   adds here what it granted, a process without a daemon counts here directly.
  */
-import { countSends } from '../../../lifecycle/rate.js'
+import { countSends } from '../../../lifecycle/accept.js'
 import { isSuppressing } from '../../../lifecycle/suppress.js'
 import type { Notice } from '../../port/log.js'
 import type { Rates, SuppressionRow, Suppressions } from '../../port/tenants.js'

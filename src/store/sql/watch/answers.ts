@@ -6,7 +6,7 @@
  *   nothing; no more of the log is read than READ_BACK. What was usual in the days before stands in the statistics,
  *   and how many of those were hard in hard_counts, since a report names no upstream there.
  */
-import { type Share, SLOW_BEFORE_MS } from '../../../lifecycle/incident.js'
+import { type Share, SLOW_BEFORE_MS } from '../../../lifecycle/suppress.js'
 import { DIMENSIONS } from '../../port/statistics.js'
 import { answeredIn } from '../../rules/watch.js'
 import { kindOf } from '../log/codec.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      hard-bounces - hard bounces are listed, unless too many come at the same time
  * DESCRIPTION
- *   Who is refused is counted for each of its causes, judged (lifecycle/incident.ts) and listed in one transaction, with
+ *   Who is refused is counted for each of its causes, judged (lifecycle/suppress.ts) and listed in one transaction, with
  *   the incident and its event. When an incident begins, what its window has already listed becomes
  *   pending with it, in every workspace that was met. What waits for another incident is not counted again.
  *   A cause is not counted anew with each bounce, but when so many have come that it may be an incident, or some
@@ -12,6 +12,7 @@ import {
   INCIDENT_WINDOW_MS,
   isIncident,
   isSlowIncident,
+  isSuppressing,
   isWideIncident,
   LIVING_AFTER_MS,
   LIVING_WITHIN_MS,
@@ -19,8 +20,7 @@ import {
   MOST_LIVING,
   MOST_SLOW,
   type Refusals,
-} from '../../../lifecycle/incident.js'
-import { isSuppressing } from '../../../lifecycle/suppress.js'
+} from '../../../lifecycle/suppress.js'
 import { storedDomain } from '../../../mail/address.js'
 import type { Notice } from '../../port/log.js'
 import type { SuppressionRow } from '../../port/tenants.js'

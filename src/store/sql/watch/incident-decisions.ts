@@ -4,7 +4,7 @@
  *   Only a decision ends one; then its window begins anew. It is carried out by pages: the first
  *   of them makes it, the sweep ends what a crash left.
  */
-import { INCIDENT_STANDS_MS, SLOW_WINDOW_MS } from '../../../lifecycle/incident.js'
+import { INCIDENT_STANDS_MS, SLOW_WINDOW_MS } from '../../../lifecycle/suppress.js'
 import type { Decision } from '../../port/watch.js'
 import { type Asking, all, first, run } from '../query.js'
 import { PENDING } from '../tenants/tables.js'

@@ -5,7 +5,7 @@
  *   counted are the recipients of that address that are kept and bounced so, since the last one that took its mail.
  */
 import type { Outcome } from '../../../lifecycle/facts.js'
-import { LIVING_AFTER_MS } from '../../../lifecycle/incident.js'
+import { LIVING_AFTER_MS } from '../../../lifecycle/suppress.js'
 import type { SoftLimits } from '../../port/alarms.js'
 import type { SuppressionRow } from '../../port/tenants.js'
 import { isTooMuch, softLimitOf, softSuppression } from '../../rules/watch.js'

@@ -10,7 +10,7 @@
  *   begins, `floor` how far back it can be followed.
  */
 
-import type { EventSource } from '../../../lifecycle/event.js'
+import type { EventSource } from '../../../lifecycle/facts.js'
 import { carriedType, createChanges } from '../../sql/log/carried.js'
 import { flagsOf, kindOf, type More, NOTHING, type Numbers, packMore } from '../../sql/log/codec.js'
 import type { Db } from '../connect.js'

@@ -3,8 +3,8 @@
  * DESCRIPTION
  *   Writes what the law says of a hold, with the event that tells it.
  */
-import { type Freed, holdBack, setFree } from '../../../lifecycle/waiting/holds.js'
-import type { Note } from '../../../lifecycle/waiting/orders.js'
+import { type Freed, holdBack, setFree } from '../../../lifecycle/holds.js'
+import type { Note } from '../../../lifecycle/orders.js'
 import { noteEvent } from '../../sql/log/draft.js'
 import type { StandingHold } from '../../sql/operate/holds.js'
 import type { Freeable, Holdable } from '../../sql/operate/queue-writes.js'

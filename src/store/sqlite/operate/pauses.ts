@@ -1,7 +1,7 @@
 /**
  * NAME      pauses - the time of a mail, in which its pool's pauses do not count
  */
-import { type Pause, waitsSince } from '../../../lifecycle/waiting/pauses.js'
+import { type Pause, waitsSince } from '../../../lifecycle/holds.js'
 import { notePauses } from '../../sql/operate/pauses.js'
 import type { Ask } from '../../sql/query.js'
 import type { Db } from '../connect.js'

@@ -2,8 +2,8 @@
  * NAME      queue-writes - what orders do to recipients, in the tables of SQLite
  */
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
-import type { Note } from '../../../lifecycle/waiting/orders.js'
-import { moved } from '../../../lifecycle/waiting/pauses.js'
+import { moved } from '../../../lifecycle/holds.js'
+import type { Note } from '../../../lifecycle/orders.js'
 import type { Freeable, Holdable, QueueWrites, StandingHolds } from '../../sql/operate/queue-writes.js'
 import type { Found } from '../../sql/operate/walk.js'
 import { type Asking, first, run } from '../../sql/query.js'

@@ -1,12 +1,12 @@
 /**
  * NAME      times - moving what waits, when the wall clock was set
  * DESCRIPTION
- *   What lifecycle/waiting/times.ts says of a row, for all rows in a few statements.
+ *   What lifecycle/schedule.ts says of a row, for all rows in a few statements.
  * NOTES
  *   One verb and no small steps: a row that is written in between would be moved by
  *   what it never missed. 200,000 waiting mails hold the writer for a few seconds, once a step.
  */
-import { SEEN_WITHIN_MS } from '../../../lifecycle/waiting/times.js'
+import { SEEN_WITHIN_MS } from '../../../lifecycle/schedule.js'
 import type { WriteContext } from '../write/context.js'
 import type { Leases } from '../write/lease.js'
 

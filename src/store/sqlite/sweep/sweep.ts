@@ -7,8 +7,8 @@
  *   committed.
  */
 
+import { ANSWER_KEPT_MS } from '../../../lifecycle/accept.js'
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
-import { ANSWER_KEPT_MS } from '../../../lifecycle/idempotency.js'
 import { expiry, WINDOW_KEPT_MS } from '../../../lifecycle/retention.js'
 import type { Keep } from '../../port/upkeep.js'
 import { ordAt } from '../../sql/order/ord.js'

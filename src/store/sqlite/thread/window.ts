@@ -9,7 +9,7 @@
  *   what the disk remembers.
  */
 
-import { countSends, type WindowCount } from '../../../lifecycle/rate.js'
+import { countSends, type WindowCount } from '../../../lifecycle/accept.js'
 import type { Used } from '../../sql/tenants/suppressions.js'
 
 export interface Window {

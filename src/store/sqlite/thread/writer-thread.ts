@@ -9,7 +9,7 @@
  */
 import { dirname } from 'node:path'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { nameThread } from '../../../base/host/thread.js'
+import { nameThread } from '../../../base/thread.js'
 import { createBeat } from '../../load-counts.js'
 import { NewerDatabaseError } from '../../port/upkeep.js'
 import { type Db, openWriter } from '../connect.js'

@@ -7,7 +7,7 @@
  *   broken.
  */
 import type { MessagePort, Worker } from 'node:worker_threads'
-import { startThread } from '../../../base/host/thread.js'
+import { startThread } from '../../../base/thread.js'
 import { NewerDatabaseError } from '../../port/upkeep.js'
 import type { Notice, Order, WriterSettings } from '../protocol.js'
 

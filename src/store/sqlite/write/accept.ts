@@ -8,9 +8,9 @@
  *   born due.
  */
 
+import { FIRST_LEASE_MS, firstCounts, firstState, firstStatus } from '../../../lifecycle/accept.js'
 import type { AcceptResult, IdempotentAnswer } from '../../../lifecycle/facts.js'
 import type { RecipientState } from '../../../lifecycle/recipient.js'
-import { FIRST_LEASE_MS, firstCounts, firstState, firstStatus } from '../../../lifecycle/sending/accept.js'
 import { suppressionList } from '../../../lifecycle/suppress.js'
 import { aggregate } from '../../../mail/status.js'
 import { scopeOf } from '../../sql/log/codec.js'

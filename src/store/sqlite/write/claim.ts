@@ -1,13 +1,13 @@
 /**
  * NAME      claim - leasing what is due, fairly
  * DESCRIPTION
- *   lifecycle/sending/claim.ts says whose turn it is. The cost follows the limit and the
+ *   lifecycle/lease.ts says whose turn it is. The cost follows the limit and the
  *   number of workspaces with mail waiting, never the depth of the queue: 200,000
  *   mails of one tenant are one seek. A scheduled mail whose time has come is
  *   queued in the same verb, all its recipients together, so that a cancel wins
  *   or loses as a whole.
  */
-import { circle, type Drawn, deal } from '../../../lifecycle/sending/claim.js'
+import { circle, type Drawn, deal } from '../../../lifecycle/lease.js'
 import type { Status } from '../../../mail/status.js'
 import { EMAIL_ID } from '../../sql/mails/short.js'
 import { nextPair } from '../../sql/operate/pairs.js'

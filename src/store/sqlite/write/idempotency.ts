@@ -1,11 +1,12 @@
 /**
  * NAME      idempotency - one key, one send
  * DESCRIPTION
- *   lifecycle/idempotency.ts says what a row stands for. Taking over makes a new
+ *   lifecycle/accept.ts says what a row stands for. Taking over makes a new
  *   row, which keeps the table in order of age for the sweep.
  */
+
+import { type KeyRow, keyState } from '../../../lifecycle/accept.js'
 import type { IdempotencyClaim, IdempotencyState } from '../../../lifecycle/facts.js'
-import { type KeyRow, keyState } from '../../../lifecycle/idempotency.js'
 import type { WriteContext } from './context.js'
 
 type Held = { readonly n: number } & Omit<KeyRow, 'token'>

@@ -1,12 +1,12 @@
 /**
  * NAME      lease - who may send a recipient, and what is known of the attempt
  * DESCRIPTION
- *   lifecycle/sending/lease.ts says what a lease is. Marking, releasing and freeing what ran out are single
+ *   lifecycle/lease.ts says what a lease is. Marking, releasing and freeing what ran out are single
  *   updates, whose conditions are those rules: they run for every mail.
  */
 
 import type { AttemptMark, LeaseRef } from '../../../lifecycle/facts.js'
-import { type OnAmbiguous, recovered } from '../../../lifecycle/sending/lease.js'
+import { type OnAmbiguous, recovered } from '../../../lifecycle/lease.js'
 import type { DeadBoots } from '../../port/upkeep.js'
 import { ambiguousEvent } from '../../sql/log/draft.js'
 import { EMAIL_ID } from '../../sql/mails/short.js'

@@ -6,7 +6,7 @@
  *   leaves room for what did, since an address that answers by itself may do so without end.
  */
 
-import { type KeptReport, MAX_REPORTS } from '../../../lifecycle/event.js'
+import { type KeptReport, MAX_REPORTS } from '../../../lifecycle/facts.js'
 import { kindOf } from '../../sql/log/codec.js'
 import type { Db } from '../connect.js'
 

@@ -1,7 +1,7 @@
 /**
  * NAME      settle - an outcome becomes a status and an event
  * DESCRIPTION
- *   Loads what is known, lets lifecycle/sending/settle.ts decide, and stores what it says: recipient, counts
+ *   Loads what is known, lets lifecycle/settle.ts decide, and stores what it says: recipient, counts
  *   of the mail and event together.
  *   Of hot mail the row is known since its accept, unless somebody has been at it meanwhile: so it is not read, but
  *   compared in the statement that changes it. Where it is no longer so, nothing has changed, and it is read.
@@ -16,7 +16,7 @@ import {
   type SettleFacts,
   settle,
   settledOf,
-} from '../../../lifecycle/sending/settle.js'
+} from '../../../lifecycle/settle.js'
 import type { Status } from '../../../mail/status.js'
 import { scopeOf } from '../../sql/log/codec.js'
 import { outcomeEvent } from '../../sql/log/draft.js'

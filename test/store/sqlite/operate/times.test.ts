@@ -2,7 +2,7 @@
 import { deepStrictEqual } from 'node:assert'
 import fc from 'fast-check'
 import t from 'tap'
-import { adjustTimes, type Times } from '../../../../src/lifecycle/waiting/times.js'
+import { adjustTimes, type Times } from '../../../../src/lifecycle/schedule.js'
 import { STATUSES } from '../../../../src/mail/status.js'
 import { createTimes } from '../../../../src/store/sqlite/operate/times.js'
 import { toWire } from '../../../../src/store/sqlite/thread/wire.js'

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Page } from '../../../../src/lifecycle/page.js'
-import { pageOf as lawful } from '../../../../src/lifecycle/place.js'
 import { listOfBranches, pageOf } from '../../../../src/store/sql/pages/pages.js'
 import { atOnce } from '../../../../src/store/sql/query.js'
 import { openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
 import { createStatements } from '../../../../src/store/sqlite/read/statements.js'
+import { pageOf as lawful } from '../../../model/page.js'
 
 const BRANCHES = [0, 1, 2] as const
 /** Nothing stands between the place above a row and the next one. */

@@ -2,14 +2,8 @@
 import { deepStrictEqual } from 'node:assert'
 import fc from 'fast-check'
 import t from 'tap'
+import { attempting, freed, hasRunOut, isLeasedTo, recovered } from '../../../../src/lifecycle/lease.js'
 import { isWaiting, type RecipientState } from '../../../../src/lifecycle/recipient.js'
-import {
-  attempting,
-  freed,
-  hasRunOut,
-  isLeasedTo,
-  recovered,
-} from '../../../../src/lifecycle/sending/lease.js'
 import { STATUSES } from '../../../../src/mail/status.js'
 import { toWire } from '../../../../src/store/sqlite/thread/wire.js'
 import { createAddEvent } from '../../../../src/store/sqlite/write/events.js'

@@ -1,0 +1,137 @@
+/**
+ * NAME      trial - opening a connection to an upstream, to see what it offers
+ * DESCRIPTION
+ *   As the relay does it: resolve, connect, greeting, EHLO, TLS, AUTH. No mail is sent. What fails is told
+ *   with the stage at which it failed. A port that says nothing is greeted by TLS beside it, to tell the one
+ *   common reason.
+ */
+import { systemClock } from '../base/clock.js'
+import type { Dialler } from '../base/dial.js'
+import { seal, unseal } from '../base/secret.js'
+import type { PoolRow, Tenants, UpstreamRow } from '../store/port/tenants.js'
+import { UPSTREAM_SEAL } from '../tenant/pool.js'
+import type { TenantDeps } from '../tenant/principal.js'
+import type { Offers } from './dialogue/envelope.js'
+import { chooseMechanism, type Login } from './dialogue/login.js'
+import {
+  answersTls,
+  openSession,
+  type Patience,
+  SetupFailure,
+  type SetupStage,
+  type Target,
+  USE_SMTPS,
+} from './dialogue/session.js'
+import { createTokens } from './oauth.js'
+
+export interface Trial {
+  readonly pool: string
+  readonly upstream: UpstreamRow
+  readonly ok: boolean
+  readonly stage: SetupStage | null
+  /** What failed, or what is offered. */
+  readonly said: string
+  readonly tls: string | null
+  readonly dsn: boolean
+  readonly offers: readonly string[]
+  /** Mechanisms of AUTH that are offered, as far as it came. */
+  readonly mechanisms: readonly string[]
+  /** The one that is used, or would be; null without a login, or when none will do. */
+  readonly mechanism: string | null
+  readonly ms: number
+}
+
+const TIMEOUTS = { connect: 10_000, greeting: 20_000, hurried: 1_000 }
+const TLS_PROBE_MS = 5_000
+
+const offered = (offers: object): string[] =>
+  Object.entries(offers).flatMap(([name, value]) => (value === true ? [name] : []))
+
+const chosen = (offers: Offers, login: Login | null): string | null => {
+  try {
+    return login === null ? null : chooseMechanism(offers.auth, login)
+  } catch {
+    return null
+  }
+}
+
+/** What both ends of a trial tell of the offers. */
+const offersOf = (offers: Offers | null, login: Login | null) => ({
+  dsn: offers?.dsn ?? false,
+  offers: offers === null ? [] : offered(offers),
+  mechanisms: offers?.auth ?? [],
+  mechanism: offers === null ? null : chosen(offers, login),
+})
+
+/** Opens it; a port whose silence is that of TLS is told from one that is slow. */
+const open = async (target: Target, hostname: string) => {
+  let waitsForTls = false
+  const patience: Patience = {
+    hurry: () => waitsForTls,
+    slow(stage) {
+      if (stage !== 'greeting' || target.tls === 'implicit') return
+      void answersTls(target.host, target.port, TLS_PROBE_MS).then((is) => {
+        waitsForTls = is
+      })
+    },
+  }
+  try {
+    return await openSession(target, hostname, TIMEOUTS, patience)
+  } catch (error) {
+    if (!waitsForTls) throw error
+    throw new SetupFailure('greeting', USE_SMTPS, null)
+  }
+}
+
+interface TrialDeps extends Pick<TenantDeps, 'pepper'> {
+  readonly store: Pick<Tenants, 'rotateToken'>
+  /** Calls token endpoints. */
+  readonly dialler: Dialler
+  readonly hostname: string
+}
+
+/** How it signs in; a token is asked for anew, whatever the relay still has. */
+const loginOf = ({ pepper, store, dialler }: TrialDeps, upstream: UpstreamRow): Login | null => {
+  const { user, sealedPassword, oauth, authMechanism: mechanism } = upstream
+  const open = (sealed: string): string => unseal(pepper, UPSTREAM_SEAL, sealed)
+  if (user === null) return null
+  if (oauth == null) return { user, secret: sealedPassword === null ? '' : open(sealedPassword), mechanism }
+  const secret = createTokens(() => oauth, user, {
+    ...{ dialler, now: systemClock.now, tick: systemClock.tick },
+    unseal: open,
+    seal: (text) => seal(pepper, UPSTREAM_SEAL, text),
+    // the relay reads it from there; where it is lost, the next login says so
+    rotated: (was, is) => void store.rotateToken(was, is).catch(() => {}),
+  })
+  return { user, secret, mechanism }
+}
+
+/** Opens a session with one upstream and closes it again. Never throws. */
+export const tryUpstream = async (deps: TrialDeps, pool: PoolRow, upstream: UpstreamRow): Promise<Trial> => {
+  const began = performance.now()
+  const base = { pool: pool.name, upstream, tls: null, ...offersOf(null, null) }
+  const took = (): number => Math.round(performance.now() - began)
+  let login: Login | null = null
+  try {
+    login = loginOf(deps, upstream)
+    const { line, offers, tls, mechanism: used } = await open({ ...upstream, login }, deps.hostname)
+    line.quit()
+    const signed = used === null ? '' : `, signed in by ${used}`
+    const said = `${tls ?? 'in clear'}${signed}${offers.dsn ? '' : ', no DSN'}`
+    return { ...base, ok: true, stage: null, said, tls, ...offersOf(offers, login), ms: took() }
+  } catch (error) {
+    const failure = error instanceof SetupFailure ? error : null
+    const said = error instanceof Error ? error.message : String(error)
+    const seen = offersOf(failure?.offers ?? null, login)
+    return { ...base, ok: false, stage: failure?.stage ?? 'connect', said, ...seen, ms: took() }
+  }
+}
+
+/** As the public sees it. */
+export const trialRecord = ({ upstream, ok, stage, said, tls, dsn, offers, ...rest }: Trial) => ({
+  id: upstream.id,
+  host: upstream.host,
+  port: upstream.port,
+  ...{ ok, stage, said, tls, dsn, offers },
+  ...{ auth_offered: rest.mechanisms, auth_mechanism: rest.mechanism, ms: rest.ms },
+})

@@ -1,0 +1,305 @@
+/**
+ * NAME      waiting - why a recipient has not been sent yet
+ * DESCRIPTION
+ *   Computed when it is asked, never stored: from the row of the queue, the workspace, the holds, the pool
+ *   with its leader, and what the relay last told. Of several reasons the first of the list counts. `short`
+ *   is for whoever owns the workspace: it names no pool but its own and no operator's words; `more` and
+ *   `remedy` are for those who may mend it.
+ */
+import type { Clock } from '../base/clock.js'
+import { isAway } from '../lifecycle/holds.js'
+import { AMBIGUOUS } from '../lifecycle/recipient.js'
+import { storedDomain } from '../mail/address.js'
+import {
+  type MailWaiting,
+  STOPPING_REASONS,
+  WAITING_REASONS,
+  type Waiting,
+  type WaitingReason,
+} from '../record/queue.js'
+import { type PoolHealth, scopeOfHold, stoppedWords } from '../record/queue-state.js'
+import { leaderOf } from '../store/pools.js'
+import type { HoldRow, Operations, QueueEntry } from '../store/port/operations.js'
+import { isRoutedTo, type KnownPool, type Tenants, type WorkspaceRow } from '../store/port/tenants.js'
+import type { Watch } from '../store/port/watch.js'
+import { poolHealth, type RelayView } from './pool.js'
+
+interface WaitingDeps {
+  readonly store: Pick<Tenants, 'pool' | 'workspace'> &
+    Pick<Operations, 'holds' | 'entriesOf'> &
+    Pick<Watch, 'outages'>
+  readonly clock: Pick<Clock, 'now'>
+  /** Null when nobody told lately. */
+  readonly view: RelayView | null
+}
+
+/** Of a row of the queue, what counts here. */
+type Waiter = Omit<QueueEntry, 'recipientId' | 'lastResponse'>
+
+interface Facts {
+  readonly now: number
+  readonly workspace: WorkspaceRow
+  readonly pool: KnownPool
+  /** Whose members it uses. */
+  readonly leader: KnownPool
+  readonly holds: readonly HoldRow[]
+  readonly view: RelayView | null
+  readonly health: PoolHealth
+}
+
+interface Told extends Pick<Waiting, 'more' | 'remedy'> {
+  /** `pool` is how the reader calls it. */
+  readonly plain: (pool: string) => string
+  /** For the owner of the workspace, where a name would not be enough to hide. */
+  readonly short?: string
+  readonly until?: number | null
+}
+type Judge = (entry: Waiter, facts: Facts) => Told | null
+
+const isDue = ({ dueAt }: Waiter, now: number): boolean => dueAt === null || dueAt <= now
+
+const covers = (hold: HoldRow, entry: Waiter): boolean =>
+  (hold.workspaceId ?? entry.workspaceId) === entry.workspaceId &&
+  (hold.poolId ?? entry.poolId) === entry.poolId &&
+  (hold.emailId ?? entry.emailId) === entry.emailId &&
+  (hold.domain ?? storedDomain(entry.address)) === storedDomain(entry.address)
+
+const flagsOf = ({ workspaceId, poolId, domain, emailId }: HoldRow): string => {
+  const named = { workspace: workspaceId, pool: poolId, domain, email: emailId }
+  const flags = Object.entries(named).flatMap(([name, value]) =>
+    value === null ? [] : [`--${name} ${value}`],
+  )
+  return flags.length === 0 ? '--all' : flags.join(' ')
+}
+
+const suspended: Judge = (_entry, { workspace }) =>
+  workspace.suspendedAt === null
+    ? null
+    : {
+        plain: () => 'the workspace is suspended',
+        more: workspace.suspendedReason,
+        remedy: `postern workspace resume ${workspace.slug}`,
+      }
+
+/** Why it is held, by its hold or by what happened to it. */
+const held: Judge = (entry, { holds, workspace }) => {
+  const hold = holds.find(({ id }) => id === entry.held) ?? holds.find((one) => covers(one, entry))
+  if (entry.held === null && hold === undefined) return null
+  const alone = `postern queue release --email ${entry.emailId} --reason WHY`
+  const short = 'it is held'
+  if (entry.held === AMBIGUOUS) {
+    const more = 'it may have been sent already: a connection broke before the answer'
+    return { plain: () => short, short, more, remedy: alone }
+  }
+  if (isAway(entry.held))
+    return {
+      plain: () => short,
+      short,
+      more: 'it left with an export',
+      remedy: `postern queue take-back ${entry.held}`,
+    }
+  if (hold === undefined) return { plain: () => short, short, more: null, remedy: alone }
+  const names = (pool: string) => ({ workspace: () => workspace.slug, pool: () => pool })
+  return {
+    plain: (pool) => scopeOfHold(hold, names(pool)).words,
+    short: hold.owner === 'workspace' ? scopeOfHold(hold, names('its pool')).words : short,
+    more: hold.reason,
+    remedy: `postern queue release ${flagsOf(hold)} --reason WHY`,
+  }
+}
+
+const noUpstream: Judge = (_entry, { pool, leader, health }) =>
+  health.state === 'no_upstream'
+    ? {
+        plain: (its) => stoppedWords('no_upstream', its),
+        more: leader.id === pool.id ? null : `nor has ${leader.name}, the pool of the default workspace`,
+        remedy: `postern pool update ${leader.name} --upstream URL`,
+      }
+    : null
+
+const paused: Judge = (_entry, { leader, health }) =>
+  health.state === 'paused'
+    ? {
+        plain: (pool) => stoppedWords('paused', pool),
+        more: null,
+        remedy: `postern upstream resume ${leader.name}`,
+      }
+    : null
+
+const upstreamsDown: Judge = (_entry, { leader, health }) => {
+  if (health.state !== 'down') return null
+  const words = health.failing.map(({ name, error }) => (error === null ? name : `${name}: ${error}`))
+  return {
+    plain: (pool) => stoppedWords('down', pool),
+    more: words.join('; '),
+    remedy: `postern upstream test ${leader.name}`,
+  }
+}
+
+/** What the relay told of the members that may carry mail. */
+const livingOf = ({ leader, view }: Facts) =>
+  leader.upstreams.flatMap(({ id, host, port, state }) => {
+    const live = state === 'active' ? view?.upstreams.get(id) : undefined
+    return live === undefined ? [] : [{ ...live, name: `${host}:${port}` }]
+  })
+
+/** They let us in no more, or no token is to be had; mail that was tried meets it again, though no breaker may be open yet. */
+const login: Judge = (_entry, facts) => {
+  const living = livingOf(facts)
+  const isShutOut = living.every(
+    ({ breaker, lastError, lastSuccessAt }) =>
+      breaker !== 'half-open' && lastError?.stage === 'auth' && (lastError.at ?? 1) > (lastSuccessAt ?? 0),
+  )
+  if (living.length === 0 || !isShutOut) return null
+  return {
+    plain: (pool) => `no upstream of ${pool} lets us sign in`,
+    more: living.map(({ name, lastError }) => `${name}: auth: ${lastError?.message}`).join('; '),
+    remedy: `postern upstream test ${facts.leader.name}`,
+  }
+}
+
+const throttled: Judge = (entry, { view, now }) => {
+  const domain = storedDomain(entry.address)
+  const pace = view?.throttled.find((one) => one.poolId === entry.poolId && one.domain === domain)
+  if (pace === undefined) return null
+  const until = isDue(entry, now) ? pace.until : (entry.dueAt ?? 0)
+  return {
+    plain: (pool) => `its domain asked ${pool} for a slower pace`,
+    more: null,
+    remedy: null,
+    until: until > now ? until : null,
+  }
+}
+
+const rate: Judge = (entry, facts) => {
+  const living = livingOf(facts).filter(({ breaker }) => breaker !== 'open')
+  if (!isDue(entry, facts.now) || living.length === 0 || living.some(({ full }) => full === null)) return null
+  const limit = living.some(({ full }) => full === 'connections')
+    ? 'all connections are in use'
+    : 'the messages of this second are used up'
+  return {
+    plain: (pool) => `${pool} sends as fast as it may`,
+    more: limit,
+    remedy: `postern upstream list`,
+  }
+}
+
+const backoff: Judge = (entry, { now }) =>
+  isDue(entry, now) || entry.status === 'scheduled'
+    ? null
+    : {
+        plain: (pool) => `${pool} tries again later`,
+        more: null,
+        remedy: `postern queue retry --email ${entry.emailId}`,
+        until: entry.dueAt,
+      }
+
+const scheduled: Judge = (entry, { now }) =>
+  isDue(entry, now) || entry.status !== 'scheduled'
+    ? null
+    : {
+        plain: () => 'its time has not come',
+        more: null,
+        remedy: `postern email reschedule ${entry.emailId} --at TIME`,
+        until: entry.dueAt,
+      }
+
+const JUDGES: Readonly<Record<WaitingReason, Judge>> = {
+  suspended,
+  held,
+  no_upstream: noUpstream,
+  paused,
+  login,
+  upstreams_down: upstreamsDown,
+  throttled,
+  rate,
+  backoff,
+  scheduled,
+}
+
+/** Why this one waits; null when it is under way, or about to be. */
+const judge = (
+  entry: Waiter,
+  facts: Facts,
+  reasons: readonly WaitingReason[] = WAITING_REASONS,
+): Waiting | null => {
+  if (entry.attempting) return null
+  for (const reason of reasons) {
+    const told = JUDGES[reason](entry, facts)
+    if (told === null) continue
+    const name = `pool ${facts.pool.name}`
+    const mayKnow = isRoutedTo(facts.workspace, facts.pool.id)
+    const { short = told.plain(mayKnow ? name : 'another pool'), more, remedy, until = null } = told
+    return { reason, plain: told.plain(name), short, more, remedy, until }
+  }
+  return null
+}
+
+/** Judges rows of the queue of one account; what many rows share is read once. */
+export const createWaiting = async ({ store, clock, view }: WaitingDeps, accountId: string) => {
+  const holds = await store.holds(accountId)
+  const outages = new Map((await store.outages()).map(({ upstreamId, since }) => [upstreamId, since]))
+  const now = clock.now()
+  const scenes = new Map<string, Promise<Facts | null>>()
+  const factsOf = async ({ workspaceId, poolId }: Waiter): Promise<Facts | null> => {
+    const workspace = await store.workspace(accountId, workspaceId)
+    const pool = await store.pool(accountId, poolId)
+    if (workspace === null || pool === null) return null
+    const leader = (await leaderOf(store, pool)) ?? pool
+    const health = poolHealth(pool, leader, { view, outages, refusedAt: null })
+    return { now, workspace, pool, leader, holds, view, health }
+  }
+  const why = async (entry: Waiter, reasons?: readonly WaitingReason[]): Promise<Waiting | null> => {
+    const key = `${entry.workspaceId} ${entry.poolId}`
+    const facts = scenes.get(key) ?? factsOf(entry)
+    scenes.set(key, facts)
+    const found = await facts
+    return found === null ? null : judge(entry, found, reasons)
+  }
+  return {
+    of: (entry: Waiter) => why(entry),
+    /** Why everything of a workspace waits in a pool. */
+    ofAll: (workspaceId: string, poolId: string) =>
+      why({ ...ANYTHING, workspaceId, poolId }, STOPPING_REASONS),
+  }
+}
+
+const ANYTHING: Omit<Waiter, 'workspaceId' | 'poolId'> = {
+  emailId: '',
+  address: '',
+  status: 'queued',
+  attempts: 0,
+  dueAt: null,
+  held: null,
+  underWay: false,
+  attempting: false,
+}
+
+const NOTHING: MailWaiting = { first: null, recipients: new Map() }
+
+/** True when something of it can be waiting here. */
+const isOpen = ({ counts }: { readonly counts: { queued: number; deferred: number; scheduled: number } }) =>
+  counts.queued + counts.deferred + counts.scheduled > 0
+
+const rank = ({ reason }: Waiting): number => WAITING_REASONS.indexOf(reason)
+
+/** Why these mails wait, by their ids. */
+export const waitingOf = async (
+  deps: WaitingDeps,
+  accountId: string,
+  mails: readonly (Parameters<typeof isOpen>[0] & { readonly id: string })[],
+): Promise<(emailId: string) => MailWaiting> => {
+  const open = mails.filter(isOpen).map(({ id }) => id)
+  if (open.length === 0) return () => NOTHING
+  const why = await createWaiting(deps, accountId)
+  const found = new Map<string, { first: Waiting | null; recipients: Map<string, Waiting> }>()
+  for (const entry of await deps.store.entriesOf(open)) {
+    const waiting = await why.of(entry)
+    if (waiting === null) continue
+    const mail = found.get(entry.emailId) ?? { first: null, recipients: new Map() }
+    mail.recipients.set(entry.recipientId, waiting)
+    if (mail.first === null || rank(waiting) < rank(mail.first)) mail.first = waiting
+    found.set(entry.emailId, mail)
+  }
+  return (emailId) => found.get(emailId) ?? NOTHING
+}

@@ -1,0 +1,359 @@
+/**
+ * NAME      endpoints - what an endpoint may be; making, changing and removing it
+ * DESCRIPTION
+ *   Verbs for every door. A signing secret is given out when it is made, and never again; after a rotation
+ *   the one before signs as well for a while, so that receivers can be changed one after the other.
+ *   Everything that is wrong with a wish is told at once, by the names that the wire has. An address that
+ *   must not be called is refused here already, in words; one that changes later is refused again at each
+ *   post. Headers of the customer's own are secrets (tokens, mostly): sealed when stored, and never shown
+ *   again but for their names.
+ */
+import type { Clock } from '../base/clock.js'
+import { type Dialler, readTarget } from '../base/dial.js'
+import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { newId } from '../base/id.js'
+import { seal, unseal } from '../base/secret.js'
+import type { Mode } from '../lifecycle/page.js'
+import { CHANGE_TYPES, isNote, isOfOthers, nearestEventType } from '../mail/event-type.js'
+import type { EndpointChange, EndpointRow, Hooks, KnownEndpoint, Subscription } from '../store/port/hooks.js'
+import type { EventLog } from '../store/port/log.js'
+import { normalDomain } from '../tenant/domain/domain.js'
+import { newSigningSecret, type PostTarget } from './post.js'
+
+export interface HookDeps {
+  readonly store: Hooks & Pick<EventLog, 'log' | 'follow' | 'logEnds' | 'isMark' | 'loggedEvent'>
+  readonly pepper: Uint8Array
+  readonly clock: Clock
+  readonly dialler: Dialler
+}
+
+/** Whose endpoints somebody sees. */
+export interface HookScope {
+  readonly accountId: string
+  /** null: all of the account, and those of the account as a whole. */
+  readonly workspaceId: string | null
+  /** null: both. */
+  readonly mode: Mode | null
+}
+
+const SECRET = 'webhook signing secret'
+const HEADERS = 'webhook headers'
+
+const sealSecret = (pepper: Uint8Array, secret: string): string => seal(pepper, SECRET, secret)
+
+const sealHeaders = (
+  pepper: Uint8Array,
+  headers: Readonly<Record<string, string>>,
+): Pick<EndpointRow, 'headers' | 'headerNames'> => {
+  const entries = Object.entries(headers)
+  return {
+    headers: entries.length === 0 ? null : seal(pepper, HEADERS, JSON.stringify(entries)),
+    headerNames: entries.map(([name]) => name),
+  }
+}
+
+/** What a post needs of an endpoint, in the clear: for the moment of the post. */
+export const targetOf = (pepper: Uint8Array, row: EndpointRow, now: number): PostTarget => {
+  const { previousSecret, previousUntil } = row
+  const isBoth = previousSecret !== null && now < (previousUntil ?? 0)
+  const secrets = [row.secret, ...(isBoth ? [previousSecret] : [])]
+  return {
+    url: row.url,
+    headers:
+      row.headers === null
+        ? {}
+        : Object.fromEntries(JSON.parse(unseal(pepper, HEADERS, row.headers)) as [string, string][]),
+    secrets: secrets.map((secret) => unseal(pepper, SECRET, secret)),
+  }
+}
+
+export interface EndpointWish {
+  readonly url: string
+  readonly events: readonly string[]
+  readonly domains: readonly string[]
+  readonly tags: EndpointRow['tags']
+  /** All of them, by name; those that were are gone. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly fields: EndpointRow['fields']
+  readonly maxInFlight: number
+  readonly replayRate: number
+}
+
+const DEFAULTS = {
+  domains: [],
+  tags: [],
+  headers: {},
+  fields: 'full',
+  maxInFlight: 8,
+  replayRate: 50,
+} as const
+
+const MOST_HEADERS = 10
+const MOST_URL = 2048
+/** A URL is shown in mails, logs and lists; parsers drop or turn these, so it would not be what is called. */
+const UNCLEAR = /[\s\p{C}\\]/u
+const NOT_PLAIN = 'must have no blank, line break, invisible character or backslash; write %20 for a blank'
+
+const KNOWN: readonly Subscription[] = [...CHANGE_TYPES, 'email.delivery_delayed']
+
+const isKnown = (name: string): name is Subscription =>
+  name === '*' || (KNOWN as readonly string[]).includes(name)
+
+/** The types that are asked for, each once. */
+const subscriptionsOf = (names: readonly string[]): readonly Subscription[] => [
+  ...new Set(names.filter(isKnown)),
+]
+
+/** Those asked for that a well-known API has, and this one not. */
+export const ignoredOf = (names: readonly string[]): readonly string[] => [
+  ...new Set(names.filter(isOfOthers)),
+]
+
+type Wrong = Pick<FieldError, 'kind' | 'message'>
+
+const wrongWithType = (name: string, isOfAccount: boolean): Wrong | null => {
+  if (isOfOthers(name)) return null
+  if (isNote(name)) return { kind: 'unsupported', message: `"${name}" is told by GET /v1/events only` }
+  if (!isKnown(name)) {
+    const message = `"${name.slice(0, 80)}" is no type of event; did you mean "${nearestEventType(name)}"?`
+    return { kind: 'unsupported', message }
+  }
+  return name.startsWith('upstream.') && !isOfAccount
+    ? { kind: 'forbidden', message: `"${name}" is told to endpoints of the whole account only` }
+    : null
+}
+
+const wrongWithTypes = (names: EndpointWish['events'], isOfAccount: boolean): readonly FieldError[] => {
+  if (names.length > 0 && names.every((name) => typeof name === 'string' && isOfOthers(name)))
+    return [
+      {
+        field: 'body.events',
+        kind: 'unsupported',
+        message: 'names only types of event that there are none of here',
+      },
+    ]
+  return names.flatMap((name, i) => {
+    const wrong = typeof name === 'string' ? wrongWithType(name, isOfAccount) : null
+    return wrong === null ? [] : [{ field: `body.events[${i}]`, ...wrong }]
+  })
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
+const VALUE = /^[\x21-\x7e](?:[\t\x20-\x7e]{0,1998}[\x21-\x7e])?$/
+/** Ours, those of the connection, and those that would change what a body is. */
+const RESERVED =
+  /^(?:webhook-.*|proxy-.*|sec-.*|content-.*|host|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|user-agent|date|via|forwarded|x-forwarded-.*)$/i
+
+const wrongWithHeader = (name: string, value: string, all: readonly string[]): Wrong | null => {
+  if (!TOKEN.test(name)) return { kind: 'format', message: 'is no name of a header' }
+  if (RESERVED.test(name)) return { kind: 'forbidden', message: 'this header is not yours to set' }
+  if (all.filter((other) => other.toLowerCase() === name.toLowerCase()).length > 1)
+    return { kind: 'not_unique', message: 'stands there twice' }
+  return VALUE.test(value)
+    ? null
+    : { kind: 'format', message: 'must be 1 to 2000 printable ASCII characters, without blanks at its ends' }
+}
+
+const wrongWithHeaders = (headers: EndpointWish['headers']): readonly FieldError[] => {
+  const names = Object.keys(headers)
+  if (names.length > MOST_HEADERS)
+    return [{ field: 'body.headers', kind: 'too_many', message: `must have at most ${MOST_HEADERS} members` }]
+  return Object.entries(headers).flatMap(([name, value]) => {
+    const wrong = wrongWithHeader(name, value, names)
+    const shown = TOKEN.test(name) ? `.${name}` : `[${JSON.stringify(name.slice(0, 80))}]`
+    return wrong === null ? [] : [{ field: `body.headers${shown}`, ...wrong }]
+  })
+}
+
+/** Says why a URL must not be called, or null. */
+type Refusal = (url: string) => Promise<string | null>
+
+const wrongWithUrl = async (url: string, refusal: Refusal): Promise<readonly FieldError[]> => {
+  const field = 'body.endpoint'
+  if (url.length > MOST_URL)
+    return [{ field, kind: 'length', message: `must have at most ${MOST_URL} characters` }]
+  if (UNCLEAR.test(url.trim())) return [{ field, kind: 'format', message: NOT_PLAIN }]
+  if (!/^https?:\/\/[^\s/]/i.test(url) || typeof readTarget(url) === 'string') {
+    const said = readTarget(url)
+    return [{ field, kind: 'format', message: typeof said === 'string' ? said : 'it is no https URL' }]
+  }
+  const said = await refusal(url)
+  return said === null ? [] : [{ field, kind: 'forbidden', message: said }]
+}
+
+/** All that is wrong with a wish; what it leaves out is not looked at. */
+export const wrongWithEndpoint = async (
+  wish: Partial<EndpointWish>,
+  isOfAccount: boolean,
+  refusal: Refusal,
+): Promise<readonly FieldError[]> => [
+  ...(wish.url === undefined ? [] : await wrongWithUrl(wish.url, refusal)),
+  ...wrongWithTypes(wish.events ?? [], isOfAccount),
+  ...(wish.domains ?? []).flatMap((name, i): FieldError[] =>
+    typeof name !== 'string' || normalDomain(name) !== null
+      ? []
+      : [{ field: `body.domains[${i}]`, kind: 'format', message: 'must be a domain such as shop.example' }],
+  ),
+  ...wrongWithHeaders(wish.headers ?? {}),
+]
+
+/** Of one workspace and mode, or of the account as a whole. */
+const MOST_ENDPOINTS = 50
+const FULL: FieldError = {
+  field: 'body',
+  kind: 'too_many',
+  message: `there are ${MOST_ENDPOINTS} endpoints already, and no more are taken`,
+}
+
+export const MOST_GRACE_MS = 7 * 86_400_000
+export const GRACE_MS = 86_400_000
+
+const changeOf = (pepper: Uint8Array, wish: Partial<EndpointWish>): EndpointChange => ({
+  ...(wish.url !== undefined && { url: wish.url.trim() }),
+  ...(wish.events !== undefined && { events: subscriptionsOf(wish.events) }),
+  ...(wish.domains !== undefined && {
+    domains: [...new Set(wish.domains.map((name) => normalDomain(name) ?? name))],
+  }),
+  ...(wish.tags !== undefined && { tags: wish.tags }),
+  ...(wish.headers !== undefined && sealHeaders(pepper, wish.headers)),
+  ...(wish.fields !== undefined && { fields: wish.fields }),
+  ...(wish.maxInFlight !== undefined && { maxInFlight: wish.maxInFlight }),
+  ...(wish.replayRate !== undefined && { replayRate: wish.replayRate }),
+})
+
+/** By its id; throws webhook.not_found, also for one that this caller must not see. */
+export const findEndpoint = async (
+  { store }: Pick<HookDeps, 'store'>,
+  { accountId, workspaceId, mode }: HookScope,
+  id: string,
+): Promise<KnownEndpoint> => {
+  const row = await store.endpoint(accountId, id)
+  const isSeen =
+    row !== null &&
+    (workspaceId === null || row.workspaceId === workspaceId) &&
+    (mode === null || row.mode === mode)
+  if (!isSeen) throw new Fault('webhook.not_found')
+  return row
+}
+
+interface Owner {
+  readonly accountId: string
+  /** null: the account as a whole. */
+  readonly workspaceId: string | null
+  readonly mode: Mode
+}
+
+export interface Made {
+  readonly row: KnownEndpoint
+  /** Shown now, and never again. */
+  readonly secret: string
+}
+
+/** Told of everything from now on; throws validation.request_invalid. */
+export const createEndpoint = async (
+  deps: HookDeps,
+  owner: Owner,
+  wish: Pick<EndpointWish, 'url' | 'events'> & Partial<EndpointWish>,
+): Promise<Made> => {
+  const { store, pepper, clock, dialler } = deps
+  const wrong = await wrongWithEndpoint(wish, owner.workspaceId === null, dialler.refusal)
+  if (wrong.length > 0) throw invalid(wrong)
+  const page = { limit: 100, direction: 'older', anchor: null, countUpTo: 0 } as const
+  const all = (await store.endpoints(owner, page)).rows
+  if (all.filter((row) => row.workspaceId === owner.workspaceId).length >= MOST_ENDPOINTS)
+    throw invalid([FULL])
+  const now = clock.now()
+  const secret = newSigningSecret()
+  const { headers, ...rest } = { ...DEFAULTS, ...wish }
+  const row: EndpointRow = {
+    id: newId('wh', now),
+    ...owner,
+    ...rest,
+    ...(changeOf(pepper, { ...rest, headers }) as Required<EndpointChange>),
+    status: 'enabled',
+    disabledReason: null,
+    disabledAt: null,
+    secret: sealSecret(pepper, secret),
+    previousSecret: null,
+    previousUntil: null,
+    createdAt: now,
+    updatedAt: now,
+  }
+  await store.createEndpoint(row, (await store.logEnds()).newest)
+  return { row: await findEndpoint(deps, owner, row.id), secret }
+}
+
+interface StatusWish {
+  readonly status?: EndpointRow['status'] | undefined
+  /** Only when it is enabled: what waits is passed over. */
+  readonly from?: 'now' | undefined
+}
+
+/** All that is wrong with a change of this endpoint. */
+export const wrongWithChange = async (
+  { dialler }: Pick<HookDeps, 'dialler'>,
+  row: EndpointRow,
+  wish: Partial<EndpointWish> & StatusWish,
+): Promise<readonly FieldError[]> => [
+  // what it is already need not be asked for again
+  ...(await wrongWithEndpoint(
+    wish.url === row.url ? { ...wish, url: undefined as never } : wish,
+    row.workspaceId === null,
+    dialler.refusal,
+  )),
+  ...(wish.from === 'now' && wish.status !== 'enabled'
+    ? [
+        {
+          field: 'body.from',
+          kind: 'forbidden',
+          message: 'goes with "status": "enabled" only',
+        } as const,
+      ]
+    : []),
+]
+
+/** Changes the endpoint, then enables or disables it; throws validation.request_invalid or webhook.not_found. */
+export const updateEndpoint = async (
+  deps: HookDeps,
+  scope: HookScope,
+  id: string,
+  wish: Partial<EndpointWish> & StatusWish,
+): Promise<KnownEndpoint> => {
+  const { store, pepper, clock } = deps
+  const { accountId } = scope
+  const old = await findEndpoint(deps, scope, id)
+  const wrong = await wrongWithChange(deps, old, wish)
+  if (wrong.length > 0) throw invalid(wrong)
+  const now = clock.now()
+  const change = changeOf(pepper, wish)
+  if (Object.keys(change).length > 0) await store.updateEndpoint(accountId, id, change, now)
+  if (wish.status === 'disabled') await store.disableEndpoint(accountId, id, 'requested', now)
+  if (wish.status === 'enabled') {
+    const from = wish.from === 'now' ? (await store.logEnds()).newest : null
+    await store.enableEndpoint(accountId, id, from, now)
+  }
+  return findEndpoint(deps, scope, id)
+}
+
+/** A new secret; the one before signs as well for `graceMs`. */
+export const rotateSecret = async (
+  deps: HookDeps,
+  scope: HookScope,
+  id: string,
+  graceMs: number,
+): Promise<Made> => {
+  const { store, pepper, clock } = deps
+  await findEndpoint(deps, scope, id)
+  const now = clock.now()
+  const secret = newSigningSecret()
+  const until = graceMs === 0 ? null : now + graceMs
+  await store.rotateEndpoint(scope.accountId, id, sealSecret(pepper, secret), until, now)
+  return { row: await findEndpoint(deps, scope, id), secret }
+}
+
+/** It, and all that was posted to it; throws webhook.not_found. */
+export const deleteEndpoint = async (deps: HookDeps, scope: HookScope, id: string): Promise<void> => {
+  await findEndpoint(deps, scope, id)
+  if (!(await deps.store.deleteEndpoint(scope.accountId, id, deps.clock.now())))
+    throw new Fault('webhook.not_found')
+}
