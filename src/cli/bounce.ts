@@ -25,7 +25,7 @@ import { configOf, withContext } from './context.js'
 import { badInput, type ExitCode, endingOf } from './exit.js'
 import { ingestCommand } from './ingest.js'
 import { STDIN } from './input.js'
-import { clean, type Paint, table } from './terminal.js'
+import { clean, tableOf } from './table.js'
 
 const OPTIONS = {
   rules: { type: 'string', describe: 'File with rules of your own; else bounce.rules_file' },
@@ -65,22 +65,29 @@ const readingRecord = ({ file, report }: Reading) => ({
   })),
 })
 
-const rowsOf = ({ file, report }: Reading): unknown[][] => {
-  const kind = report.feedbackType === undefined ? report.kind : `${report.kind} ${report.feedbackType}`
-  if (report.recipients.length === 0) return [[file, kind]]
-  return report.recipients.map((one, i) => [
-    i === 0 ? file : '',
-    i === 0 ? kind : '',
-    one.address,
-    one.action,
-    one.status,
-    one.class,
-    one.category && CATEGORIES[one.category].title,
-  ])
+const kindOf = ({ report: { kind, feedbackType } }: Reading): string =>
+  feedbackType === undefined ? kind : `${kind} ${feedbackType}`
+
+interface Line {
+  readonly reading: Reading | null
+  readonly one: Report['recipients'][number] | undefined
 }
 
-const readings = (paint: Paint, all: readonly Reading[]): string =>
-  table(paint, ['file', 'kind', 'recipient', 'action', 'status', 'class', 'because'], all.flatMap(rowsOf))
+/** A line for each recipient; the file stands in the first. */
+const readings = tableOf<Line>([
+  ['file', ({ reading }) => reading?.file ?? ''],
+  ['kind', ({ reading }) => reading && kindOf(reading)],
+  ['recipient', ({ one }) => one?.address],
+  ['action', ({ one }) => one?.action],
+  ['status', ({ one }) => one?.status],
+  ['class', ({ one }) => one?.class],
+  ['because', ({ one }) => one?.category && CATEGORIES[one.category].title],
+])
+
+const linesOf = (reading: Reading): readonly Line[] =>
+  reading.report.recipients.length === 0
+    ? [{ reading, one: undefined }]
+    : reading.report.recipients.map((one, i) => ({ reading: i === 0 ? reading : null, one }))
 
 const read = command({
   usage: 'read [file..]',
@@ -105,7 +112,7 @@ const read = command({
         exit = ending.exit
       }
     }
-    terminal.data(found.map(readingRecord), (paint) => readings(paint, found))
+    terminal.data(found.map(readingRecord), (paint) => readings(paint, found.flatMap(linesOf)))
     return exit
   },
 })

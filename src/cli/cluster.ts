@@ -6,7 +6,7 @@
 import { cluster } from '../record/queue-state.js'
 import { command, type Subject } from './command.js'
 import { withContext } from './context.js'
-import { tableOf } from './terminal.js'
+import { tableOf } from './table.js'
 import { spanText } from './time.js'
 
 type Daemon = ReturnType<typeof cluster>['daemons'][number]

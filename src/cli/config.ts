@@ -22,7 +22,7 @@ import { loadCertificate } from '../keys/certificate.js'
 import { rulesIn } from '../outcome/rules.js'
 import { command, type Subject } from './command.js'
 import { configOf } from './context.js'
-import { table } from './terminal.js'
+import { tableOf } from './table.js'
 
 const problemRecord = ({ where, key, value, expected, remedy }: ConfigProblem) => {
   const [, file, line, column] = /^(.*):(\d+):(\d+)$/.exec(where ?? '') ?? []
@@ -98,6 +98,12 @@ const check = command({
 
 const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
+const originsTable = tableOf<ReturnType<typeof origins>[number]>([
+  ['setting', 'key'],
+  ['value', ({ value }) => valueText(value)],
+  ['comes from', ({ origin }) => origin ?? 'default'],
+])
+
 const print = command({
   usage: 'print',
   summary: 'The effective configuration, secrets masked, and where each value comes from',
@@ -108,13 +114,7 @@ const print = command({
     const config = configOf(args)
     if (args.origins !== true) return terminal.data(plainConfig(config), () => printConfig(config))
     const rows = origins(config)
-    terminal.data(rows, (paint) =>
-      table(
-        paint,
-        ['setting', 'value', 'comes from'],
-        rows.map(({ key, value, origin }) => [key, valueText(value), origin ?? 'default']),
-      ),
-    )
+    terminal.data(rows, (paint) => originsTable(paint, rows))
   },
 })
 

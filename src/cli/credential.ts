@@ -22,19 +22,21 @@ import {
 import { command, type Subject, WHY } from './command.js'
 import { asOneOrder, readSecretFile, withContext } from './context.js'
 import { usage } from './exit.js'
-import { listed, MOST } from './rows.js'
-import { tableOf, tellProgress, withInterrupt } from './terminal.js'
-import { ago } from './time.js'
+import { listing } from './list.js'
+import { AGO, type Columns, tableOf } from './table.js'
+import { tellProgress, withInterrupt } from './terminal.js'
 
-export const credentialTable = tableOf<CredentialRow>([
+const COLUMNS: Columns<CredentialRow> = [
   ['id', 'id'],
   ['login', loginText],
   ['workspace', 'workspaceId'],
   ['mode', 'mode'],
   ['imported', ({ imported }) => (imported ? 'yes' : 'no')],
-  ['last used', ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : ago(lastUsedAt))],
+  ['last used', 'lastUsedAt', AGO],
   ['from', 'lastUsedFrom'],
-])
+]
+
+const credentialTable = tableOf(COLUMNS)
 
 export const WORKSPACE = {
   workspace: {
@@ -96,15 +98,18 @@ export const importAll = command({
   },
 })
 
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'credential list',
   summary: 'All SMTP credentials, newest first; never their passwords',
-  options: MOST,
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const rows = await listed((page) => store.credentials(account.id, page), args, terminal)
-      terminal.data(rows.map(credentialRecord), (paint) => credentialTable(paint, rows))
-    }),
+  examples: [['$0 credential list', '']],
+  what: 'credentials',
+  next: 'postern credential create --workspace default --username NAME',
+  rows:
+    ({ store, account }) =>
+    (page) =>
+      store.credentials(account.id, page),
+  record: credentialRecord,
+  columns: COLUMNS,
 })
 
 const create = command({

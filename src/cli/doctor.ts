@@ -30,7 +30,7 @@ import { checkRelays } from './doctor/store/relays.js'
 import { checkServer } from './doctor/store/server.js'
 import { endingOf } from './exit.js'
 import { asListening } from './listening.js'
-import { clean, type Paint } from './terminal.js'
+import { clean, type Paint } from './table.js'
 
 const configFailures = (error: ConfigError): readonly Finding[] =>
   error.problems.map(({ where, key, value, expected, remedy }) => {

@@ -25,8 +25,8 @@ import {
 import { command, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
-import { collect, listed, MOST } from './rows.js'
-import { type Paint, table, tableOf } from './terminal.js'
+import { collect, listing } from './list.js'
+import { tableOf } from './table.js'
 
 const depsOf = ({ deps, store }: CliContext): DomainDeps => ({ ...deps, store })
 
@@ -53,26 +53,24 @@ const signers = (row: DomainRow): string =>
     .map(({ selector }) => selector)
     .join(' ')
 
-const domainTable = tableOf<DomainRow>([
-  ['domain', 'name'],
-  ['verified', ({ verifiedAt }) => (verifiedAt === null ? 'no' : 'yes')],
-  ['signs with', signers],
-  ['workspace', ({ workspaceId }) => workspaceId ?? 'all'],
-  ['id', 'id'],
-])
-
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'domain list',
   summary: 'All sending domains, newest first',
-  options: MOST,
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const rows = await listed((page) => store.domains(account.id, page), args, terminal)
-      terminal.data(
-        rows.map((row) => domainRecord(row)),
-        (paint) => domainTable(paint, rows),
-      )
-    }),
+  examples: [['$0 domain list', '']],
+  what: 'sending domains',
+  next: 'postern domain add shop.example',
+  rows:
+    ({ store, account }) =>
+    (page) =>
+      store.domains(account.id, page),
+  record: (row: DomainRow) => domainRecord(row),
+  columns: [
+    ['domain', 'name'],
+    ['verified', ({ verifiedAt }) => (verifiedAt === null ? 'no' : 'yes')],
+    ['signs with', signers],
+    ['workspace', ({ workspaceId }) => workspaceId ?? 'all'],
+    ['id', 'id'],
+  ],
 })
 
 const show = command({
@@ -86,15 +84,20 @@ const show = command({
     }),
 })
 
-const painted = (paint: Paint) => (text: string, column: number) => {
-  if (column !== 0) return text
-  return text === 'ok' ? paint.green(text) : text === 'advised' ? paint.dim(text) : paint.red(text)
-}
-
 const seenText = ({ seen, state }: CheckedRecord): string => {
   if (seen === 'ok') return 'ok'
   return state === null ? 'advised' : state === 'active' ? seen : `${seen} (${state})`
 }
+
+const checkedTable = tableOf<CheckedRecord>([
+  [
+    'result',
+    seenText,
+    { paint: (paint, text) => paint[text === 'ok' ? 'green' : text === 'advised' ? 'dim' : 'red'](text) },
+  ],
+  ['record', 'name'],
+  ['found', 'found'],
+])
 
 const RESOLVER = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
 
@@ -118,11 +121,9 @@ const check = command({
       for (const row of rows) checks.push(await checkDomain(deps, row, lookup))
       const records = checks.map((one) => domainRecord(one.row, one.records))
       terminal.data(args.ref === undefined ? records : records[0], (paint) =>
-        table(
+        checkedTable(
           paint,
-          ['result', 'record', 'found'],
-          checks.flatMap((one) => one.records.map((record) => [seenText(record), record.name, record.found])),
-          painted(paint),
+          checks.flatMap((one) => one.records),
         ),
       )
       for (const { row } of checks) {

@@ -7,6 +7,7 @@
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
+import type { EventRow } from '../lifecycle/event.js'
 import type { Page, Rows } from '../lifecycle/page.js'
 import { emailRecord, emailSummary, listedEmail, readContent } from '../record/email.js'
 import { event as eventRecord } from '../record/event.js'
@@ -20,10 +21,11 @@ import { type CliContext, withContext } from './context.js'
 import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
 import { bulk } from './job.js'
 import { resend, source } from './kept-mail.js'
+import { collect, each, listing } from './list.js'
 import { relayView } from './relay-state.js'
-import { collect, listed } from './rows.js'
+import { AT, paintStatus } from './table.js'
 import { tail } from './tail.js'
-import { paintStatus, type Terminal, table } from './terminal.js'
+import type { Terminal } from './terminal.js'
 import { timeline } from './timeline.js'
 
 const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, em_…' } } as const
@@ -52,14 +54,10 @@ const pageOf = async (
   return found
 }
 
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'email list',
   summary: 'The latest mails, newest first; with --q, those that are searched for',
-  options: {
-    ...FILTERS,
-    ...SEARCH,
-    limit: { type: 'number', default: 20, describe: 'How many at most' },
-  },
+  options: { ...FILTERS, ...SEARCH },
   examples: [
     ['$0 email list --status bounced --since 24h', 'what bounced since yesterday'],
     [
@@ -67,35 +65,29 @@ const list = command({
       'receipts that have not come to example.com',
     ],
   ],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const filter = await filterOf(context, args)
-      const rows = await listed(
-        (page) => pageOf(context, filter, { q: args.q, terminal }, page),
-        args,
-        terminal,
-      )
-      const waiting = await waitingFor(context, rows)
-      const words = await lastWordsOf(context.store, rows)
-      const records = rows.map((row) =>
-        listedEmail(row, waiting(row.id).first, words.get(row.id), waitingInFull),
-      )
-      terminal.data(records, (paint) =>
-        table(
-          paint,
-          ['id', 'created', 'status', 'to', 'subject', 'waits for'],
-          rows.map((row) => [
-            row.id,
-            new Date(row.createdAt).toISOString(),
-            row.status,
-            toText(row),
-            row.subject,
-            waiting(row.id).first?.reason.replaceAll('_', ' '),
-          ]),
-          (text, column) => (column === 2 ? paintStatus(paint, text) : text),
-        ),
-      )
-    }),
+  what: 'mails',
+  next: 'postern send --help',
+  most: 20,
+  rows: async (context, args, terminal) => {
+    const filter = await filterOf(context, args)
+    return each(
+      (page) => pageOf(context, filter, { q: args.q, terminal }, page),
+      async (rows) => {
+        const waiting = await waitingFor(context, rows)
+        const words = await lastWordsOf(context.store, rows)
+        return rows.map((row) => ({ row, waits: waiting(row.id).first, last: words.get(row.id) }))
+      },
+    )
+  },
+  record: ({ row, waits, last }) => listedEmail(row, waits, last, waitingInFull),
+  columns: [
+    ['id', ({ row }) => row.id],
+    ['created', ({ row }) => row.createdAt, AT],
+    ['status', ({ row }) => row.status, { paint: paintStatus }],
+    ['to', ({ row }) => toText(row)],
+    ['subject', ({ row }) => row.subject],
+    ['waits for', ({ waits }) => waits?.reason.replaceAll('_', ' ')],
+  ],
 })
 
 const toText = (row: EmailRow): string => {
@@ -146,33 +138,31 @@ const show = command({
     }),
 })
 
-const events = command({
-  usage: 'events <ref>',
+const events = listing({
+  path: 'email events <ref>',
   summary: 'Everything seen about one mail, newest first',
   positionals: REF,
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const found = await find(context, args.ref, terminal)
-      const rows = await collect((page) => context.store.events(found.id, page))
-      terminal.data(
-        rows.map((row) => eventRecord(row)),
-        (paint) =>
-          table(
-            paint,
-            ['at', 'event', 'recipient', 'source', 'reply', 'applied'],
-            rows.map((row) => [
-              new Date(row.occurredAt).toISOString(),
-              row.type,
-              row.recipient,
-              row.source,
-              row.reply === null
-                ? row.reason
-                : `${row.reply.code} ${row.reply.enhanced ?? ''} ${row.reply.text}`,
-              row.applied ? 'yes' : 'no',
-            ]),
-          ),
-      )
-    }),
+  examples: [['$0 email events ana@example.com', 'of the newest mail to Ana']],
+  what: 'events',
+  next: null,
+  most: null,
+  rows: async (context, { ref }, terminal) => {
+    const { id } = await find(context, ref, terminal)
+    return (page) => context.store.events(id, page)
+  },
+  record: (row: EventRow) => eventRecord(row),
+  columns: [
+    ['at', 'occurredAt', AT],
+    ['event', 'type'],
+    ['recipient', 'recipient'],
+    ['source', 'source'],
+    [
+      'reply',
+      ({ reply, reason }) =>
+        reply === null ? reason : `${reply.code} ${reply.enhanced ?? ''} ${reply.text}`,
+    ],
+    ['applied', ({ applied }) => (applied ? 'yes' : 'no')],
+  ],
 })
 
 /** The record as the API answers it. */

@@ -14,8 +14,9 @@ import { command, type OptionArgs, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { followLog } from './follow.js'
-import { listed } from './rows.js'
-import { clean, fields, type Paint, paintStatus, type Terminal, table } from './terminal.js'
+import { listing } from './list.js'
+import { AT, clean, fields, type Paint, paintStatus } from './table.js'
+import type { Terminal } from './terminal.js'
 import { readPast } from './time.js'
 
 const FILTERS = {
@@ -61,39 +62,31 @@ const subjectOf = (row: LogRow): unknown => row.recipient ?? row.emailId ?? Obje
 const words = ({ reply, reason }: LogRow): string | null =>
   reply === null ? reason : [reply.code, reply.enhanced, reply.text].filter((part) => part !== null).join(' ')
 
-const HEAD = ['at', 'event', 'id', 'about', 'reply'] as const
-const cellsOf = (row: LogRow): readonly unknown[] => [
-  new Date(row.occurredAt).toISOString(),
-  row.type,
-  row.emailId ?? row.id,
-  subjectOf(row),
-  words(row),
-]
-
 const paintType = (paint: Paint, type: string): string => {
   const status = type.slice('email.'.length)
   return type.startsWith('email.') ? `email.${paintStatus(paint, status)}` : type
 }
 
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'event list',
   summary: 'The latest events, newest first',
-  options: {
-    ...FILTERS,
-    until: { type: 'string', describe: 'Only older: 2h, or an RFC 3339 time' },
-    limit: { type: 'number', default: 20, describe: 'How many at most' },
-  },
+  options: { ...FILTERS, until: { type: 'string', describe: 'Only older: 2h, or an RFC 3339 time' } },
   examples: [['$0 event list --type email.bounced --since 24h', 'what bounced since yesterday']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const filter = await filterOf(context, args)
-      const rows = await listed((page) => context.store.log(filter, page), args, terminal)
-      terminal.data(rows.map(loggedEvent), (paint) =>
-        table(paint, HEAD, rows.map(cellsOf), (text, column) =>
-          column === 1 ? paintType(paint, text) : text,
-        ),
-      )
-    }),
+  what: 'events',
+  next: 'postern send --help',
+  most: 20,
+  rows: async (context, args) => {
+    const filter = await filterOf(context, args)
+    return (page) => context.store.log(filter, page)
+  },
+  record: loggedEvent,
+  columns: [
+    ['at', 'occurredAt', AT],
+    ['event', 'type', { paint: paintType }],
+    ['id', ({ emailId, id }) => emailId ?? id],
+    ['about', subjectOf],
+    ['reply', words],
+  ],
 })
 
 const show = command({
@@ -117,9 +110,8 @@ const show = command({
 })
 
 const lineOf = (paint: Paint, row: LogRow): string => {
-  const [at, , ...rest] = cellsOf(row)
-  const parts = rest.filter((part) => part != null).map(clean)
-  return `${paint.dim(String(at))}  ${paintType(paint, row.type)}  ${parts.join('  ')}`
+  const parts = [row.emailId ?? row.id, subjectOf(row), words(row)].filter((part) => part != null).map(clean)
+  return `${paint.dim(new Date(row.occurredAt).toISOString())}  ${paintType(paint, row.type)}  ${parts.join('  ')}`
 }
 
 /** Where to begin: at a mark, at the oldest for a time in the past, else now. */

@@ -4,40 +4,50 @@
 import { incidentText, incident as record } from '../record/queue.js'
 import type { Decision, KnownIncident } from '../store/port/watch.js'
 import { decideIncident, findIncident } from '../tenant/suppression.js'
-import { command } from './command.js'
+import { type Command, command, type Globals } from './command.js'
 import { withContext } from './context.js'
-import { listed, MOST } from './rows.js'
-import { tableOf } from './terminal.js'
+import { listing } from './list.js'
+import { AT, type Columns, tableOf } from './table.js'
 
-const rowsTable = tableOf<KnownIncident>([
+const COLUMNS: Columns<KnownIncident> = [
   ['id', 'id'],
   ['domain', ({ domain }) => (domain === '' ? 'several' : domain)],
   ['said', ({ said }) => (said === '' ? 'several texts' : said)],
   ['refused', incidentText],
   ['pending', 'pending'],
-  ['since', ({ createdAt }) => new Date(createdAt).toISOString()],
+  ['since', 'createdAt', AT],
   ['decision', ({ decision }) => decision ?? 'open'],
-])
+]
 
-const incidents = command({
-  usage: 'incidents [id]',
+const all = listing({
+  path: 'suppression incidents [id]',
   summary: 'Hard bounces that came together, whose suppressions wait for a decision, newest first',
   positionals: { id: { type: 'string', describe: 'Only this one, inc_…' } },
-  options: { all: { type: 'boolean', describe: 'Also those that are decided' }, limit: MOST.limit },
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      if (args.id !== undefined) {
-        const row = await findIncident(store, account.id, args.id, null)
-        return terminal.data(record(row), (paint) => rowsTable(paint, [row]))
-      }
-      const rows = await listed(
-        (page) => store.incidents(account.id, null, args.all !== true, page),
-        { limit: args.limit },
-        terminal,
-      )
-      terminal.data(rows.map(record), (paint) => rowsTable(paint, rows))
-    }),
+  options: { all: { type: 'boolean', describe: 'Also those that are decided' } },
+  examples: [['$0 suppression incidents --all', 'also those of before']],
+  what: 'incidents',
+  next: null,
+  rows:
+    ({ store, account }, args) =>
+    (page) =>
+      store.incidents(account.id, null, args.all !== true, page),
+  record,
+  columns: COLUMNS,
 })
+
+const incidents: Command = {
+  ...all,
+  /** One that is named is one record, and no list. */
+  run: async (args, terminal) => {
+    const { id, ...globals } = args as Globals & { readonly id?: string }
+    if (id === undefined) return all.run(args, terminal)
+    await withContext(globals, async ({ store, account }) => {
+      const row = await findIncident(store, account.id, id, null)
+      terminal.data(record(row), (paint) => tableOf(COLUMNS)(paint, [row]))
+    })
+    return undefined
+  },
+}
 
 const deciding = (verb: string, decision: Decision, summary: string, done: string) =>
   command({

@@ -21,7 +21,7 @@ import { command } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { STDIN } from './input.js'
-import { fields } from './terminal.js'
+import { fields } from './table.js'
 
 /** Where mail systems note the envelope recipient, most exact first. `To` is the writer's, and proves nothing. */
 const NOTED = ['x-original-to', 'delivered-to', 'envelope-to', 'x-envelope-to']

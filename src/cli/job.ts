@@ -12,8 +12,8 @@ import { command, type Subject } from './command.js'
 import { type CliContext, cliActor, withContext } from './context.js'
 import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
 import { usage } from './exit.js'
-import { listed, MOST } from './rows.js'
-import { tableOf } from './terminal.js'
+import { listing } from './list.js'
+import { AT } from './table.js'
 import { spanText } from './time.js'
 
 const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, job_…' } } as const
@@ -77,26 +77,27 @@ const find = async ({ store, account }: CliContext, id: string): Promise<JobRow>
   return row
 }
 
-const jobTable = tableOf<JobRow>([
-  ['id', 'id'],
-  ['created', ({ createdAt }) => new Date(createdAt).toISOString()],
-  ['action', 'action'],
-  ['state', 'state'],
-  ['matched', ({ matched, isCapped }) => `${matched}${isCapped ? '+' : ''}`],
-  ['done', 'done'],
-  ['failed', 'failed'],
-  ['reason', 'reason'],
-])
-
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'job list',
   summary: 'Jobs that run or ended in the last 30 days, newest first',
-  options: MOST,
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const rows = await listed((page) => store.jobs(account.id, page, null), args, terminal)
-      terminal.data(rows.map(jobRecord), (paint) => jobTable(paint, rows))
-    }),
+  examples: [['$0 job list', '']],
+  what: 'jobs',
+  next: 'postern email bulk --help',
+  rows:
+    ({ store, account }) =>
+    (page) =>
+      store.jobs(account.id, page, null),
+  record: jobRecord,
+  columns: [
+    ['id', 'id'],
+    ['created', 'createdAt', AT],
+    ['action', 'action'],
+    ['state', 'state'],
+    ['matched', ({ matched, isCapped }) => `${matched}${isCapped ? '+' : ''}`],
+    ['done', 'done'],
+    ['failed', 'failed'],
+    ['reason', 'reason'],
+  ],
 })
 
 const show = command({

@@ -9,36 +9,36 @@ import { timeOrNull } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { parseDuration } from '../config/units.js'
 import { createdKeyRecord, keyPrefix, keyRecord, removed, rotatedKeyRecord } from '../record/tenants.js'
-import type { KeyRow } from '../store/port/tenants.js'
 import { createKey, MOST_OVERLAP_MS, revokeKey, rotateKey } from '../tenant/key.js'
 import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
-import { listed, MOST } from './rows.js'
-import { tableOf } from './terminal.js'
-import { ago, readInstant } from './time.js'
+import { listing } from './list.js'
+import { AGO, EXPIRES } from './table.js'
+import { readInstant } from './time.js'
 
-const keyTable = tableOf<KeyRow>([
-  ['id', 'id'],
-  ['name', 'name'],
-  ['prefix', keyPrefix],
-  ['scope', 'scope'],
-  ['workspace', 'workspaceId'],
-  ['may', ({ permission }) => (permission === 'sending_access' ? 'send' : 'all')],
-  ['last used', ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : ago(lastUsedAt))],
-  ['from', 'lastUsedFrom'],
-  ['expires', ({ expiresAt }) => (expiresAt === null ? 'never' : new Date(expiresAt).toISOString())],
-])
-
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'key list',
   summary: 'All keys, newest first; never their secrets',
-  options: MOST,
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const rows = await listed((page) => store.keys(account.id, page), args, terminal)
-      terminal.data(rows.map(keyRecord), (paint) => keyTable(paint, rows))
-    }),
+  examples: [['$0 key list --csv > keys.csv', 'for a spreadsheet']],
+  what: 'keys',
+  next: 'postern key create --workspace default',
+  rows:
+    ({ store, account }) =>
+    (page) =>
+      store.keys(account.id, page),
+  record: keyRecord,
+  columns: [
+    ['id', 'id'],
+    ['name', 'name'],
+    ['prefix', keyPrefix],
+    ['scope', 'scope'],
+    ['workspace', 'workspaceId'],
+    ['may', ({ permission }) => (permission === 'sending_access' ? 'send' : 'all')],
+    ['last used', 'lastUsedAt', AGO],
+    ['from', 'lastUsedFrom'],
+    ['expires', 'expiresAt', EXPIRES],
+  ],
 })
 
 const create = command({

@@ -13,8 +13,9 @@ import { type Member, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { usage } from './exit.js'
-import { listed, MOST } from './rows.js'
-import { type Paint, type Terminal, table } from './terminal.js'
+import { collect, each, listing } from './list.js'
+import { type Columns, tableOf } from './table.js'
+import type { Terminal } from './terminal.js'
 
 const REF = { ref: { type: 'string', demandOption: true, describe: 'Name or id' } } as const
 
@@ -46,42 +47,59 @@ const without = ({ kind, follows }: KnownPool, names: ReadonlyMap<string, string
   return follows === null ? 'none' : `those of ${names.get(follows) ?? follows}`
 }
 
-const poolTable = (paint: Paint, rows: readonly KnownPool[], names: ReadonlyMap<string, string>): string =>
-  table(
-    paint,
-    ['pool', 'upstream', 'tls', 'user', 'weight', 'priority', 'state', 'id'],
-    rows.flatMap((pool) =>
-      pool.upstreams.length === 0
-        ? [[pool.name, without(pool, names), null, null, null, null, null, pool.id]]
-        : pool.upstreams.map((row, i) => [
-            i === 0 ? pool.name : '',
-            upstreamText(row),
-            row.tls,
-            row.user,
-            row.weight,
-            row.priority,
-            row.state,
-            i === 0 ? pool.id : '',
-          ]),
-    ),
+/** A pool with one of its upstreams, or with none. */
+interface Way {
+  readonly pool: KnownPool
+  readonly upstream: UpstreamRow | null
+  readonly text: string
+  readonly isFirst: boolean
+}
+
+const waysOf = (pools: readonly KnownPool[], names: ReadonlyMap<string, string>): readonly Way[] =>
+  pools.flatMap((pool): readonly Way[] =>
+    pool.upstreams.length === 0
+      ? [{ pool, upstream: null, text: without(pool, names), isFirst: true }]
+      : pool.upstreams.map((upstream, i): Way => {
+          return { pool, upstream, text: upstreamText(upstream), isFirst: i === 0 }
+        }),
   )
+
+const COLUMNS: Columns<Way> = [
+  ['pool', ({ pool, isFirst }) => (isFirst ? pool.name : ''), { csv: ({ pool }) => pool.name }],
+  ['upstream', 'text'],
+  ['tls', ({ upstream }) => upstream?.tls],
+  ['user', ({ upstream }) => upstream?.user],
+  ['weight', ({ upstream }) => upstream?.weight],
+  ['priority', ({ upstream }) => upstream?.priority],
+  ['state', ({ upstream }) => upstream?.state],
+  ['id', ({ pool, isFirst }) => (isFirst ? pool.id : ''), { csv: ({ pool }) => pool.id }],
+]
+
+const poolTable = tableOf(COLUMNS)
 
 const print = async ({ store }: CliContext, terminal: Terminal, row: KnownPool): Promise<void> => {
   const leader = await leaderOf(store, row)
   const names = new Map(leader === null ? [] : [[leader.id, leader.name]])
-  terminal.data(poolRecord(row), (paint) => poolTable(paint, [row], names))
+  terminal.data(poolRecord(row), (paint) => poolTable(paint, waysOf([row], names)))
 }
 
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'pool list',
   summary: 'All pools and their upstreams',
-  options: MOST,
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const rows = await listed((page) => store.pools(account.id, page), args, terminal)
-      const names = new Map(rows.map(({ id, name }) => [id, name]))
-      terminal.data(rows.map(poolRecord), (paint) => poolTable(paint, rows, names))
-    }),
+  examples: [['$0 pool list', '']],
+  what: 'pools',
+  next: null,
+  rows: async ({ store, account }) => {
+    const all = await collect((page) => store.pools(account.id, page))
+    const names = new Map(all.map(({ id, name }) => [id, name]))
+    return each(
+      (page) => store.pools(account.id, page),
+      (rows) => rows.map((pool) => ({ pool, names })),
+    )
+  },
+  record: ({ pool }) => poolRecord(pool),
+  parts: ({ pool, names }: { pool: KnownPool; names: ReadonlyMap<string, string> }) => waysOf([pool], names),
+  columns: COLUMNS,
 })
 
 const show = command({

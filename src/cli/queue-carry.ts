@@ -19,6 +19,7 @@ import { queueMatches } from '../tenant/orders.js'
 import { command, type OptionArgs } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { Refusal } from './exit.js'
+import { listing, whole } from './list.js'
 import {
   badLine,
   createQueueFile,
@@ -29,8 +30,8 @@ import {
   writeImportNote,
 } from './queue-file.js'
 import { namesOf, queueDeps, SCOPE, scopeFor, scopeText } from './queue-scope.js'
-import { type Terminal, table } from './terminal.js'
-import { ago } from './time.js'
+import { AGO } from './table.js'
+import type { Terminal } from './terminal.js'
 
 const { workspace, pool, email, all } = SCOPE
 const PARTS = { workspace, pool, email, all }
@@ -212,35 +213,25 @@ export const forget = command({
     }),
 })
 
-export const lots = command({
-  usage: 'lots',
+export const lots = listing({
+  path: 'queue lots',
   summary: 'What was exported and imported, lot by lot',
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const rows = await store.lots(account.id)
-      const records = rows.map(({ id, state, recipients, file, createdAt }) => ({
-        id,
-        object: 'lot',
-        state,
-        recipients,
-        file,
-        created_at: toRfc3339(createdAt),
-      }))
-      terminal.data(records, (paint) =>
-        table(
-          paint,
-          ['lot', 'state', 'recipients', 'since', 'file'],
-          rows.map((row) => [
-            row.id,
-            row.state.replace('_', ' '),
-            row.recipients,
-            ago(row.createdAt),
-            row.file,
-          ]),
-        ),
-      )
-      if (rows.length === 0) terminal.say('nothing was exported or imported')
-    }),
+  examples: [['$0 queue lots', '']],
+  what: 'lots',
+  next: 'postern queue export --help',
+  most: null,
+  rows: async ({ store, account }) => whole(await store.lots(account.id)),
+  record: ({ id, state, recipients, file, createdAt }: LotRow & { readonly recipients: number }) => ({
+    ...{ id, object: 'lot', state, recipients, file },
+    created_at: toRfc3339(createdAt),
+  }),
+  columns: [
+    ['lot', 'id'],
+    ['state', ({ state }) => state.replace('_', ' ')],
+    ['recipients', 'recipients'],
+    ['since', 'createdAt', AGO],
+    ['file', 'file'],
+  ],
 })
 
 type Place = Omit<CarryTarget, 'lot'>

@@ -5,7 +5,7 @@ import type { QueueScope } from '../store/port/operations.js'
 import { type QueueDeps, queueScope, SCOPE_PARTS, SCOPE_WORDS, type ScopePart } from '../tenant/orders.js'
 import type { CliContext } from './context.js'
 import { usage } from './exit.js'
-import { collect } from './rows.js'
+import { collect } from './list.js'
 
 const flag = (part: ScopePart) => ({ type: 'string', describe: SCOPE_PARTS[part].says }) as const
 

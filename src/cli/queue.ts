@@ -3,19 +3,20 @@
  */
 import * as record from '../record/queue.js'
 import { STOPPING_REASONS, type Waiting, waitingInFull } from '../record/queue.js'
-import { QUEUE_STATES } from '../store/port/operations.js'
+import { QUEUE_STATES, type QueueEntry } from '../store/port/operations.js'
 import { queueDepths } from '../tenant/queue-state.js'
 import { createWaiting } from '../tenant/waiting.js'
-import { command, type Subject } from './command.js'
-import { type CliContext, withContext } from './context.js'
+import type { Subject } from './command.js'
+import type { CliContext } from './context.js'
+import { each, listing, whole } from './list.js'
 import { ages, throttles } from './queue-ages.js'
 import { exportQueue, forget, importQueue, lots, takeBack } from './queue-carry.js'
 import { hold, purge, release, reroute, retry } from './queue-orders.js'
 import { namesOf, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import { relayView } from './relay-state.js'
-import { listed, MOST } from './rows.js'
-import { paintStatus, type Terminal, table } from './terminal.js'
-import { ago, spanText } from './time.js'
+import { AGO, paintStatus } from './table.js'
+import type { Terminal } from './terminal.js'
+import { spanText } from './time.js'
 
 const whyOf = async (context: CliContext) =>
   createWaiting(
@@ -27,111 +28,117 @@ type Reason = Waiting | null | undefined
 
 const wordOf = (reason: Reason): string | undefined => reason?.reason.replaceAll('_', ' ')
 
-const sayRemedies = (terminal: Terminal, reasons: readonly Reason[]): void => {
-  const lines = reasons.flatMap((one) =>
+const remediesOf = (reasons: readonly Reason[]): readonly string[] =>
+  reasons.flatMap((one) =>
     one == null || one.remedy === null || !STOPPING_REASONS.includes(one.reason)
       ? []
       : [`${one.plain}: ${one.remedy}`],
   )
+
+const sayEach = (terminal: Terminal, lines: Iterable<string>): void => {
   for (const line of new Set(lines)) terminal.say(line)
 }
 
-const top = command({
-  usage: 'top',
+const top = listing({
+  path: 'queue top',
   summary: 'How much waits, by pool and workspace',
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const depths = await queueDepths(context.store, { accountId: context.account.id, workspaceId: null })
-      const names = await namesOf(context)
-      const why = await whyOf(context)
-      const reasons = await Promise.all(depths.map((row) => why.ofAll(row.workspaceId, row.poolId)))
-      const records = depths.map((row, i) => record.depth(row, reasons[i] ?? null, waitingInFull))
-      terminal.data(records, (paint) =>
-        table(
-          paint,
-          ['pool', 'workspace', 'due', 'under way', 'waiting', 'held', 'oldest', 'waits for'],
-          depths.map((row, i) => [
-            names.get(row.poolId) ?? row.poolId,
-            names.get(row.workspaceId) ?? row.workspaceId,
-            row.due,
-            row.leased,
-            row.waiting,
-            row.held,
-            row.oldestDueAt === null || row.oldestDueAt > Date.now() ? null : ago(row.oldestDueAt),
-            wordOf(reasons[i]),
-          ]),
-        ),
-      )
-      sayRemedies(terminal, reasons)
-      if (depths.length === 0) terminal.say('the queue is empty')
-    }),
-})
-
-const list = command({
-  usage: 'list',
-  summary: 'Recipients that wait, soonest first; then those under way and those held',
-  options: {
-    ...SCOPE,
-    state: { choices: QUEUE_STATES, describe: 'Only these' },
-    limit: { type: 'number', default: 50, describe: 'How many at most' },
+  examples: [['$0 queue top', '']],
+  what: 'mails that wait',
+  next: null,
+  most: null,
+  rows: async (context, _args, terminal) => {
+    const depths = await queueDepths(context.store, { accountId: context.account.id, workspaceId: null })
+    const names = await namesOf(context)
+    const why = await whyOf(context)
+    const rows = await Promise.all(
+      depths.map(async (row) => ({
+        row,
+        reason: (await why.ofAll(row.workspaceId, row.poolId)) ?? null,
+        pool: names.get(row.poolId) ?? row.poolId,
+        workspace: names.get(row.workspaceId) ?? row.workspaceId,
+      })),
+    )
+    const reasons = rows.map(({ reason }) => reason)
+    return { fetch: whole(rows), after: () => sayEach(terminal, remediesOf(reasons)) }
   },
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const scope = await scopeFor(context, 'list', args, true)
-      const filter = { ...scope, state: args.state ?? null }
-      const rows = await listed(
-        (page) => context.store.queueEntries(filter, page),
-        { limit: args.limit },
-        terminal,
-      )
-      const why = await whyOf(context)
-      const reasons = await Promise.all(rows.map(why.of))
-      const records = rows.map((row, i) => record.entry(row, reasons[i] ?? null, waitingInFull))
-      const now = Date.now()
-      const next = ({ dueAt, underWay }: (typeof rows)[number]): string => {
-        if (underWay) return 'under way'
-        if (dueAt === null) return 'held'
-        return dueAt <= now ? 'now' : `in ${spanText(dueAt - now)}`
-      }
-      terminal.data(records, (paint) =>
-        table(
-          paint,
-          ['email', 'recipient', 'status', 'tries', 'next', 'waits for', 'last response'],
-          rows.map((row, i) => [
-            row.emailId,
-            row.address,
-            row.status,
-            row.attempts,
-            next(row),
-            wordOf(reasons[i]),
-            row.lastResponse,
-          ]),
-          (text, column) => (column === 2 ? paintStatus(paint, text) : text),
-        ),
-      )
-      sayRemedies(terminal, reasons)
-    }),
+  record: ({ row, reason }) => record.depth(row, reason, waitingInFull),
+  columns: [
+    ['pool', 'pool'],
+    ['workspace', 'workspace'],
+    ['due', ({ row }) => row.due],
+    ['under way', ({ row }) => row.leased],
+    ['waiting', ({ row }) => row.waiting],
+    ['held', ({ row }) => row.held],
+    [
+      'oldest',
+      ({ row: { oldestDueAt: at } }) => (at === null || at > Date.now() ? null : at),
+      { time: 'ago' },
+    ],
+    ['waits for', ({ reason }) => wordOf(reason)],
+  ],
 })
 
-const holds = command({
-  usage: 'holds',
+const nextText = ({ dueAt, underWay }: QueueEntry): string => {
+  if (underWay) return 'under way'
+  if (dueAt === null) return 'held'
+  const left = dueAt - Date.now()
+  return left <= 0 ? 'now' : `in ${spanText(left)}`
+}
+
+const list = listing({
+  path: 'queue list',
+  summary: 'Recipients that wait, soonest first; then those under way and those held',
+  options: { ...SCOPE, state: { choices: QUEUE_STATES, describe: 'Only these' } },
+  examples: [['$0 queue list --domain example.com', 'what waits for that domain, and why']],
+  what: 'recipients that wait',
+  next: null,
+  most: 50,
+  rows: async (context, args, terminal) => {
+    const filter = { ...(await scopeFor(context, 'list', args, true)), state: args.state ?? null }
+    const why = await whyOf(context)
+    const remedies = new Set<string>()
+    const fetch = each(
+      (page) => context.store.queueEntries(filter, page),
+      async (rows) => {
+        const reasons = await Promise.all(rows.map(why.of))
+        for (const line of remediesOf(reasons)) remedies.add(line)
+        return rows.map((row, i) => ({ row, reason: reasons[i] ?? null }))
+      },
+    )
+    return { fetch, after: () => sayEach(terminal, remedies) }
+  },
+  record: ({ row, reason }) => record.entry(row, reason, waitingInFull),
+  columns: [
+    ['email', ({ row }) => row.emailId],
+    ['recipient', ({ row }) => row.address],
+    ['status', ({ row }) => row.status, { paint: paintStatus }],
+    ['tries', ({ row }) => row.attempts],
+    ['next', ({ row }) => nextText(row)],
+    ['waits for', ({ reason }) => wordOf(reason)],
+    ['last response', ({ row }) => row.lastResponse],
+  ],
+})
+
+const holds = listing({
+  path: 'queue holds',
   summary: 'The holds that stand',
-  options: MOST,
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const rows = await listed((page) => context.store.listHolds(context.account.id, page), args, terminal)
-      const names = await namesOf(context)
-      terminal.data(
-        rows.map((row) => record.hold(row)),
-        (paint) =>
-          table(
-            paint,
-            ['what', 'why', 'since', 'id'],
-            rows.map((row) => [scopeText(row, names), row.reason, ago(row.createdAt), row.id]),
-          ),
-      )
-      if (rows.length === 0) terminal.say('nothing is held by an order')
-    }),
+  examples: [['$0 queue holds', '']],
+  what: 'holds',
+  next: null,
+  rows: async (context) => {
+    const names = await namesOf(context)
+    return each(
+      (page) => context.store.listHolds(context.account.id, page),
+      (rows) => rows.map((row) => ({ row, what: scopeText(row, names) })),
+    )
+  },
+  record: ({ row }) => record.hold(row),
+  columns: [
+    ['what', 'what'],
+    ['why', ({ row }) => row.reason],
+    ['since', ({ row }) => row.createdAt, AGO],
+    ['id', ({ row }) => row.id],
+  ],
 })
 
 export const queueSubject: Subject = {

@@ -20,11 +20,14 @@ export interface Live {
   readonly last_error: { readonly at: string; readonly stage: string; readonly message: string } | null
 }
 
-interface RelayState {
+export interface RelayState {
   readonly data: readonly (Live & { readonly id: string })[]
   readonly throttled: readonly ReturnType<typeof throttle>[]
   readonly captures: boolean
 }
+
+/** What a command says that has only the store to ask. */
+export const NO_DAEMON = 'no daemon answers; start it: postern serve, or systemctl start postern'
 
 const LIVE_MS = 2_000
 

@@ -13,9 +13,9 @@ import { createSession, revokeSession } from '../tenant/session.js'
 import { command, type Subject } from './command.js'
 import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
-import { listed, MOST } from './rows.js'
-import { table } from './terminal.js'
-import { ago, readSpan, spanText } from './time.js'
+import { each, listing } from './list.js'
+import { AGO } from './table.js'
+import { readSpan, spanText } from './time.js'
 
 const create = command({
   usage: 'create',
@@ -49,35 +49,34 @@ const create = command({
   },
 })
 
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'session list',
   summary: 'Who is signed in, newest first',
-  options: { user: { type: 'string', describe: 'Only this person, by id or address' }, ...MOST },
-  run: (args, terminal) =>
-    withContext(args, async ({ store, deps, account }) => {
-      const user = args.user === undefined ? null : await findPerson(deps, account.id, args.user)
-      const rows = await listed((page) => store.sessions(account.id, user?.id ?? null, page), args, terminal)
-      const records = await Promise.all(
-        rows.map(async (row) =>
-          openSession(row, row.userId === null ? null : await store.user(account.id, row.userId), false),
+  options: { user: { type: 'string', describe: 'Only this person, by id or address' } },
+  examples: [['$0 session list --user ana@example.com', 'where Ana is signed in']],
+  what: 'sessions',
+  next: 'postern setup-link',
+  rows: async ({ store, deps, account }, { user: ref }) => {
+    const user = ref === undefined ? null : await findPerson(deps, account.id, ref)
+    const person = (id: string | null) => (id === null ? null : store.user(account.id, id))
+    return each(
+      (page) => store.sessions(account.id, user?.id ?? null, page),
+      (rows) =>
+        Promise.all(
+          rows.map(async (row) => ({ row, record: openSession(row, await person(row.userId), false) })),
         ),
-      )
-      terminal.data(records, (paint) =>
-        table(
-          paint,
-          ['id', 'person', 'role', 'by', 'from', 'last seen', 'expires'],
-          records.map((one, i) => [
-            one.id,
-            one.person?.email ?? '',
-            one.role,
-            one.provider,
-            one.address ?? '',
-            ago(rows[i]?.lastSeenAt ?? 0),
-            one.expires_at,
-          ]),
-        ),
-      )
-    }),
+    )
+  },
+  record: ({ record }) => record,
+  columns: [
+    ['id', ({ record }) => record.id],
+    ['person', ({ record }) => record.person?.email ?? ''],
+    ['role', ({ record }) => record.role],
+    ['by', ({ record }) => record.provider],
+    ['from', ({ record }) => record.address ?? ''],
+    ['last seen', ({ row }) => row.lastSeenAt, AGO],
+    ['expires', ({ record }) => record.expires_at],
+  ],
 })
 
 const revoke = command({

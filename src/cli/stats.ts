@@ -13,7 +13,8 @@ import { findWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
 import { withContext } from './context.js'
 import { usage } from './exit.js'
-import { fields, type Paint, type Terminal, table } from './terminal.js'
+import { type Columns, fields, type Paint, padTo, tableOf, widthOf } from './table.js'
+import type { Terminal } from './terminal.js'
 import { readSpan, spanText } from './time.js'
 
 const BY = {
@@ -31,6 +32,11 @@ const nameOf: NameField = (field) => `--${NAMES[field] ?? field}`
 
 type Figures = StatisticsRecord['totals']
 
+interface Line {
+  readonly label: string
+  readonly one: Figures
+}
+
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 const isUtf8 = (): boolean =>
   /utf-?8/i.test(process.env.LC_ALL || process.env.LC_CTYPE || process.env.LANG || '')
@@ -47,17 +53,15 @@ const percent = (rate: number | null): string | null =>
 
 const seconds = (s: number | null): string | null => (s === null ? null : spanText(s * 1000))
 
-const HEAD = ['accepted', 'sent', 'delivered', 'deferred', 'bounced', 'complained', 'bounce rate', 'p95']
-
-const cellsOf = (one: Figures): (string | number | null)[] => [
-  one.accepted,
-  one.sent,
-  one.delivered,
-  one.deferred,
-  one.bounced.total,
-  one.complained,
-  percent(one.rates.bounced),
-  seconds(one.time_to_sent.p95),
+const COLUMNS: Columns<Line> = [
+  ['accepted', ({ one }) => one.accepted],
+  ['sent', ({ one }) => one.sent],
+  ['delivered', ({ one }) => one.delivered],
+  ['deferred', ({ one }) => one.deferred],
+  ['bounced', ({ one }) => one.bounced.total],
+  ['complained', ({ one }) => one.complained],
+  ['bounce rate', ({ one }) => percent(one.rates.bounced)],
+  ['p95', ({ one }) => seconds(one.time_to_sent.p95)],
 ]
 
 /** Where a bar starts to say something. */
@@ -69,32 +73,22 @@ const drawn = (
   terminal: Terminal,
   paint: Paint,
   first: string,
-  rows: readonly (readonly [label: string, figures: Figures])[],
+  rows: readonly Line[],
   sizeOf: (figures: Figures) => number,
 ): string => {
-  const text = table(
-    paint,
-    [first, ...HEAD],
-    rows.map(([label, one]) => [label, ...cellsOf(one)]),
-  )
-  if (!terminal.isTty) return text
-  const head = [first, ...HEAD]
-  const widths = head.map((name, i) =>
-    Math.max(name.length, ...rows.map(([label, one]) => String([label, ...cellsOf(one)][i] ?? '-').length)),
-  )
-  const used = widths.reduce((sum, width) => sum + width + 2, 0)
+  const text = tableOf<Line>([[first, 'label'], ...COLUMNS])(paint, rows)
+  const [head = '', ...lines] = text.split('\n')
+  const used = Math.max(...[head, ...lines].map(widthOf)) + 2
   const room = Math.min(WIDEST, terminal.width - used - 1)
-  if (room < NARROWEST) return text
-  const most = Math.max(1, ...rows.map(([, one]) => sizeOf(one)))
-  const lines = text.split('\n')
+  // where a line of the table takes two there is no room either
+  if (!terminal.isTty || room < NARROWEST || lines.length !== rows.length) return text
+  const most = Math.max(1, ...rows.map(({ one }) => sizeOf(one)))
   return [
-    lines[0],
-    ...rows.map(([, one], i) => {
-      const line = lines[i + 1] ?? ''
-      // colours take no room on the screen
-      const gap = Math.max(0, used - [...line].length)
+    head,
+    ...rows.map(({ one }, i) => {
       const size = sizeOf(one)
-      return size === 0 ? line : `${line}${' '.repeat(gap)}${paint.cyan(bar(size / most, room))}`
+      const line = lines[i] ?? ''
+      return size === 0 ? line : `${padTo(line, used)}${paint.cyan(bar(size / most, room))}`
     }),
   ].join('\n')
 }
@@ -136,8 +130,8 @@ const head = (paint: Paint, told: StatisticsRecord): string => {
 const show = (terminal: Terminal, paint: Paint, told: StatisticsRecord): string => {
   const isGrouped = told.group_by !== 'none'
   const rows = isGrouped
-    ? told.groups.map((one) => [one.name ?? one.key ?? '(others)', one.totals] as const)
-    : told.data.map((one) => [timeText(one.at, told), one] as const)
+    ? told.groups.map((one) => ({ label: one.name ?? one.key ?? '(others)', one: one.totals }))
+    : told.data.map((one) => ({ label: timeText(one.at, told), one }))
   const first = isGrouped ? told.group_by.replace('recipient_', '') : 'time'
   const below = drawn(terminal, paint, first, rows, volumeOf)
   return [head(paint, told), below].filter((part) => part !== '').join('\n\n')

@@ -28,8 +28,9 @@ import { command, type OptionArgs, type Subject, WHY } from './command.js'
 import { asOneOrder, type CliContext, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { incidentCommands } from './incident.js'
-import { collect, listed, MOST } from './rows.js'
-import { tableOf, tellProgress, withInterrupt } from './terminal.js'
+import { collect, listing } from './list.js'
+import { AT, type Columns, EXPIRES, tableOf } from './table.js'
+import { tellProgress, withInterrupt } from './terminal.js'
 import { readInstant } from './time.js'
 
 const PLACE = {
@@ -71,31 +72,33 @@ const pagesOf = async (
 
 const day = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
-const rowsTable = tableOf<SuppressionRow>([
+const COLUMNS: Columns<SuppressionRow> = [
   ['email', 'email'],
   ['origin', 'origin'],
   ['reason', 'reason'],
-  ['created', ({ createdAt }) => day(createdAt)],
-  ['expires', ({ expiresAt }) => day(expiresAt) ?? 'never'],
-])
+  ['created', 'createdAt', AT],
+  ['expires', 'expiresAt', EXPIRES],
+]
 
-const list = command({
-  usage: 'list',
+const rowsTable = tableOf(COLUMNS)
+
+const list = listing({
+  path: 'suppression list',
   summary: 'Suppressed addresses, newest first (export has all of them)',
   options: {
     ...PLACE,
     ...ORIGIN,
-    ...MOST,
     pending: {
       type: 'boolean',
       describe: 'Those that wait for the decision of an incident, and suppress nobody',
     },
   },
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const rows = await listed(await pagesOf(context, args), args, terminal)
-      terminal.data(rows.map(suppressionRecord), (paint) => rowsTable(paint, rows))
-    }),
+  examples: [['$0 suppression list --origin complaint', 'who complained']],
+  what: 'suppressed addresses',
+  next: 'postern suppression import FILE, or add ADDRESS',
+  rows: pagesOf,
+  record: suppressionRecord,
+  columns: COLUMNS,
 })
 
 const show = command({

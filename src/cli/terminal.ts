@@ -6,15 +6,14 @@
  *   Colour only on a terminal and without NO_COLOR. A reader that goes away
  *   (`| head`) ends the program quietly.
  */
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import Table from 'cli-table3'
 import pc from 'picocolors'
-import { escapeLines, escapeWild, maskText } from '../base/text.js'
+import { escapeLines, escapeWild } from '../base/text.js'
 import { usage } from './exit.js'
 import { readStream, STDIN } from './input.js'
+import type { Paint } from './table.js'
 import { spanText } from './time.js'
-
-export type Paint = ReturnType<typeof pc.createColors>
 
 /** Where a command line reads and writes: those of the process, or a test's own. */
 export interface Streams {
@@ -34,6 +33,8 @@ export interface Terminal {
   data(record: unknown, human: (paint: Paint) => string): void
   /** Raw data, such as CSV or one JSON line of a stream. */
   write(text: string): void
+  /** A piece of data that is ready to be written, ends of lines included; waits for a reader that is slow. */
+  piece(text: string): Promise<void>
   /** A file of octets, as they are. */
   writeOctets(octets: Uint8Array): void
   /** A remark to the person, on stderr. */
@@ -48,85 +49,10 @@ export interface Terminal {
   readSecret(prompt: string): Promise<string>
 }
 
+/** Of help, and of a terminal that does not say how wide it is. */
+export const PAGE_WIDTH = 80
+
 const line = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
-
-const FRAME = ['top', 'bottom', 'mid'].flatMap((side) => [
-  side,
-  `${side}-mid`,
-  `${side}-left`,
-  `${side}-right`,
-])
-const PLAIN = {
-  ...Object.fromEntries([...FRAME, 'left', 'left-mid', 'right', 'right-mid'].map((name) => [name, ''])),
-  middle: '  ',
-}
-
-export const clean = (value: unknown): string =>
-  value === null || value === undefined ? '-' : maskText(String(value))
-
-/** The library's time grows with the square of the rows, so that a long table is drawn in pieces. */
-const PIECE = 250
-
-/** Rows under a head, without lines around them; control characters of hostile mail are cut. */
-export const table = (
-  paint: Paint,
-  head: readonly string[],
-  rows: readonly (readonly unknown[])[],
-  colour: (text: string, column: number) => string = (text) => text,
-): string => {
-  if (rows.length === 0) return ''
-  const cells = rows.map((row) => row.map(clean))
-  // drawn with every piece, and cut off again, it makes their columns equally wide
-  const widest = head.map((_, column) =>
-    cells.reduce((most, { [column]: text = '' }) => (text.length > most.length ? text : most), ''),
-  )
-  const lines: string[] = []
-  for (let from = 0; from < cells.length; from += PIECE) {
-    const drawn = new Table({
-      chars: PLAIN,
-      style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-    })
-    drawn.push(widest)
-    drawn.push(head.map((text) => paint.bold(text.toUpperCase())))
-    for (const row of cells.slice(from, from + PIECE)) drawn.push(row.map(colour))
-    lines.push(
-      ...drawn
-        .toString()
-        .split('\n')
-        .slice(from === 0 ? 1 : 2),
-    )
-  }
-  return lines.join('\n').replace(/ +$/gm, '')
-}
-
-/** What each column is called, and what stands in it: a member of the row, or what is made of it. */
-type Columns<Row> = readonly (readonly [head: string, cell: keyof Row | ((row: Row) => unknown)])[]
-
-export const tableOf =
-  <Row>(columns: Columns<Row>) =>
-  (paint: Paint, rows: readonly Row[]): string =>
-    table(
-      paint,
-      columns.map(([head]) => head),
-      rows.map((row) => columns.map(([, cell]) => (typeof cell === 'function' ? cell(row) : row[cell]))),
-    )
-
-/** One record, a line for each field. */
-export const fields = (paint: Paint, pairs: readonly (readonly [string, unknown])[]): string => {
-  const width = Math.max(...pairs.map(([name]) => name.length))
-  return pairs.map(([name, value]) => `${paint.dim(name.padEnd(width))}  ${clean(value)}`).join('\n')
-}
-
-const STATUS_PAINT: Readonly<Record<string, (paint: Paint) => (text: string) => string>> = {
-  delivered: (paint) => paint.green,
-  sent: (paint) => paint.cyan,
-  deferred: (paint) => paint.yellow,
-  bounced: (paint) => paint.red,
-  canceled: (paint) => paint.dim,
-}
-
-export const paintStatus = (paint: Paint, status: string): string =>
-  STATUS_PAINT[status]?.(paint)(status) ?? status
 
 /** The terminal echoes in its own mode, so raw mode is the only way to hide a secret; its ^C, ^D, ^U are ours then. */
 const readHidden = async ({ stdin, stderr }: Streams, prompt: string): Promise<string> => {
@@ -174,7 +100,13 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
   const { stdin, stdout, stderr } = streams
   const isTty = stdout.isTTY === true
   const coloured = isTty && !json && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
-  const paint = pc.createColors(coloured)
+  // COLUMNS makes a page of a pipe, too
+  const columns = Number(process.env.COLUMNS) || null
+  const width = stdout.columns ?? columns ?? PAGE_WIDTH
+  const paint: Paint = {
+    ...pc.createColors(coloured),
+    width: isTty ? width : (columns ?? Number.POSITIVE_INFINITY),
+  }
   const write = (text: string): void => {
     // into a file or a pipe data goes as it is; JSON says the same with escapes
     if (text !== '') stdout.write(line(isTty ? escapeLines(text) : json ? escapeWild(text) : text))
@@ -190,11 +122,17 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
     json,
     paint,
     isTty,
-    width: stdout.columns ?? 80,
+    width,
     write,
     writeOctets: (octets) => {
       if (isTty) write(Buffer.from(octets).toString())
       else stdout.write(octets)
+    },
+    piece: async (text) => {
+      if (text === '') return
+      stderr.write(wipe())
+      const isRoom = stdout.write(isTty ? escapeLines(text.replaceAll('\r\n', '\n')) : text)
+      if (!isRoom) await once(stdout, 'drain')
     },
     readInput,
     say: (text) => {

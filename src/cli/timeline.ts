@@ -8,7 +8,7 @@
 import type { EventRow } from '../lifecycle/facts.js'
 import type { MailWaiting, Waiting } from '../record/queue.js'
 import type { EmailRecord, RecipientRow } from '../store/port/mail.js'
-import { clean, type Paint, paintStatus } from './terminal.js'
+import { clean, type Paint, paintStatus } from './table.js'
 
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 23)
 const day = (at: number): string => new Date(at).toISOString().slice(0, 10)

@@ -17,10 +17,10 @@ import { LOGIN_WORDS, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { badInput } from './exit.js'
+import { collect, listing, whole } from './list.js'
 import { upstreamText } from './pool.js'
-import { type Live, relayState } from './relay-state.js'
-import { collect } from './rows.js'
-import { type Paint, table, tableOf } from './terminal.js'
+import { type Live, NO_DAEMON, relayState } from './relay-state.js'
+import { type Columns, paintStatus, tableOf } from './table.js'
 import { ago } from './time.js'
 
 interface Place {
@@ -88,7 +88,7 @@ const ONE = {
   ref: { type: 'string', demandOption: true, describe: 'Id, host, host:port, or a pool' },
 } as const
 
-const placeTable = tableOf<Place>([
+const COLUMNS: Columns<Place> = [
   ['upstream', ({ upstream }) => upstreamText(upstream)],
   ['pool', ({ pool }) => pool.name],
   ['state', ({ upstream }) => upstream.state],
@@ -98,7 +98,9 @@ const placeTable = tableOf<Place>([
   ['connections', ({ upstream }) => upstream.maxConnections],
   ['rate', ({ upstream: { rate } }) => (rate === null ? 'any' : `${rate}/s`)],
   ['id', ({ upstream }) => upstream.id],
-])
+]
+
+const placeTable = tableOf(COLUMNS)
 
 /** By upstream id; null when no daemon answers. */
 const liveOf = async (context: CliContext, given: string | undefined): Promise<Map<string, Live> | null> => {
@@ -114,48 +116,64 @@ const lately = (live: Live | undefined): string | null => {
   return took === null ? null : `took a mail ${ago(tookAt)}`
 }
 
-const liveTable = (paint: Paint, places: readonly Place[], live: ReadonlyMap<string, Live>): string =>
-  table(
-    paint,
-    ['upstream', 'pool', 'state', 'breaker', 'open', 'at once', 'tls', 'lately', 'id'],
-    places.map(({ pool, upstream: row }) => {
-      const now = live.get(row.id)
-      const { limit = null, under_way: busy = null } = now ?? {}
-      return [
-        upstreamText(row),
-        pool.name,
-        row.state,
-        now?.breaker ?? null,
-        now?.connections ?? null,
-        limit === null ? `- of ${row.maxConnections}` : `${busy} of ${limit}, at most ${row.maxConnections}`,
-        row.tls,
-        lately(now),
-        row.id,
-      ]
-    }),
-    (text, column) => (column !== 3 || text === 'closed' ? text : paint.red(text)),
-  )
+interface LivePlace extends Place {
+  readonly live: Live | undefined
+}
+
+const atOnce = ({ live, upstream: { maxConnections } }: LivePlace): string =>
+  live?.limit == null
+    ? `- of ${maxConnections}`
+    : `${live.under_way} of ${live.limit}, at most ${maxConnections}`
+
+const LIVE: Columns<LivePlace> = [
+  ['upstream', ({ upstream }) => upstreamText(upstream)],
+  ['pool', ({ pool }) => pool.name],
+  ['state', ({ upstream }) => upstream.state],
+  [
+    'breaker',
+    ({ live }) => live?.breaker,
+    { paint: (paint, text) => (text === 'closed' ? text : paint.red(text)) },
+  ],
+  ['open', ({ live }) => live?.connections],
+  ['at once', atOnce],
+  ['tls', ({ upstream }) => upstream.tls],
+  ['lately', ({ live }) => lately(live)],
+  ['id', ({ upstream }) => upstream.id],
+]
 
 const placeRecord = ({ pool, upstream }: Place) => upstreamRecord(pool, upstream)
 
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'upstream list',
   summary: 'All upstreams of all pools, and how they are doing',
   options: { management: { type: 'string', describe: "URL of the daemon's management listener" } },
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const places = await allUpstreams(context)
-      const live = await liveOf(context, args.management)
-      if (live === null) terminal.say('no daemon answers: what is configured, not how it is doing')
-      const records = places.map((place) => ({
-        ...placeRecord(place),
-        live: live?.get(place.upstream.id) ?? null,
-      }))
-      terminal.data(records, (paint) =>
-        live === null ? placeTable(paint, places) : liveTable(paint, places, live),
-      )
-    }),
+  examples: [['$0 upstream list', '']],
+  what: 'upstreams',
+  next: 'postern pool create main --upstream smtp://HOST:587',
+  most: null,
+  rows: async (context, { management }, terminal) => {
+    const live = await liveOf(context, management)
+    if (live === null) terminal.say(`what is configured, not how it is doing: ${NO_DAEMON}`)
+    const places = await allUpstreams(context)
+    return whole(places.map((place) => ({ ...place, live: live?.get(place.upstream.id) })))
+  },
+  record: (place: LivePlace) => ({ ...placeRecord(place), live: place.live ?? null }),
+  columns: LIVE,
 })
+
+const trialTable = tableOf<Trial>([
+  ['upstream', ({ upstream }) => upstreamText(upstream)],
+  ['pool', 'pool'],
+  ['result', ({ ok }) => (ok ? 'ok' : 'fail'), { paint: paintStatus }],
+  ['at', 'stage'],
+  ['said', 'said'],
+  [
+    'auth',
+    ({ mechanism, mechanisms }) =>
+      mechanisms.length === 0 ? null : `${mechanism ?? 'none'} of ${mechanisms.join(', ')}`,
+  ],
+  ['took', ({ ms }) => `${ms} ms`],
+])
 
 const test = command({
   usage: 'test [ref]',
@@ -169,23 +187,7 @@ const test = command({
       const trials = await tryAll(context, places)
       terminal.data(
         trials.map((one) => ({ pool: one.pool, ...trialRecord(one) })),
-        (paint) =>
-          table(
-            paint,
-            ['upstream', 'pool', 'result', 'at', 'said', 'auth', 'took'],
-            trials.map((one) => [
-              upstreamText(one.upstream),
-              one.pool,
-              one.ok ? 'ok' : 'fail',
-              one.stage,
-              one.said,
-              one.mechanisms.length === 0
-                ? null
-                : `${one.mechanism ?? 'none'} of ${one.mechanisms.join(', ')}`,
-              `${one.ms} ms`,
-            ]),
-            (text, column) => (column !== 2 ? text : text === 'ok' ? paint.green(text) : paint.red(text)),
-          ),
+        (paint) => trialTable(paint, trials),
       )
       return trials.every((one) => one.ok) ? 0 : 69
     }),

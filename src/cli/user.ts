@@ -22,41 +22,36 @@ import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
 import { usage } from './exit.js'
 import { CREATED_BY, TO_FILE, tellLink } from './link.js'
-import { listed, MOST } from './rows.js'
-import { fields, tableOf } from './terminal.js'
-import { ago } from './time.js'
+import { each, listing } from './list.js'
+import { AGO, type Columns, fields, tableOf } from './table.js'
 
-const rowsTable = tableOf<UserRow>([
+const COLUMNS: Columns<UserRow> = [
   ['id', 'id'],
   ['email', 'email'],
   ['name', ({ name }) => name ?? ''],
   ['role', 'role'],
   ['state', ({ disabledAt }) => (disabledAt === null ? 'enabled' : 'disabled')],
   ['second factor', ({ hasFactor }) => (hasFactor ? 'yes' : 'no')],
-  ['last sign-in', ({ lastSignInAt }) => (lastSignInAt === null ? 'never' : ago(lastSignInAt))],
-])
+  ['last sign-in', 'lastSignInAt', AGO],
+]
 
-const invitationsTable = tableOf<ReturnType<typeof linkRecord>>([
-  ['id', 'id'],
-  ['for', ({ email }) => email ?? ''],
-  ['role', 'role'],
-  ['state', 'state'],
-  ['expires', 'expires_at'],
-  ['by', 'created_by'],
-])
+const rowsTable = tableOf(COLUMNS)
 
 const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or address' } } as const
 const ROLE = { choices: ROLES, describe: 'owner manages people, member all else, viewer reads' } as const
 
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'user list',
   summary: 'All people, newest first',
-  options: MOST,
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const rows = await listed((page) => store.users(account.id, page), args, terminal)
-      terminal.data(rows.map(person), (paint) => rowsTable(paint, rows))
-    }),
+  examples: [['$0 user list', '']],
+  what: 'people',
+  next: 'postern user create ADDRESS --role owner --ask-password',
+  rows:
+    ({ store, account }) =>
+    (page) =>
+      store.users(account.id, page),
+  record: person,
+  columns: COLUMNS,
 })
 
 const show = command({
@@ -209,16 +204,26 @@ const invite = command({
   },
 })
 
-const invitations = command({
-  usage: 'invitations',
+const invitations = listing({
+  path: 'user invitations',
   summary: 'All invitations, newest first; never their links',
-  options: MOST,
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const rows = await listed((page) => store.links(account.id, 'invitation', page), args, terminal)
-      const records = rows.map((row) => linkRecord(row, Date.now()))
-      terminal.data(records, (paint) => invitationsTable(paint, records))
-    }),
+  examples: [['$0 user invitations', '']],
+  what: 'invitations',
+  next: 'postern user invite ADDRESS --role member',
+  rows: ({ store, account }) =>
+    each(
+      (page) => store.links(account.id, 'invitation', page),
+      (rows) => rows.map((row) => linkRecord(row, Date.now())),
+    ),
+  record: (one) => one,
+  columns: [
+    ['id', 'id'],
+    ['for', ({ email }) => email ?? ''],
+    ['role', 'role'],
+    ['state', 'state'],
+    ['expires', 'expires_at'],
+    ['by', 'created_by'],
+  ],
 })
 
 const uninvite = command({

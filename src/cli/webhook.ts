@@ -43,9 +43,10 @@ import { command, type Globals, type OptionArgs, type Subject } from './command.
 import { type CliContext, configOf, withContext } from './context.js'
 import { listenTo, type Told } from './event-stream.js'
 import { badInput, usage } from './exit.js'
-import { listed, MOST } from './rows.js'
+import { listing } from './list.js'
 import { readKey } from './send.js'
-import { fields, type Paint, type Terminal, table, tableOf } from './terminal.js'
+import { AT, fields, paintStatus } from './table.js'
+import type { Terminal } from './terminal.js'
 import { ago, readSpan } from './time.js'
 
 export interface WebhookContext extends CliContext {
@@ -250,50 +251,31 @@ export const test = command({
     }),
 })
 
-const postsTable = (paint: Paint, posts: readonly ListedPost[]): string =>
-  table(
-    paint,
-    ['answered', 'event', 'type', 'kind', 'status', 'http', 'ms', 'tries', 'cause'],
-    posts.map((post) => {
-      const { status } = webhookEvent(post)
-      const at = new Date(post.updatedAt).toISOString()
-      return [
-        at,
-        post.eventId,
-        post.eventType,
-        post.kind,
-        status,
-        post.status,
-        post.ms,
-        post.attempts,
-        post.cause,
-      ]
-    }),
-    (text, column) =>
-      column === 4
-        ? text === 'success'
-          ? paint.green(text)
-          : text === 'failed'
-            ? paint.red(text)
-            : text
-        : text,
-  )
-
-export const events = command({
-  usage: 'events <id>',
+export const events = listing({
+  path: 'webhook events <id>',
   summary: 'What was posted to an endpoint in the last four days, newest first',
   positionals: ENDPOINT,
-  options: {
-    failed: { type: 'boolean', describe: 'Only those whose last try failed' },
-    limit: { type: 'number', default: 50, describe: 'Not more than this' },
+  options: { failed: { type: 'boolean', describe: 'Only those whose last try failed' } },
+  examples: [['$0 webhook events wh_01… --failed', 'what did not arrive']],
+  what: 'posts',
+  next: 'postern webhook test ID',
+  most: 50,
+  rows: async (context, args) => {
+    const { id } = await findEndpoint(context, scopeOf(context), args.id)
+    return (page) => context.store.posts(id, args.failed === true, page)
   },
-  run: (args, terminal) =>
-    withHooks(args, async (context) => {
-      const { hooks } = context
-      const { id } = await findEndpoint(hooks, scopeOf(context), args.id)
-      const posts = await listed((page) => hooks.store.posts(id, args.failed === true, page), args, terminal)
-      terminal.data(posts.map(webhookEvent), (paint) => postsTable(paint, posts))
-    }),
+  record: (post: ListedPost) => webhookEvent(post),
+  columns: [
+    ['answered', 'updatedAt', AT],
+    ['event', 'eventId'],
+    ['type', 'eventType'],
+    ['kind', 'kind'],
+    ['status', (post) => webhookEvent(post).status, { paint: paintStatus }],
+    ['http', 'status'],
+    ['ms', 'ms'],
+    ['tries', 'attempts'],
+    ['cause', 'cause'],
+  ],
 })
 
 /** `2h` ago, an ISO 8601 time, or a mark of the log. */
@@ -392,34 +374,28 @@ const healthText = ({ status, disabledReason, state }: KnownEndpoint): string =>
     : state.health
 }
 
-const rowsTable = tableOf<KnownEndpoint>([
-  ['id', 'id'],
-  ['endpoint', 'url'],
-  ['health', healthText],
-  ['waiting', 'waiting'],
-  ['events', ({ events }) => events.join(',')],
-  ['workspace', ({ workspaceId }) => workspaceId ?? 'all'],
-  ['mode', 'mode'],
-])
-
 const made = ({ row, secret }: Made, terminal: Terminal): void => {
   terminal.data({ ...webhookRecord(row), signing_secret: secret }, () => secret)
   terminal.say(`${row.id} signs with this secret; it is shown now, and never again`)
 }
 
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'webhook list',
   summary: 'All endpoints, newest first; never their secrets',
-  options: MOST,
-  run: (args, terminal) =>
-    withHooks(args, async (context) => {
-      const rows = await listed(
-        (page) => context.hooks.store.endpoints(scopeOf(context), page),
-        args,
-        terminal,
-      )
-      terminal.data(rows.map(webhookRecord), (paint) => rowsTable(paint, rows))
-    }),
+  examples: [['$0 webhook list', '']],
+  what: 'endpoints',
+  next: 'postern webhook create https://app.example/hook',
+  rows: (context) => (page) => context.store.endpoints(scopeOf(context), page),
+  record: webhookRecord,
+  columns: [
+    ['id', 'id'],
+    ['endpoint', 'url'],
+    ['health', healthText],
+    ['waiting', 'waiting'],
+    ['events', ({ events }) => events.join(',')],
+    ['workspace', ({ workspaceId }) => workspaceId ?? 'all'],
+    ['mode', 'mode'],
+  ],
 })
 
 const TYPES = {

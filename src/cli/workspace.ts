@@ -9,8 +9,9 @@ import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/works
 import { command, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
-import { collect, listed, MOST } from './rows.js'
-import { fields, type Paint, type Terminal, table } from './terminal.js'
+import { collect, each, listing } from './list.js'
+import { fields, type Paint } from './table.js'
+import type { Terminal } from './terminal.js'
 import { ALARM_OPTIONS, alarmFields, alarmsIn, heldByAlarm, releaseCommand } from './workspace-alarms.js'
 import { REF, remove, resume, suspend } from './workspace-rest.js'
 import { ROUTE_OPTION, routesIn } from './workspace-routes.js'
@@ -92,33 +93,29 @@ const print = async ({ store }: CliContext, terminal: Terminal, row: WorkspaceRo
     terminal.say(`its mail waits: postern pool update ${mending.name} --upstream URL`)
 }
 
-const list = command({
-  usage: 'list',
+const list = listing({
+  path: 'workspace list',
   summary: 'All workspaces, newest first',
-  options: MOST,
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const rows = await listed((page) => store.workspaces(account.id, page), args, terminal)
-      const names = new Map(
-        (await collect((page) => store.pools(account.id, page))).map((pool) => [pool.id, pool.name]),
-      )
-      terminal.data(
-        rows.map((row) => workspaceRecord(row)),
-        (paint) =>
-          table(
-            paint,
-            ['slug', 'name', 'pool', 'default from', 'suspended', 'id'],
-            rows.map((row) => [
-              row.slug,
-              row.name,
-              names.get(row.poolId) ?? row.poolId,
-              row.defaultFrom,
-              row.suspendedAt === null ? 'no' : 'yes',
-              row.id,
-            ]),
-          ),
-      )
-    }),
+  examples: [['$0 workspace list', '']],
+  what: 'workspaces',
+  next: null,
+  rows: async ({ store, account }) => {
+    const pools = await collect((page) => store.pools(account.id, page))
+    const names = new Map(pools.map(({ id, name }) => [id, name]))
+    return each(
+      (page) => store.workspaces(account.id, page),
+      (rows) => rows.map((row) => ({ row, pool: names.get(row.poolId) ?? row.poolId })),
+    )
+  },
+  record: ({ row }) => workspaceRecord(row),
+  columns: [
+    ['slug', ({ row }) => row.slug],
+    ['name', ({ row }) => row.name],
+    ['pool', 'pool'],
+    ['default from', ({ row }) => row.defaultFrom],
+    ['suspended', ({ row }) => (row.suspendedAt === null ? 'no' : 'yes')],
+    ['id', ({ row }) => row.id],
+  ],
 })
 
 const showOne = command({

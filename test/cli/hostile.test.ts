@@ -2,8 +2,11 @@
 import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { run } from '../../src/cli/main.js'
-import { fields, openTerminal, table } from '../../src/cli/terminal.js'
+import { fields, tableOf } from '../../src/cli/table.js'
+import { openTerminal } from '../../src/cli/terminal.js'
 import { openDesk } from './desk.js'
+
+const drawn = tableOf<{ text: string }>([['x', 'text']])
 
 const range = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, i) => String.fromCodePoint(from + i)).join('')
@@ -33,7 +36,7 @@ t.test('on a terminal: data, lines, remarks, tables and fields', async (t) => {
     const terminal = openTerminal(json, all)
     terminal.data(
       { text },
-      (paint) => `${text}\n${table(paint, ['x'], [[text]])}\n${fields(paint, [['x', text]])}`,
+      (paint) => `${text}\n${drawn(paint, [{ text }])}\n${fields(paint, [['x', text]])}`,
     )
     terminal.write(text)
     terminal.say(text)
@@ -53,7 +56,7 @@ t.test('into a pipe: tables are clean, JSON escapes, and raw data stays what it 
   const text = `a${WILD}z`
   const piped = streams(false)
   const terminal = openTerminal(false, piped.all)
-  terminal.data(null, (paint) => `${table(paint, ['x'], [[text]])}\n${fields(paint, [['x', text]])}`)
+  terminal.data(null, (paint) => `${drawn(paint, [{ text }])}\n${fields(paint, [['x', text]])}`)
   t.notMatch(piped.heard.stdout, RAW)
   terminal.write(text)
   t.match(piped.heard.stdout, text)

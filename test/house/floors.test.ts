@@ -59,7 +59,6 @@ const HOME: Record<string, readonly string[]> = {
   'openid-client': ['dashboard'],
   jose: ['dashboard'],
   yargs: ['cli'],
-  'cli-table3': ['cli'],
   picocolors: ['cli'],
   undici: ['base'],
   standardwebhooks: ['webhook'],
@@ -195,7 +194,7 @@ t.test('no thread reads packages that it does not need, at each start and for ea
   t.same(packagesAtStart('followers/followers-thread.ts', engine), [ADDRESS, 'standardwebhooks'])
   t.same(packagesAtStart('http/thread/body-thread.ts'), ['joi', ADDRESS])
   t.same(packagesAtStart('store/open.ts'), [])
-  t.same(packagesAtStart('cli/main.ts'), ['cli-table3', 'picocolors', 'yargs'])
+  t.same(packagesAtStart('cli/main.ts'), ['picocolors', 'yargs'])
   t.same(packagesAtStart('cli/status.ts', 'store/sqlite/open.ts'), ['joi', ADDRESS, 'yaml'])
   const daemon = packagesAtStart('daemon/daemon.ts', 'store/sqlite/open.ts')
   for (const name of ['yargs', 'preact', 'pg', 'undici', 'mailparser', 'selfsigned', 'htmlparser2'])

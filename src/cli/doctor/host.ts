@@ -15,7 +15,7 @@ import { findPeppers, pepperFile } from '../../keys/pepper.js'
 import { adminOf, examineServerOf, isLocal, placeOf } from '../../store/open.js'
 import { seedOf } from '../../tenant/factors.js'
 import { type CliContext, strangersOwner, userName } from '../context.js'
-import { collect } from '../rows.js'
+import { collect } from '../list.js'
 import { spanText } from '../time.js'
 import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
 

@@ -21,7 +21,7 @@ import { type Certificate, readCertificate } from '../../keys/certificate.js'
 import { type CheckedRecord, zoneLine } from '../../record/domain.js'
 import { lookUp } from '../../tenant/domain/check.js'
 import type { CliContext } from '../context.js'
-import { collect } from '../rows.js'
+import { collect } from '../list.js'
 import { spanText } from '../time.js'
 import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
 

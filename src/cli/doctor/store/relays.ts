@@ -6,7 +6,7 @@
  */
 import { serves } from '../../../relay/share.js'
 import type { CliContext } from '../../context.js'
-import { collect } from '../../rows.js'
+import { collect } from '../../list.js'
 import { type Finding, fail } from '../finding.js'
 
 const WAITS = 'start one with relay, or name the pool in relay.pools of one: postern cluster show'
