@@ -79,7 +79,7 @@ const drawn = (
   const text = tableOf<Line>([[first, 'label'], ...COLUMNS])(paint, rows)
   const [head = '', ...lines] = text.split('\n')
   const used = Math.max(...[head, ...lines].map(widthOf)) + 2
-  const room = Math.min(WIDEST, terminal.width - used - 1)
+  const room = Math.min(WIDEST, paint.width - used - 1)
   // where a line of the table takes two there is no room either
   if (!terminal.isTty || room < NARROWEST || lines.length !== rows.length) return text
   const most = Math.max(1, ...rows.map(({ one }) => sizeOf(one)))

@@ -27,8 +27,6 @@ export interface Terminal {
   readonly paint: Paint
   /** True when a person reads stdout. */
   readonly isTty: boolean
-  /** Columns of the terminal; 80 where there is none. */
-  readonly width: number
   /** The command's answer: `record` with --json, else what `human` makes. */
   data(record: unknown, human: (paint: Paint) => string): void
   /** Raw data, such as CSV or one JSON line of a stream. */
@@ -96,17 +94,18 @@ export const surviveClosedPipes = (): void => {
   })
 }
 
+/** COLUMNS makes a page of a pipe, too. */
+const paintFor = ({ stdout: { isTTY, columns } }: Streams, json: boolean): Paint => {
+  const coloured = isTTY === true && !json && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
+  const given = Number(process.env.COLUMNS)
+  const width = isTTY === true ? columns || given || PAGE_WIDTH : given || Number.POSITIVE_INFINITY
+  return { ...pc.createColors(coloured), width }
+}
+
 export const openTerminal = (json: boolean, streams: Streams): Terminal => {
   const { stdin, stdout, stderr } = streams
   const isTty = stdout.isTTY === true
-  const coloured = isTty && !json && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
-  // COLUMNS makes a page of a pipe, too
-  const columns = Number(process.env.COLUMNS) || null
-  const width = stdout.columns ?? columns ?? PAGE_WIDTH
-  const paint: Paint = {
-    ...pc.createColors(coloured),
-    width: isTty ? width : (columns ?? Number.POSITIVE_INFINITY),
-  }
+  const paint = paintFor(streams, json)
   const write = (text: string): void => {
     // into a file or a pipe data goes as it is; JSON says the same with escapes
     if (text !== '') stdout.write(line(isTty ? escapeLines(text) : json ? escapeWild(text) : text))
@@ -122,7 +121,6 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
     json,
     paint,
     isTty,
-    width,
     write,
     writeOctets: (octets) => {
       if (isTty) write(Buffer.from(octets).toString())

@@ -80,7 +80,7 @@ t.test('the records are those of the API', async (t) => {
   t.same(await json('email', 'list'), (await daemon.api('GET', '/v1/emails', key)).body.data)
   t.match(await run(['email', 'list', '--limit', '1']), {
     code: 0,
-    stderr: 'these are the first 1, and there are more: --limit N\n',
+    stderr: 'these are the first 1, and there are more: --limit N, or --all\n',
   })
   const token = (await json('session', 'create', '--lasts', '5m')).token as string
   for (const [subject, path] of [

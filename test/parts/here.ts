@@ -16,6 +16,8 @@ const collected = () => {
   return { stream, text: () => text }
 }
 
+delete process.env.COLUMNS // a page of that width would be drawn
+
 export const here = async (args: readonly string[], input = ''): Promise<CliResult> => {
   const { run } = await import('../../src/cli/main.js')
   const [stdout, stderr] = [collected(), collected()]
