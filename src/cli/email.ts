@@ -7,7 +7,7 @@
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
-import type { EventRow } from '../lifecycle/event.js'
+import type { EventRow } from '../lifecycle/facts.js'
 import type { Page, Rows } from '../lifecycle/page.js'
 import { emailRecord, emailSummary, listedEmail, readContent } from '../record/email.js'
 import { event as eventRecord } from '../record/event.js'
