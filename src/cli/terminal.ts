@@ -116,7 +116,6 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
     isProgress = false
     return was ? '\r\u001b[K' : ''
   }
-  const readInput = (file: string): Promise<Buffer> => (file === STDIN ? readStream(stdin) : readFile(file))
   return {
     json,
     paint,
@@ -127,12 +126,11 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
       else stdout.write(octets)
     },
     piece: async (text) => {
-      if (text === '') return
       stderr.write(wipe())
-      const isRoom = stdout.write(isTty ? escapeLines(text.replaceAll('\r\n', '\n')) : text)
-      if (!isRoom) await once(stdout, 'drain')
+      const shown = isTty ? escapeLines(text.replaceAll('\r\n', '\n')) : text
+      if (!stdout.write(shown)) await once(stdout, 'drain')
     },
-    readInput,
+    readInput: (file) => (file === STDIN ? readStream(stdin) : readFile(file)),
     say: (text) => {
       stderr.write(`${wipe()}${line(escapeLines(text))}`)
     },
