@@ -8,6 +8,9 @@
  *   index, of an older database; one that failed) is read for by itself, up to where the others stand. One that fails
  *   rests for a while and the others go on.
  * NOTES
+ *   Test mail stands in the same log. Beside a flood of it a look takes some hundred milliseconds, and as much of the rest
+ *   is left out as keeps what live mail waits at what it is without the flood. Nothing of it is read before its turn: where
+ *   records come faster than they can be read, all of them wait.
  *   With nothing new alarms are judged once a minute, since they end by time. Their first start counts from now on.
  *   Where the log is gone before it was counted, its numbers are missing, and the log of the daemon says so.
  */
@@ -31,7 +34,7 @@ interface ReaderParts {
 
 /** Records of one part: some milliseconds of the writer. */
 const PART = 500
-/** What comes within it is read together: figures are late by no more, and the disk is asked once. */
+/** What comes within it is read together: the disk is asked once, and nothing waits longer until it is read and kept. */
 const LOOK_MS = 1_000
 /** Between two parts: others come first. */
 const PAUSE_MS = 5
@@ -72,7 +75,8 @@ class LogReader {
   #readTo: string | null = null
   /** On the tick clock. */
   #judgedAt = Number.NEGATIVE_INFINITY
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #beganAt: number | null = null
+  #nextAt = Number.NEGATIVE_INFINITY
 
   constructor(parts: ReaderParts) {
     this.#parts = parts
@@ -93,17 +97,37 @@ class LogReader {
     let isMore = false
     for (const [i, group] of groups.entries()) {
       const until = groups[i + 1]?.at ?? null
-      // those who are ahead look no more often because somebody is behind
-      if (until === null && i > 0 && clock.tick() - this.#lookedAt < LOOK_MS) break
+      if (until === null) {
+        // those who are ahead look no more often because somebody is behind
+        if (i > 0 && clock.tick() < this.#nextAt) break
+        this.#beganAt ??= clock.tick()
+      }
       const more = await this.#readFor(group, places, until)
       isMore ||= more
       if (more || group.who.some(this.#rests)) continue
       // from here on they go together
       if (until !== null) return PAUSE_MS
-      this.#lookedAt = clock.tick()
+      this.#looked()
       if (group.who.length === ALL.length) this.#readTo = newest
     }
-    return isMore ? PAUSE_MS : LOOK_MS
+    return isMore ? PAUSE_MS : this.#rest()
+  }
+
+  /**
+   * All is read that there was. What comes at any time waits for half of the rest and of this look, and for the next look:
+   * half a LOOK_MS on average, since three times what a look takes is left out of the rest.
+   */
+  #looked(): void {
+    const now = this.#parts.clock.tick()
+    const took = now - (this.#beganAt ?? now)
+    this.#beganAt = null
+    this.#nextAt = now + Math.max(PAUSE_MS, LOOK_MS - 3 * took)
+  }
+
+  #rest(): number {
+    this.#beganAt = null
+    const next = this.#nextAt - this.#parts.clock.tick()
+    return next > 0 ? next : LOOK_MS
   }
 
   #isIdle(): boolean {

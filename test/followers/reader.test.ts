@@ -40,9 +40,9 @@ const caughtLog = () => {
 }
 
 /** A reader until the test ends, of a store that does some things otherwise. */
-const reading = async (t: Test, store: Store, over: Partial<Store> = {}) => {
+const reading = async (t: Test, store: Store, over: Partial<Store> = {}, clock = systemClock) => {
   const { said, log } = caughtLog()
-  const reader = createReader({ store: { ...store, ...over }, clock: systemClock, log })
+  const reader = createReader({ store: { ...store, ...over }, clock, log })
   t.teardown(() => reader.stop())
   await reader.start()
   return { said, reader }
@@ -70,6 +70,23 @@ t.test('from the oldest that there is, then what comes; two at once count once',
   t.equal(await countedUntil(store, now), now)
   const { statistics, alarms, search } = await store.readPlaces()
   t.same([alarms, search], [statistics, statistics], 'they stand at the same mark')
+})
+
+t.test('the longer a look takes, the earlier is the next one', async (t) => {
+  const store = await openStore(t)
+  const at = await newAccount(store)
+  let tick = 0
+  let looks = 0
+  const readLog: Store['readLog'] = async (...asked) => {
+    const part = await store.readLog(...asked)
+    tick += 400
+    looks++
+    // there is something new each time
+    await accepted(store, at)
+    return part
+  }
+  await reading(t, store, { readLog }, { ...systemClock, tick: () => tick })
+  await eventually('it does not rest for a second each time', () => looks >= 90)
 })
 
 t.test('an index that is behind, or ahead, comes to where the others are', async (t) => {
