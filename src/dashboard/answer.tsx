@@ -5,6 +5,7 @@
  *   the web server. A form carries the token of its session and comes from our own origin, or it is shown again with a
  *   word about it, as is what /v1 refuses. Whatever goes wrong on the way to a page is a page, too.
  */
+import { Readable } from 'node:stream'
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
 import type { VNode } from 'preact'
 import { outageOf } from '../base/fault.js'
@@ -14,7 +15,8 @@ import type { Assets } from './assets/assets.js'
 import { cookieRules, readCookie, setCookie } from './cookie.js'
 import { Form, formTokenOf, isOwnOrigin, sameToken } from './form.js'
 import { Layout, OpenLayout } from './layout.js'
-import type { Done, Page, Refused, View } from './page.js'
+import { flowTo } from './live.js'
+import type { Done, Page, Raw, Refused, View } from './page.js'
 import { Untold } from './parts/form.js'
 import { readZone } from './parts/text.js'
 import { refusalOf, troubleView } from './parts/trouble.js'
@@ -32,6 +34,17 @@ interface Shown {
   readonly view: View
   readonly visit: Visit
   readonly refused?: Refused | null
+}
+
+export const sendRaw = (
+  request: Request,
+  h: ResponseToolkit,
+  { status, headers, body }: Raw,
+): ResponseObject => {
+  if (body instanceof Readable) flowTo(request, body)
+  const response = h.response(body).code(status)
+  for (const [name, value] of Object.entries(headers)) response.header(name, value)
+  return response
 }
 
 type Onward = Extract<Done, { readonly to: string }>
@@ -245,7 +258,7 @@ type Handle = (request: Request, h: ResponseToolkit) => Promise<ResponseObject>
 
 export interface Guard {
   /** For everybody, with a session or without one. */
-  openly(show: (request: Request, visit: Visit | null) => Promise<View>): Handle
+  openly(show: (request: Request, visit: Visit | null) => Promise<View | Raw>): Handle
   /** For who has signed in; everybody else is sent to do so. */
   guarded(act: (request: Request, h: ResponseToolkit, visit: Visit) => Promise<ResponseObject>): Handle
 }
@@ -278,7 +291,8 @@ export const createGuard = (deps: GuardDeps): Guard => {
       let visit: Visit | null = null
       try {
         visit = await visitors.visitIfAny(request)
-        return await respondTo(request, h, visit, await show(request, visit))
+        const shown = await show(request, visit)
+        return 'headers' in shown ? sendRaw(request, h, shown) : await respondTo(request, h, visit, shown)
       } catch (error) {
         return respondTo(request, h, visit, troubleView(problemOf(request, error)))
       }

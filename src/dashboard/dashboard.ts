@@ -7,20 +7,27 @@
  * NOTES
  *   Every answer is made here, also that of an error, so that the API's problem documents never reach a page.
  */
-import { Readable } from 'node:stream'
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
 import type { Log } from '../base/log.js'
 import type { IdentitySettings } from '../config/identity.js'
 import type { ProveFactor } from '../tenant/factors.js'
 import type { ProvePerson } from '../tenant/password.js'
 import type { TenantDeps } from '../tenant/principal.js'
-import { act, createGuard, createVisitors, type Guard, type ResponseDeps, respond } from './answer.js'
+import {
+  act,
+  createGuard,
+  createVisitors,
+  type Guard,
+  type ResponseDeps,
+  respond,
+  sendRaw,
+} from './answer.js'
 import { type Ask, jsonOf, type Problem } from './ask.js'
 import { type Assets, loadAssets } from './assets/assets.js'
 import { formPayload, isOwnOrigin } from './form.js'
-import { type Follow, flowTo, liveRoute } from './live.js'
+import { type Follow, liveRoute } from './live.js'
 import type { Page, RawRoute, Reader } from './page.js'
-import { DOC_PAGES, DOC_ROUTE, OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
+import { DOC_PAGES, DOC_ROUTE, DOC_TEXTS, OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
 import { NOT_FOUND, refusalOf, troubleView } from './parts/trouble.js'
 import { SAFE_HEADERS } from './render.js'
 import { createProviders } from './sign-in/deps.js'
@@ -46,7 +53,7 @@ export interface DashboardOptions {
   readonly provePerson: ProvePerson
   readonly proveFactor: ProveFactor
   readonly identity: IdentitySettings
-  /** Who reads the API reference; members are who has signed in. */
+  /** Who reads the documentation; members are who has signed in. */
   readonly docs: 'open' | 'members'
   readonly isTls: boolean
 }
@@ -86,13 +93,7 @@ const rawRoute = ({ guarded }: Guard, { path, answer }: RawRoute) => ({
   method: 'GET' as const,
   path,
   options: OPEN,
-  handler: guarded(async (request, h, visit) => {
-    const { status, headers, body } = await answer(visit)
-    if (body instanceof Readable) flowTo(request, body)
-    const response = h.response(body).code(status)
-    for (const [name, value] of Object.entries(headers)) response.header(name, value)
-    return response
-  }),
+  handler: guarded(async (request, h, visit) => sendRaw(request, h, await answer(visit))),
 })
 
 const assetRoute = (assets: Assets) => ({
@@ -136,6 +137,17 @@ const docsRoutes = (options: DashboardOptions, deps: ResponseDeps, guard: Guard)
         ? guard.openly((request, visit) => view(readerOf(options, request, visit)))
         : guard.guarded(async (request, h, visit) =>
             respond(deps, h, { view: await view(readerOf(options, request, visit)), visit }),
+          ),
+  })),
+  ...DOC_TEXTS.map(({ path, answer }) => ({
+    method: 'GET' as const,
+    path,
+    options: OPEN,
+    handler:
+      options.docs === 'open'
+        ? guard.openly((request) => answer(readerOf(options, request, null)))
+        : guard.guarded(async (request, h, visit) =>
+            sendRaw(request, h, await answer(readerOf(options, request, visit))),
           ),
   })),
   // where they are open, the API answers it

@@ -23,7 +23,7 @@ const RAIL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     ...{ '/settings/audit': 'Audit', '/settings/daemons': 'Daemons' },
     '/settings/postmaster': 'Mail to postmaster@',
   },
-  Reference: { '/docs': 'API reference', '/errors': 'Errors' },
+  Reference: { '/docs': 'Documentation', '/errors': 'Errors' },
 }
 
 /** What somebody must be allowed to do to be shown the link; unsaid, anybody is. */

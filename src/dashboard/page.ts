@@ -74,3 +74,9 @@ export interface RawRoute {
   readonly path: string
   answer(visit: Visit): Promise<Raw>
 }
+
+/** The same for everybody who may read the documentation. */
+export interface OpenRaw {
+  readonly path: string
+  answer(reader: Reader): Promise<Raw>
+}

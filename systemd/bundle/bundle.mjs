@@ -9,7 +9,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { build } from 'esbuild'
+import { build, transform } from 'esbuild'
 
 const top = process.cwd()
 const [out = join('dist', 'run'), flag] = process.argv.slice(2)
@@ -42,6 +42,13 @@ const clientFiles = async () => {
   ]
 }
 
+/** The papers that /docs shows, as the module itself finds them in the top folder. */
+const papers = async (file) => {
+  const { code } = await transform(readFileSync(file, 'utf8'), { loader: 'ts', format: 'esm' })
+  const { paperFiles } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+  return [...paperFiles(top)]
+}
+
 /** Where the program is. */
 const pieces = {
   name: 'pieces',
@@ -49,6 +56,9 @@ const pieces = {
     // they are no modules of ours: they go along as texts
     onLoad({ filter: /\/dashboard\/assets\/client-files\.ts$/ }, async () => ({
       contents: `export const clientFiles=()=>new Map(${JSON.stringify(await clientFiles())})`,
+    }))
+    onLoad({ filter: /\/dashboard\/pages\/docs\/paper-files\.ts$/ }, async ({ path }) => ({
+      contents: `export const paperFiles=()=>new Map(${JSON.stringify(await papers(path))})`,
     }))
     onResolve({ filter: /^@postern\/main$/ }, () => ({ path: source('cli/main.ts') }))
     // import() of a package in CommonJS gives its names, as Node finds them; a chunk of esbuild would have `default` alone

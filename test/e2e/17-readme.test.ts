@@ -11,13 +11,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
+import { paperFiles } from '../../src/dashboard/pages/docs/paper-files.js'
 import { eventually } from '../parts/eventually.js'
 import { BIN, cleanEnv, Postern, ROOT } from '../parts/postern.js'
 import { FREE, type Ran, untilSaid } from '../parts/run.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
-const PAPERS = ['README.md', 'config/README.md', 'config/CLIENTS.md', 'config/OPERATE.md', 'test/README.md']
+/** All that /docs shows, and what only the repository has. */
+const PAPERS = ['README.md', 'test/README.md', ...paperFiles(ROOT).keys()]
 const LONGEST = 150
 const paper = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
 const blocksOf = (text: string): string[] =>
@@ -75,12 +77,29 @@ const sends = async (t: Test, block: string): Promise<Ran> => {
     .replaceAll(':8080', `:${postern.ports.http}`)
     .replaceAll(':2587', `:${postern.ports.submission[0]}`)
   const key = await postern.key('--mode', 'test')
-  const ran = await shell(script, folder(t), { KEY: key })
+  const ran = await shell(script, folder(t), { POSTERN_KEY: key })
   t.equal(ran.code, 0, ran.stderr)
   const { data } = (await postern.api('GET', '/v1/emails', key)).body
   t.equal(data.length, 1)
   t.match(await postern.until(key, data[0].id, ['sent', 'delivered']), { to: ['you@example.com'] })
   return ran
+}
+
+/** Both pages of a list that has one mail: the first has it, and nothing is older. */
+const lists = async (t: Test, block: string): Promise<void> => {
+  const postern = new Postern()
+  t.teardown(() => postern.remove())
+  await postern.start()
+  const key = await postern.key('--mode', 'test')
+  const mail = { from: 'a@acme.test', to: 'you@example.com', text: 'x' }
+  const { id } = (await postern.api('POST', '/v1/emails', key, mail)).body
+  const script = block.replaceAll(':8080', `:${postern.ports.http}`).replace(/^(curl.*)$/gm, '$1; echo')
+  const ran = await shell(script, folder(t), { POSTERN_KEY: key, EMAIL_ID: id })
+  const pages = ran.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).data)
+  t.match(pages, [[{ id }], []], ran.stderr)
 }
 
 /** The way of a checkout: a folder of its own, an upstream of ours, free ports. */
@@ -197,6 +216,8 @@ const TRIALS: readonly Trial[] = [
     begins: 'curl http://127.0.0.1:8080/v1/emails',
     run: async (t, block) => t.match((await sends(t, block)).stdout, /"id":"em_/),
   },
+  { begins: 'export POSTERN_KEY', run: 'the reader puts a key of his own there' },
+  { begins: 'curl "http://127.0.0.1:8080/v1/emails?limit=100"', run: lists },
   {
     begins: 'swaks --server 127.0.0.1:2587',
     run: async (t, block) => t.match((await sends(t, block)).stdout, /queued as em_/),

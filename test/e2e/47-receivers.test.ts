@@ -1,16 +1,15 @@
 /**
- * The receivers that the guide shows, as they stand there but for their port, each run by its own interpreter: what Postern
+ * The receivers of config/RECEIVERS.md, as they stand there but for their port, each run by its own interpreter: what Postern
  * posts is taken; what is forged, altered or old is not. Those whose packages are not on this machine say so: hapi and
  * plain PHP need nothing more than the tests do. NODE_PATH, PYTHONPATH, RUBYLIB and STANDARDWEBHOOKS_GO, a folder with that module,
  * may bring the others.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
-import { RECEIVERS } from '../../src/dashboard/pages/docs/guides.js'
 import { eventually } from '../parts/eventually.js'
 import { cleanEnv, Postern, ROOT } from '../parts/postern.js'
 import { freePort } from '../parts/postfix.js'
@@ -23,6 +22,12 @@ interface Way {
   /** What an application has around it. */
   readonly around?: Readonly<Record<string, string>>
 }
+
+const RECEIVERS = [
+  ...readFileSync(join(ROOT, 'config/RECEIVERS.md'), 'utf8').matchAll(
+    /^## (.*)\n\n```\w+\n([\s\S]*?)^```$/gm,
+  ),
+].map(([, name = '', text = '']) => ({ name, text }))
 
 const node = (name: string): Way => ({
   file: 'hook.cjs',

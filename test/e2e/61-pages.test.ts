@@ -44,7 +44,7 @@ const shownAt = async (path: string, scenery: Scenery): Promise<readonly string[
     return (await firstOf(scenery, '/v1/holds')).map((id) => `${path}?hold=${id}`)
   }
   if (path.includes('{event}')) return reportsIn(scenery)
-  if (!path.includes('{')) return ALSO[path] ?? [path]
+  if (path in ALSO || !path.includes('{')) return ALSO[path] ?? [path]
   const things = (await THINGS[path.split('/')[1] ?? '']?.(scenery)) ?? []
   return things.map((one) => path.replace(/\{\w+\}/, one))
 }
@@ -54,7 +54,16 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   '/': ['/', '/?mode=test'],
   '/emails': ['/emails', '/emails?mode=test', '/emails?q=nobody%40nowhere.example'],
   '/queue/order': ['/queue/order?verb=purge&all=true'],
-  '/docs': ['/docs', '/docs?q=nothing-has-this'],
+  '/docs': ['/docs', '/docs?q=nothing-has-this', '/docs?q=backup'],
+  '/docs/guides/{paper}': [
+    'clients',
+    'receivers',
+    'settings',
+    'operate',
+    'postgres',
+    'control-headers',
+    'log',
+  ].map((name) => `/docs/guides/${name}`),
 }
 
 /** What a mail is looked at by; the mail that bounced stands for all. */
@@ -65,12 +74,13 @@ const MISSING = [
   '/nowhere',
   '/emails/em_01k9f3m2zq8v6t4r2p0nxcwbha',
   '/docs/nothing',
+  '/docs/guides/nothing',
   '/errors/nothing',
   '/queue/release?hold=x',
 ]
 /** What is seen without a session. */
 const OUTSIDE = [
-  ...['/errors', '/errors/email.not_found', '/docs', '/docs/sendEmail', '/docs/guides/webhooks'],
+  ...['/errors', '/errors/email.not_found', '/docs', '/docs/sendEmail', '/docs/guides/clients'],
   ...['/sign-in', '/setup/nothing', '/invitation/nothing'],
 ]
 

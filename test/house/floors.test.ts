@@ -53,6 +53,7 @@ const HOME: Record<string, readonly string[]> = {
   '@hapi/hapi': ['http', 'dashboard'],
   '@hapi/boom': ['http'],
   htmlparser2: ['dashboard'],
+  marked: ['dashboard'],
   preact: ['dashboard'],
   'preact-render-to-string': ['dashboard'],
   uplot: ['dashboard'],

@@ -1,11 +1,18 @@
 /**
  * NAME      all - the pages, one line each
  */
-import type { OpenPage, Page, RawRoute } from '../page.js'
+import type { OpenPage, OpenRaw, Page, RawRoute } from '../page.js'
 import { credentialsPage, newCredentialPage } from './access/credentials.js'
 import { keysPage, newKeyPage } from './access/keys.js'
-import { docsPage, documentRoute, errorPage, errorsPage, operationPage } from './docs/docs.js'
-import { GUIDE_PAGES } from './docs/guides.js'
+import {
+  docsPage,
+  documentRoute,
+  errorPage,
+  errorsPage,
+  MARKDOWN_ROUTES,
+  operationPage,
+  paperPage,
+} from './docs/docs.js'
 import { domainPage } from './domains/domain.js'
 import { domainsPage } from './domains/domains.js'
 import { EMAIL_ROUTES } from './email/content.js'
@@ -57,8 +64,9 @@ export const RAW_ROUTES: readonly RawRoute[] = [
   ...EMAIL_ROUTES,
 ]
 
-/** The API reference: for everybody, or, as the settings say, for who has signed in. */
-export const DOC_PAGES: readonly OpenPage[] = [docsPage, ...GUIDE_PAGES, operationPage]
+/** Guides and reference: for everybody, or, as the settings say, for who has signed in. */
+export const DOC_PAGES: readonly OpenPage[] = [docsPage, paperPage, operationPage]
+export const DOC_TEXTS: readonly OpenRaw[] = MARKDOWN_ROUTES
 export const DOC_ROUTE: RawRoute = documentRoute
 
 /** At addresses where programs get JSON; nobody needs a session. */

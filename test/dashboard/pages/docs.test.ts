@@ -1,13 +1,15 @@
-/** The API reference and the errors, for people: everything is there, and what can be pasted runs. */
+/** Guides, the API reference and the errors, for people and as text: everything is there, and what can be pasted runs. */
 import { execFile } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { FAULTS } from '../../../src/base/fault.js'
-import { DOC_PAGES } from '../../../src/dashboard/pages/all.js'
-import { GUIDES } from '../../../src/dashboard/pages/docs/guides.js'
+import { DOC_PAGES, DOC_TEXTS } from '../../../src/dashboard/pages/all.js'
+import { paperFiles } from '../../../src/dashboard/pages/docs/paper-files.js'
+import { type Paper, PaperBody, papers } from '../../../src/dashboard/pages/docs/papers.js'
+import { renderPage } from '../../../src/dashboard/render.js'
 import { Browser, signedIn } from '../../parts/browser.js'
-import { Postern } from '../../parts/postern.js'
+import { Postern, ROOT } from '../../parts/postern.js'
 
 const postern = await new Postern().start()
 t.teardown(() => postern.remove())
@@ -53,17 +55,105 @@ t.test('without a session it is the same, and names nothing of this installation
   t.equal((await postern.api('GET', '/v1/openapi.json', null)).status, 401)
 })
 
-t.test('each guide has what can be pasted; receivers are there for eight frameworks', async (t) => {
-  for (const { slug } of GUIDES) {
-    const { status, html: page } = await stranger.request('GET', `/docs/guides/${slug}`)
-    t.equal(status, 200, slug)
-    if (slug !== 'retries') t.ok(page.includes(`${postern.url}/v1`), `${slug}: for this very gateway`)
-    for (const [, path = ''] of page.matchAll(/href="(\/docs[^"#]*)"/g))
-      t.equal((await stranger.request('GET', path)).status, 200, path)
+const unescaped = (text: string): string =>
+  text.replace(
+    /&(amp|lt|gt|quot|#39);/g,
+    (all, name: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" })[name] ?? all,
+  )
+const GUIDES = papers()
+/** The words of a text, without the marks of Markdown. */
+const wordsOf = (text: string): readonly string[] => text.match(/[\p{L}\p{N}]{3,}/gu) ?? []
+
+t.test('the guides are the papers of the repository, whole', async (t) => {
+  t.ok(GUIDES.length >= 7)
+  for (const [file, text] of paperFiles(ROOT)) {
+    const paper = GUIDES.find((one) => one.file === file)
+    if (!t.ok(paper, file) || paper === undefined) continue
+    const { status, html: page } = await stranger.request('GET', `/docs/guides/${paper.slug}`)
+    t.equal(status, 200, file)
+    const shown = new Set(wordsOf(unescaped(page)))
+    // but for the marks of fences, where links lead, and what is made this gateway's own
+    const read = text.replace(/^```\w+$|\]\([^)]*\)|\b127\.0\.0\.1:8080\b|\d+\.\d+\.\d+/gm, ' ')
+    t.strictSame(
+      [...new Set(wordsOf(read))].filter((one) => !shown.has(one)),
+      [],
+      `${file}: no word is lost`,
+    )
+    for (const { anchor, title } of paper.chapters.slice(1))
+      t.ok(page.includes(` id="${anchor}"`), `${file}: ${title}`)
+    t.equal(
+      new Set(paper.chapters.map(({ anchor }) => anchor)).size,
+      paper.chapters.length,
+      `${file}: no two alike`,
+    )
+    t.notMatch(page, '>Actions<', `${file}: each column of a table has a name`)
   }
-  const { html: page } = await stranger.request('GET', '/docs/guides/webhooks')
-  for (const name of ['Express', 'Fastify', 'hapi', 'Flask', 'Django', 'Rails', 'PHP, Laravel', 'Go'])
-    t.ok(page.includes(`<summary>${name}</summary>`), name)
+  t.equal((await stranger.request('GET', '/docs/guides/nothing')).status, 404)
+  t.equal((await stranger.request('GET', '/docs/guides/nothing.md')).status, 404)
+})
+
+t.test('a paper is text: nothing in it becomes an element or a script', async (t) => {
+  const text =
+    '# A\n\n<script>alert(1)</script>\n\nb <img src=x> [c](javascript:alert(1)) ![d](http://x.example/d.png)\n'
+  const paper: Paper = { file: 'config/A.md', slug: 'a', title: 'A', says: '', text, chapters: [] }
+  const page = renderPage(PaperBody({ paper, reader: { link: (path) => path }, baseUrl: '' }), '')
+  t.notMatch(page, /<script|<img|href="javascript/)
+  t.match(page, '&lt;script>')
+})
+
+t.test('links lead on, as pages and as Markdown, and samples are for this very gateway', async (t) => {
+  const seen = new Map<string, string>()
+  const follow = async (path: string, from: string): Promise<void> => {
+    const [bare = '', anchor] = path.split('#')
+    if (!seen.has(bare)) {
+      const { status, html: page } = await stranger.request('GET', bare)
+      t.equal(status, 200, `${from} leads to ${bare}`)
+      seen.set(bare, page)
+    }
+    if (anchor !== undefined && !bare.endsWith('.md'))
+      t.ok(seen.get(bare)?.includes(` id="${anchor}"`), `${from} leads to ${path}`)
+  }
+  for (const { slug } of GUIDES) {
+    const path = `/docs/guides/${slug}`
+    const { html: page } = await stranger.request('GET', path)
+    for (const [, to = ''] of page.matchAll(/href="(\/(?:docs|errors|llms)[^"]*)"/g)) await follow(to, path)
+    const { html: text, headers } = await stranger.request('GET', `${path}.md`)
+    t.equal(headers.get('content-type'), 'text/markdown; charset=utf-8')
+    for (const [, to = ''] of text.matchAll(/\]\((?!https?:)([^)]*)\)/g))
+      await follow(new URL(to, `${postern.url}${path}.md`).pathname, `${path}.md`)
+    t.notMatch(text + page, '127.0.0.1:8080/v1', slug)
+  }
+  t.match((await stranger.request('GET', '/docs/guides/clients')).html, `${postern.url}/v1/emails`)
+})
+
+t.test('llms.txt lists every page as Markdown', async (t) => {
+  const { html: text, headers } = await stranger.request('GET', '/llms.txt')
+  t.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
+  t.equal((await stranger.request('GET', '/docs/llms.txt')).html, text)
+  t.equal((await stranger.request('GET', '/docs.md')).html, text)
+  t.match(text, /^# .*\n\n> /)
+  for (const { slug } of GUIDES) t.match(text, `(${postern.url}/docs/guides/${slug}.md)`)
+  for (const { operationId: id } of operations) {
+    t.match(text, `(${postern.url}/docs/${id}.md)`)
+    const { status, html: page } = await stranger.request('GET', `/docs/${id}.md`)
+    t.equal(status, 200, id)
+    t.match(page, /^# .*\n\n`[A-Z]+ \//, id)
+    t.notMatch(page, /\bundefined\b|\[object Object\]/, id)
+  }
+  t.equal((await stranger.request('GET', '/docs/nothing.md')).status, 404)
+})
+
+t.test('no open page names a version', async (t) => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const guides = GUIDES.flatMap(({ slug }) => [`/docs/guides/${slug}`, `/docs/guides/${slug}.md`])
+  for (const path of ['/docs', '/llms.txt', '/docs/sendEmail', '/docs/sendEmail.md', ...guides])
+    t.notOk((await stranger.request('GET', path)).html.includes(version), path)
+})
+
+t.test('words find chapters of the guides', async (t) => {
+  const { html: page } = await stranger.request('GET', '/docs?q=restore+backup')
+  t.match(page, '/docs/guides/operate#backup-and-restore')
+  t.notMatch(page, '/docs/sendEmail"')
 })
 
 t.test('docs: members', async (t) => {
@@ -71,10 +161,22 @@ t.test('docs: members', async (t) => {
   t.teardown(() => closed.remove())
   await closed.start()
   const outside = new Browser(closed.url)
-  for (const path of ['/docs', '/docs/sendEmail', '/docs/guides/webhooks', '/docs/openapi.json'])
+  for (const path of [
+    '/docs',
+    '/docs/sendEmail',
+    '/docs/guides/clients',
+    '/docs/openapi.json',
+    ...DOC_TEXTS.map((one) => one.path),
+  ])
     t.match((await outside.request('GET', path)).to, /^\/sign-in\?return_to=/, path)
   const inside = await signedIn(closed)
-  for (const path of ['/docs', '/docs/sendEmail', '/docs/guides/webhooks'])
+  for (const path of [
+    '/docs',
+    '/docs/sendEmail',
+    '/docs/guides/clients',
+    '/docs/guides/clients.md',
+    '/llms.txt',
+  ])
     t.equal((await inside.visit(path)).status, 200, path)
   const own = await inside.visit('/docs/openapi.json')
   t.equal(JSON.parse(own.html).openapi, '3.1.0')
@@ -112,17 +214,11 @@ t.test('the errors: JSON for programs, a page for people, the same address', asy
   )
 })
 
-const plain = (text: string): string =>
-  text.replace(
-    /&(amp|lt|gt|quot|#39);/g,
-    (all, name: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" })[name] ?? all,
-  )
-
 /** The samples of a page, by language. */
 const samplesOn = (page: string): Map<string, string> =>
   new Map(
     [...page.matchAll(/<summary>(curl|Node|Python|PHP)<\/summary><pre[^>]*>([\s\S]*?)<\/pre>/g)].map(
-      ([, language = '', text = '']) => [language, plain(text)],
+      ([, language = '', text = '']) => [language, unescaped(text)],
     ),
   )
 

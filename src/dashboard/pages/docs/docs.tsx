@@ -1,17 +1,19 @@
 /**
- * NAME      docs - the API reference, and the catalogue of errors
+ * NAME      docs - guides, the API reference, and the catalogue of errors
  * DESCRIPTION
- *   All operations by group, each with its command. Made from the document that the API serves, so it is right for this
- *   very version and needs no network. Errors stand at the addresses where programs get them as JSON, and where the `type`
+ *   Guides are the papers of the repository. All operations by group, each with its command. Made from the document that
+ *   the API serves, so it is right for this very version and needs no network. Each page is there as Markdown too, and
+ *   llms.txt lists them. Errors stand at the addresses where programs get them as JSON, and where the `type`
  *   of each problem leads. They need no session: whoever could not sign in must be able to read why. Which operations
  *   answer an error is shown to those who have one, since the API's document needs it.
  */
 import type { ComponentChildren } from 'preact'
-import type { OpenPage, RawRoute, Reader, View } from '../../page.js'
+import type { OpenPage, OpenRaw, Raw, RawRoute, Reader, View } from '../../page.js'
 import { Filters } from '../../parts/form.js'
-import { Code, Crumb, Empty, Facts, PageBody, Samples, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Code, Crumb, Empty, Facts, PageBody, Samples, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
-import { GUIDES } from './guides.js'
+import { indexMarkdown, operationMarkdown } from './as-markdown.js'
+import type { Found, Paper } from './papers.js'
 import {
   type Field,
   fieldOf,
@@ -78,16 +80,25 @@ const searchOf = (reader: Reader) => {
   return { q, matches: (text: string) => words.every((word) => text.includes(word)) }
 }
 
-const Begin = ({ baseUrl, reader }: { readonly baseUrl: string; readonly reader: Pick<Reader, 'link'> }) => (
-  <Section title="Begin here">
+/** Parser and texts are loaded at the first look. */
+const loadPapers = () => import('./papers.js')
+
+interface BeginProps {
+  readonly baseUrl: string
+  readonly reader: Pick<Reader, 'link'>
+  readonly papers: readonly Paper[]
+}
+
+const Begin = ({ baseUrl, reader, papers }: BeginProps) => (
+  <Section title="Guides">
     <ul class="plain">
-      {GUIDES.map(({ slug, title, says }) => (
+      {papers.map(({ slug, title, says }) => (
         <li>
           <a href={reader.link(`/docs/guides/${slug}`)}>{title}</a>: {says}
         </li>
       ))}
     </ul>
-    <p>
+    <p class="gap">
       Each request carries a key: <code>Authorization: Bearer KEY</code>. <a href="/keys">Make one</a>, put it
       into <code>POSTERN_KEY</code>, and paste any sample of these pages. Errors are problem details (RFC
       9457); match on their <code>code</code>, <a href="/errors">all of them are explained</a>.
@@ -96,38 +107,53 @@ const Begin = ({ baseUrl, reader }: { readonly baseUrl: string; readonly reader:
       <Code text={`curl ${baseUrl}/v1/emails -H "Authorization: Bearer $POSTERN_KEY"`} />
     </div>
     <p class="gap">
-      <a href="/docs/openapi.json" download>
-        The same as an OpenAPI 3.1 document
-      </a>
-      , for tools.
+      For tools: <a href="/docs/openapi.json">the API as an OpenAPI 3.1 document</a>,{' '}
+      <a href="/llms.txt">the list of all pages as Markdown</a>.
     </p>
   </Section>
 )
+
+const InGuides = ({ found, reader }: { found: readonly Found[]; reader: Pick<Reader, 'link'> }) =>
+  found.length === 0 ? null : (
+    <Section title="In the guides">
+      <ul class="plain">
+        {found.map(({ paper, chapter }) => (
+          <li>
+            <a href={`${reader.link(`/docs/guides/${paper.slug}`)}#${chapter.anchor}`}>{chapter.title}</a>{' '}
+            <span class="soft">{chapter.depth === 1 ? '' : paper.title}</span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
 
 export const docsPage: OpenPage = {
   path: '/docs',
   async view(reader) {
     const reference = await referenceFor(reader)
+    const { papers, chaptersWith } = await loadPapers()
     const { q, matches } = searchOf(reader)
+    const found = q === '' ? [] : chaptersWith(matches)
     const groups = reference.groups
       .map(({ name, operations }) => ({ name, operations: operations.filter((one) => matches(textOf(one))) }))
       .filter(({ operations }) => operations.length > 0)
     return {
-      title: 'API reference',
+      title: 'Documentation',
       body: (
         <PageBody
-          title="API reference"
-          says={`${reference.operations.size} operations at ${reference.baseUrl}, told by this very version.`}
+          title="Documentation"
+          says={`Guides, and ${reference.operations.size} operations at ${reference.baseUrl}, of this very version.`}
         >
-          <Find path="/docs" value={q} hint="operation, path, field, error" />
-          {q === '' ? <Begin baseUrl={reference.baseUrl} reader={reader} /> : null}
-          {groups.length === 0 ? (
-            <Empty title="No operation has these words">
+          <Find path="/docs" value={q} hint="guide, operation, path, field, error" />
+          {q === '' ? <Begin baseUrl={reference.baseUrl} {...{ reader, papers: papers() }} /> : null}
+          {groups.length + found.length === 0 ? (
+            <Empty title="No guide and no operation has these words">
               <p>
                 <a href={reader.link('/docs')}>Show all</a>
               </p>
             </Empty>
           ) : null}
+          <InGuides {...{ found, reader }} />
           {groups.map(({ name, operations }) => (
             <Section title={name}>
               <Operations caption={`Operations: ${name}`} {...{ reader, operations }} />
@@ -138,6 +164,52 @@ export const docsPage: OpenPage = {
     }
   },
 }
+
+export const paperPage: OpenPage = {
+  path: '/docs/guides/{paper}',
+  async view(reader) {
+    const { paperNamed, PaperBody } = await loadPapers()
+    const name = reader.params.paper ?? ''
+    const paper = paperNamed(name)
+    if (paper === null) {
+      const all = <a href={reader.link('/docs')}>All guides</a>
+      return missing({ title: 'No such guide', says: 'There is no guide', name, all })
+    }
+    return { title: paper.title, body: <PaperBody {...{ paper, reader }} baseUrl={reader.baseUrl} /> }
+  },
+}
+
+const asText = (text: string | null, media = 'text/markdown'): Raw => ({
+  status: text === null ? 404 : 200,
+  headers: { 'content-type': `${media}; charset=utf-8` },
+  body: text ?? '# No such page\n\nAll pages are listed in /llms.txt.\n',
+})
+
+const listOfPages = async (reader: Reader, media?: string): Promise<Raw> =>
+  asText(indexMarkdown((await loadPapers()).papers(), await referenceFor(reader)), media)
+
+/** The same pages for programs that read text. */
+export const MARKDOWN_ROUTES: readonly OpenRaw[] = [
+  { path: '/llms.txt', answer: (reader) => listOfPages(reader, 'text/plain') },
+  { path: '/docs/llms.txt', answer: (reader) => listOfPages(reader, 'text/plain') },
+  { path: '/docs.md', answer: (reader) => listOfPages(reader) },
+  {
+    path: '/docs/guides/{paper}.md',
+    async answer({ params, baseUrl }) {
+      const { paperNamed, markdownOf } = await loadPapers()
+      const paper = paperNamed(params.paper ?? '')
+      return asText(paper && markdownOf(paper, baseUrl))
+    },
+  },
+  {
+    path: '/docs/{operation}.md',
+    async answer(reader) {
+      const reference = await referenceFor(reader)
+      const operation = reference.operations.get(reader.params.operation ?? '')
+      return asText(operation === undefined ? null : operationMarkdown(operation, reference))
+    },
+  },
+]
 
 /** Where docs are for members alone; else the API answers it. */
 export const documentRoute: RawRoute = {
@@ -309,6 +381,9 @@ const Article = ({ operation, reference }: { operation: Operation; reference: Re
       )
     })}
     <Errors operation={operation} reference={reference} />
+    <p class="gap">
+      <ButtonLink to={`/docs/${operation.id}.md`}>As Markdown</ButtonLink>
+    </p>
   </article>
 )
 
@@ -350,7 +425,7 @@ export const operationPage: OpenPage = {
             <Contents reference={reference} reader={reader} here={id} />
           </nav>
           <div>
-            <Crumb above={['/docs', 'API reference', operation.group]} />
+            <Crumb above={['/docs', 'Documentation', operation.group]} />
             <Article operation={operation} reference={reference} />
           </div>
           <aside aria-label="Examples">
