@@ -219,6 +219,20 @@ export const PAGE_STYLE = `
   .docs { grid-template-columns: minmax(0, 1fr); }
   .docs > aside { position: static; max-height: none; overflow: visible; }
 }
+.docs.paper { grid-template-columns: 13rem minmax(0, 56rem); }
+.docs.paper > .toc { display: block; }
+.paper > .toc a { display: block; }
+.paper article > * + * { margin-top: var(--s3); }
+.paper article > h2 { margin-top: var(--s6); }
+.paper article > h3 { margin-top: var(--s5); }
+.paper article > :is(h2, h3) + * { margin-top: var(--s2); }
+.paper article :is(ul, ol) { padding-inline-start: 1.25rem; list-style: disc; }
+.paper article ol { list-style: decimal; }
+.paper li + li { margin-top: var(--s2); }
+@media (width < 75rem) {
+  .docs.paper { grid-template-columns: minmax(0, 1fr); }
+  .docs.paper > .toc { display: none; }
+}
 @media (width < 40rem) { .depth-1, .depth-2, .depth-3, .depth-4 { padding-inline-start: var(--s3); } }
 
 .record + .record { margin-top: var(--s5); }
