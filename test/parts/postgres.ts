@@ -1,6 +1,6 @@
 /**
  * A private PostgreSQL: own folder, own loopback port, run by an unprivileged user with fsync on. One for each test
- * process, started when it is first asked for, gone with the process; a database for each test.
+ * process, started when it is first asked for, gone with the process; a database for each test, empty or with tables.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -72,11 +72,32 @@ export class Server {
     return `postgres://postern@127.0.0.1:${this.port}/${database}`
   }
 
-  /** The URL of a fresh database. */
-  database(): string {
+  /** The URL of a database without anything in it. */
+  database(template = 'template0'): string {
     const name = `t_${randomUUID().replaceAll('-', '').slice(0, 12)}`
-    this.sql('postgres', `CREATE DATABASE ${name} TEMPLATE template0`)
+    this.sql('postgres', `CREATE DATABASE ${name} TEMPLATE ${template}`)
     return this.url(name)
+  }
+
+  #template: Promise<string> | null = null
+
+  /**
+   * The name of a database that has the tables of today, and what a new one begins with, made once for each process: a
+   * copy of it takes the server a fourth of the time that the tables themselves take.
+   */
+  template(): Promise<string> {
+    this.#template ??= (async () => {
+      const { migrateServer } = await import('../../src/store/postgres/begin/begin.js')
+      const urls = this.database()
+      await migrateServer(urls, '')
+      return urls.split('/').at(-1) ?? ''
+    })()
+    return this.#template
+  }
+
+  /** The URL of a database with tables. */
+  async withTables(): Promise<string> {
+    return this.database(await this.template())
   }
 }
 

@@ -1,8 +1,8 @@
 /**
  * Which database keeps the store of a test: a file in its data folder, or, with TEST_STORE=postgres in the environment, a
  * database of its own on a PostgreSQL, so that the same tests hold for both. The folder remembers which one that is:
- * whoever opens a store there, in this process or another, reaches the same. With TEST_STORE=postgres:PORT it is on a server
- * that runs already.
+ * whoever opens a store there, in this process or another, reaches the same. With TEST_STORE=postgres:PORT:TEMPLATE it is
+ * on a server that runs already, and a copy of that database.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { openStore, type StorePlace } from '../../src/store/open.js'
 import type { Store } from '../../src/store/port/store.js'
 import { postgres, Server } from './postgres.js'
 
-const [driver, port] = (process.env.TEST_STORE ?? 'sqlite').split(':')
+const [driver, port, made] = (process.env.TEST_STORE ?? 'sqlite').split(':')
 
 export const isOnPostgres = driver === 'postgres'
 
@@ -21,6 +21,7 @@ export const needsFile = isOnPostgres
 
 // whoever writes a configuration does not wait
 const cluster = !isOnPostgres ? null : port === undefined ? await postgres() : new Server(Number(port))
+const template = made ?? (await cluster?.template())
 
 /** What the configuration of a data folder says of it. */
 export const settingsOf = (dataDir: string): Pick<StorePlace, 'store'> => {
@@ -28,7 +29,7 @@ export const settingsOf = (dataDir: string): Pick<StorePlace, 'store'> => {
   const file = join(dataDir, 'database.url')
   if (!existsSync(file)) {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-    writeFileSync(file, `${cluster.database()}\n`, { mode: 0o600 })
+    writeFileSync(file, `${cluster.database(template)}\n`, { mode: 0o600 })
   }
   return { store: { driver: 'postgres', url_file: file, pooler: 'none' } }
 }

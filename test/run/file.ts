@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ROOT } from '../parts/postern.js'
 
@@ -16,6 +17,8 @@ export interface Outcome {
   readonly name: string
   readonly ok: boolean
   readonly ms: number
+  /** Of a processor, with all its children that were waited for; null where the system does not say. */
+  readonly cpuMs: number | null
   readonly tap: string
   readonly stderr: string
   readonly passed: number
@@ -37,6 +40,23 @@ const kill = (child: ChildProcess, signal: NodeJS.Signals): void => {
 /** For an interrupted run. */
 export const killAll = (): void => {
   for (const child of running) kill(child, 'SIGTERM')
+}
+
+/** What children of this process that ended have used, as Linux counts it: in hundredths of a second. */
+const usedByEnded = (): number | null => {
+  try {
+    const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
+    return (Number(fields[13]) + Number(fields[14])) * 10
+  } catch {
+    return null
+  }
+}
+let used = usedByEnded()
+/** Since the last that ended. */
+const cpuOfEnded = (): number | null => {
+  const before = used
+  used = usedByEnded()
+  return used === null || before === null ? null : used - before
 }
 
 const count = (tap: string, what: string): number =>
@@ -65,6 +85,7 @@ export const runFile = async (name: string, file: string, node: readonly string[
   const end = await new Promise<number | NodeJS.Signals | null>((resolve) =>
     child.once('exit', (code, signal) => resolve(signal ?? code)),
   )
+  const cpuMs = cpuOfEnded()
   clearTimeout(late)
   running.delete(child)
   // what it said last is still on its way; but whoever it left behind may hold its output open
@@ -79,6 +100,7 @@ export const runFile = async (name: string, file: string, node: readonly string[
     name,
     ok,
     ms: performance.now() - began,
+    cpuMs,
     tap,
     stderr,
     passed: count(tap, 'pass'),

@@ -1,18 +1,21 @@
-/** The runner of these tests: what it tells of a file that passes, fails, fails once, says nothing, or hangs on. */
+/** The runner of these tests: what it says of a file that passes, fails, fails once, says nothing, or hangs on. */
 import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { cleanEnv, ROOT } from '../parts/postern.js'
+import { runAll, slowestFirst } from './plan.js'
 
 const TAP = pathToFileURL(join(ROOT, 'node_modules', 'tap', 'dist', 'esm', 'index.js')).href
 const file = (text: string): string => `import t from ${JSON.stringify(TAP)}\n${text}\n`
 
 const run = (folder: string, ...words: readonly string[]) => {
   const main = join(import.meta.dirname, 'main.js')
-  const args = [main, '--folder', folder, '--jobs', '2', ...words]
+  const tap = join(folder, 'all.tap')
+  const args = [main, '--folder', folder, '--jobs', '2', '--tap', tap, ...words]
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env: cleanEnv() })
-  return { status, stdout, stderr }
+  return { status, stdout, stderr, kept: existsSync(tap) ? readFileSync(tap, 'utf8') : '' }
 }
 
 t.setTimeout(120_000)
@@ -21,19 +24,28 @@ t.test('all is well', async (t) => {
     house: { 'walls.test.js': file("t.pass('stands')") },
     http: { 'one.test.js': file("t.pass('a'); t.pass('b')"), 'part.js': 'throw new Error()' },
     'left.test.js': file("t.plan(0, 'skipped: no such program here')"),
+    'parts.test.js': file(
+      "for (const part of ['a', 'b', 'c']) t.test(part, { skip: 'not asked here' }, () => {})",
+    ),
     'leaves.test.js': file(
       "import { spawn } from 'node:child_process'\nt.pass('c')\nspawn('sleep', ['9'], { stdio: 'inherit' }).unref()",
     ),
   })
-  const { status, stdout } = run(folder)
+  const { status, stdout, kept } = run(folder)
   t.equal(status, 0)
-  t.match(stdout, /^TAP version 14\n1\.\.4\n# Subtest: house\/walls\n {4}TAP version 14\n {4}ok 1 - stands\n/)
-  t.match(stdout, /^ok 1 - house\/walls # time=\d+ms$/m)
+  t.match(kept, /^TAP version 14\n1\.\.5\n# Subtest: house\/walls\n {4}TAP version 14\n {4}ok 1 - stands\n/)
+  t.match(stdout, /^TAP version 14\n1\.\.5\nok 1 - house\/walls # time=\d+ms\nok 2 /, 'a line for each file')
+  t.equal(kept.split('\n').at(-2), stdout.split('\n').at(-2), 'all of it is in the file, the counts too')
+  t.match(stdout, /^# {3}.*\bhttp 1 \(/m, 'how much ran in each room')
+  t.match(stdout, /^# left out in parts: 3 parts: not asked here$/m)
   t.match(stdout, /^# left out in left: no such program here$/m)
-  t.match(stdout, /^# the slowest:\n(# +\d+\.\d s {2}\S+\n){4}# 4 files in [\d.]+ s, 0 failed\n/m)
+  t.match(
+    stdout,
+    /^# the slowest:\n(# +\d+\.\d s(, [\d.]+ s of a processor)? {2}\S+\n){5}# all that was said: \S+\n# 5 files in [\d.]+ s, 0 failed\n/m,
+  )
   t.match(stdout, /\n# \{ total: 4, pass: 4, fail: 0 \}\n$/)
   const one = run(folder, 'test/http/one.test.ts')
-  t.match(one, { status: 0, stdout: /^TAP version 14\n1\.\.1\n# Subtest: http\/one\n/ })
+  t.match(one, { status: 0, stdout: /^TAP version 14\n1\.\.1\nok 1 - http\/one / })
   t.match(run(folder, 'nowhere'), { status: 64, stderr: /no test file has nowhere in its path/ })
 })
 
@@ -47,7 +59,9 @@ t.test('one that fails at first is told with its failure, and passes', async (t)
   t.equal(status, 0)
   const at = stdout.search(/^# failed at first: once after [\d.]+ s; it runs once more, alone/m)
   t.ok(at > 0 && at < stdout.indexOf('FLAKY'), 'it is named at once')
-  t.match(stdout, /^# FLAKY once: .*\n# not ok 1 - only the second time$/m)
+  t.match(stdout.slice(at), /^#.*\n# {3}not ok 1 - only the second time$/m, 'and why')
+  t.match(stdout, /^# FLAKY once after [\d.]+ s: only the second time$/m, 'and at the end once more')
+  t.match(stdout, /^# 1 files in [\d.]+ s, 0 failed, 1 failed once and passed alone$/m)
   t.match(stdout, /^ok 1 - once /m)
 })
 
@@ -58,9 +72,10 @@ t.test('what fails twice, says nothing or throws has failed', async (t) => {
     [file("t.pass(); throw new Error('thrown')"), /thrown/],
     ["process.kill(process.pid, 'SIGKILL')", /^ {4}# ended with SIGKILL, without a plan$/m],
   ] as const) {
-    const { status, stdout } = run(t.testdir({ 'bad.test.js': text }))
+    const { status, stdout, kept } = run(t.testdir({ 'bad.test.js': text }))
     t.equal(status, 1)
-    t.match(stdout, told)
+    t.match(kept, told)
+    t.match(stdout, /^# FAILED bad after [\d.]+ s: ./m)
     t.match(stdout, /^not ok 1 - bad /m)
     t.match(stdout, /fail: [1-9]\d* \}\n$/)
   }
@@ -75,4 +90,44 @@ t.test('a house test that fails does not hide the others', async (t) => {
   t.equal(status, 1)
   t.match(stdout, /^ok \d - other /m)
   t.match(stdout, /^not ok \d - house\/walls /m)
+})
+
+t.test('the quick ones start no other program', async (t) => {
+  const folder = t.testdir({
+    house: { 'walls.test.js': file('t.pass()') },
+    e2e: { 'all.test.js': file('t.pass()') },
+    http: {
+      'one.test.js': file('t.pass()'),
+      'two.test.js': "import './with-server.js'\n",
+      'with-server.js': 'export const start = () => new Postern()',
+    },
+  })
+  const { status, stdout } = run(folder, '--quick')
+  t.equal(status, 0)
+  t.match(stdout, /^1\.\.2$/m)
+  t.match(stdout, /^ok 1 - house\/walls .*\nok 2 - http\/one /m)
+})
+
+t.test('while the machine waits more files run at once, and not more than that', async (t) => {
+  let [now, most] = [0, 0]
+  const wait = async (): Promise<void> => {
+    most = Math.max(most, ++now)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    now--
+  }
+  const names = Array.from({ length: 9 }, (_, i) => `${i}`)
+  await runAll(names, { jobs: 2, most: 3, isIdle: () => true }, wait)
+  t.equal(most, 3)
+  most = 0
+  await runAll(names.slice(0, 5), { jobs: 2, most: 3, isIdle: () => false }, wait)
+  t.equal(most, 2)
+})
+
+t.test('the long ones begin first', async (t) => {
+  t.strictSame(slowestFirst(['mail/address', 'e2e/61-pages', 'store/sqlite', 'base/id']), [
+    'e2e/61-pages',
+    'store/sqlite',
+    'mail/address',
+    'base/id',
+  ])
 })
