@@ -11,7 +11,7 @@ import { deadContract } from './contract-dead.js'
 import { livingContract } from './contract-living.js'
 
 const open = async (t: Test): Promise<Store> => {
-  const store = openPostgresStore({ urls: (await postgres()).database() })
+  const store = openPostgresStore({ urls: await (await postgres()).withTables() })
   t.teardown(() => store.close())
   await store.open()
   return store
@@ -23,7 +23,7 @@ t.test('postgres', { skip: noPostgres() }, (t) => contract(t, open, without))
 
 t.test('two daemons at once', { skip: noPostgres() }, (t) =>
   livingContract(t, async (t) => {
-    const urls = (await postgres()).database()
+    const urls = await (await postgres()).withTables()
     const both = [openPostgresStore({ urls }), openPostgresStore({ urls })] as const
     t.teardown(() => Promise.all(both.map((store) => store.close())))
     for (const store of both) await store.open()
@@ -37,7 +37,7 @@ for (const [how, isClosed] of [
 ] as const)
   t.test(`one that ${how}`, { skip: noPostgres() }, (t) =>
     deadContract(t, async (t) => {
-      const urls = (await postgres()).database()
+      const urls = await (await postgres()).withTables()
       const owner = randomUUID()
       const opened = async (): Promise<Store> => {
         const store = openPostgresStore({ urls, lock: () => ({ owner, unlock: () => {} }) })

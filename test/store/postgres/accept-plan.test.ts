@@ -21,7 +21,7 @@ const CALLERS = 30
 t.test('a mail reads what is its own', { skip: noPostgres() }, async (t) => {
   const cluster = await new Postgres().start({ autovacuum: 'off', ...EXPLAINED })
   t.teardown(() => cluster.stop('fast'))
-  const urls = cluster.database()
+  const urls = await cluster.withTables()
   const doors = openPostgresStore({ urls, lock: () => ({ owner: 'own', unlock() {} }) })
   t.teardown(() => doors.close())
   await doors.open()

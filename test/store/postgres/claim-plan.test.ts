@@ -37,7 +37,7 @@ const literal = (value: unknown): string => (Array.isArray(value) ? `'{${value.j
 
 t.test('plans', { skip: noPostgres() }, async (t) => {
   const cluster = await postgres()
-  const urls = cluster.database()
+  const urls = await cluster.withTables()
   const store = openPostgresStore({ urls })
   t.teardown(() => store.close())
   await store.open()

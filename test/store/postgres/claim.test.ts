@@ -8,7 +8,7 @@ import { accepted, addWorkspace, HOUR, mailFor, newAccount, scopeOf, T0, toOne }
 import { opened } from './database.js'
 
 t.test('three at once: nothing twice, nobody starved', { skip: noPostgres() }, async (t) => {
-  const urls = (await postgres()).database()
+  const urls = await (await postgres()).withTables()
   const stores = [await opened(t, urls), await opened(t, urls), await opened(t, urls)]
   const store = stores[0] as Store
   const noisy = await newAccount(store)
@@ -38,7 +38,7 @@ t.test('three at once: nothing twice, nobody starved', { skip: noPostgres() }, a
 
 t.test('claims whose connections are cut lease all, and nothing twice', { skip: noPostgres() }, async (t) => {
   const cluster = await postgres()
-  const urls = cluster.database()
+  const urls = await cluster.withTables()
   const store = await opened(t, urls)
   const at = await newAccount(store)
   const mails = Array.from({ length: 60 }, (_, i) => mailFor(at, { createdAt: T0 + i }))
@@ -57,7 +57,7 @@ t.test('claims whose connections are cut lease all, and nothing twice', { skip: 
 })
 
 t.test('an appointment', { skip: noPostgres() }, async (t) => {
-  const store = await opened(t, (await postgres()).database())
+  const store = await opened(t, await (await postgres()).withTables())
   const at = await newAccount(store)
   const mail = await accepted(store, at, {
     scheduledAt: T0 + HOUR,
@@ -75,7 +75,7 @@ const queues = fc.record({
 })
 
 t.test('who is served when is what the law says', { skip: noPostgres() }, async (t) => {
-  const stores = [await opened(t, (await postgres()).database()), openMemoryStore(createMemory())]
+  const stores = [await opened(t, await (await postgres()).withTables()), openMemoryStore(createMemory())]
   t.teardown(() => stores[1]?.close())
   await stores[1]?.open()
   const served = async (

@@ -54,7 +54,7 @@ t.test('the time is that of the database, and runs on by the tick clock', async 
 })
 
 t.test('two daemons see each other', { skip: noPostgres() }, async (t: Test) => {
-  const urls = (await postgres()).database()
+  const urls = await (await postgres()).withTables()
   const opened = async (owner: string, pools: readonly string[] | null = null) => {
     const lock = () => ({ owner, unlock() {} })
     const store = openPostgresStore({ urls, version: '1.2.3', lock, about: { pools } })

@@ -103,7 +103,7 @@ const byIds = (connection: Connection): Poller => {
 const run = async (
   t: Test,
 ): Promise<readonly { readonly poller: Poller; readonly all: readonly string[] }[]> => {
-  const url = (await postgres()).database()
+  const url = await (await postgres()).withTables()
   const store = openPostgresStore({ urls: url })
   await store.open()
   const connection = await connect(serversOf(url), 'cursors-test')

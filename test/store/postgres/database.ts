@@ -13,7 +13,7 @@ export const opened = async (t: Test, urls: string): Promise<Store> => {
 
 export const freshDatabase = async (t: Test) => {
   const cluster = await postgres()
-  const urls = cluster.database()
+  const urls = await cluster.withTables()
   const name = urls.split('/').at(-1) ?? ''
   return { urls, sql: (text: string): string => cluster.sql(name, text), open: () => opened(t, urls) }
 }

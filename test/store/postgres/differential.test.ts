@@ -30,7 +30,7 @@ const cutOff = async (urls: string, order: QueueOrder, steps: number): Promise<v
 }
 
 const engine = async (): Promise<Engine> => {
-  const urls = (await postgres()).database()
+  const urls = await (await postgres()).withTables()
   return {
     async open() {
       const stores = [1, 2].map(() => openPostgresStore({ urls }))

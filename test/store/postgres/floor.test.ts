@@ -121,7 +121,7 @@ const LEFT = 40_000
 /** A store of whose queue much has left, while somebody holds a snapshot of before. */
 const heldBack = async (t: Test) => {
   const server = await postgres()
-  const urls = server.database()
+  const urls = await server.withTables()
   const store = openPostgresStore({ urls })
   t.teardown(() => store.close())
   await store.open()

@@ -61,7 +61,7 @@ const interfere = async (other: Store, at: TestAccount, id: string, { meanwhile 
 
 t.test('known from the claim, and looked at', { skip: noPostgres() }, async (t) => {
   const cluster = await postgres()
-  const urls = cluster.database()
+  const urls = await cluster.withTables()
   const database = urls.split('/').at(-1) ?? ''
   const open = async (owner?: string): Promise<Store> => {
     const lock = owner === undefined ? {} : { lock: () => ({ owner, unlock() {} }) }

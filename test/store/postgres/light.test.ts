@@ -15,7 +15,7 @@ import { T0 } from '../fixture.js'
 
 const twoStores = async (t: Test): Promise<{ stores: [Store, Store]; workspaceId: string; urls: string }> => {
   const cluster = await postgres()
-  const urls = cluster.database()
+  const urls = await cluster.withTables()
   const open = async (): Promise<Store> => {
     const store = openPostgresStore({ urls })
     t.teardown(() => store.close())
@@ -166,7 +166,7 @@ t.test('a key that is being answered keeps nobody waiting', { skip: noPostgres()
 
 t.test('no list is in the way of a send', { skip: noPostgres() }, async (t) => {
   const cluster = await postgres()
-  const urls = cluster.database()
+  const urls = await cluster.withTables()
   const postern = new Postern({ store: { driver: 'postgres', url_file: 'database.url' } })
   t.teardown(() => postern.remove())
   writeFileSync(join(postern.dir, 'database.url'), urls, { mode: 0o600 })

@@ -45,7 +45,7 @@ const inPool = async (store: Store, at: TestAccount, name: string): Promise<Test
 }
 
 t.test('holds, releases, reroutes and retries', skip, async (t) => {
-  const store = await opened(t, (await postgres()).database())
+  const store = await opened(t, await (await postgres()).withTables())
   const at = await inPool(store, await newAccount(store), 'main')
   const mail = await accepted(store, at, { recipients: [toOne('a@x.test'), toOne('b@y.test')] })
   const scope = over(at)
@@ -70,7 +70,7 @@ t.test('holds, releases, reroutes and retries', skip, async (t) => {
 })
 
 t.test('a suspended workspace rests, also after it was resumed in another daemon', skip, async (t) => {
-  const urls = (await postgres()).database()
+  const urls = await (await postgres()).withTables()
   const [one, two] = [await opened(t, urls), await opened(t, urls)]
   const at = await inPool(one, await newAccount(one), 'main')
   await Promise.all(Array.from({ length: 230 }, () => accepted(one, at)))
@@ -82,7 +82,7 @@ t.test('a suspended workspace rests, also after it was resumed in another daemon
 })
 
 t.test('two daemons work on one order: what was done is passed over', skip, async (t) => {
-  const urls = (await postgres()).database()
+  const urls = await (await postgres()).withTables()
   const [one, two] = [await opened(t, urls), await opened(t, urls)]
   const at = await inPool(one, await newAccount(one), 'main')
   const mails = Array.from({ length: 600 }, () => mailFor(at))
@@ -101,7 +101,7 @@ t.test('two daemons work on one order: what was done is passed over', skip, asyn
 })
 
 t.test('a lot leaves, and comes back', skip, async (t) => {
-  const store = await opened(t, (await postgres()).database())
+  const store = await opened(t, await (await postgres()).withTables())
   const at = await inPool(store, await newAccount(store), 'main')
   const mail = await accepted(store, at)
   const held = await accepted(store, at, { recipients: [toOne('a@x.test'), toOne('b@y.test')] })

@@ -45,7 +45,7 @@ const numberOf = (text: string): Asking<Row | null> =>
   first('SELECT CAST(CAST(? AS TEXT) AS INTEGER) AS n', text)
 
 t.test('many callers', { skip: noPostgres() }, async (t) => {
-  const urls = (await postgres()).database()
+  const urls = await (await postgres()).withTables()
   const store = openPostgresStore({ urls })
   t.teardown(() => store.close())
   await store.open()

@@ -64,7 +64,7 @@ t.test('plans', { skip: noPostgres() }, async (t) => {
   const without = FAMILY_NAMES.filter((name) => !FAMILIES.has(name)).map((name) => [name, 'not asked here'])
   await t.test('while the contract runs', async (t) => {
     const open = async (t: Test) => {
-      const store = openPostgresStore({ urls: cluster.database() })
+      const store = openPostgresStore({ urls: await cluster.withTables() })
       t.teardown(() => store.close())
       await store.open()
       return store

@@ -15,7 +15,7 @@ import { deepContract, searchFor } from '../contract-search.js'
 import { accepted, indexMails, newAccount, page, T0 } from '../fixture.js'
 
 const open = async (t: Test) => {
-  const urls = (await postgres()).database()
+  const urls = await (await postgres()).withTables()
   const store = openPostgresStore({ urls })
   await store.open()
   const connection = await connect(serversOf(urls), 'search-test')

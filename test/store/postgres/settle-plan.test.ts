@@ -19,7 +19,7 @@ const OFTEN = 8
 t.test('a batch reads its own rows of the queue', { skip: noPostgres() }, async (t) => {
   const cluster = await new Postgres().start({ autovacuum: 'off', ...EXPLAINED })
   t.teardown(() => cluster.stop('fast'))
-  const urls = cluster.database()
+  const urls = await cluster.withTables()
   const store = openPostgresStore({ urls, lock: () => ({ owner: 'own', unlock() {} }) })
   t.teardown(() => store.close())
   await store.open()

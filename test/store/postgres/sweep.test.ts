@@ -28,7 +28,7 @@ const TABLES = ['emails', 'bodies', 'recipient_rows', 'queue', 'tags', 'events',
 
 t.test('what is old goes, what is under way stays', skip, async (t) => {
   const server = await postgres()
-  const urls = server.database()
+  const urls = await server.withTables()
   const name = new URL(urls).pathname.slice(1)
   const counts = () => TABLES.map((table) => Number(server.sql(name, `SELECT count(*) FROM ${table}`)))
   const [one, two] = [await opened(t, urls), await opened(t, urls)]
@@ -73,7 +73,7 @@ const filter = { mode: null, status: null, to: null, tag: null, createdAfter: nu
 
 t.test('answers, windows and what was told of no mail have their time', skip, async (t) => {
   const server = await postgres()
-  const urls = server.database()
+  const urls = await server.withTables()
   const name = new URL(urls).pathname.slice(1)
   const count = (table: string) => Number(server.sql(name, `SELECT count(*) FROM ${table}`))
   const store = await opened(t, urls)
@@ -105,7 +105,7 @@ t.test('who follows a log at rest is behind nothing, however long nothing comes'
 
 const urlOf = async () => {
   const server = await postgres()
-  const urls = server.database()
+  const urls = await server.withTables()
   const name = new URL(urls).pathname.slice(1)
   const sql = (text: string): string => server.sql(name, text)
   /** Beside all stores, and without their conditions. */

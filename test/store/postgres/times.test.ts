@@ -11,7 +11,7 @@ const MAILS = 2100
 
 t.test('pages of it', { skip: noPostgres() }, async (t) => {
   const server = await postgres()
-  const urls = server.database()
+  const urls = await server.withTables()
   const sql = (text: string): string => server.sql(new URL(urls).pathname.slice(1), text)
   const store = openPostgresStore({ urls })
   t.teardown(() => store.close())

@@ -71,7 +71,7 @@ const doing = (stores: readonly Store[], at: TestAccount, ids: readonly string[]
 
 t.test('three daemons do all of it at once', { skip: noPostgres(), timeout: 300_000 }, async (t) => {
   const cluster = await postgres()
-  const urls = cluster.database()
+  const urls = await cluster.withTables()
   const database = urls.split('/').at(-1) ?? ''
   const stores = await Promise.all([0, 1, 2].map(() => opened(t, urls)))
   const store = stores[0] as Store

@@ -37,7 +37,7 @@ interface Pair {
 
 const pair = async (t: Test): Promise<Pair> => {
   const server = await postgres()
-  const urls = server.database()
+  const urls = await server.withTables()
   const doors = openPostgresStore({ urls, lock: () => ({ owner: 'own', unlock() {} }) })
   t.teardown(() => doors.close())
   await doors.open()
@@ -218,7 +218,7 @@ t.test('a relay that is gone, or returns', { skip: noPostgres() }, async (t) => 
 
 t.test('killed between the commit and the hand-over', { skip: noPostgres() }, async (t) => {
   const server = await postgres()
-  const urls = server.database()
+  const urls = await server.withTables()
   const child = spawn(process.execPath, [
     fileURLToPath(new URL('./hot-child.js', import.meta.url)),
     urls,

@@ -27,7 +27,7 @@ const once = (on: (listener: () => void) => () => void): Promise<void> =>
 
 t.test('mail that is due, and pools that have changed', { skip: noPostgres() }, async (t) => {
   const server = await postgres()
-  const urls = server.database()
+  const urls = await server.withTables()
   const opened = opening(t, urls)
   const relay = await opened('relay')
   const deaf = await opened('deaf', false)
@@ -77,7 +77,7 @@ t.test('mail that is due, and pools that have changed', { skip: noPostgres() }, 
 
 t.test('what nobody of us has said ends no daemon', { skip: noPostgres() }, async (t) => {
   const server = await postgres()
-  const urls = server.database()
+  const urls = await server.withTables()
   const relay = await opening(t, urls)('relay')
   const name = new URL(urls).pathname.slice(1)
   for (const payload of ['', 'x', 'null', '7', '{"from":"a"}', '{"from":"a","pools":7}']) {
