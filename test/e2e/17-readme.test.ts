@@ -19,7 +19,8 @@ import { UpstreamServer } from '../relay/upstream-server.js'
 
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 /** All that /docs shows, and what only the repository has. */
-const PAPERS = ['README.md', 'test/README.md', ...paperFiles(ROOT).keys()]
+const OWN = ['README.md', 'test/README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
+const PAPERS = [...OWN, ...paperFiles(ROOT).keys()]
 const LONGEST = 150
 const paper = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
 const blocksOf = (text: string): string[] =>
@@ -212,6 +213,7 @@ const TRIALS: readonly Trial[] = [
     begins: 'npm ci && npm test',
     run: 'it is the command that runs this test; .ci/run runs it in a clean tree',
   },
+  { begins: 'npm ci && npm run build', run: 'it is what the command above begins with' },
   {
     begins: 'curl http://127.0.0.1:8080/v1/emails',
     run: async (t, block) => t.match((await sends(t, block)).stdout, /"id":"em_/),

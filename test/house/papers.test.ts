@@ -2,6 +2,7 @@
  * The papers of the rooms are whole: a room with more than ten files has a README that names each of its files and
  * folders, and names none that is gone. `src/README.md` has a row for each room.
  */
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -64,5 +65,21 @@ t.test('no paper names a file that is gone', async (t) => {
         isThere(room, name),
         `${join('src', room, 'README.md')} names ${name}, which is nowhere: has it moved?`,
       )
+  }
+})
+
+t.test('each recipe names a commit that did it', async (t) => {
+  const [, recipes = ''] =
+    /^## Where to add\n(.*?)^## /ms.exec(readFileSync(join(SRC, 'README.md'), 'utf8')) ?? []
+  const rows = [...recipes.matchAll(/^\| ([^|]+) \|/gm)].map(([, what = '']) => what).slice(2)
+  t.ok(rows.length > 0)
+  const git = (...args: readonly string[]) => spawnSync('git', args, { cwd: SRC, encoding: 'utf8' })
+  // a copy without the history, or with the end of it, cannot tell
+  const isWhole = git('cat-file', '-e', '052547be^{commit}').status === 0
+  for (const row of rows) {
+    const commit = /\(([0-9a-f]{8})\)$/.exec(row)?.[1]
+    t.ok(commit, `"${row}" ends with a commit, (1234abcd)`)
+    if (commit !== undefined && isWhole)
+      t.equal(git('cat-file', '-e', `${commit}^{commit}`).status, 0, `${commit} is in the history`)
   }
 })

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { cleanEnv, ROOT } from '../parts/postern.js'
 import { runAll, slowestFirst } from './plan.js'
 
@@ -108,19 +109,36 @@ t.test('the quick ones start no other program', async (t) => {
   t.match(stdout, /^ok 1 - house\/walls .*\nok 2 - http\/one /m)
 })
 
-t.test('while the machine waits more files run at once, and not more than that', async (t) => {
-  let [now, most] = [0, 0]
-  const wait = async (): Promise<void> => {
-    most = Math.max(most, ++now)
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
-    now--
+/** Files that end when they are let go. */
+const heldFiles = (isIdle: boolean) => {
+  const ends: (() => void)[] = []
+  const seen = { looks: 0, most: 0 }
+  let now = 0
+  const all = runAll(
+    Array.from({ length: 9 }, (_, i) => `${i}`),
+    { jobs: 2, most: 3, isIdle: () => seen.looks++ >= 0 && isIdle },
+    async () => {
+      seen.most = Math.max(seen.most, ++now)
+      await new Promise<void>((resolve) => ends.push(resolve))
+      now--
+    },
+  )
+  const letGo = async (): Promise<void> => {
+    const timer = setInterval(() => ends.shift()?.(), 10)
+    await all.finally(() => clearInterval(timer))
   }
-  const names = Array.from({ length: 9 }, (_, i) => `${i}`)
-  await runAll(names, { jobs: 2, most: 3, isIdle: () => true }, wait)
-  t.equal(most, 3)
-  most = 0
-  await runAll(names.slice(0, 5), { jobs: 2, most: 3, isIdle: () => false }, wait)
-  t.equal(most, 2)
+  return { seen, letGo }
+}
+
+t.test('while the machine waits more files run at once, and not more than that', async (t) => {
+  const waiting = heldFiles(true)
+  await eventually('a third has begun', () => waiting.seen.most === 3)
+  await waiting.letGo()
+  t.equal(waiting.seen.most, 3)
+  const busy = heldFiles(false)
+  await eventually('somebody looked twice', () => busy.seen.looks >= 2)
+  await busy.letGo()
+  t.equal(busy.seen.most, 2)
 })
 
 t.test('the long ones begin first', async (t) => {
