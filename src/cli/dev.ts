@@ -22,6 +22,7 @@ import type { TenantDeps } from '../tenant/principal.js'
 import { ensureAccount } from '../tenant/workspace.js'
 import { command, type Globals } from './command.js'
 import { configOf, keepRootOut, withStore } from './context.js'
+import { demoWeek, enterDemo } from './dev-demo.js'
 import { chooseDevPorts } from './dev-ports.js'
 import { Refusal } from './exit.js'
 import { noteListening } from './listening.js'
@@ -190,13 +191,20 @@ export const devCommand = command({
   summary: 'Try it: loopback only, mail goes to the built-in sandbox',
   options: {
     port: { type: 'number', describe: 'Port of the HTTP API; of others, taken ones are stepped over' },
+    demo: {
+      type: 'boolean',
+      describe: 'First make a week of mail of two tenants, in a folder of its own, anew each time',
+    },
   },
+  examples: [['$0 dev --demo', 'the dashboard with something in it']],
   run: async (args, terminal) => {
+    if (args.demo) await enterDemo(args)
     const { flags, moved } = await chooseDevPorts(configOf(args), LOOPBACK, args.port)
     const config = onLoopback(configOf(args, flags))
     const file = devKeyFile(config)
     keepRootOut(config.data_dir)
     await keepOff(args, config, file)
+    const week = args.demo ? await demoWeek(config, terminal) : null
     const level = config.log.level === 'info' ? 'warn' : config.log.level
     const daemon = await runDaemon({
       config,
@@ -213,7 +221,9 @@ export const devCommand = command({
     const linkCommand = ownCommand(args.config, 'setup-link')
     terminal.write(banner({ config, daemon, key, keyFile: file, moved, tail, link, linkCommand }, terminal))
     const forget = noteListening(config, daemon.ports)
+    void week?.slowDown(daemon.store)
     const reason = await daemon.ended
+    week?.customers.stop()
     forget()
     stopWatching()
     if (reason !== null) throw reason

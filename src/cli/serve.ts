@@ -8,7 +8,7 @@
  *   its promise ends the process with 74, an error that nobody expected with 70.
  *   A folder that it served is no longer dev's (dev.ts).
  */
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { crashFacts } from '../base/crash.js'
 import { createListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
@@ -19,10 +19,10 @@ import { safetyProblems } from '../config/safety.js'
 import { type Adopted, adoptSockets } from '../config/sockets.js'
 import { runDaemon } from '../daemon/daemon.js'
 import { ROLES, type Role, rolesOf } from '../daemon/roles.js'
-import { devKeyFile } from '../keys/pepper.js'
+import { demoMark, devKeyFile } from '../keys/pepper.js'
 import { command } from './command.js'
 import { configOf, keepRootOut } from './context.js'
-import { usage } from './exit.js'
+import { Refusal, usage } from './exit.js'
 import { noteListening } from './listening.js'
 import { openLog } from './log.js'
 import { versionText } from './version.js'
@@ -52,6 +52,15 @@ const partsOf = (text: string | undefined, { store }: Config): ReadonlySet<Role>
   return parts
 }
 
+/** Mail of the demo that waits would be sent. */
+const refuseDemo = (config: Config): void => {
+  if (existsSync(demoMark(config)))
+    throw new Refusal(
+      78,
+      `${config.data_dir} is the demo's, whose mail is of nobody; set data_dir to another folder`,
+    )
+}
+
 export const serveCommand = command({
   usage: 'serve',
   summary: 'Run the daemon',
@@ -67,6 +76,7 @@ export const serveCommand = command({
     const { config, sockets } = safeConfig(args, inherited)
     const only = partsOf(args.only, config)
     keepRootOut(config.data_dir)
+    refuseDemo(config)
     const log = openLog(config.log, config.log.level)
     dieOfSurprises(log)
     const daemon = await runDaemon({

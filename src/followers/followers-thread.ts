@@ -6,6 +6,7 @@
  *   connection of its own and writes through the store's writer, like everybody.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../base/clock.js'
 import { createGiveWay } from '../base/give-way.js'
 import type { Log } from '../base/log.js'
 import { startAll, stopAll } from '../base/service.js'
@@ -48,7 +49,10 @@ const reported = (made: Recorded | null): void => {
   else reports.made.push(made)
 }
 const way = createGiveWay()
-const services = await followersOf({ ...start, store, log, rules: () => live.rules, way, reported })
+const services = await followersOf({
+  ...{ ...start, store, clock: systemClock, log },
+  ...{ rules: () => live.rules, way, reported },
+})
 
 const stop = async (): Promise<void> => {
   await stopAll(services, ({ name }, error) =>

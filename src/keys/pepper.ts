@@ -157,6 +157,10 @@ export const loadPepper = (place: PepperPlace, { credentials, firstRun = true }:
 export const devKeyFile = ({ data_dir: dataDir }: { readonly data_dir: string }): string =>
   join(dataDir, 'dev.key')
 
+/** In a folder that `dev --demo` made, and may take away: mail of nobody, which no `serve` sends. */
+export const demoMark = ({ data_dir: dataDir }: { readonly data_dir: string }): string =>
+  join(dataDir, 'demo.json')
+
 /** Null before the first one was made, and after somebody removed it. */
 export const readDevKey = (file: string): string | null => {
   try {

@@ -4,7 +4,7 @@
  *   As the followers' thread runs it: endpoints are called by the configuration's
  *   rules, and their secrets are opened for the moment of a post.
  */
-import { systemClock } from '../base/clock.js'
+import type { Clock } from '../base/clock.js'
 import { diallerOf } from '../base/dial.js'
 import type { GiveWay } from '../base/give-way.js'
 import type { Log } from '../base/log.js'
@@ -20,20 +20,21 @@ interface PostingParts {
   readonly store: HookStore
   readonly config: Config
   readonly pepper: Uint8Array
+  readonly clock: Clock
   readonly log: Log
   readonly way: GiveWay
 }
 
-export const createPosting = ({ store, config, pepper, log, way }: PostingParts): Service => {
+export const createPosting = ({ store, config, pepper, clock, log, way }: PostingParts): Service => {
   const dialler = diallerOf(config)
-  const post = createPost(dialler, systemClock)
+  const post = createPost(dialler, clock)
   const marks = new MarkCodec(pepper)
   const engine = createWebhooks({
     store,
     log,
     way,
-    clock: systemClock,
-    post: (endpoint, request) => post(targetOf(pepper, endpoint, systemClock.now()), request),
+    clock,
+    post: (endpoint, request) => post(targetOf(pepper, endpoint, clock.now()), request),
     signMark: (mark, accountId) => marks.write(mark, accountId),
   })
   return {

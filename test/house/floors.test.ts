@@ -32,6 +32,7 @@ const FLOOR: Record<string, number> = {
   smtp: 5,
   followers: 4.5,
   daemon: 6,
+  demo: 6,
   cli: 7,
 }
 
