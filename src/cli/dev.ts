@@ -211,6 +211,7 @@ export const devCommand = command({
       log: openLog(config.log, level),
       version: versionText(),
       mode: 'dev',
+      isDemo: week !== null,
       reload: null,
     })
     const key = await devKey(daemon.deps, file)

@@ -68,6 +68,8 @@ export interface DaemonOptions {
   readonly version: string
   /** `dev` sends every mail to the sandbox, whatever its pool. */
   readonly mode: 'serve' | 'dev'
+  /** In dev: the dashboard shows a week of live mail, as that of a service does, and no first steps. */
+  readonly isDemo?: boolean
   /** Reads the configuration again for SIGHUP; throws when it is bad. */
   readonly reload: (() => Config) | null
   /** Where lifecycle is reported; by default nowhere. */
@@ -265,7 +267,7 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
     follow: (session, { after, address }) => http.follow(session, after, address),
     baseUrl: () => http.baseUrl,
     addressOf: ({ app }) => app.address,
-    ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' },
+    ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' && options.isDemo !== true },
     devKey: () => (options.mode === 'dev' ? readDevKey(devKeyFile(config)) : null),
     ...{ tenant: deps, accountId, identity: config.identity, docs: config.docs, isTls: tls !== null },
     provePerson: tenants.provePerson,
