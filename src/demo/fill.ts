@@ -24,7 +24,7 @@ import { createSubmission } from '../submission/submission.js'
 import { createKey } from '../tenant/key.js'
 import { holdQueue } from '../tenant/orders.js'
 import { createLink, createPerson } from '../tenant/people.js'
-import { createPool } from '../tenant/pool.js'
+import { createPool, updatePool } from '../tenant/pool.js'
 import type { Principal, TenantDeps } from '../tenant/principal.js'
 import { addSuppression, listOfWorkspace } from '../tenant/suppression.js'
 import { createWorkspace, ensureAccount } from '../tenant/workspace.js'
@@ -85,6 +85,7 @@ const settle = async (deps: TenantDeps): Promise<Senders> => {
   const member = (host: string) => ({ host, port: 587, tls: 'required' as const })
   const own = [member('mta1.nordwind.example'), member('mta2.nordwind.example')]
   await createPool(deps, id, { name: 'own-servers', members: own })
+  await updatePool(deps, id, 'default', { members: own })
   await createPool(deps, id, { name: 'provider', members: [member('smtp.provider.example')] })
   const senders = { shop: await senderOf(deps, id, 'shop'), power: await senderOf(deps, id, 'power') }
   const people = [
