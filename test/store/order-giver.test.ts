@@ -1,6 +1,6 @@
 /** Places rise over commits, restarts, rollbacks and every step of the clock; a clock far ahead is not followed at once. */
 import t from 'tap'
-import { ordAt, timeOf } from '../../src/store/sql/order/ord.js'
+import { ordAt, timeOf } from '../../src/store/sql/pages.js'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
 import { createGiver } from '../../src/store/sqlite/order/giver.js'

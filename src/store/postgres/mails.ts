@@ -5,8 +5,8 @@
  *   frontier of those that live, and no further, everything is there.
  */
 import type { LogEnds } from '../sql/log/reads.js'
-import type { MailTables } from '../sql/mails/tables.js'
-import type { Frontier } from '../sql/pages/frontiers.js'
+import type { MailTables } from '../sql/mails.js'
+import type { Frontier } from '../sql/pages.js'
 import { type Asking, all, first } from '../sql/query.js'
 
 /** The place below which nothing comes in any more, nor at it. */

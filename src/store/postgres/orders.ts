@@ -2,10 +2,9 @@
  * NAME      orders - what operators do to the queue and to workspaces
  */
 import type { Outcome, Settled } from '../../lifecycle/facts.js'
-import { lotWrites } from '../sql/carry/lots.js'
-import { eraseWrites } from '../sql/operate/erase.js'
-import { orderWrites, type UpdateWorkspace, updateMoving } from '../sql/operate/orders.js'
-import { suspendWrites } from '../sql/operate/suspend.js'
+import { lotWrites } from '../sql/carry.js'
+import { eraseWrites } from '../sql/erase.js'
+import { orderWrites, suspendWrites, type UpdateWorkspace, updateMoving } from '../sql/orders.js'
 import { type Asking, run } from '../sql/query.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 import { carryVerbs } from './carry/in.js'

@@ -4,8 +4,7 @@
  *   Those that do not wait for other verbs of all daemons (write/writer.ts), put together for one session.
  */
 import type { Store } from '../port/store.js'
-import { bounced } from '../sql/watch/bounced.js'
-import { softBounces } from '../sql/watch/soft-bounces.js'
+import { bounced, softBounces } from '../sql/bounces.js'
 import { createAccept } from './accept/accept.js'
 import { createClaim } from './claim/claim.js'
 import { dueVerbs, leastDue } from './claim/due.js'

@@ -9,11 +9,11 @@
 
 import type { Actor } from '../port/identity.js'
 import type { Access, Restored } from '../port/upkeep.js'
-import { writeEntry } from './audit/write.js'
-import type { Places } from './insert.js'
-import { EMAIL_ID } from './mails/short.js'
-import type { Holdable, QueueWrites } from './operate/queue-writes.js'
+import { writeEntry } from './audit.js'
+import { EMAIL_ID } from './mails.js'
+import type { Holdable, QueueWrites } from './orders.js'
 import { type Asking, all, first, run } from './query.js'
+import type { Places } from './table.js'
 
 /** In `held`: nobody's hold, but a mail that a copy brought back. */
 const RESTORED = 'restored'

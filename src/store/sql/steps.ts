@@ -11,12 +11,11 @@ import type { Store } from '../port/store.js'
 import type { MovingMail, WorkspaceChange, Written } from '../port/tenants.js'
 import type { Keep } from '../port/upkeep.js'
 import { ENDABLE } from '../rules/operations.js'
-import type { LotWrites } from './carry/lots.js'
-import type { Erased, ErasePlace, EraseWrites } from './operate/erase.js'
-import type { OrderWrites, Progress } from './operate/orders.js'
-import type { SuspendWrites } from './operate/suspend.js'
+import type { DecisionSteps } from './bounces.js'
+import type { LotWrites } from './carry.js'
+import type { Erased, ErasePlace, EraseWrites } from './erase.js'
+import type { OrderWrites, Progress, SuspendWrites } from './orders.js'
 import type { Answered } from './query.js'
-import type { DecisionSteps } from './watch/incident-decisions.js'
 
 /** Of one small step. */
 export interface Swept {

@@ -4,15 +4,15 @@
 import { logFloor } from '../../lifecycle/retention.js'
 import type { Keep } from '../port/upkeep.js'
 import type { SuppressionEvents } from '../suppression-events.js'
-import { sweepAudit } from './audit/entries.js'
-import { sweepPosts } from './hooks/posts.js'
-import { sweepIdentity } from './identity/writes.js'
+import { sweepAudit } from './audit.js'
+import { type DecisionSteps, sweepIncidents } from './bounces.js'
+import { sweepIdentity } from './identity.js'
 import { sweepJobs } from './jobs.js'
-import { ordAt, timeOf } from './order/ord.js'
+import { ordAt, timeOf } from './pages.js'
 import { type Asking, run } from './query.js'
-import { sweepStatistics } from './statistics/write.js'
-import { sweepSuppressions } from './tenants/suppressions.js'
-import { type DecisionSteps, sweepIncidents } from './watch/incident-decisions.js'
+import { sweepStatistics } from './statistics.js'
+import { sweepSuppressions } from './suppressions.js'
+import { sweepPosts } from './webhooks.js'
 
 const STEP = 200
 

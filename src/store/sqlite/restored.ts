@@ -5,7 +5,7 @@
  *   transaction. Rows stored from now on stand above all that the lost time had given out.
  */
 import type { Resting, Restored } from '../port/upkeep.js'
-import type { QueueWrites } from '../sql/operate/queue-writes.js'
+import type { QueueWrites } from '../sql/orders.js'
 import { atOnce } from '../sql/query.js'
 import { rewinding, skipPosts } from '../sql/rewound.js'
 import { Database } from './driver.js'

@@ -7,7 +7,7 @@ import type { QueueOrder } from '../../../src/store/port/operations.js'
 import { createHints } from '../../../src/store/postgres/hints.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { begin } from '../../../src/store/postgres/session.js'
-import type { Cursor } from '../../../src/store/sql/operate/walk.js'
+import type { Cursor } from '../../../src/store/sql/orders.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { differential, type Engine } from '../differential.js'
 

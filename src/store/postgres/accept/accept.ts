@@ -7,7 +7,7 @@
  */
 import { Fault } from '../../../base/fault.js'
 import type { Acceptance, AcceptResult } from '../../../lifecycle/facts.js'
-import type { Day } from '../../sql/order/days.js'
+import type { Day } from '../../sql/pages.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
 import type { Unheard } from '../claim/unheard.js'
 import { failureOf } from '../connect/failure.js'

@@ -4,8 +4,7 @@
  *   A writer remembers what it has stored of the last day, and stores only what goes beyond: all writers share the row of
  *   a day, and would wait for one another there.
  */
-import type { Day } from '../../sql/order/days.js'
-import { dayOf, timeOf } from '../../sql/order/ord.js'
+import { type Day, dayOf, timeOf } from '../../sql/pages.js'
 
 /** Up to a power of two, and a second at least, so that a drifting clock does not write at every mail. */
 const roundUp = (ms: number): number => (ms <= 0 ? 0 : 2 ** Math.max(10, Math.ceil(Math.log2(ms))))

@@ -11,7 +11,7 @@
 
 import { FIRST_LEASE_MS, firstStatus } from '../../../lifecycle/accept.js'
 import type { Acceptance, Claimed, NewEmail, NewRecipient } from '../../../lifecycle/facts.js'
-import { createHotSet } from '../../sql/mails/hot.js'
+import { createHotSet } from '../../sql/mails.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
 import { type Lease, toLoaded } from '../claim/claimed.js'
 import type { Unheard } from '../claim/unheard.js'

@@ -5,8 +5,8 @@
  *   is stored by itself, before the mail: one without mail does no harm.
  */
 import type { Acceptance } from '../../../lifecycle/facts.js'
-import type { Places } from '../../sql/insert.js'
 import { type Asking, first, run } from '../../sql/query.js'
+import type { Places } from '../../sql/table.js'
 import { persistently } from '../run.js'
 import type { Writer } from '../write/writer.js'
 

@@ -4,11 +4,11 @@
  *   A recipient is a row of the record, and one of the queue while it waits or is held.
  */
 import type { Fields } from '../../port/operations.js'
-import { carryWrites, fieldsFor } from '../../sql/carry/in.js'
-import type { Places } from '../../sql/insert.js'
-import { shortAddress } from '../../sql/mails/short.js'
-import type { QueueWrites } from '../../sql/operate/queue-writes.js'
+import { carryWrites, fieldsFor } from '../../sql/carry.js'
+import { shortAddress } from '../../sql/mails.js'
+import type { QueueWrites } from '../../sql/orders.js'
 import { type Asking, all, run } from '../../sql/query.js'
+import type { Places } from '../../sql/table.js'
 import { createDays } from '../accept/days.js'
 import { unindex } from '../search/write.js'
 import { numbersFor } from '../settle/numbers.js'

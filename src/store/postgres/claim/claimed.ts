@@ -7,9 +7,9 @@
 import type { Claimed } from '../../../lifecycle/facts.js'
 import { waitsSince } from '../../../lifecycle/holds.js'
 import { emptyCounts, type Status } from '../../../mail/status.js'
-import { modeOf } from '../../sql/mails/rows.js'
-import { pausesOf } from '../../sql/operate/pauses.js'
+import { modeOf } from '../../sql/mails.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
+import { pausesOf } from '../../sql/schedule.js'
 import type { LoadedRecipient } from '../settle/load.js'
 
 /** Larger bodies stay out of the answer; body() fetches them when they are sent. */

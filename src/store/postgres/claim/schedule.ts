@@ -1,9 +1,10 @@
 /**
  * NAME      schedule - writing what becomes of appointments, in the tables of PostgreSQL
  */
-import type { Places } from '../../sql/insert.js'
-import { type Left, scheduleWrites } from '../../sql/operate/schedule.js'
+
 import { type Asking, run } from '../../sql/query.js'
+import { type Left, scheduleWrites } from '../../sql/schedule.js'
+import type { Places } from '../../sql/table.js'
 import type { Effects } from '../hints.js'
 import { createAddEvent } from '../write/events.js'
 

@@ -13,7 +13,7 @@
 import { STEP_MS } from '../../../base/clock.js'
 import { SEEN_WITHIN_MS } from '../../../lifecycle/schedule.js'
 import type { Store } from '../../port/store.js'
-import { ordAt } from '../../sql/order/ord.js'
+import { ordAt } from '../../sql/pages.js'
 import { type Asking, all, first, run } from '../../sql/query.js'
 import type { Readers } from '../readers.js'
 import { lock } from '../settle/load.js'

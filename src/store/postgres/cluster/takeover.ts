@@ -6,8 +6,9 @@
  *   transaction would keep its row locked. But for one that waits for a synchronous standby: its transaction is in, and
  *   whoever waits for its row learns that.
  */
-import type { Places } from '../../sql/insert.js'
+
 import { type Asking, all, first, run } from '../../sql/query.js'
+import type { Places } from '../../sql/table.js'
 import type { Effects } from '../hints.js'
 import { type Recovered, recovering } from '../settle/recover.js'
 

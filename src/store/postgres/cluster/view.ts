@@ -6,7 +6,7 @@
  */
 import { STEP_MS, systemClock } from '../../../base/clock.js'
 import type { About, ClusterView, WriterRole, WriterRow } from '../../port/cluster.js'
-import { timeOf } from '../../sql/order/ord.js'
+import { timeOf } from '../../sql/pages.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
 
 /** The time of the database in ms. */

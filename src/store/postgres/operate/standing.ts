@@ -5,7 +5,7 @@
  *   again, by the law.
  */
 
-import { STANDING_HOLDS, type StandingHold } from '../../sql/operate/holds.js'
+import { STANDING_HOLDS, type StandingHold } from '../../sql/orders.js'
 import { type Asking, all } from '../../sql/query.js'
 
 /** Of a recipient `r` and its workspace `w`: a hold covers it, or its workspace is suspended. */

@@ -6,7 +6,7 @@
  *   column changes but the reason of what failed. `recipients` shows both as one, and `waiting` what is in the queue, for reading.
  *   `boot` is who leases (write/writer.ts).
  */
-import { INDEXED_MESSAGE_ID } from '../../sql/mails/short.js'
+import { INDEXED_MESSAGE_ID } from '../../sql/mails.js'
 import { tables } from './words.js'
 
 export const MAIL = tables(`

@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StoreBusyError } from '../../port/upkeep.js'
-import { after } from '../../sql/order/ord.js'
+import { after } from '../../sql/pages.js'
 import { type Asking, first, run } from '../../sql/query.js'
 import type { Connection } from '../connect/connection.js'
 import { DatabaseRefusedError } from '../connect/servers.js'

@@ -7,8 +7,8 @@
  *   Each step comes with a new version of the package: test/house/releases.test.ts says which brought which.
  */
 
-import { FACTORS_STEP } from '../../sql/schema/identity.js'
-import { hardCountsStep } from '../../sql/schema/incidents.js'
+import { hardCountsStep } from '../../sql/bounces.js'
+import { FACTORS_STEP } from '../../sql/identity.js'
 import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
 import { CLUSTER } from './cluster.js'
 import { MAIL } from './mail.js'

@@ -4,8 +4,9 @@
  *   Columns are those of store/sql/. The small number `n` of a workspace or a pool is given after its row is
  *   stored, under the lock that such verbs hold.
  */
-import { AUDIT, REST_OF_IDENTITY, SESSIONS, USERS } from '../../sql/schema/identity.js'
-import { SUPPRESSION } from '../../sql/schema/incidents.js'
+
+import { SUPPRESSION } from '../../sql/bounces.js'
+import { AUDIT, REST_OF_IDENTITY, SESSIONS_SCHEMA, USERS_SCHEMA } from '../../sql/identity.js'
 import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
 import { tables } from './words.js'
 
@@ -124,9 +125,9 @@ CREATE INDEX suppressions_workspace ON suppressions (workspace_id, ord);
 
 CREATE TABLE pepper (mark TEXT NOT NULL);
 ${RETURN_PATH_STEP}
-CREATE TABLE users ${USERS};
+CREATE TABLE users ${USERS_SCHEMA};
 CREATE INDEX users_account ON users (account_id, ord);
-CREATE TABLE sessions ${SESSIONS};
+CREATE TABLE sessions ${SESSIONS_SCHEMA};
 CREATE INDEX sessions_account ON sessions (account_id, ord);
 CREATE INDEX sessions_user ON sessions (user_id, ord) WHERE user_id IS NOT NULL;
 ${REST_OF_IDENTITY}${AUDIT}

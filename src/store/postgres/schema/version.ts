@@ -6,7 +6,7 @@
  *   and a daemon that joins one sees the other.
  */
 import { NewerDatabaseError } from '../../port/upkeep.js'
-import { timeOf } from '../../sql/order/ord.js'
+import { timeOf } from '../../sql/pages.js'
 import { type Asking, all, first, type Row, run } from '../../sql/query.js'
 import { NOW } from '../cluster/view.js'
 import { SCHEMA } from './steps.js'

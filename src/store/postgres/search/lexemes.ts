@@ -5,7 +5,7 @@
  *   measure the last are left out. Each mail also has a lexeme for the span of time that its place is in, of several
  *   lengths: by these a search looks at a part of the index only, whatever words it looks for.
  */
-import { ordAt, TOP, timeOf } from '../../sql/order/ord.js'
+import { ordAt, TOP, timeOf } from '../../sql/pages.js'
 import type { Expression, Sought } from '../../sql/search/words.js'
 
 const LONGEST = 500

@@ -5,7 +5,7 @@
  *   while that takes no time. `ord + 0` keeps the planner from going over all mails in their order.
  */
 import { COMPLAINED } from '../../sql/log/codec.js'
-import { EMAIL } from '../../sql/mails/rows.js'
+import { EMAIL } from '../../sql/mails.js'
 import { type Asking, all, first, type Row } from '../../sql/query.js'
 import { type Direction, type Lead, offered, way } from '../../sql/search/leads.js'
 import type { Expression, Words } from '../../sql/search/words.js'

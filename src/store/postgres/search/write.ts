@@ -5,7 +5,7 @@
  *   follow that or are followed by it, as does retention by the row of the place, so what is erased is not added afterwards.
  */
 import type { IndexedMail } from '../../port/watch.js'
-import { SUBMITTED_BY } from '../../sql/mails/lists.js'
+import { SUBMITTED_BY } from '../../sql/mails.js'
 import { type Asking, all, run } from '../../sql/query.js'
 import { indexedMail } from '../../sql/search/to-index.js'
 import { type Owner, ownerTokens, TOKENS } from '../../sql/search/tokens.js'

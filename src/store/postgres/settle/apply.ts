@@ -12,9 +12,9 @@
 import { MAX_REPORTS } from '../../../lifecycle/facts.js'
 import { toldKey } from '../../../lifecycle/pending-dsn.js'
 import { STATUSES, type Status, WEIGHTIEST_FIRST } from '../../../mail/status.js'
-import type { Places } from '../../sql/insert.js'
 import { flagsOf, kindOf, type Numbers, packMore } from '../../sql/log/codec.js'
 import type { Query } from '../../sql/query.js'
+import type { Places } from '../../sql/table.js'
 import type { Decided, DecidedEvent, DecidedMail, DecidedRecipient } from './decide.js'
 
 /** The status of a mail whose counts these are. */

@@ -5,9 +5,9 @@
  *   transaction that ends the epoch, in statements of their own: they see what the dying writer stored last.
  */
 import { type OnAmbiguous, recovered } from '../../../lifecycle/lease.js'
-import type { Places } from '../../sql/insert.js'
 import { ambiguousEvent, type Begun } from '../../sql/log/draft.js'
 import { type Asking, all, type Row, run } from '../../sql/query.js'
+import type { Places } from '../../sql/table.js'
 import type { Effects } from '../hints.js'
 import { applyQuery } from './apply.js'
 import type { DecidedEvent, DecidedRecipient } from './decide.js'

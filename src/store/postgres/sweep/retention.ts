@@ -11,8 +11,7 @@
  *   Where a walk stands is not stored: a step that was undone is made up for by the next sweep.
  */
 import { isAged } from '../../../lifecycle/retention.js'
-import { ALL_DAYS, type Day, type Range, rangeOf, rangesOf } from '../../sql/order/days.js'
-import { dayStart } from '../../sql/order/ord.js'
+import { ALL_DAYS, type Day, dayStart, type Range, rangeOf, rangesOf } from '../../sql/pages.js'
 import { type Asking, all, run } from '../../sql/query.js'
 
 /** Mails that are looked at in a step. */

@@ -4,10 +4,11 @@
  *   For verbs that write some events in a transaction; what settles many at once has a statement of its own
  *   (settle.ts).
  */
-import type { Places } from '../../sql/insert.js'
+
 import { flagsOf, kindOf, packMore } from '../../sql/log/codec.js'
 import type { EventDraft } from '../../sql/log/draft.js'
 import { type Asking, run } from '../../sql/query.js'
+import type { Places } from '../../sql/table.js'
 import { numbersFor } from '../settle/numbers.js'
 
 const COLUMNS = 'ord, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more, email, scope'

@@ -3,9 +3,9 @@
  */
 import { isNote } from '../../../mail/event-type.js'
 import type { Notice } from '../../port/log.js'
-import { many, manyMarks, type Places } from '../../sql/insert.js'
 import { flagsOf, kindOf } from '../../sql/log/codec.js'
 import { type Asking, run } from '../../sql/query.js'
+import { many, manyMarks, type Places } from '../../sql/table.js'
 
 const ROW = '(?, coalesce((SELECT n FROM workspaces WHERE id = ?), 0) * 2 + ?, ?, ?, ?, 0, ?, ?)'
 const insert = (rows: string): string =>

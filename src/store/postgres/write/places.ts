@@ -4,7 +4,7 @@
  *   As sql/order/ord.ts has it, with the number of the writer in the upper 8 of the bits that count: no two writers
  *   give the same place, and each gives rising ones. When 16 are given in a millisecond the next one begins.
  */
-import { ordAt } from '../../sql/order/ord.js'
+import { ordAt } from '../../sql/pages.js'
 
 const COUNT = 16
 const MS = 4096

@@ -8,7 +8,7 @@
 import { systemClock } from '../../../base/clock.js'
 import type { Log } from '../../../base/log.js'
 import type { NotedPutBack } from '../../port/cluster.js'
-import { timeOf } from '../../sql/order/ord.js'
+import { timeOf } from '../../sql/pages.js'
 import { type Asking, first, run } from '../../sql/query.js'
 
 export interface PutBack {

@@ -4,7 +4,7 @@
  *   Without a fence, and without waiting for the disk: a crash may lose it.
  */
 import { type Asking, run } from '../../sql/query.js'
-import type { Touch } from '../../sql/tenants/writes.js'
+import type { Touch } from '../../sql/tenants.js'
 import { LIGHT } from './light.js'
 
 const USED = `FROM light, json_to_recordset(CAST(? AS JSON)) AS u (id text, at bigint, place text)

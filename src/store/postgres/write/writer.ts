@@ -12,7 +12,6 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import { TakenOverError } from '../../port/upkeep.js'
-import type { Places } from '../../sql/insert.js'
 import {
   type Asking,
   BEGIN_SNAPSHOT,
@@ -22,6 +21,7 @@ import {
   type Row,
   run,
 } from '../../sql/query.js'
+import type { Places } from '../../sql/table.js'
 import type { Connection } from '../connect/connection.js'
 import { ConnectionLostError, failureOf } from '../connect/failure.js'
 import { createHints, type Effects, type Hints } from '../hints.js'

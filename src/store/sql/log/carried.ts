@@ -7,8 +7,8 @@
 import type { EventSource, Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType, isEventType } from '../../../mail/event-type.js'
 import type { Fields } from '../../port/operations.js'
-import type { Places } from '../insert.js'
 import { type Asking, run } from '../query.js'
+import type { Places } from '../table.js'
 import { flagsOf, kindOf, type More, NOTHING, type Numbers, packMore } from './codec.js'
 
 /** Orders borrowed the status of their recipient, and named themselves in their detail. */

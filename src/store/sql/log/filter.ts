@@ -7,9 +7,8 @@
  */
 import { EVENT_TYPES, type EventType } from '../../../mail/event-type.js'
 import type { LogFilter } from '../../port/log.js'
-import { addressLc, rangesFor, workspacesIn } from '../mails/emails.js'
-import type { MailTables } from '../mails/tables.js'
-import type { Range } from '../order/days.js'
+import { addressLc, type MailTables, rangesFor, workspacesIn } from '../mails.js'
+import type { Range } from '../pages.js'
 import { type Asking, first } from '../query.js'
 import { CHANGE, kindOf, scopeOf } from './codec.js'
 import { type Source, takeFrom } from './places.js'

@@ -9,9 +9,8 @@
  *   (pages/frontiers.ts), `<place>_<n>_<seen>`.
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import type { MailTables } from '../mails/tables.js'
-import { TOP } from '../order/ord.js'
-import { readSeen, type Seen, seenMark, seenNow } from '../pages/frontiers.js'
+import type { MailTables } from '../mails.js'
+import { readSeen, type Seen, seenMark, seenNow, TOP } from '../pages.js'
 import { type Asking, type Row, several } from '../query.js'
 
 export interface Place {

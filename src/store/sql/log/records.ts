@@ -7,7 +7,7 @@
  */
 import type { EventRow } from '../../../lifecycle/facts.js'
 import type { LogRow, MailOfEvent } from '../../port/log.js'
-import { BESIDE_LISTS, readLists, SUBMITTED_BY } from '../mails/lists.js'
+import { BESIDE_LISTS, readLists, SUBMITTED_BY } from '../mails.js'
 import { type Asking, first, Memory, type Row, several } from '../query.js'
 import { type More, readFlags, typeOf, UnpackMore } from './codec.js'
 import { firstId, storedId } from './event-id.js'

@@ -6,9 +6,7 @@
  *   costs a few seeks for each, whatever lies between.
  */
 
-import type { Range } from '../order/days.js'
-import { TOP } from '../order/ord.js'
-import { unseen } from '../pages/frontiers.js'
+import { type Range, TOP, unseen } from '../pages.js'
 import { type Asking, all, first, type Row } from '../query.js'
 import type { Found, Mark, Shown, Source } from './places.js'
 

@@ -5,8 +5,7 @@
 import { Fault } from '../../../base/fault.js'
 import type { EventRow } from '../../../lifecycle/facts.js'
 import { type Page, type Rows, rowBeside } from '../../../lifecycle/page.js'
-import { TOP } from '../order/ord.js'
-import { boundaryOf } from '../pages/marks.js'
+import { boundaryOf, TOP } from '../pages.js'
 import { type Asking, first } from '../query.js'
 import {
   above,

@@ -5,7 +5,7 @@
  *   from an index of the tables, or from a list that is known already. It may offer
  *   too many, and never leaves one out.
  */
-import type { Range } from '../order/days.js'
+import type { Range } from '../pages.js'
 import { type Asking, all, atOnce, together } from '../query.js'
 
 export type Direction = 'older' | 'newer'

@@ -10,7 +10,7 @@
  */
 import { domainOf } from '../../../mail/address.js'
 import { fold, piecesOf, senderOf, wordsOf } from '../../../mail/query.js'
-import { readLists } from '../mails/lists.js'
+import { readLists } from '../mails.js'
 
 /** Anything that would part a token in two. */
 const SEPARATORS = /[\x00-\x2a\x2c\x2f\x3b\x3c\x3e\x3f\x5b-\x5e\x60\x7b-\x7f]/g

@@ -2,8 +2,8 @@
  * NAME      in - mail that comes from another store, into these tables
  */
 import type { Fields } from '../../port/operations.js'
-import { carryWrites, fieldsFor } from '../../sql/carry/in.js'
-import type { QueueWrites } from '../../sql/operate/queue-writes.js'
+import { carryWrites, fieldsFor } from '../../sql/carry.js'
+import type { QueueWrites } from '../../sql/orders.js'
 import { type Asking, all, atOnce, first, run } from '../../sql/query.js'
 import { createNumbers } from '../log/numbers.js'
 import type { NoteDay } from '../order/day-notes.js'

@@ -4,7 +4,7 @@
  *   `workspace_id` names a list since then (suppressionList in port/tenants.ts),
  *   not always a workspace, so it refers to no table any more.
  */
-import { SUPPRESSION } from '../../sql/schema/incidents.js'
+import { SUPPRESSION } from '../../sql/bounces.js'
 
 export const LISTS = `
 CREATE TABLE suppressions_of_lists (${SUPPRESSION}

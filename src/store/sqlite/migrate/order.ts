@@ -13,7 +13,7 @@
  *   are not touched.
  */
 
-import { after, ordAt } from '../../sql/order/ord.js'
+import { after, ordAt } from '../../sql/pages.js'
 import type { Db } from '../connect.js'
 
 const DAY = 86_400_000

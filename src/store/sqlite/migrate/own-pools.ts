@@ -6,7 +6,7 @@
  *   `default` for it moves along: the rows of the queue, and the mails' own note of their pool.
  */
 import { DEFAULT_POOL, freshPool, numbered } from '../../pools.js'
-import { POOLS } from '../../sql/tenants/tables.js'
+import { POOLS } from '../../sql/tenants.js'
 import type { Db } from '../connect.js'
 import type { Giver } from '../order/giver.js'
 

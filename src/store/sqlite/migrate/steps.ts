@@ -13,12 +13,12 @@
  *   the history. `due_at` of a scheduled recipient is its appointed time.
  */
 
-import { HOOKS_STEP } from '../../sql/schema/hooks.js'
-import { FACTORS_STEP } from '../../sql/schema/identity.js'
-import { hardCountsStep, INCIDENTS_STEP } from '../../sql/schema/incidents.js'
-import { JOBS_STEP } from '../../sql/schema/jobs.js'
+import { hardCountsStep, INCIDENTS_STEP } from '../../sql/bounces.js'
+import { FACTORS_STEP } from '../../sql/identity.js'
+import { JOBS_STEP } from '../../sql/jobs.js'
 import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
 import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
+import { HOOKS_STEP } from '../../sql/webhooks.js'
 import type { Db } from '../connect.js'
 import { SENDER_DSNS_STEP } from '../dsn/step.js'
 import { LOG_STEP, RARE_STEP } from '../log/step.js'

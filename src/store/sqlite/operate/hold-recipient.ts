@@ -6,8 +6,7 @@
 import { type Freed, holdBack, setFree } from '../../../lifecycle/holds.js'
 import type { Note } from '../../../lifecycle/orders.js'
 import { noteEvent } from '../../sql/log/draft.js'
-import type { StandingHold } from '../../sql/operate/holds.js'
-import type { Freeable, Holdable } from '../../sql/operate/queue-writes.js'
+import type { Freeable, Holdable, StandingHold } from '../../sql/orders.js'
 import type { WriteContext } from '../write/context.js'
 import type { AddEvent } from '../write/events.js'
 

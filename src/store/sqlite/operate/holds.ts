@@ -6,7 +6,7 @@
  *   table that is nearly always empty. They are asked wherever mail could leave: when it
  *   is accepted hot, when it is claimed, and before its MAIL.
  */
-import { holdOver, STANDING_HOLDS, type Standing, type StandingHold } from '../../sql/operate/holds.js'
+import { holdOver, STANDING_HOLDS, type Standing, type StandingHold } from '../../sql/orders.js'
 import type { Db } from '../connect.js'
 
 export interface Holds {

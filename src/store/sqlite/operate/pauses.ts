@@ -2,8 +2,8 @@
  * NAME      pauses - the time of a mail, in which its pool's pauses do not count
  */
 import { type Pause, waitsSince } from '../../../lifecycle/holds.js'
-import { notePauses } from '../../sql/operate/pauses.js'
 import type { Ask } from '../../sql/query.js'
+import { notePauses } from '../../sql/schedule.js'
 import type { Db } from '../connect.js'
 
 /**

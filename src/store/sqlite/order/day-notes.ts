@@ -1,8 +1,7 @@
 /**
  * NAME      day-notes - keeps how far the places of a day and created_at part
  */
-import type { Day } from '../../sql/order/days.js'
-import { dayOf, timeOf } from '../../sql/order/ord.js'
+import { type Day, dayOf, timeOf } from '../../sql/pages.js'
 import type { WriteContext } from '../write/context.js'
 
 /** Up to a power of two, and a second at least, so that a drifting clock does not write at every mail. */

@@ -10,7 +10,7 @@
  */
 import { type Clock, steadyClock } from '../../../base/clock.js'
 import { CLOCK_AHEAD_MS } from '../../port/upkeep.js'
-import { after, ordAt, timeOf } from '../../sql/order/ord.js'
+import { after, ordAt, timeOf } from '../../sql/pages.js'
 import type { Db } from '../connect.js'
 
 const STEADY_MS = 3600_000

@@ -2,7 +2,7 @@
  * NAME      lead - how the clock stands to the order of rows
  */
 
-import { timeOf } from '../../sql/order/ord.js'
+import { timeOf } from '../../sql/pages.js'
 import type { Statements } from './statements.js'
 
 export const createLeadRead = (sql: Statements) => ({

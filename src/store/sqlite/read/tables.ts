@@ -2,7 +2,7 @@
  * NAME      tables - mail as SQLite keeps it, for what is shared
  */
 import type { LogEnds } from '../../sql/log/reads.js'
-import type { MailTables } from '../../sql/mails/tables.js'
+import type { MailTables } from '../../sql/mails.js'
 import { type Asking, first, type Row } from '../../sql/query.js'
 
 export const MAIL: MailTables = {

@@ -1,7 +1,7 @@
 /**
  * NAME      audit - the table of who changed what
  */
-import { AUDIT } from '../../sql/schema/identity.js'
+import { AUDIT } from '../../sql/identity.js'
 
 export const AUDIT_STEP = `${AUDIT}-- each ends with the place
 CREATE INDEX audit_account ON audit (account_id);

@@ -4,7 +4,7 @@
  *   The whole texts are columns that SQLite makes when they are read. Rows from before
  *   stay as they are.
  */
-import { FOREIGN_MESSAGE_ID } from '../../sql/mails/short.js'
+import { FOREIGN_MESSAGE_ID } from '../../sql/mails.js'
 
 export const SHORT_STEP = `
 ALTER TABLE emails RENAME COLUMN message_id TO message;

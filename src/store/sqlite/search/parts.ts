@@ -14,8 +14,7 @@
  *   https://sqlite.org/fts5.html, "Data Format").
  */
 import type { Page } from '../../../lifecycle/page.js'
-import type { Range } from '../../sql/order/days.js'
-import { dayStart } from '../../sql/order/ord.js'
+import { dayStart, type Range } from '../../sql/pages.js'
 import { type Asking, all, first } from '../../sql/query.js'
 import type { Db } from '../connect.js'
 

@@ -2,9 +2,8 @@
  * NAME      words - the index of words, as it is searched
  */
 import { COMPLAINED } from '../../sql/log/codec.js'
-import { EMAIL } from '../../sql/mails/rows.js'
-import type { Range } from '../../sql/order/days.js'
-import { TOP } from '../../sql/order/ord.js'
+import { EMAIL } from '../../sql/mails.js'
+import { type Range, TOP } from '../../sql/pages.js'
 import { type Asking, all, first, type Row } from '../../sql/query.js'
 import { type Direction, type Lead, offered, way } from '../../sql/search/leads.js'
 import type { Expression, Sought, Words } from '../../sql/search/words.js'

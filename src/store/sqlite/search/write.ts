@@ -6,7 +6,7 @@
  */
 
 import type { IndexedMail } from '../../port/watch.js'
-import { SUBMITTED_BY } from '../../sql/mails/lists.js'
+import { SUBMITTED_BY } from '../../sql/mails.js'
 import { type Facts, type Owner, ownerTokens, TOKENS, tokensOf } from '../../sql/search/tokens.js'
 import type { Db } from '../connect.js'
 import type { WriteContext } from '../write/context.js'

@@ -8,8 +8,7 @@
  */
 import { type Clock, systemClock } from '../../../base/clock.js'
 import { isAged } from '../../../lifecycle/retention.js'
-import { ALL_DAYS, type Day, type Range, rangeOf, rangesOf } from '../../sql/order/days.js'
-import { dayStart } from '../../sql/order/ord.js'
+import { ALL_DAYS, type Day, dayStart, type Range, rangeOf, rangesOf } from '../../sql/pages.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
 import { DROP_REPORTS } from '../write/reports.js'

@@ -12,8 +12,7 @@
  *   there is room again, and the rest (settling what was sent) is stored.
  */
 import { Fault, toPlainFault } from '../../../base/fault.js'
-import { LOOKED } from '../../sql/audit/look.js'
-import { audited } from '../../sql/audit/write.js'
+import { audited, LOOKED } from '../../sql/audit.js'
 import type { Answer, Call, WriterVerbs } from '../protocol.js'
 import type { Tightness } from '../room/ballast.js'
 import type { WriteContext } from '../write/context.js'

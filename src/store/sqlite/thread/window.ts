@@ -10,7 +10,7 @@
  */
 
 import { countSends, type WindowCount } from '../../../lifecycle/accept.js'
-import type { Used } from '../../sql/tenants/suppressions.js'
+import type { Used } from '../../sql/suppressions.js'
 
 export interface Window {
   consume(bucket: string, window: number, n: number, limit: number): WindowCount

@@ -14,7 +14,7 @@ import type {
   NewEmail,
   SentDsn,
 } from '../../../lifecycle/facts.js'
-import { packLists } from '../../sql/mails/lists.js'
+import { packLists } from '../../sql/mails.js'
 
 /** id, address, kind, suppressed, notify, orcpt, pool unless the mail's, normal where lists are asked; repeated. */
 export const RECIPIENT_FIELDS = 8

@@ -9,8 +9,8 @@
  */
 import { circle, type Drawn, deal } from '../../../lifecycle/lease.js'
 import type { Status } from '../../../mail/status.js'
-import { EMAIL_ID } from '../../sql/mails/short.js'
-import { nextPair } from '../../sql/operate/pairs.js'
+import { EMAIL_ID } from '../../sql/mails.js'
+import { nextPair } from '../../sql/pairs.js'
 import type { EndSuppressed } from '../operate/end-suppressed.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { Pauses } from '../operate/pauses.js'

@@ -8,7 +8,7 @@
 import { randomInt } from 'node:crypto'
 import { type Clock, systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
-import { createHotSet, type HotSet } from '../../sql/mails/hot.js'
+import { createHotSet, type HotSet } from '../../sql/mails.js'
 import type { Db } from '../connect.js'
 import { createHolds, type Holds } from '../operate/holds.js'
 import { createPauses, type Pauses } from '../operate/pauses.js'

@@ -1,8 +1,9 @@
 /**
  * NAME      schedule - writing what becomes of appointments, in the tables of SQLite
  */
-import { type Left, scheduleWrites } from '../../sql/operate/schedule.js'
+
 import { type Asking, answered, atOnce, run } from '../../sql/query.js'
+import { type Left, scheduleWrites } from '../../sql/schedule.js'
 import type { WriteContext } from './context.js'
 import type { AddEvent } from './events.js'
 

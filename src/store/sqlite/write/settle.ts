@@ -18,9 +18,9 @@ import {
   settledOf,
 } from '../../../lifecycle/settle.js'
 import type { Status } from '../../../mail/status.js'
+import type { SoftBounced } from '../../sql/bounces.js'
 import { scopeOf } from '../../sql/log/codec.js'
 import { outcomeEvent } from '../../sql/log/draft.js'
-import type { SoftBounced } from '../../sql/watch/soft-bounces.js'
 import type { PendingDsns } from '../dsn/pending.js'
 import type { WriteContext } from './context.js'
 import type { AddEvent } from './events.js'

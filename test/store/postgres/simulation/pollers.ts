@@ -10,8 +10,7 @@ import {
   type Source,
   takeFrom,
 } from '../../../../src/store/sql/log/places.js'
-import { TOP } from '../../../../src/store/sql/order/ord.js'
-import { listOfBranches, pageOf } from '../../../../src/store/sql/pages/pages.js'
+import { listOfBranches, pageOf, TOP } from '../../../../src/store/sql/pages.js'
 import { type Asking, atOnce, type Found, type Query, type Row } from '../../../../src/store/sql/query.js'
 import type { Database, Places, WriterRow } from './database.js'
 

@@ -1,5 +1,5 @@
 /** One schedule: daemons, what befalls them, who reads meanwhile, and what was promised. */
-import { ordAt } from '../../../../src/store/sql/order/ord.js'
+import { ordAt } from '../../../../src/store/sql/pages.js'
 import { Daemon } from './daemon.js'
 import { Database } from './database.js'
 import { follower, type Poller, pagePoller } from './pollers.js'

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { AGE_EDGES, QUEUE_GROUPS, type QueueAge } from '../../../../src/store/port/operations.js'
-import { queueAges } from '../../../../src/store/sql/operate/ages.js'
+import { queueAges } from '../../../../src/store/sql/schedule.js'
 import { openWriter } from '../../../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js'
 import { createStatements } from '../../../../src/store/sqlite/read/statements.js'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { type Day, rangesOf } from '../../../../src/store/sql/order/days.js'
-import { dayOf, ordAt, timeOf } from '../../../../src/store/sql/order/ord.js'
+import { type Day, dayOf, ordAt, rangesOf, timeOf } from '../../../../src/store/sql/pages.js'
 
 const DAY_MS = 86_400_000
 const BEGIN = Date.UTC(2026, 0, 1)

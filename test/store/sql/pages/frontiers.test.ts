@@ -1,6 +1,6 @@
 /** What a page of a list has shown, while several writers fill it. */
 import t from 'tap'
-import { readSeen, seenMark, seenNow } from '../../../../src/store/sql/pages/frontiers.js'
+import { readSeen, seenMark, seenNow } from '../../../../src/store/sql/pages.js'
 
 t.test('rows of a writer that has left are not passed over by a page that ends below them', async (t) => {
   // writer 2 was behind, gave a row at 55 and left; the page ended at 52, with what others gave

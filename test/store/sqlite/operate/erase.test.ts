@@ -1,7 +1,7 @@
 /** What is erased of a deleted workspace. */
 import { join } from 'node:path'
 import t from 'tap'
-import type { ErasePlace } from '../../../../src/store/sql/operate/erase.js'
+import type { ErasePlace } from '../../../../src/store/sql/erase.js'
 import { openWriter } from '../../../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js'
 import { createWriteContext } from '../../../../src/store/sqlite/write/context.js'

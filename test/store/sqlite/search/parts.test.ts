@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ordAt } from '../../../../src/store/sql/order/ord.js'
+import { ordAt } from '../../../../src/store/sql/pages.js'
 import { answered } from '../../../../src/store/sql/query.js'
 import { readingReads } from '../../../../src/store/sql/reading.js'
 import { searchReads } from '../../../../src/store/sql/search/reads.js'

@@ -1,0 +1,131 @@
+/**
+ * NAME      suppressions - addresses that are not written to
+ * DESCRIPTION
+ *   A suppression is one row per list and address; adding it again gives back the row that is there, except
+ *   that an expired one is replaced. What is added or removed is an event in the same commit; what changes
+ *   nothing is none. To add or to remove an address that is pending decides about it. Imports ask a
+ *   statement for many rows: of fewer the last one is given again, which changes nothing and keeps the text
+ *   the same. A rate window is a sum per bucket and minute; a daemon that grants from memory adds here what
+ *   it granted, a process without a daemon counts here directly.
+ */
+import { countSends } from '../../lifecycle/accept.js'
+import { isSuppressing } from '../../lifecycle/suppress.js'
+import type { Notice } from '../port/log.js'
+import type { Rates, SuppressionRow, Suppressions } from '../port/tenants.js'
+import { addedNotice, type SuppressionEvents } from '../suppression-events.js'
+import { type AskedWrites, type Asking, all, first, run } from './query.js'
+import { allOf, insertInto, MANY, many, manyMarks, oneOf, type Places } from './table.js'
+import { PENDING, SUPPRESSIONS } from './tenants.js'
+
+interface SuppressionParts {
+  readonly places: Places
+  /** Writes in the commit that runs. */
+  readonly tell: SuppressionEvents<Asking<unknown>>
+  /** Many notices at once, likewise. */
+  noteAll(notices: readonly Notice[]): Asking<unknown>
+  now(): number
+}
+
+const found = oneOf(SUPPRESSIONS, 'workspace_id = ? AND (id = ? OR email = ?)')
+const waiting = oneOf(PENDING, 'workspace_id = ? AND (id = ? OR email = ?)')
+const lapsed = allOf(SUPPRESSIONS, 'expires_at < ? LIMIT 200')
+
+const remove = (id: string): Asking<number> => run('DELETE FROM suppressions WHERE id = ?', id)
+
+/** What waits for a decision waits no more; the row as it was. */
+function* forgive(list: string, ref: string): Asking<SuppressionRow | null> {
+  const row = yield* waiting(list, ref, ref)
+  if (row === null) return null
+  yield* run('DELETE FROM pending_suppressions WHERE id = ?', row.id)
+  const { incidentId: _, ...rest } = row
+  return rest
+}
+
+const LISTED = `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE workspace_id = ? AND email IN (${manyMarks('?')})`
+const FORGIVE = `DELETE FROM pending_suppressions WHERE workspace_id = ? AND email IN (${manyMarks('?')})`
+const ADD_MANY = `${SUPPRESSIONS.insert.replace(/\(\?.*$/, manyMarks)} ON CONFLICT DO NOTHING RETURNING email`
+
+/** At most MANY rows of one list; how many were added. */
+function* importSome(
+  { places, tell, noteAll }: SuppressionParts,
+  rows: readonly SuppressionRow[],
+): Asking<number> {
+  const fresh = new Map<string, SuppressionRow>()
+  for (const row of rows) if (!fresh.has(row.email)) fresh.set(row.email, row)
+  const [{ list, createdAt: now }] = rows as readonly [SuppressionRow]
+  for (const held of (yield* all(LISTED, list, ...many([...fresh.keys()]))).map(SUPPRESSIONS.decode)) {
+    if (isSuppressing(held.expiresAt, now)) fresh.delete(held.email)
+    else {
+      yield* remove(held.id)
+      yield* tell.removed(held, 'expired', now)
+    }
+  }
+  if (fresh.size === 0) return 0
+  yield* run(FORGIVE, list, ...many([...fresh.keys()]))
+  const values = [...fresh.values()].map((row) => [...SUPPRESSIONS.encode(row), places.next()])
+  const added = yield* all(ADD_MANY, ...many(values).flat())
+  yield* noteAll(added.flatMap(({ email }) => addedNotice(fresh.get(String(email)) as SuppressionRow, now)))
+  return added.length
+}
+
+export const suppressionWrites = (parts: SuppressionParts): AskedWrites<Suppressions> => {
+  const { places, tell, now } = parts
+  const add = insertInto(SUPPRESSIONS, places)
+  return {
+    *importSuppressions(rows) {
+      let changed = 0
+      for (let at = 0; at < rows.length; at += MANY)
+        changed += yield* importSome(parts, rows.slice(at, at + MANY))
+      return { changed }
+    },
+    *addSuppression(row) {
+      const held = yield* found(row.list, row.email, row.email)
+      if (held !== null && isSuppressing(held.expiresAt, row.createdAt)) return held
+      if (held !== null) {
+        yield* remove(held.id)
+        yield* tell.removed(held, 'expired', row.createdAt)
+      }
+      yield* forgive(row.list, row.email)
+      yield* add(row)
+      yield* tell.added(row, row.createdAt)
+      return row
+    },
+    *removeSuppression(list, ref) {
+      const held = yield* found(list, ref, ref)
+      if (held === null) return yield* forgive(list, ref)
+      yield* remove(held.id)
+      yield* tell.removed(held, 'removed', now())
+      return held
+    },
+  }
+}
+
+/** A step over those that have lapsed; how many there were. */
+export function* sweepSuppressions(tell: SuppressionParts['tell'], now: number): Asking<number> {
+  const rows = yield* lapsed(now)
+  for (const row of rows) {
+    yield* remove(row.id)
+    yield* tell.removed(row, 'expired', now)
+  }
+  return rows.length
+}
+
+export type Used = readonly [bucket: string, window: number, n: number]
+
+function* add(bucket: string, window: number, n: number, at: number): Asking<void> {
+  const text = `INSERT INTO rate_windows (bucket, span, used, at) VALUES (?, ?, ?, ?)
+    ON CONFLICT (bucket, span) DO UPDATE SET used = rate_windows.used + excluded.used`
+  yield* run(text, bucket, window, n, at)
+}
+
+export const windowWrites = (now: () => number) => ({
+  *consume(...[bucket, window, n, limit]: Parameters<Rates['consume']>) {
+    const row = yield* first('SELECT used FROM rate_windows WHERE bucket = ? AND span = ?', bucket, window)
+    const count = countSends(Number(row?.used ?? 0), n, limit)
+    if (count.allowed && n > 0) yield* add(bucket, window, n, now())
+    return count
+  },
+  *addUsed(granted: readonly Used[]): Asking<void> {
+    for (const [bucket, window, n] of granted) yield* add(bucket, window, n, now())
+  },
+})

@@ -1,0 +1,477 @@
+/**
+ * NAME      tenants - accounts, workspaces, pools, keys, credentials and domains
+ * DESCRIPTION
+ *   Pools hide those deleted (`deleted_at`), which live on as names of old mail.
+ *   Short verbs over small tables. A name that is taken is an answer (`not_unique`) and not an error: no
+ *   statement fails, so the transaction goes on.
+ *   One that is deleted lives on as the name of old mail, without upstreams.
+ *   Point reads and short lists. Whether an address is suppressed and what of a limit is used, which every
+ *   mail asks, each engine answers in its own way.
+ *   Uses are gathered for a second and written together, the latest per key. What a crash loses is at most
+ *   that second of a best-effort fact.
+ */
+
+import { numbered } from '../pools.js'
+import type { ReturnPathRing } from '../port/cluster.js'
+import type { Notice } from '../port/log.js'
+import type {
+  AccountRow,
+  Accounts,
+  CredentialRow,
+  Credentials,
+  DomainRow,
+  Domains,
+  KeyRow,
+  Keys,
+  KnownPool,
+  PoolRow,
+  Pools,
+  SuppressionRow,
+  Tenants,
+  WorkspaceChange,
+  WorkspaceRow,
+  Workspaces,
+  Written,
+} from '../port/tenants.js'
+import type { PendingSuppression } from '../port/watch.js'
+import { type AskedReads, type AskedWrites, type Asking, first, run } from './query.js'
+import {
+  allOf,
+  change,
+  insertInto,
+  insertNew,
+  isThere,
+  oneOf,
+  type Places,
+  pagesOf,
+  type Table,
+  table,
+} from './table.js'
+
+export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })
+
+export const WORKSPACES = table<WorkspaceRow>('workspaces', {
+  id: 'plain',
+  accountId: 'plain',
+  name: 'plain',
+  slug: 'plain',
+  isDefault: 'bool',
+  poolId: 'plain',
+  defaultFrom: 'plain',
+  ambiguous: 'plain',
+  lineEndings: 'plain',
+  senderDsn: 'bool',
+  restrictSenders: 'bool',
+  alarms: 'json',
+  onAlarm: 'plain',
+  alarmed: 'json',
+  suspendedAt: 'plain',
+  suspendedReason: 'plain',
+  statisticsTags: 'json',
+  suppressSoft: 'json',
+  routes: 'json',
+  createdAt: 'plain',
+})
+
+export const KEYS = table<KeyRow>('keys', {
+  id: 'plain',
+  accountId: 'plain',
+  name: 'plain',
+  mode: 'plain',
+  scope: 'plain',
+  workspaceId: 'plain',
+  lookup: 'plain',
+  hash: 'plain',
+  createdAt: 'plain',
+  lastUsedAt: 'plain',
+  lastUsedFrom: 'plain',
+  expiresAt: 'plain',
+  rateLimitPerMinute: 'plain',
+  permission: 'plain',
+})
+
+export const CREDENTIALS = table<CredentialRow>('credentials', {
+  id: 'plain',
+  accountId: 'plain',
+  workspaceId: 'plain',
+  mode: 'plain',
+  username: 'plain',
+  hash: 'plain',
+  cidr: 'plain',
+  certificateFingerprint: 'plain',
+  imported: 'bool',
+  createdAt: 'plain',
+  lastUsedAt: 'plain',
+  lastUsedFrom: 'plain',
+})
+
+export const POOLS = table<PoolRow>('pools', {
+  id: 'plain',
+  accountId: 'plain',
+  name: 'plain',
+  kind: 'plain',
+  returnPath: 'plain',
+  notifySuccess: 'bool',
+  relayedMeans: 'plain',
+  upstreams: 'json',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+})
+
+/** Whose upstreams a pool uses is never stored: it depends on the default workspace. */
+const FOLLOWS = `CASE WHEN kind = 'relay' AND upstreams = '[]' THEN (SELECT w.pool_id FROM workspaces w
+  WHERE w.account_id = pools.account_id AND w.is_default = 1 AND w.pool_id <> pools.id) END AS follows`
+
+const KNOWN_POOLS: Pick<Table<KnownPool>, 'name' | 'columns' | 'decode'> = {
+  name: POOLS.name,
+  columns: `${POOLS.columns}, ${FOLLOWS}`,
+  decode: (row) => ({ ...POOLS.decode(row), follows: row.follows as string | null }),
+}
+
+/** In the column of its list, those of a workspace alone stood once. */
+const LIST = { list: 'workspace_id' } as const
+
+const SUPPRESSION = {
+  id: 'plain',
+  accountId: 'plain',
+  list: 'plain',
+  email: 'plain',
+  origin: 'plain',
+  sourceId: 'plain',
+  reason: 'plain',
+  expiresAt: 'plain',
+  createdAt: 'plain',
+} as const
+
+export const SUPPRESSIONS = table<SuppressionRow>('suppressions', SUPPRESSION, LIST)
+
+/** Those that wait for the decision of an incident. */
+export const PENDING = table<PendingSuppression>(
+  'pending_suppressions',
+  { ...SUPPRESSION, incidentId: 'plain' },
+  LIST,
+)
+
+export const DOMAINS = table<DomainRow>('domains', {
+  id: 'plain',
+  accountId: 'plain',
+  workspaceId: 'plain',
+  name: 'plain',
+  keys: 'json',
+  verifiedAt: 'plain',
+  checkedAt: 'plain',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+})
+
+/** What has been used, when, and from where. */
+export type Touch = Readonly<Parameters<Keys['touch']>>
+
+export interface TenantParts {
+  readonly places: Places
+  /** Pools have changed, or what uses them has. */
+  poolsChanged(now: number): Asking<void>
+  now(): number
+}
+
+const written = (isNew: boolean): Written => (isNew ? 'done' : 'not_unique')
+
+const idOf = function* (text: string, ...values: readonly unknown[]): Asking<string | null> {
+  return ((yield* first(text, ...values))?.id as string | undefined) ?? null
+}
+
+/** The pool of a workspace that no other one uses, if it has no upstreams. */
+const poolOf = (workspaceId: string): Asking<string | null> =>
+  idOf(
+    `SELECT p.id FROM workspaces w JOIN pools p ON p.id = w.pool_id WHERE w.id = ? AND p.kind = 'relay'
+       AND p.upstreams = '[]' AND NOT EXISTS (SELECT 1 FROM workspaces o WHERE o.pool_id = p.id AND o.id <> ?)`,
+    ...[workspaceId, workspaceId],
+  )
+
+const unusedPool = (accountId: string, name: string): Asking<string | null> =>
+  idOf(
+    `SELECT id FROM pools WHERE account_id = ? AND name = ? AND deleted_at IS NULL AND kind = 'relay'
+       AND upstreams = '[]' AND NOT EXISTS (
+         SELECT 1 FROM workspaces w WHERE w.pool_id = pools.id OR replace(w.routes, pools.id, '') <> w.routes)`,
+    ...[accountId, name],
+  )
+
+/** Workspaces and the pools that are theirs alone. */
+const owning = (places: Places): AskedWrites<Workspaces> => {
+  const addWorkspace = insertNew(WORKSPACES, places)
+  const addPool = insertNew(POOLS, places)
+  /** Under the first of `shop`, `shop-2` … that is free; with `known` an unused one is taken instead. */
+  function* addNumbered(pool: PoolRow, known: boolean): Asking<string> {
+    for (let n = 1; ; n++) {
+      const name = numbered(pool.name, n)
+      const found = known ? yield* unusedPool(pool.accountId, name) : null
+      if (found !== null) return found
+      if (yield* addPool({ ...pool, name })) return pool.id
+    }
+  }
+  return {
+    *createWorkspace(workspace, own) {
+      if (own !== undefined) {
+        // it must be there first, and must not stay behind where the slug is taken
+        const taken = 'SELECT 1 FROM workspaces WHERE account_id = ? AND slug = ?'
+        if (yield* isThere(taken, workspace.accountId, workspace.slug)) return 'not_unique'
+        yield* addNumbered(own, false)
+      }
+      return written(yield* addWorkspace(workspace))
+    },
+    *ownPool(workspaceId, fresh) {
+      return (yield* poolOf(workspaceId)) ?? (yield* addNumbered(fresh, true))
+    },
+  }
+}
+
+const isSlugTaken = (id: string, slug: string): Asking<boolean> =>
+  isThere(
+    `SELECT 1 FROM workspaces WHERE account_id = (SELECT account_id FROM workspaces WHERE id = ?)
+       AND slug = ? AND id <> ?`,
+    ...[id, slug, id],
+  )
+
+const TOUCH: Readonly<Record<'key' | 'credential', string>> = {
+  key: 'UPDATE keys SET last_used_at = ?, last_used_from = ? WHERE id = ? AND coalesce(last_used_at, 0) <= ?',
+  credential:
+    'UPDATE credentials SET last_used_at = ?, last_used_from = ? WHERE id = ? AND coalesce(last_used_at, 0) <= ?',
+}
+
+function* touchAll(touched: readonly Touch[]): Asking<void> {
+  for (const [kind, id, at, from] of touched) {
+    if (kind === 'session')
+      yield* run('UPDATE sessions SET last_seen_at = ? WHERE id = ? AND last_seen_at < ?', at, id, at)
+    else yield* run(TOUCH[kind], at, from, id, at)
+  }
+}
+
+const credentialWrites = (places: Places): AskedWrites<Credentials> => {
+  const add = insertNew(CREDENTIALS, places)
+  return {
+    *createCredential(credential) {
+      return written(yield* add(credential))
+    },
+    *importCredentials(credentials) {
+      const taken: string[] = []
+      for (const credential of credentials) if (!(yield* add(credential))) taken.push(credential.id)
+      return { changed: credentials.length - taken.length, taken }
+    },
+    *revokeCredential(accountId, id) {
+      return (yield* run('DELETE FROM credentials WHERE account_id = ? AND id = ?', accountId, id)) === 1
+    },
+  }
+}
+
+export const tenantWrites = ({ places, poolsChanged, now }: TenantParts) => {
+  const addAccount = insertInto(ACCOUNTS, places)
+  const addWorkspace = insertInto(WORKSPACES, places)
+  const addPool = insertInto(POOLS, places)
+  const addKey = insertInto(KEYS, places)
+  const rows: AskedWrites<Accounts & Keys> = {
+    *createAccount(account, { workspace, pools }) {
+      yield* addAccount(account)
+      for (const pool of pools) yield* addPool(pool)
+      yield* addWorkspace(workspace)
+    },
+    *setPepperMark(mark, onlyFirst = false) {
+      if (onlyFirst && (yield* first('SELECT mark FROM pepper')) !== null) return
+      yield* run('DELETE FROM pepper')
+      yield* run('INSERT INTO pepper (mark) VALUES (?)', mark)
+    },
+    *createKey(key) {
+      yield* addKey(key)
+    },
+    *rotateKey(accountId, id, next, endsAt) {
+      const isThere =
+        (yield* run(
+          'UPDATE keys SET expires_at = CASE WHEN expires_at < ? THEN expires_at ELSE ? END WHERE account_id = ? AND id = ?',
+          ...[endsAt, endsAt, accountId, id],
+        )) === 1
+      if (isThere) yield* addKey(next)
+      return isThere
+    },
+    *revokeKey(accountId, id) {
+      return (yield* run('DELETE FROM keys WHERE account_id = ? AND id = ?', accountId, id)) === 1
+    },
+  }
+  return {
+    ...rows,
+    ...owning(places),
+    ...credentialWrites(places),
+    touchAll,
+    *updateWorkspace(id: string, part: WorkspaceChange): Asking<Written> {
+      if (part.slug !== undefined && (yield* isSlugTaken(id, part.slug))) return 'not_unique'
+      yield* change(WORKSPACES, part, 'id = ?', id)
+      if (part.poolId !== undefined) yield* poolsChanged(now())
+      return 'done'
+    },
+  }
+}
+
+/** `addNotice` writes in the commit that runs. */
+export const domainWrites = (
+  places: Places,
+  addNotice: (notice: Notice) => Asking<unknown>,
+): AskedWrites<Domains> => {
+  const add = insertNew(DOMAINS, places)
+  return {
+    *createDomain(row) {
+      return written(yield* add(row))
+    },
+    *updateDomain({ id, accountId, createdAt, name, ...rest }, updatedAt, notice) {
+      const where = 'account_id = ? AND id = ? AND updated_at = ?'
+      const isDone = (yield* change(DOMAINS, rest, where, accountId, id, updatedAt)) === 1
+      if (isDone && notice !== null) yield* addNotice(notice)
+      return isDone
+    },
+    *removeDomain(accountId, id) {
+      return (yield* run('DELETE FROM domains WHERE account_id = ? AND id = ?', accountId, id)) === 1
+    },
+  }
+}
+
+interface PoolParts extends TenantParts {
+  /** Whether mail waits in it, is held or under way. */
+  hasMail(poolId: string): Asking<boolean>
+}
+
+const isUsed = (id: string): Asking<boolean> =>
+  isThere(
+    "SELECT 1 FROM workspaces WHERE pool_id = ? OR replace(routes, ?, '') <> routes LIMIT 1",
+    ...[id, id],
+  )
+
+export const poolWrites = ({ places, poolsChanged, hasMail, now }: PoolParts): AskedWrites<Pools> => {
+  const add = insertNew(POOLS, places)
+  return {
+    *createPool(pool) {
+      const isNew = yield* add(pool)
+      yield* poolsChanged(pool.createdAt)
+      return written(isNew)
+    },
+    *updatePool({ id, accountId, createdAt, ...rest }) {
+      const other = 'SELECT 1 FROM pools WHERE account_id = ? AND name = ? AND deleted_at IS NULL AND id <> ?'
+      if (yield* isThere(other, accountId, rest.name, id)) return 'not_unique'
+      yield* change(POOLS, rest, 'id = ? AND deleted_at IS NULL', id)
+      yield* poolsChanged(rest.updatedAt)
+      return 'done'
+    },
+    *deletePool(accountId, id) {
+      const mine = 'SELECT kind FROM pools WHERE account_id = ? AND id = ? AND deleted_at IS NULL'
+      const pool = yield* first(mine, accountId, id)
+      if (pool === null) return 'not_found'
+      if (pool.kind === 'sandbox' || (yield* isUsed(id)) || (yield* hasMail(id))) return 'in_use'
+      yield* run("UPDATE pools SET deleted_at = ?, upstreams = '[]' WHERE id = ?", now(), id)
+      return 'done'
+    },
+    // sealed text is base64url: it stands in the JSON as it is, and nowhere else
+    *rotateToken(was, is) {
+      const text = `UPDATE pools SET upstreams = replace(upstreams, ?, ?)
+        WHERE deleted_at IS NULL AND replace(upstreams, ?, '') <> upstreams`
+      return (yield* run(text, was, is, was)) > 0
+    },
+  }
+}
+
+const workspaceById = oneOf(WORKSPACES, 'id = ? AND account_id = ? AND deleted_at IS NULL')
+const workspaceBySlug = oneOf(WORKSPACES, 'slug = ? AND account_id = ? AND deleted_at IS NULL')
+const poolByRef = oneOf(
+  KNOWN_POOLS,
+  'account_id = ? AND (id = ? OR name = ?) AND deleted_at IS NULL ORDER BY id = ? DESC',
+)
+const suppressionByRef = oneOf(SUPPRESSIONS, 'workspace_id = ? AND (id = ? OR email = ?)')
+const domainByName = oneOf(DOMAINS, 'account_id = ? AND name = ?')
+const domainById = oneOf(DOMAINS, 'account_id = ? AND id = ?')
+const pages = {
+  workspaces: pagesOf(WORKSPACES),
+  keys: pagesOf(KEYS),
+  credentials: pagesOf(CREDENTIALS),
+  pools: pagesOf(KNOWN_POOLS),
+  suppressions: pagesOf(SUPPRESSIONS),
+  domains: pagesOf(DOMAINS),
+}
+
+export const tenantReads: AskedReads<Omit<Tenants, 'suppressed'> & Domains> = {
+  account: oneOf(ACCOUNTS, 'id = ?'),
+  accounts: allOf(ACCOUNTS, 'true ORDER BY ord'),
+  *pepperMark() {
+    return ((yield* first('SELECT mark FROM pepper'))?.mark as string | undefined) ?? null
+  },
+  /** No slug begins like an id. */
+  workspace: (accountId, ref) =>
+    ref.startsWith('ws_') ? workspaceById(ref, accountId) : workspaceBySlug(ref, accountId),
+  workspaces: (accountId, page, only = null) =>
+    only === null
+      ? pages.workspaces('account_id = ? AND deleted_at IS NULL', [accountId], page)
+      : pages.workspaces('account_id = ? AND deleted_at IS NULL AND id = ?', [accountId, only], page),
+  keyByLookup: oneOf(KEYS, 'lookup = ?'),
+  key: oneOf(KEYS, 'account_id = ? AND id = ?'),
+  keys: (accountId, page, lookup = null) =>
+    lookup === null
+      ? pages.keys('account_id = ?', [accountId], page)
+      : pages.keys('account_id = ? AND lookup = ?', [accountId, lookup], page),
+  credential: oneOf(CREDENTIALS, 'id = ?'),
+  credentialsByUsername: allOf(CREDENTIALS, 'username = ? ORDER BY ord'),
+  credentialsByRange: allOf(CREDENTIALS, 'cidr IS NOT NULL ORDER BY ord'),
+  credentialByCertificate: oneOf(CREDENTIALS, 'certificate_fingerprint = ?'),
+  credentials: (accountId, page) => pages.credentials('account_id = ?', [accountId], page),
+  pool: (accountId, ref) => poolByRef(accountId, ref, ref, ref),
+  pools: (accountId, page) => pages.pools('account_id = ? AND deleted_at IS NULL', [accountId], page),
+  allPools: allOf(KNOWN_POOLS, 'deleted_at IS NULL ORDER BY ord'),
+  suppression: (list, ref) => suppressionByRef(list, ref, ref),
+  suppressions: (list, origin, page) =>
+    origin === null
+      ? pages.suppressions('workspace_id = ?', [list], page)
+      : pages.suppressions('workspace_id = ? AND origin = ?', [list, origin], page),
+  *domain(accountId, ref) {
+    return (yield* domainByName(accountId, ref)) ?? (yield* domainById(accountId, ref))
+  },
+  domains: (accountId, page, workspaceId = null) =>
+    workspaceId === null
+      ? pages.domains('account_id = ?', [accountId], page)
+      : pages.domains('account_id = ? AND workspace_id = ?', [accountId, workspaceId], page),
+  allDomains: allOf(DOMAINS, 'true ORDER BY ord'),
+}
+
+function* ring(): Asking<string | null> {
+  return ((yield* first('SELECT ring FROM return_path'))?.ring as string | undefined) ?? null
+}
+
+export const ringReads: AskedReads<ReturnPathRing> = { returnPathRing: ring }
+
+export const ringWrites: AskedWrites<ReturnPathRing> = {
+  *replaceReturnPathRing(was, is) {
+    if ((yield* ring()) !== was) return false
+    yield* run('DELETE FROM return_path')
+    yield* run('INSERT INTO return_path (ring) VALUES (?)', is)
+    return true
+  },
+}
+
+const GATHER_MS = 1000
+
+export interface Touches {
+  touch(...touch: Touch): void
+  flush(): void
+}
+
+export const createTouches = (write: (touched: readonly Touch[]) => void): Touches => {
+  const gathered = new Map<string, Touch>()
+  let timer: NodeJS.Timeout | null = null
+  const flush = (): void => {
+    if (timer !== null) clearTimeout(timer)
+    timer = null
+    if (gathered.size === 0) return
+    const touched = [...gathered.values()]
+    gathered.clear()
+    write(touched)
+  }
+  return {
+    touch(...touch) {
+      gathered.set(touch[1], touch)
+      timer ??= setTimeout(flush, GATHER_MS).unref()
+    },
+    flush,
+  }
+}
