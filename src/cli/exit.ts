@@ -130,6 +130,8 @@ const wordsOfSystem = ({ code = '', message, path, ...rest }: NodeJS.ErrnoExcept
 
 /** Where SQLite says neither which file nor what to do. */
 const UNPLACED = /^SQLITE_(CORRUPT|NOTADB|CANTOPEN|READONLY|PERM|IOERR)/
+/** Nor here. */
+const FULL = 'the disk of data_dir is full; free some of it, then try again'
 const SEE_DOCTOR = '; postern doctor names the file and what mends it'
 
 interface Ending {
@@ -152,6 +154,7 @@ export const endingOf = (error: unknown): Ending => {
   if (named !== undefined) return { exit: named, message: error.message }
   const cause = error.cause instanceof Error ? error.cause : error
   const { code } = cause as NodeJS.ErrnoException
+  if (`${code}`.startsWith('SQLITE_FULL')) return { exit: 74, message: FULL }
   const exit = typeof code === 'string' ? exitOfCode(code) : null
   if (exit !== null)
     return { exit, message: wordsOfSystem(cause) + (UNPLACED.test(`${code}`) ? SEE_DOCTOR : '') }

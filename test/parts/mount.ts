@@ -25,14 +25,14 @@ const reasonOf = (error: unknown): string => {
   return (stderr ?? message).trim().split('\n')[0] ?? message
 }
 
-/** A disk in memory of so many MiB, or why there is none. */
-export const smallDisk = (mib: number): Disk | string => {
+/** A disk in memory of so many MiB, for so many files (0: any number), or why there is none. */
+export const smallDisk = (mib: number, files = 0): Disk | string => {
   const path = mkdtempSync(join(tmpdir(), 'postern-disk-'))
   const unmount = (): void => {
     run('umount', path)
   }
   try {
-    run('mount', '-t', 'tmpfs', '-o', `size=${mib}m,mode=0700`, 'tmpfs', path)
+    run('mount', '-t', 'tmpfs', '-o', `size=${mib}m,nr_inodes=${files},mode=0700`, 'tmpfs', path)
   } catch (error) {
     rmSync(path, { recursive: true })
     return reasonOf(error)

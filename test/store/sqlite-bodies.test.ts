@@ -5,6 +5,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -14,6 +15,7 @@ import t, { type Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { smallDisk } from '../parts/mount.js'
 import { accepted, claimOne, HOUR, mailFor, newAccount, ofLease, T0 } from './fixture.js'
 
 const large = (size = 200_000): Buffer => Buffer.alloc(size, 'line of a body\r\n')
@@ -64,6 +66,28 @@ t.test('hot mail with a large body leaves its bytes where they are', async (t) =
   await store.attempting([])
   const mail = await accepted(store, at, { raw: large() })
   t.match(await taken, [{ emailId: mail.id, size: 200_000, raw: null }])
+})
+
+t.test('a disk without room for another folder refuses, and takes the next when there is room', async (t) => {
+  const disk = smallDisk(64, 40)
+  if (typeof disk === 'string') return void t.comment(`no disk of our own: ${disk}`)
+  const dataDir = join(disk.path, 'data')
+  mkdirSync(dataDir, { mode: 0o700 })
+  const store = openSqliteStore({ dataDir, daemon: true })
+  await store.open()
+  t.teardown(async () => {
+    await store.close()
+    disk.remove()
+  })
+  const at = await newAccount(store)
+  await accepted(store, at, { raw: large() })
+  const fillers = Array.from({ length: statfsSync(disk.path).ffree }, (_, n) => join(disk.path, `${n}`))
+  for (const file of fillers) writeFileSync(file, '')
+  await t.rejects(accepted(store, at, { raw: large() }), { code: 'service.unavailable' })
+  await accepted(store, at)
+  for (const file of fillers) rmSync(file)
+  const { id } = await accepted(store, at, { raw: large() })
+  t.same(Buffer.from((await store.body(id)) ?? ''), large())
 })
 
 t.test('what was refused takes no room', async (t) => {

@@ -61,9 +61,18 @@ const sync = (fd: number): Promise<void> => called((done) => fsync(fd, done as N
 
 const syncFolder = (path: string): Promise<void> => within(path, 'r', sync)
 
-/** Makes a folder and its name durable, if it is new. */
+/**
+ * Makes a folder and its name durable, if it is new. Its parent is there: a recursive `mkdir` would say ENOENT where the
+ * disk has no room for another folder.
+ */
 const makeFolder = async (path: string, parent: string): Promise<void> => {
-  if ((await mkdir(path, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(parent)
+  try {
+    await mkdir(path, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
+    throw error
+  }
+  await syncFolder(parent)
 }
 
 const writeDurably = (path: string, raw: Uint8Array): Promise<void> =>
