@@ -31,6 +31,8 @@ export class Load {
   readonly acknowledged = new Set<string>()
   /** Answers that were none of these: what was said, and when. Whoever met nobody is not among them. */
   readonly refusals: { readonly said: string; readonly at: number }[] = []
+  /** How long small mails took to be answered with yes, in milliseconds. */
+  readonly waits: number[] = []
   #running = true
   readonly #rest: number
   readonly #domain: string
@@ -61,15 +63,21 @@ export class Load {
         subject: `crash ${size}`,
         text: 'x'.repeat(size),
       }
+      const began = performance.now()
       // the daemon may be down
       const answer = await this.postern.api('POST', '/v1/emails', this.key, body).catch(() => null)
-      if (answer?.status === 202) this.acknowledged.add(answer.body.id)
+      if (answer?.status === 202) this.#acknowledge(answer.body.id, size, began)
       else {
         if (answer !== null) this.#refused(`${answer.status} ${answer.body?.code}`)
         await sleep(20)
       }
       if (this.#rest > 0) await sleep(this.#rest)
     }
+  }
+
+  #acknowledge(id: string, size: number, began: number): void {
+    this.acknowledged.add(id)
+    if (size === SMALL) this.waits.push(performance.now() - began)
   }
 
   #refused(said: string): void {
@@ -94,13 +102,14 @@ export class Load {
       try {
         while (this.#running) {
           const size = n % 8 === 7 ? LARGE : SMALL
+          const began = performance.now()
           const lines = 'x'.repeat(size).replace(/.{500}/g, '$&\r\n')
           const { response } = await client.sendMail({
             envelope: { from: 'load@gw.test', to: `s${worker}-${n++}@${this.#domain}` },
             raw: `From: load@gw.test\r\nTo: x@sink.test\r\nSubject: crash ${size}\r\n\r\n${lines}\r\n`,
           })
           const id = /queued as (em_[0-9a-z]{26})/.exec(response)?.[1]
-          if (id !== undefined) this.acknowledged.add(id)
+          if (id !== undefined) this.#acknowledge(id, size, began)
           if (this.#rest > 0) await sleep(this.#rest)
         }
       } catch (error) {

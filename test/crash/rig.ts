@@ -5,6 +5,7 @@
  * may not: loss, a stuck mail, a short one, a lie.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { generate } from 'selfsigned'
 import { eventually } from '../parts/eventually.js'
 import { PlainMx } from '../parts/plain-mx.js'
 import { Postern } from '../parts/postern.js'
@@ -18,6 +19,8 @@ export interface Books extends Balance {
   /** How the daemon ended, where it should have ended otherwise. */
   readonly otherEnds: readonly unknown[]
   readonly slowestStartMs: number
+  /** What follows the log has missed, or seen twice. */
+  readonly uncounted?: readonly string[]
   /** Of a power cut: what the negative control had promised, and how much of it is gone. */
   readonly control?: { readonly acknowledged: number; readonly lost: number }
 }
@@ -26,6 +29,30 @@ export interface RigOptions {
   readonly dataDir?: string
   readonly ambiguous?: 'hold'
   readonly random: () => number
+  /** Of every start. */
+  readonly env?: NodeJS.ProcessEnv
+  readonly settings?: Readonly<Record<string, unknown>>
+  /** So many, each with TLS; else one without. */
+  readonly tlsUpstreams?: number
+  /** Takes a message that an upstream got and that is none of the load. */
+  readonly takes?: (raw: string) => boolean
+}
+
+/** What all of them got is in `copies`. */
+const upstreams = async (
+  { tlsUpstreams: count = 0, takes }: RigOptions,
+  copies: string[],
+): Promise<PlainMx[]> => {
+  const keep = (raw: string): string => {
+    if (takes?.(raw) !== true) copies.push(digest(raw))
+    return ''
+  }
+  if (count === 0) return [await new PlainMx(keep).start()]
+  const pair = await generate([{ name: 'commonName', value: '127.0.0.1' }], { keySize: 2048 })
+  const made = Array.from({ length: count }, () =>
+    new PlainMx(keep, { key: pair.private, cert: pair.cert }).start(),
+  )
+  return Promise.all(made)
 }
 
 /** In each cycle so many mails are acknowledged before anything breaks. */
@@ -40,27 +67,32 @@ export class Rig {
   private constructor(
     readonly postern: Postern,
     readonly load: Load,
-    private readonly mx: PlainMx,
-    private readonly key: string,
+    readonly mxs: readonly PlainMx[],
+    private readonly copies: readonly string[],
+    readonly key: string,
     private readonly options: RigOptions,
   ) {}
 
   static async start(options: RigOptions): Promise<Rig> {
-    const mx = await new PlainMx(digest).start()
+    const { tlsUpstreams = 0 } = options
+    const copies: string[] = []
+    const mxs = await upstreams(options, copies)
     const postern = new Postern({
       rate_limit: { per_minute: 1_000_000 },
       relay: { retry: ['1s'] },
       ...(options.dataDir !== undefined && { data_dir: options.dataDir }),
+      ...options.settings,
     })
     try {
-      await postern.start()
-      await postern.route(`smtp://127.0.0.1:${mx.port}?tls=none`)
+      await postern.start(options.env)
+      const tls = tlsUpstreams > 0 ? 'required' : 'none'
+      await postern.route(...mxs.map(({ port }) => `smtp://127.0.0.1:${port}?tls=${tls}`))
       if (options.ambiguous) await postern.json('workspace', 'update', 'default', '--ambiguous', 'hold')
       const key = await postern.key('--rate-limit', '1000000')
-      return new Rig(postern, new Load(postern, key), mx, key, options)
+      return new Rig(postern, new Load(postern, key), mxs, copies, key, options)
     } catch (error) {
       await postern.remove()
-      await mx.stop()
+      await Promise.all(mxs.map((mx) => mx.stop()))
       throw error
     }
   }
@@ -91,7 +123,7 @@ export class Rig {
 
   async restart(): Promise<void> {
     const began = performance.now()
-    await this.postern.start()
+    await this.postern.start(this.options.env)
     this.#slowestStartMs = Math.max(this.#slowestStartMs, performance.now() - began)
   }
 
@@ -112,7 +144,7 @@ export class Rig {
     const { postern, key } = this
     const balance = await balanceOf({
       ids: [...this.load.acknowledged],
-      copies: this.mx.messages,
+      copies: this.copies,
       ask: (path) => postern.api('GET', path, key),
       isHolding: this.options.ambiguous !== undefined,
     })
@@ -128,7 +160,7 @@ export class Rig {
   async remove(): Promise<void> {
     await this.load.stop()
     await this.postern.remove()
-    await this.mx.stop()
+    await Promise.all(this.mxs.map((mx) => mx.stop()))
   }
 }
 
@@ -138,6 +170,7 @@ export const unmet = (books: Books, cycles: number): string[] => [
   ...(books.fewest < LEAST ? [`a cycle with ${books.fewest} acknowledged mails`] : []),
   ...wrongIn(books),
   ...few('otherEnds', books.otherEnds),
+  ...few('uncounted', books.uncounted ?? []),
 ]
 
 /** A small deterministic random source, so that a seed names a run. */

@@ -5,10 +5,15 @@
  */
 import { join } from 'node:path'
 import { runFile } from '../run/file.js'
+import { clockSteps } from './clocks.js'
+import { type FullBooks, fullDisks } from './full.js'
 import { ioErrors } from './io-errors.js'
-import { AMBIGUOUS, killCycles, POINTS, pointCycles, termCycles } from './kill.js'
+import { AMBIGUOUS, BESIDE, killCycles, POINTS, pointCycles, termCycles } from './kill.js'
+import { largeMails, ofLarge } from './large.js'
 import { powerCuts } from './power.js'
-import { type Books, type RigOptions, unmet } from './rig.js'
+import { type Books, LEAST, type RigOptions, unmet } from './rig.js'
+import { slowEnds, slowKills, unmetEnds } from './slow.js'
+import { type TlsBooks, tlsCuts } from './tls.js'
 import { badFiles, noDescriptors, outage, secondDaemon } from './trouble.js'
 
 export interface Verdict {
@@ -55,6 +60,12 @@ const row = (
   run: async (some, options) => verdict(await make(some, options), some * perTime),
 })
 
+/** Of books that say more than others. */
+const more =
+  <T extends Books>(demands: (books: T) => readonly string[]) =>
+  (books: Books | string, cycles: number): Verdict =>
+    judge((found) => demands(found as T))(books, cycles)
+
 const files = (name: string, fault: string, ...names: readonly string[]): Row => ({
   name,
   fault,
@@ -89,6 +100,48 @@ export const ROWS: readonly Row[] = [
       ...(held === 0 ? ['none was ever held'] : []),
     ]),
     AMBIGUOUS.length,
+  ),
+  row(
+    'points-beside',
+    'kill -9 at bodies, leases and those who follow the log',
+    20,
+    (times, options) => pointCycles(times, options, BESIDE, 3),
+    sound,
+    BESIDE.length,
+  ),
+  row('slow-5', 'kill -9 at any moment, fsync slowed by 5 ms', 50, slowKills(5)),
+  row('slow-100', 'kill -9 at any moment, fsync slowed by 100 ms', 50, slowKills(100)),
+  {
+    name: 'slow-end',
+    fault: 'SIGTERM with 200 POSTs and 20 messages on their way, fsync slowed by 100 ms',
+    times: 20,
+    run: async (times, options) => {
+      const found = await slowEnds(times, options)
+      return typeof found === 'string'
+        ? { unmet: [], leftOut: found, found: {} }
+        : { unmet: unmetEnds(found), found }
+    },
+  },
+  row(
+    'tls',
+    'connections of 20 upstreams with TLS are cut, and the daemon is killed',
+    50,
+    tlsCuts,
+    more(({ idle }: TlsBooks) => (idle > 0 ? [`${idle} upstreams were handed nothing`] : [])),
+  ),
+  row('clock', 'the clock is set forward and back, and the daemon is killed', 50, clockSteps),
+  row(
+    'full',
+    'no room for blocks or for files while mail is taken and settled, and the daemon is killed',
+    40,
+    fullDisks,
+    more(({ otherAnswers, refused }: FullBooks) => [
+      ...otherAnswers.map((said) => `answered ${said}`),
+      ...(refused === 0 ? ['nothing was ever refused'] : []),
+    ]),
+  ),
+  row('large', 'mails of 24 MB beside small ones', 10, largeMails, (books) =>
+    typeof books === 'string' ? judge()(books, 0) : more(ofLarge)({ ...books, fewest: LEAST }, 0),
   ),
   row('power', 'power cut under the whole daemon', 200, powerCuts, judgePower),
   row('io', 'fsync and write fail under the whole daemon', 50, ioErrors),

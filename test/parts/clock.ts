@@ -20,7 +20,7 @@ export interface FakeClock {
   set(offset: number): void
 }
 
-export const fakeClock = (t: Test): FakeClock => {
+export const fakeClock = (t: Pick<Test, 'teardown'>): FakeClock => {
   const dir = mkdtempSync(join(tmpdir(), 'postern-clock-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
   const file = join(dir, 'offset')

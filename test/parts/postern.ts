@@ -161,9 +161,9 @@ export class Postern {
     return made.secret as string
   }
 
-  /** The default workspace relays through this upstream. */
-  async route(upstream: string): Promise<void> {
-    await this.json('pool', 'create', 'main', '--upstream', upstream)
+  /** The default workspace relays through these upstreams. */
+  async route(...upstreams: readonly string[]): Promise<void> {
+    await this.json('pool', 'create', 'main', ...upstreams.flatMap((one) => ['--upstream', one]))
     await this.json('workspace', 'update', 'default', '--pool', 'main')
   }
 
