@@ -1,4 +1,5 @@
 /** Twenty upstreams with TLS, whose connections are cut wherever they are; in every fourth cycle the daemon dies as well. */
+import { eventually } from '../parts/eventually.js'
 import { type Books, Rig, type RigOptions } from './rig.js'
 
 export const UPSTREAMS = 20
@@ -18,8 +19,12 @@ export const tlsCuts = async (cycles: number, options: RigOptions): Promise<TlsB
         await rig.restart()
       }
     })
-    const books = await rig.books()
-    return { ...books, idle: rig.mxs.filter(({ messages }) => messages.length === 0).length }
+    const idle = () => rig.mxs.filter(({ messages }) => messages.length === 0).length
+    // the load goes on: chance picks an upstream
+    await eventually('each was handed something', () => idle() === 0, { every: 200, moves: idle }).catch(
+      () => {},
+    )
+    return { ...(await rig.books()), idle: idle() }
   } finally {
     await rig.remove()
   }
