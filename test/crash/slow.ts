@@ -9,6 +9,7 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../parts/eventually.js'
 import { PlainMx } from '../parts/plain-mx.js'
 import { Postern } from '../parts/postern.js'
 import { few } from './balance.js'
@@ -113,20 +114,14 @@ const post = (postern: Postern, agent: Agent, key: string, subject: string, n: n
 const session = async (port: number, key: string, subject: string) => {
   const socket: Socket = connect(port, '127.0.0.1')
   let heard = ''
-  let wake = (): void => {}
   socket.on('data', (chunk) => {
     heard += chunk
-    wake()
   })
   socket.on('error', () => {})
-  socket.on('close', () => wake())
   const say = async (text: string): Promise<string> => {
     heard = ''
     if (text !== '') socket.write(text)
-    while (!/^\d{3} .*\r\n/m.test(heard) && !socket.closed)
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
+    await eventually('a reply', () => /^\d{3} .*\r\n/m.test(heard) || socket.closed, { every: 5 })
     return /^\d{3} /m.exec(heard)?.[0].trim() ?? ''
   }
   await say('')
