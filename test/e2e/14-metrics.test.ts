@@ -1,6 +1,6 @@
 /** Numbers: what /metrics says after mail has passed, and that rules and board ask for what there is. */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
@@ -80,12 +80,126 @@ t.test(
   },
 )
 
+interface Rule {
+  readonly alert?: string
+  readonly expr: string
+  readonly for?: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
+const RULES: readonly Rule[] = parse(readFileSync(join(EXAMPLES, 'postern.rules.yml'), 'utf8')).groups[0]
+  .rules
+const ALERTS = RULES.filter(({ alert }) => alert !== undefined)
+
+interface Case {
+  /** Series of a sample a minute, as promtool writes them. */
+  readonly bad: Readonly<Record<string, string>>
+  readonly good: Readonly<Record<string, string>>
+  /** Minutes until it fires; one before that it does not, where it waits at all, or at `silent`. */
+  readonly fires: number
+  readonly silent?: number
+  readonly labels: Readonly<Record<string, string>>
+  /** What stands for each `{{ $value … }}`. */
+  readonly value?: string
+}
+const A = 'instance="a",pool="main"'
+const OF_A = { instance: 'a', pool: 'main' }
+const SETTLED = (status: string): string => `postern_recipients_settled_total{status="${status}",mode="live"}`
+const CASES: Readonly<Record<string, Case>> = {
+  PosternDown: {
+    bad: { 'up{job="postern",instance="a"}': '0x1500' },
+    good: { 'up{job="postern",instance="a"}': '1x1500' },
+    ...{ fires: 2, labels: { job: 'postern', instance: 'a' } },
+  },
+  PosternMailIsStuck: {
+    bad: { [`postern_queue_oldest_due_seconds{${A}}`]: '400x1500' },
+    good: { [`postern_queue_oldest_due_seconds{${A}}`]: '200x1500' },
+    ...{ fires: 5, labels: OF_A, value: '6m 40s' },
+  },
+  PosternPoolStandsStill: {
+    bad: { [`postern_pool_stalled{${A}}`]: '1x1500' },
+    good: { [`postern_pool_stalled{${A}}`]: '0x1500' },
+    ...{ fires: 2, labels: OF_A },
+  },
+  PosternMailHasNoUpstream: {
+    bad: { [`postern_pool_no_upstream{${A}}`]: '1x1500' },
+    good: { [`postern_pool_no_upstream{${A}}`]: '0x1500' },
+    ...{ fires: 1, labels: OF_A },
+  },
+  PosternMailIsHeld: {
+    bad: { [`postern_queue_held_recipients{${A}}`]: '3x1500' },
+    good: { [`postern_queue_held_recipients{${A}}`]: '3x700 0x800' },
+    ...{ fires: 1440, labels: OF_A, value: '3' },
+  },
+  PosternUpstreamIsAvoided: {
+    bad: { 'postern_upstream_breaker{host="mta1",upstream="up_1",state="open"}': '1x1500' },
+    good: { 'postern_upstream_breaker{host="mta1",upstream="up_1",state="open"}': '0x1500' },
+    ...{ fires: 5, labels: { host: 'mta1', upstream: 'up_1', state: 'open' } },
+  },
+  PosternManyBounces: {
+    bad: { [SETTLED('bounced')]: '0+30x1500', [SETTLED('sent')]: '0+30x1500' },
+    good: { [SETTLED('bounced')]: '0+1x1500', [SETTLED('sent')]: '0+30x1500' },
+    ...{ fires: 40, silent: 14, labels: {}, value: '50%' },
+  },
+  PosternWorkspaceAlarm: {
+    bad: { 'postern_workspace_alarm{workspace="shop",alarm="complaints"}': '1x1500' },
+    good: { 'postern_workspace_alarm{workspace="shop",alarm="complaints"}': '0x1500' },
+    ...{ fires: 0, labels: { workspace: 'shop', alarm: 'complaints' } },
+  },
+  PosternAmbiguousAttempts: {
+    bad: { postern_ambiguous_attempts_total: '0x60 2x1500' },
+    good: { postern_ambiguous_attempts_total: '2x1500' },
+    ...{ fires: 90, labels: {}, value: '2' },
+  },
+  PosternCertificateExpires: {
+    bad: { postern_certificate_expires_timestamp_seconds: '864000x1500' },
+    good: { postern_certificate_expires_timestamp_seconds: '8640000x1500' },
+    ...{ fires: 60, labels: {}, value: '9d 23h 0m 0s' },
+  },
+  PosternCertificateExpiresNow: {
+    bad: { postern_certificate_expires_timestamp_seconds: '86400x1500' },
+    good: { postern_certificate_expires_timestamp_seconds: '864000x1500' },
+    ...{ fires: 0, labels: {}, value: '1d 0h 0m 0s' },
+  },
+  PosternClockStepped: {
+    bad: { 'postern_clock_steps_total{instance="a"}': '0x10 1x1500' },
+    good: { 'postern_clock_steps_total{instance="a"}': '1x1500' },
+    ...{ fires: 20, labels: { instance: 'a' } },
+  },
+  PosternDiskNearlyFull: {
+    bad: { 'postern_disk_free_bytes{instance="a"}': '500000000x1500' },
+    good: { 'postern_disk_free_bytes{instance="a"}': '5000000000x1500' },
+    ...{ fires: 5, labels: { instance: 'a' }, value: '476.8Mi' },
+  },
+  PosternEventLoopIsLate: {
+    bad: { 'nodejs_eventloop_lag_p99_seconds{job="postern"}': '0.6x1500' },
+    good: { 'nodejs_eventloop_lag_p99_seconds{job="postern"}': '0.1x1500' },
+    ...{ fires: 10, labels: { job: 'postern' } },
+  },
+  PosternStatisticsBehind: {
+    bad: { postern_statistics_lag_seconds: '400x1500' },
+    good: { postern_statistics_lag_seconds: '100x1500' },
+    ...{ fires: 10, labels: {}, value: '6m 40s' },
+  },
+}
+
+t.test('each alert has its case, its action in words, and what to do in the paper', async (t) => {
+  t.strictSame(
+    Object.keys(CASES),
+    ALERTS.map(({ alert }) => alert),
+  )
+  const paper = readFileSync(join(ROOT, 'config', 'OPERATE.md'), 'utf8')
+  for (const { alert = '', annotations } of ALERTS) {
+    t.match(annotations.action, /\w+ \w+/, alert)
+    t.match(paper, new RegExp(`^\\| ${alert} \\| .+ \\| .+ \\|$`, 'm'), alert)
+  }
+})
+
 t.test('rules and board ask for metrics that there are', async (t) => {
   const there = new Set([...(await metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name))
-  const rules = parse(readFileSync(join(EXAMPLES, 'postern.rules.yml'), 'utf8'))
   const board = JSON.parse(readFileSync(join(EXAMPLES, 'postern.grafana.json'), 'utf8'))
   const asked: string[] = [
-    ...rules.groups[0].rules.map(({ expr }: { expr: string }) => expr),
+    ...RULES.map(({ expr }) => expr),
     ...board.panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
       targets.map(({ expr }) => expr),
     ),
@@ -96,4 +210,42 @@ t.test('rules and board ask for metrics that there are', async (t) => {
       t.ok(there.has(name.replace(/_(bucket|sum|count)$/, '')), name)
     }
   }
+})
+
+/** An annotation as Prometheus fills it in. */
+const filled = (text: string, labels: Case['labels'], value = ''): string =>
+  text
+    .replace(/\{\{ \$labels\.(\w+) \}\}/g, (_, name) => labels[name] ?? '')
+    .replace(/\{\{ \$value[^}]*\}\}/g, value)
+
+t.test('each alert fires when it should, and not before', { skip: !PROMTOOL && 'no promtool' }, async (t) => {
+  const seriesOf = (of: Case['bad']) => Object.entries(of).map(([series, values]) => ({ series, values }))
+  const tests = ALERTS.flatMap(({ alert = '', for: wait, labels: severity, annotations }) => {
+    const { bad, good, fires, silent = fires - 1, labels, value } = CASES[alert] as Case
+    const exp_alerts = [
+      {
+        exp_labels: { ...labels, ...severity },
+        exp_annotations: Object.fromEntries(
+          Object.entries(annotations).map(([name, text]) => [name, filled(text, labels, value)]),
+        ),
+      },
+    ]
+    const none = (minutes: number) => ({ eval_time: `${minutes}m`, alertname: alert, exp_alerts: [] })
+    return [
+      {
+        interval: '1m',
+        input_series: seriesOf(bad),
+        alert_rule_test: [
+          ...(wait === undefined ? [] : [none(silent)]),
+          { eval_time: `${fires}m`, alertname: alert, exp_alerts },
+        ],
+      },
+      { interval: '1m', input_series: seriesOf(good), alert_rule_test: [none(fires), none(fires + 120)] },
+    ]
+  })
+  const file = join(postern.dir, 'rules-test.yml')
+  const rule_files = [join(EXAMPLES, 'postern.rules.yml')]
+  writeFileSync(file, JSON.stringify({ rule_files, evaluation_interval: '1m', tests }))
+  const { said, code } = promtool(['test', 'rules', file])
+  t.equal(code, 0, said)
 })

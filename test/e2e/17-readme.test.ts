@@ -7,13 +7,16 @@ import { execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
 import { paperFiles } from '../../src/dashboard/pages/docs/paper-files.js'
+import { authority } from '../parts/certificates.js'
 import { eventually } from '../parts/eventually.js'
 import { BIN, cleanEnv, Postern, ROOT } from '../parts/postern.js'
+import { freePort } from '../parts/postfix.js'
 import { FREE, type Ran, untilSaid } from '../parts/run.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 
@@ -62,8 +65,16 @@ const operates = async (t: Test, block: string): Promise<void> => {
   t.equal((await postern.api('POST', '/v1/emails', key.secret, mail)).status, 202)
   const dir = folder(t)
   const env = { POSTERN_CONFIG: postern.configFile, PATH: path(dir), KEY_ID: key.id }
+  const files = {
+    'bounces.csv': 'email,reason\nx@example.com,gone\n',
+    'users.csv': 'printer,sesame sesame\n',
+  }
+  for (const [name, text] of Object.entries({ ...files, 'shop.key': key.secret }))
+    writeFileSync(join(dir, name), text, { mode: 0o600 })
+  // the configured port is any free one here
+  const door = `postern sendmail --server 127.0.0.1:${postern.ports.submission[0]}`
   for (const line of block.trim().split('\n')) {
-    const ran = await shell(line, dir, env)
+    const ran = await shell(line.replace('postern sendmail', door), dir, env)
     // what doctor finds here is the test's: no DNS, an upstream that does not answer
     if (line !== 'postern doctor') t.equal(ran.code, 0, `${line}\n${ran.stdout}\n${ran.stderr}`)
   }
@@ -194,6 +205,58 @@ const starts = async (t: Test): Promise<void> => {
   }
 }
 
+/** nginx as the paper sets it up passes a mail of more than the 1 MB at which it stops by itself. */
+t.test(
+  'the nginx of the paper',
+  { skip: !existsSync('/usr/sbin/nginx') && 'nginx is not installed' },
+  async (t) => {
+    const [, block = ''] = /^```nginx\n(.*?)^```$/ms.exec(paper('config/README.md')) ?? []
+    const postern = new Postern({ http: { host: '127.0.0.1', port: 0, trusted_proxies: ['127.0.0.1'] } })
+    t.teardown(() => postern.remove())
+    await postern.start()
+    const ca = await authority(t)
+    const { key: pem, cert } = await ca.issue('mail.example.com')
+    const dir = folder(t)
+    writeFileSync(join(dir, 'fullchain.pem'), cert)
+    writeFileSync(join(dir, 'privkey.pem'), pem, { mode: 0o600 })
+    const port = await freePort()
+    const server = block
+      .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+      .replaceAll('/etc/letsencrypt/live/mail.example.com', dir)
+      .replace('127.0.0.1:8080', `127.0.0.1:${postern.ports.http}`)
+    const kept = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (one) => `${one}_temp_path ${dir}/${one};`,
+    )
+    const file = join(dir, 'nginx.conf')
+    const http = `http { access_log off; ${kept.join(' ')}\n${server}}`
+    // its workers write bodies to the folder of this test
+    const user = process.getuid?.() === 0 ? 'user root; ' : ''
+    writeFileSync(file, `${user}daemon off; pid ${dir}/pid; error_log stderr; events {}\n${http}\n`)
+    const child = spawn('/usr/sbin/nginx', ['-p', dir, '-c', file], { stdio: 'inherit' })
+    t.teardown(() => void child.kill())
+    const key = await postern.key('--mode', 'test')
+    const body = { from: 'a@acme.test', to: 'you@example.com', text: 'x'.repeat(3_000_000) }
+    const post = (): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const options = {
+          host: '127.0.0.1',
+          port,
+          servername: 'mail.example.com',
+          agent: false,
+          method: 'POST',
+        }
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+        request({ ...options, path: '/v1/emails', headers, ca: readFileSync(ca.caFile) }, (response) => {
+          response.resume()
+          resolve(response.statusCode ?? 0)
+        })
+          .on('error', reject)
+          .end(JSON.stringify(body))
+      })
+    t.equal(await eventually('nginx answers', () => post().catch(() => null)), 202)
+  },
+)
+
 const programs = (block: string): string | false => {
   const lacking = ['curl', 'swaks'].filter(
     (name) => block.startsWith(name) && !existsSync(`/usr/bin/${name}`),
@@ -238,6 +301,13 @@ const TRIALS: readonly Trial[] = [
   { begins: 'postern workspace suspend', run: operates },
   { begins: 'postern doctor', run: operates },
   { begins: 'postern key rotate', run: operates },
+  { begins: 'postern suppression import', run: operates },
+  { begins: 'postern credential import', run: operates },
+  { begins: "printf 'To: you@example.com", run: operates },
+  {
+    begins: 'sudo systemctl stop postern',
+    run: 'test/e2e/13-upgrade puts a copy of before a migration back; 16-walk installs, stops and starts the package',
+  },
 ]
 
 for (const block of blocks) {
