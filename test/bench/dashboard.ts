@@ -143,7 +143,7 @@ const shownIn = async (gateway: Postern, token: string): Promise<readonly Shown[
     [`/workspaces/${workspace}`, `/v1/workspaces/${workspace}`, `/v1/holds?${few}`, history(workspace)],
     ['/webhooks', `/v1/webhooks?${few}`],
     ['/suppressions', '/v1/suppressions?limit=50', `/v1/incidents?open=true&${few}`],
-    ['/keys', `/v1/api-keys?${few}`],
+    ['/keys', `/v1/api-keys?${few}`, '/v1/audit?limit=10&action=api_key'],
   ]
 }
 

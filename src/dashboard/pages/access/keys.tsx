@@ -2,7 +2,8 @@
  * NAME      keys - API keys
  * DESCRIPTION
  *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no
- *   more than these ever leave the browser. A secret is shown once, when its key is made.
+ *   more than these ever leave the browser. A secret is shown once, when its key is made. What can be done to a key
+ *   stands where one key is shown, found by its whole beginning: two forms in each row of a hundred were most of a page.
  */
 import type { keyRecord } from '../../../record/tenants.js'
 import type { Form } from '../../form.js'
@@ -198,6 +199,21 @@ const RotateVerb = ({ id, name, prefix }: KeyRow) =>
     choice: { name: 'overlap', label: 'The one so far works for', value: '24h', options: OVERLAPS },
   })
 
+const KeyVerbs = ({ row }: { readonly row: KeyRow }) => (
+  <>
+    <RotateVerb {...row} />
+    <RevokeVerb
+      row={row}
+      name={row.name}
+      follows={html`The next request with <bdi>${row.name}</bdi> is refused, and an open SMTP session at its next mail.`}
+    >
+      {row.scope === 'platform' && html`<p>It is a platform key: every workspace is concerned.</p>`}
+    </RevokeVerb>
+  </>
+)
+
+const hrefOf = (visit: Visit, { prefix }: KeyRow): string => visit.link('/keys', { prefix })
+
 const columns = (visit: Visit, workspaces: readonly WorkspaceRow[]): readonly Column<KeyRow>[] => [
   { head: 'Name', cell: (row) => html`<strong dir="auto">${row.name}</strong>` },
   { head: 'Begins with', cell: (row) => html`<code class="nb">${row.prefix}</code>` },
@@ -218,16 +234,7 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceRow[]): readonly Co
     does: 'revokeApiKey',
     head: '',
     kind: 'act',
-    cell: (row) =>
-      html`<div class="actions">${[
-        RotateVerb(row),
-        RevokeVerb({
-          ...{ row, name: row.name },
-          follows: html`The next request with <bdi>${row.name}</bdi> is refused, and an open SMTP session at its next mail.`,
-          children:
-            row.scope === 'platform' && html`<p>It is a platform key: every workspace is concerned.</p>`,
-        }),
-      ]}</div>`,
+    cell: (row) => html`<a class="b tiny" href="${hrefOf(visit, row)}">Rotate or revoke</a>`,
   },
 ]
 
@@ -270,41 +277,73 @@ const rowsFor = async (visit: Visit, wanted: Wanted): Promise<List<KeyRow> | nul
   return { ...list, data: list.data.filter(({ prefix }) => prefix.startsWith(wanted.prefix)) }
 }
 
+/** All that is known of one key, and what can be done to it. */
+const oneKey = async (visit: Visit, row: KeyRow): Promise<View> => {
+  const about = { target: row.id }
+  const [workspaces, history] = await Promise.all([workspacesOf(visit), historyOf(visit, about)])
+  const may = visit.may('revokeApiKey')
+  return {
+    title: row.name,
+    body: (
+      <PageBody
+        title={<bdi>{row.name}</bdi>}
+        crumb={['/keys', 'API keys']}
+        says="Of its secret, Postern has no more than these first 21 characters and a hash."
+        actions={may ? <KeyVerbs row={row} /> : undefined}
+      >
+        <Table
+          look="many"
+          caption="This key"
+          rows={[row]}
+          columns={columns(visit, workspaces).slice(0, -1)}
+        />
+        <HistoryOf visit={visit} about={about} history={history} />
+      </PageBody>
+    ),
+  }
+}
+
+const allKeys = async (visit: Visit, wanted: Wanted, list: List<KeyRow> | null): Promise<View> => {
+  const [workspaces, history] = await Promise.all([
+    workspacesOf(visit),
+    wanted.kind === 'all' ? historyOf(visit, ABOUT) : null,
+  ])
+  const rows = list?.data ?? []
+  const isEmpty = wanted.kind === 'all' && rows.length === 0 && visit.query('cursor') === null
+  return {
+    title: 'API keys',
+    body: (
+      <PageBody
+        title={rows.length === 0 || wanted.kind !== 'all' ? 'API keys' : `${sentence(rows, visit)}.`}
+        says="A key sends for one workspace, or for all of them. Whoever has it may send; it is shown once, when it is made."
+        make={isEmpty ? null : ['/keys/new', 'Make a key', 'createApiKey']}
+      >
+        {isEmpty ? null : <WhichKey {...{ visit, wanted }} />}
+        {isEmpty ? noKeys() : null}
+        {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
+        {rows.length === 0 ? null : (
+          <Table
+            look="many"
+            caption="API keys, newest first"
+            rows={rows}
+            columns={columns(visit, workspaces)}
+            href={(row) => hrefOf(visit, row)}
+          />
+        )}
+        {list === null ? null : <Pager list={list} />}
+        <HistoryOf visit={visit} about={ABOUT} history={history} />
+      </PageBody>
+    ),
+  }
+}
+
 export const keysPage: Page = {
   path: '/keys',
   async view(visit) {
     const wanted = wantedOf(visit)
-    const [list, workspaces, history] = await Promise.all([
-      rowsFor(visit, wanted),
-      workspacesOf(visit),
-      wanted.kind === 'all' ? historyOf(visit, ABOUT) : null,
-    ])
-    const rows = list?.data ?? []
-    const isEmpty = wanted.kind === 'all' && rows.length === 0 && visit.query('cursor') === null
-    return {
-      title: 'API keys',
-      body: (
-        <PageBody
-          title={rows.length === 0 || wanted.kind !== 'all' ? 'API keys' : `${sentence(rows, visit)}.`}
-          says="A key sends for one workspace, or for all of them. Whoever has it may send; it is shown once, when it is made."
-          make={isEmpty ? null : ['/keys/new', 'Make a key', 'createApiKey']}
-        >
-          {isEmpty ? null : <WhichKey {...{ visit, wanted }} />}
-          {isEmpty ? noKeys() : null}
-          {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
-          {rows.length === 0 ? null : (
-            <Table
-              look="many"
-              caption="API keys, newest first"
-              rows={rows}
-              columns={columns(visit, workspaces)}
-            />
-          )}
-          {list === null ? null : <Pager list={list} />}
-          <HistoryOf visit={visit} about={ABOUT} history={history} />
-        </PageBody>
-      ),
-    }
+    const list = await rowsFor(visit, wanted)
+    const [one] = list?.data ?? []
+    return wanted.kind === 'exact' && one !== undefined ? oneKey(visit, one) : allKeys(visit, wanted, list)
   },
   does: { revoke: 'revokeApiKey', rotate: 'rotateApiKey' },
   actions: {
