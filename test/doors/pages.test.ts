@@ -71,6 +71,7 @@ const THINGS: Readonly<Record<string, string>> = {
   webhooks: await idOf('/v1/webhooks', { endpoint: 'https://hooks.acme.test/x', events: ['*'] }),
   jobs: await idOf('/v1/emails/bulk', { action: 'cancel', q: 'subject:nothing', reason: 'x' }),
 }
+const { prefix } = (await api('GET', '/v1/api-keys')).data[0]
 const event = (await api('GET', '/v1/events')).data[0].id as string
 
 const addressOf = (path: string): string => {
@@ -149,6 +150,11 @@ t.test('every page', async (t) => {
     const away = await nobody.request('GET', at)
     lines.push(named(`${path}: ${who.join(', ')}, nobody ${away.status} ${away.to?.split('?')[0] ?? ''}`))
     if (seen.status === 200) lines.push(...linesOf(seen.html).map(named))
+    // what can be done to a key stands where one is shown
+    if (path === '/keys') {
+      const { html } = await owner.browser.request('GET', `${path}?prefix=${prefix}`)
+      lines.push('/keys?prefix=...', ...linesOf(html).map(named))
+    }
     for (const [action, operation] of Object.entries(does)) {
       const { status, to } = await others.viewer.browser.post(at, { _form: tokens.viewer, _action: action })
       lines.push(named(`  ${action} does ${operation}; viewer ${status} ${to ?? ''}`.trimEnd()))

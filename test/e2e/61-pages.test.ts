@@ -44,6 +44,10 @@ const shownAt = async (path: string, scenery: Scenery): Promise<readonly string[
     return (await firstOf(scenery, '/v1/holds')).map((id) => `${path}?hold=${id}`)
   }
   if (path.includes('{event}')) return reportsIn(scenery)
+  if (path === '/keys') {
+    const { body } = await scenery.postern.api('GET', '/v1/api-keys', scenery.session)
+    return [path, `${path}?prefix=${body.data[0].prefix}`]
+  }
   if (path in ALSO || !path.includes('{')) return ALSO[path] ?? [path]
   const things = (await THINGS[path.split('/')[1] ?? '']?.(scenery)) ?? []
   return things.map((one) => path.replace(/\{\w+\}/, one))
