@@ -83,6 +83,8 @@ export const statisticsQuery = (visit: Visit): Query => {
 export const askScene = async (visit: Visit): Promise<Facts> => {
   const query = statisticsQuery(visit)
   const few = { query: { limit: 100 } }
+  // alarms and incidents are of live mail, and would be read as of what is looked at
+  const isLive = visit.scope.mode === 'live'
   const [statistics, domains, pools, webhooks, workspaces, state, incidents] = await Promise.all([
     visit.ask<StatisticsRecord>('GET', '/v1/statistics', { query }),
     visit.part<StatisticsRecord>('/v1/statistics', {
@@ -90,14 +92,14 @@ export const askScene = async (visit: Visit): Promise<Facts> => {
     }),
     visit.part<List<Pool>>('/v1/egress-pools', few),
     visit.part<List<Webhook>>('/v1/webhooks', few),
-    visit.workspaces<WorkspaceRow>().catch(noneIfRefused),
+    isLive ? visit.workspaces<WorkspaceRow>().catch(noneIfRefused) : [],
     visit.queueState(),
-    openIncidents(visit),
+    isLive ? openIncidents(visit) : [],
   ])
   return {
     ...{ statistics, workspaces, incidents, state, pools: dataOf(pools) },
     domains: 'groups' in domains ? domains : null,
-    webhooks: dataOf(webhooks),
+    webhooks: dataOf(webhooks).filter(({ mode }) => mode === visit.scope.mode),
   }
 }
 

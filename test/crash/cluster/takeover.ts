@@ -112,6 +112,7 @@ export const asleep = async (
   meanwhile: () => void = () => {},
 ): Promise<string[]> => {
   daemon.signal('SIGSTOP')
+  let isAsleep = true
   try {
     const early = sleep(SURELY_ITS_OWN_MS).then(() => fleet.mx.takeMostOpen())
     const taken = await takenOver(fleet, daemon)
@@ -123,9 +124,11 @@ export const asleep = async (
     const isFirst = fleet.random() < 0.5
     if (isFirst) meanwhile()
     daemon.signal('SIGCONT')
+    isAsleep = false
     if (!isFirst) meanwhile()
     return [...before, ...after, ...(await endsTakenOver(fleet, daemon, taken))]
   } finally {
-    if (daemon.end === undefined) daemon.signal('SIGCONT')
+    // a start that failed is told as it is
+    if (isAsleep) daemon.signal('SIGCONT')
   }
 }

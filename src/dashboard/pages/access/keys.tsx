@@ -193,7 +193,7 @@ const OVERLAPS: Options = [
 
 const RotateVerb = ({ id, name, prefix }: KeyRow) =>
   Verb({
-    ...{ action: 'rotate', label: 'Rotate', reason: 'optional', tiny: true, does: 'Make the next key' },
+    ...{ action: 'rotate', label: 'Rotate', reason: 'optional', does: 'Make the next key' },
     about: { id, name },
     children: html`<p>A new key of the same rights is made, and shown once. Until the time is over both work; then <bdi>${name}</bdi>, <code>${prefix}</code>, ends by itself.</p>`,
     choice: { name: 'overlap', label: 'The one so far works for', value: '24h', options: OVERLAPS },
@@ -205,6 +205,7 @@ const KeyVerbs = ({ row }: { readonly row: KeyRow }) => (
     <RevokeVerb
       row={row}
       name={row.name}
+      tiny={false}
       follows={html`The next request with <bdi>${row.name}</bdi> is refused, and an open SMTP session at its next mail.`}
     >
       {row.scope === 'platform' && html`<p>It is a platform key: every workspace is concerned.</p>`}

@@ -96,13 +96,14 @@ interface RevokeProps {
   readonly name: string
   readonly follows: ComponentChildren
   readonly children?: ComponentChildren
+  readonly tiny?: boolean
 }
 
-export const RevokeVerb = ({ row, name, follows, children }: RevokeProps) => {
+export const RevokeVerb = ({ row, name, follows, children, tiny = true }: RevokeProps) => {
   const at = row.last_used_at
   const used = at === null ? 'Never used. ' : html`Last used ${Time({ at })}. `
   return Verb({
-    ...{ action: 'revoke', label: 'Revoke', reason: 'optional', harm: true, tiny: true },
+    ...{ action: 'revoke', label: 'Revoke', reason: 'optional', harm: true, tiny },
     about: { id: row.id, name },
     children: html`<p>${used}${follows}</p>${children}<p>It cannot be undone.</p>`,
   })

@@ -4,12 +4,15 @@
  *   Buttons that the state of the mail and the role of the reader allow, each with what follows in words, and what they
  *   post. After one the reader stands at what it made.
  */
+import { partsOfWaiting } from '../../../record/queue.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Email } from '../../mail/verdict.js'
 import type { Done } from '../../page.js'
 import { Check, Field, Verb } from '../../parts/form.js'
+import { ButtonLink } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
+import { actLink } from '../queue/holds.js'
 
 export interface Suppressed {
   readonly address: string
@@ -76,8 +79,23 @@ const Scheduled = ({ email }: Props) => (
   </>
 )
 
-const Waits = ({ email }: Props) =>
-  email.waiting?.reason === 'held' ? (
+/** Null where the mail is held by itself, and a button of its own lets it go. */
+const widerHold = (visit: Visit, { waiting }: Email): string | null => {
+  const remedy = partsOfWaiting(waiting?.detail ?? '').remedy
+  if (remedy === null || remedy.includes(' --email ')) return null
+  const of = (flag: string) => new RegExp(` --${flag} (\\S+)`).exec(remedy)?.[1]
+  const [workspace_id, egress_pool_id, domain] = [of('workspace'), of('pool'), of('domain')]
+  return actLink(visit, 'release', {
+    ...(workspace_id && { workspace_id }),
+    ...(egress_pool_id && { egress_pool_id }),
+    ...(domain && { domain }),
+  })
+}
+
+const Waits = ({ visit, email }: Props) => {
+  const wider = email.waiting?.reason === 'held' ? widerHold(visit, email) : null
+  if (wider !== null) return <ButtonLink to={wider}>Release all that this holds…</ButtonLink>
+  return email.waiting?.reason === 'held' ? (
     <Verb action="release" label="Release" reason="optional">
       <p>What holds exactly this mail is lifted, and it goes on. A hold of its workspace or pool stays.</p>
     </Verb>
@@ -91,6 +109,7 @@ const Waits = ({ email }: Props) =>
       </Verb>
     </>
   )
+}
 
 interface ListProps {
   readonly addresses: readonly Suppressed[]

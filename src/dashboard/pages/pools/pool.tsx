@@ -9,7 +9,7 @@ import { type Column, type List, Table } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Visit, WorkspaceName } from '../../visit.js'
-import { actLink } from '../queue/holds.js'
+import { actLink, HeldNotes, holdsOver, standingHolds } from '../queue/holds.js'
 import { type History, HistoryOf, historyOf } from '../settings/audit.js'
 import {
   aboutOf,
@@ -62,6 +62,8 @@ interface Seen {
   readonly nameOf: (id: string) => string
   readonly users: readonly string[]
   readonly history: History
+  /** All of its mail. */
+  readonly holds: Parameters<typeof holdsOver>[0]
 }
 
 const pathOf = (ref: string): string => `/v1/egress-pools/${encodeURIComponent(ref)}`
@@ -70,16 +72,25 @@ const see = async (visit: Visit): Promise<Seen> => {
   const { id = '' } = visit.params
   const query = { limit: 100 }
   const found = visit.ask<Pool>('GET', pathOf(id))
-  const [pool, health, workspaces, pools, history] = await Promise.all([
+  const [pool, health, workspaces, pools, history, holds] = await Promise.all([
     found,
     visit.find<Health>(`${pathOf(id)}/health`),
     visit.workspaces<WorkspaceName & { readonly egress_pool_id: string | null }>(),
     visit.ask<List<Pool>>('GET', '/v1/egress-pools', { query }),
     found.then((one) => historyOf(visit, { target: one.id })),
+    standingHolds(visit),
   ])
   const names = new Map(pools.data.map((one) => [one.id, one.name]))
   const users = workspaces.flatMap(({ slug, egress_pool_id }) => (egress_pool_id === pool.id ? [slug] : []))
-  return { visit, pool, health, nameOf: (one) => names.get(one) ?? one, users, history }
+  return {
+    visit,
+    pool,
+    health,
+    nameOf: (one) => names.get(one) ?? one,
+    users,
+    history,
+    holds: holdsOver(holds, { pool: pool.id }),
+  }
 }
 
 const STATES = {
@@ -143,7 +154,7 @@ const columns = (seen: Seen): readonly Column<Member>[] => {
       head: 'Upstream',
       cell: (row) => (
         <>
-          {addressOf(row)}
+          <bdi class="host">{addressOf(row)}</bdi>
           <span class="sub">{aboutOf(row)}</span>
         </>
       ),
@@ -285,6 +296,10 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
           </span>
         }
       >
+        <HeldNotes
+          {...{ visit, holds: pool.kind === 'sandbox' ? [] : seen.holds }}
+          what={(hold) => (hold.egress_pool_id === null ? 'The whole queue is held' : 'This pool is held')}
+        />
         <InQueue {...seen} />
         {trials === null ? null : <Trials trials={trials} />}
         <Upstreams {...seen} />

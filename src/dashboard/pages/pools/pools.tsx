@@ -8,16 +8,24 @@ import { Code, Empty, PageBody } from '../../parts/page-parts.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { figure } from '../../parts/text.js'
+import { asSentence } from '../../parts/trouble.js'
 import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
+import { holdsOver, standingHolds } from '../queue/holds.js'
 import { addressOf, MemberFields, memberOf, type Pool } from './upstream.js'
 
-const titleOf = (tones: readonly string[]): string => {
-  const bad = tones.filter((tone) => tone === 'bad').length
-  const weak = tones.filter((tone) => tone === 'wait').length
-  if (bad > 0) return bad === 1 ? 'One pool sends nothing.' : `${bad} pools send nothing.`
+const titleOf = (rows: readonly Pick<Row, 'tone' | 'isHeld'>[]): string => {
+  const count = (is: (row: Pick<Row, 'tone' | 'isHeld'>) => boolean) => rows.filter(is).length
+  const bad = count(({ tone }) => tone === 'bad')
+  const held = count(({ tone, isHeld }) => tone !== 'bad' && isHeld)
+  const weak = count(({ tone, isHeld }) => tone === 'wait' && !isHeld)
+  const told = [
+    bad > 0 ? (bad === 1 ? 'One pool sends nothing' : `${bad} pools send nothing`) : null,
+    held > 0 ? (held === 1 ? 'one pool is held' : `${held} pools are held`) : null,
+  ].filter((one) => one !== null)
+  if (told.length > 0) return asSentence(told.join(', and '))
   if (weak > 0) return weak === 1 ? 'One pool is weakened.' : `${weak} pools are weakened.`
-  return tones.length === 1 ? 'The pool takes mail.' : `All ${tones.length} pools take mail.`
+  return rows.length === 1 ? 'The pool takes mail.' : `All ${rows.length} pools take mail.`
 }
 
 type State = QueueStateRecord['pools'][number]
@@ -27,16 +35,28 @@ interface Row {
   /** Null for the one of test mail, and where nothing can be said. */
   readonly seen: State | null
   readonly tone: 'ok' | 'wait' | 'bad'
+  /** All of its mail, by an operator. */
+  readonly isHeld: boolean
   readonly text: string
 }
 
 const TONES = { ok: 'ok', weak: 'wait', down: 'bad', paused: 'bad', no_upstream: 'bad' } as const
 
-const rowOf = (pool: Pool, states: readonly State[], nameOf: (id: string) => string): Row => {
+const rowOf = (
+  pool: Pool,
+  states: readonly State[],
+  nameOf: (id: string) => string,
+  holds: Parameters<typeof holdsOver>[0],
+): Row => {
+  const [hold] = pool.kind === 'sandbox' ? [] : holdsOver(holds, { pool: pool.id })
+  const isHeld = hold !== undefined
+  const kept = isHeld ? asSentence(`It is held: ${hold.reason}`) : ''
   const seen = states.find(({ egress_pool_id: id }) => id === pool.id) ?? null
-  const whose = pool.follows === null ? '' : ` It uses the upstreams of ${nameOf(pool.follows)}.`
+  const whose = pool.follows === null ? '' : `It uses the upstreams of ${nameOf(pool.follows)}.`
   const says = pool.kind === 'sandbox' ? 'Test mail ends here, and nobody gets it.' : (seen?.says ?? '')
-  return { pool, seen, tone: TONES[seen?.state ?? 'ok'], text: says + whose }
+  const tone = TONES[seen?.state ?? 'ok']
+  const text = [kept, says, whose].filter((one) => one !== '').join(' ')
+  return { pool, seen, tone: isHeld && tone === 'ok' ? 'wait' : tone, isHeld, text }
 }
 
 const columns = (visit: Visit): readonly Column<Row>[] => {
@@ -51,8 +71,8 @@ const columns = (visit: Visit): readonly Column<Row>[] => {
     {
       head: 'State',
       kind: 'grow',
-      cell: ({ tone, text }) =>
-        html`<span class="say" dir="auto">${Icon({ name: SHAPES[tone], tone })} ${text}</span>`,
+      cell: ({ tone, isHeld, text }) =>
+        html`<span class="say" dir="auto">${Icon({ name: isHeld && tone === 'wait' ? 'held' : SHAPES[tone], tone })} ${text}</span>`,
     },
     {
       head: 'Upstreams',
@@ -66,10 +86,14 @@ const columns = (visit: Visit): readonly Column<Row>[] => {
 export const poolsPage: Page = {
   path: '/pools',
   async view(visit) {
-    const [list, summary] = await Promise.all([visit.list<List<Pool>>('/v1/egress-pools'), visit.summary()])
+    const [list, summary, holds] = await Promise.all([
+      visit.list<List<Pool>>('/v1/egress-pools'),
+      visit.summary(),
+      standingHolds(visit),
+    ])
     const names = new Map(list.data.map(({ id, name }) => [id, name]))
     const states = [...(summary?.live.pools ?? []), ...(summary?.test.pools ?? [])]
-    const rows = list.data.map((pool) => rowOf(pool, states, (id) => names.get(id) ?? id))
+    const rows = list.data.map((pool) => rowOf(pool, states, (id) => names.get(id) ?? id, holds))
     // as the margin counts: one that uses the upstreams of another, when it has mail
     const relays = rows.filter(
       ({ pool, seen }) =>
@@ -79,7 +103,7 @@ export const poolsPage: Page = {
       title: 'Pools',
       body: (
         <PageBody
-          title={relays.length === 0 ? 'No pool yet.' : titleOf(relays.map(({ tone }) => tone))}
+          title={relays.length === 0 ? 'No pool yet.' : titleOf(relays)}
           says="A workspace sends through one pool; a pool shares its mail out among its upstream mail servers."
           make={['/pools/new', 'Make a pool', 'createEgressPool']}
         >

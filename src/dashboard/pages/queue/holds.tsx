@@ -147,6 +147,58 @@ const stopped = ({ pools }: QueueStateRecord) =>
     .sort((a, b) => b.waiting + b.held - a.waiting - a.held)
 
 /** Holds that keep something, and one of the whole queue. */
+/** Those that stand; none where they may not be seen. */
+export const standingHolds = async (visit: Visit): Promise<readonly Hold[]> => {
+  const answer = await visit.part<List<Hold>>('/v1/holds', { query: { limit: 100 }, scoped: false })
+  return 'data' in answer ? answer.data : []
+}
+
+/** The holds that keep all mail of a pool, or all of a workspace that sends through that pool. */
+export const holdsOver = (
+  holds: readonly Hold[],
+  of: { readonly pool: string | null; readonly workspace?: string },
+): readonly Hold[] =>
+  holds.filter(
+    ({ workspace_id, egress_pool_id, domain, email_id }) =>
+      domain === null &&
+      email_id === null &&
+      (workspace_id === null || workspace_id === of.workspace) &&
+      (egress_pool_id === null || egress_pool_id === of.pool),
+  )
+
+const WHAT_IS_HELD = (hold: Hold): string =>
+  hold.workspace_id !== null
+    ? 'Its mail is held'
+    : hold.egress_pool_id === null
+      ? 'The whole queue is held'
+      : 'Its pool is held'
+
+/** On the page of a pool or of a workspace: what keeps all its mail, and the way to let it go. */
+export const HeldNotes = ({
+  visit,
+  holds,
+  what = WHAT_IS_HELD,
+}: {
+  readonly visit: Visit
+  readonly holds: readonly Hold[]
+  readonly what?: (hold: Hold) => string
+}) => (
+  <>
+    {holds.map((hold) => (
+      <Note tone="wait" icon="held">
+        <p>
+          <strong>{what(hold)}</strong> since <Time at={hold.created_at} />: <bdi>{hold.reason}</bdi>
+        </p>
+        {visit.may('liftHold') ? (
+          <p class="actions">
+            <ButtonLink to={visit.link('/queue/release', { hold: hold.id })}>Release…</ButtonLink>
+          </p>
+        ) : null}
+      </Note>
+    ))}
+  </>
+)
+
 const kept = ({ holds }: QueueStateRecord) =>
   holds.filter(({ by, recipients }) => recipients > 0 || by === 'all')
 

@@ -99,7 +99,11 @@ const Row = ({ row, most, ...props }: AgesProps & { readonly row: Age; readonly 
         <Time at={row.oldest_at} />
       </td>
       <td role="cell" class="num" data-l="Next due">
-        <Time at={row.next_due_at} none="under way" />
+        {row.next_due_at !== null && Date.parse(row.next_due_at) <= visit.now ? (
+          'now'
+        ) : (
+          <Time at={row.next_due_at} none="under way" />
+        )}
       </td>
       {visit.may('retryQueue') ? (
         <td role="cell" class="act">

@@ -42,8 +42,8 @@ export const IncidentNote = ({
       </strong>{' '}
       since <Time at={incident.created_at} />
       {before(incident)}: {incident.said === '' ? 'in other words each' : <q dir="auto">{incident.said}</q>}.
-      Perhaps a server is broken, and they live. They are written to until somebody decides; after 7 days they
-      stay.
+      Perhaps a server is broken, and they live. They are written to until somebody decides; without a
+      decision in 7 days, they are written to as before.
     </p>
     {children}
   </Note>

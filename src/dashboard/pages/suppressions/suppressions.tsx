@@ -177,6 +177,10 @@ const rowsOf = async (visit: Visit, slug: string): Promise<List<Suppression> | S
 const titleOf = (visit: Visit, slug: string, found: readonly Suppression[]): string => {
   const address = visit.query('address')
   const [one] = found
+  if (address === null && found.length === 0)
+    return isWide(visit)
+      ? 'No address is suppressed for every workspace.'
+      : `No address is suppressed in ${slug}.`
   if (address === null)
     return isWide(visit) ? 'No workspace writes to these.' : `${slug} does not write to these.`
   if (one === undefined) return `${address} is not suppressed.`

@@ -1,22 +1,23 @@
 /**
  * NAME      workspace - one workspace: whether it sends, and as what
  */
-import type { Hold as HoldRow } from '../../../record/queue.js'
 import { ALARMS } from '../../../store/port/alarms.js'
 import type { Page } from '../../page.js'
 import { Field, Verb } from '../../parts/form.js'
-import { ButtonLink, Facts, Note, PageBody, Section } from '../../parts/page-parts.js'
-import type { List } from '../../parts/table.js'
+import { ButtonLink, Facts, PageBody, Section } from '../../parts/page-parts.js'
 import { Said, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
+import { HeldNotes, holdsOver, standingHolds } from '../queue/holds.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { PoolName } from './workspace-form.js'
 import {
   ALARM_NAMES,
   AlarmNote,
   limitWords,
+  poolStates,
   SOFT_WORDS,
   stateSentence,
+  stopOf,
   type WorkspaceRow,
 } from './workspaces.js'
 
@@ -64,32 +65,6 @@ const Hold = ({ row }: OneProps & {}) => (
     </p>
   </Verb>
 )
-
-/** What holds exactly this workspace. */
-const Held = ({ visit, holds }: { readonly visit: Visit; readonly holds: readonly HoldRow[] }) => (
-  <>
-    {holds.map(({ id, reason, created_at: since }) => (
-      <Note tone="wait" icon="held">
-        <p>
-          <strong>Its mail is held</strong> since <Time at={since} />: <bdi>{reason}</bdi>
-        </p>
-        {visit.may('liftHold') ? (
-          <p>
-            <a href={visit.link('/queue/release', { hold: id })}>Release it</a>
-          </p>
-        ) : null}
-      </Note>
-    ))}
-  </>
-)
-
-const holdsOf = async (visit: Visit, { id }: WorkspaceRow): Promise<readonly HoldRow[]> => {
-  const { data } = await visit.ask<List<HoldRow>>('GET', '/v1/holds', {
-    query: { limit: 100 },
-    ...{ scoped: false, headers: { 'x-workspace-id': id } },
-  })
-  return data.filter((one) => one.workspace_id === id && !one.egress_pool_id && !one.domain && !one.email_id)
-}
 
 const Delete = ({ visit, row }: OneProps & {}) => (
   <Verb action="delete" label="Delete" reason="none" harm>
@@ -175,30 +150,34 @@ export const workspacePage: Page = {
   path: '/workspaces/{id}',
   async view(visit) {
     const row = await visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false })
-    const [history, holds, ...pools] = await Promise.all([
+    const [history, all, states, ...pools] = await Promise.all([
       historyOf(visit, { target: row.id }),
-      holdsOf(visit, row),
+      standingHolds(visit),
+      poolStates(visit),
       ...poolsOf(row).map((id) => visit.find<PoolName>(`/v1/egress-pools/${id}`, { scoped: false })),
     ])
+    const holds = holdsOver(all, { pool: row.egress_pool_id, workspace: row.id })
+    const isHeld = holds.some(({ workspace_id }) => workspace_id !== null)
+    const stop = stopOf(row, all, states)
     return {
       title: row.name,
       body: (
         <PageBody
-          title={<Said text={stateSentence(row)} />}
+          title={<Said text={stateSentence(row, stop)} />}
           crumb={['/workspaces', 'Workspaces']}
           says={says(row)}
           actions={
             visit.may('updateWorkspace') ? (
               <>
                 <ButtonLink to={visit.link(`/workspaces/${row.slug}/edit`)}>Change</ButtonLink>
-                {holds.length === 0 && visit.may('placeHold') ? <Hold {...{ visit, row }} /> : null}
+                {!isHeld && visit.may('placeHold') ? <Hold {...{ visit, row }} /> : null}
                 <Suspend {...{ visit, row }} />
                 {visit.may('deleteWorkspace') && !row.is_default ? <Delete {...{ visit, row }} /> : null}
               </>
             ) : undefined
           }
         >
-          <Held {...{ visit, holds }} />
+          <HeldNotes {...{ visit, holds }} />
           {row.alarmed.length === 0 ? null : <AlarmNote {...{ visit, row }} />}
           <Ways visit={visit} row={row} />
           <Section title="Facts">

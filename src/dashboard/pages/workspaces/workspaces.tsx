@@ -1,6 +1,7 @@
 /**
  * NAME      workspaces - the workspaces of the account, and how each does in words
  */
+import type { QueueStateRecord } from '../../../record/queue-state.js'
 import type { workspaceRecord } from '../../../record/tenants.js'
 import {
   ALARM_SEARCH,
@@ -17,7 +18,7 @@ import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { isolate, Said, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
-import { actLink } from '../queue/holds.js'
+import { actLink, holdsOver, standingHolds } from '../queue/holds.js'
 
 export const ALARM_NAMES: Readonly<Record<Alarm, string>> = {
   complaints: 'complaints',
@@ -39,25 +40,59 @@ export const SOFT_WORDS: readonly (readonly [kind: keyof SoftLimits, words: stri
 export const limitWords = (limit: AlarmLimit): string =>
   limit === 'off' ? 'never' : `at ${percent(limit.rate)}, and ${limit.at_least} or more`
 
-const WorkspaceState = ({ row }: { readonly row: WorkspaceRow }) => {
-  if (row.suspended)
+const STOPPED = {
+  down: 'no upstream of its pool answers',
+  paused: 'the upstreams of its pool are paused',
+  no_upstream: 'its pool has no upstream',
+} as const
+
+export interface Stop {
+  readonly is: 'Held' | 'Pool held' | 'Pool down' | 'Pool paused' | 'No upstream'
+  /** As the end of a sentence. */
+  readonly why: string
+}
+
+const DOWN = { down: 'Pool down', paused: 'Pool paused', no_upstream: 'No upstream' } as const
+
+/** How pools do; in dev mode nothing waits for an upstream. */
+export const poolStates = async (visit: Visit): Promise<QueueStateRecord['pools']> =>
+  visit.isDev ? [] : ((await visit.summary())?.live.pools ?? [])
+
+/** What keeps all live mail of a workspace from leaving; null where nothing does. */
+export const stopOf = (
+  { id, egress_pool_id: pool }: Pick<WorkspaceRow, 'id' | 'egress_pool_id'>,
+  holds: Parameters<typeof holdsOver>[0],
+  pools: QueueStateRecord['pools'],
+): Stop | null => {
+  const [hold] = holdsOver(holds, { pool, workspace: id })
+  if (hold?.workspace_id === null && hold.egress_pool_id !== null)
+    return { is: 'Pool held', why: 'its pool is held' }
+  if (hold !== undefined)
+    return { is: 'Held', why: hold.workspace_id === null ? 'the whole queue is held' : 'its mail is held' }
+  const state = pools.find(({ egress_pool_id }) => egress_pool_id === pool)?.state ?? 'ok'
+  return state === 'ok' || state === 'weak' ? null : { is: DOWN[state], why: STOPPED[state] }
+}
+
+const WorkspaceState = ({ row, stop }: { readonly row: WorkspaceRow; readonly stop: Stop | null }) => {
+  const [alarm] = row.alarmed
+  if (row.suspended || (stop !== null && alarm === undefined))
     return (
       <State tone="wait" icon="held" hue="wait">
-        Suspended
+        {row.suspended ? 'Suspended' : stop?.is}
       </State>
     )
-  const [alarm] = row.alarmed
   if (alarm === undefined) return <span class="st">Sends</span>
   return (
     <State tone="bad" icon="alarm" hue="bad">
-      Alarm: {ALARM_NAMES[alarm.alarm]}
+      {stop === null ? '' : `${stop.is}; `}Alarm: {ALARM_NAMES[alarm.alarm]}
     </State>
   )
 }
 
-export const stateSentence = (row: WorkspaceRow): string => {
+export const stateSentence = (row: WorkspaceRow, stop: Stop | null): string => {
   const name = isolate(row.name)
   if (row.suspended) return `${name} is suspended: nothing is taken for it, and what waits rests.`
+  if (stop !== null) return `${name} sends nothing: ${stop.why}.`
   const [alarm] = row.alarmed
   if (alarm === undefined) return `${name} sends.`
   return `${name} has too many ${ALARM_NAMES[alarm.alarm]}: ${percent(shareOf(alarm))}.`
@@ -125,10 +160,13 @@ export const AlarmNote = ({ visit, row }: AlarmProps) => (
   </Note>
 )
 
-const columns = (visit: Visit): readonly Column<WorkspaceRow>[] => [
+const columns = (
+  visit: Visit,
+  stopped: (row: WorkspaceRow) => Stop | null,
+): readonly Column<WorkspaceRow>[] => [
   { head: 'Workspace', kind: 'grow', cell: (row) => <bdi>{row.name}</bdi> },
   { head: 'Called', cell: (row) => <code>{row.slug}</code> },
-  { head: 'State', cell: (row) => <WorkspaceState row={row} /> },
+  { head: 'State', cell: (row) => <WorkspaceState row={row} stop={stopped(row)} /> },
   {
     head: 'Sends as',
     cell: (row) =>
@@ -142,7 +180,8 @@ const columns = (visit: Visit): readonly Column<WorkspaceRow>[] => [
   { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
 ]
 
-const sentence = (rows: readonly WorkspaceRow[]): string => {
+const sentence = (rows: readonly WorkspaceRow[], stopped: (row: WorkspaceRow) => Stop | null): string => {
+  const still = rows.filter((row) => !row.suspended && stopped(row) !== null)
   const alarmed = rows.filter((row) => !row.suspended && row.alarmed.length > 0)
   const suspended = rows.filter((row) => row.suspended).length
   const many = rows.length === 1 ? 'One workspace' : `${rows.length} workspaces`
@@ -151,18 +190,27 @@ const sentence = (rows: readonly WorkspaceRow[]): string => {
     return alarmed.length === 1
       ? `An alarm stands for ${isolate(first.name)}.`
       : `Alarms stand for ${alarmed.length} of ${rows.length} workspaces.`
+  if (still.length > 0)
+    return still.length === 1
+      ? `${isolate(still[0]?.name ?? '')} sends nothing.`
+      : `${still.length} of ${rows.length} workspaces send nothing.`
   return suspended === 0 ? `${many}, no alarm.` : `${many}, no alarm; ${suspended} suspended.`
 }
 
 export const workspacesPage: Page = {
   path: '/workspaces',
   async view(visit) {
-    const list = await visit.list<List<WorkspaceRow>>('/v1/workspaces', {}, { scoped: false })
+    const [list, holds, pools] = await Promise.all([
+      visit.list<List<WorkspaceRow>>('/v1/workspaces', {}, { scoped: false }),
+      standingHolds(visit),
+      poolStates(visit),
+    ])
+    const stopped = (row: WorkspaceRow) => stopOf(row, holds, pools)
     return {
       title: 'Workspaces',
       body: (
         <PageBody
-          title={<Said text={sentence(list.data)} />}
+          title={<Said text={sentence(list.data, stopped)} />}
           says="Each sends for itself: with its own keys, suppressions, pool and limits."
           make={['/workspaces/new', 'Make a workspace', 'createWorkspace']}
         >
@@ -170,7 +218,7 @@ export const workspacesPage: Page = {
             look="many"
             caption="Workspaces, newest first"
             rows={list.data}
-            columns={columns(visit)}
+            columns={columns(visit, stopped)}
             href={(row) => visit.link(`/workspaces/${row.slug}`)}
           />
           <Pager list={list} />
