@@ -7,6 +7,12 @@ t.test('a workspace and its life', async (t) => {
   const postern = await new Postern().start()
   t.teardown(() => postern.remove())
   const browser = await signedIn(postern)
+  t.match(
+    (await browser.visit('/workspaces')).html,
+    '<bdi>Default</bdi> sends nothing.',
+    'without an upstream',
+  )
+  await postern.route('smtp://127.0.0.1:1?tls=none')
   t.match((await browser.visit('/workspaces')).html, 'One workspace, no alarm.')
 
   const form = await browser.visit('/workspaces/new')
