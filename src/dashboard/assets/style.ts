@@ -295,7 +295,6 @@ td.act .verb[open] { z-index: 16; }
 .t .fit, .t .solo, .t .tick { width: 1%; white-space: nowrap; }
 .t .grow { width: 40%; }
 .t td { overflow-wrap: break-word; }
-.t td:has(> .host) { min-width: 12rem; }
 .t tbody :is(th, td.grow, td.name, td:first-child:not(.tick)) { min-width: 8rem; overflow-wrap: anywhere; }
 .t .act { width: 1%; padding-block: .3125rem; text-align: end; white-space: nowrap; }
 .t .act .b { min-height: 1.5rem; padding: 0 var(--s2); border-color: var(--line); font-size: .75rem; line-height: 1.375rem; }

@@ -154,7 +154,7 @@ const columns = (seen: Seen): readonly Column<Member>[] => {
       head: 'Upstream',
       cell: (row) => (
         <>
-          <bdi class="host">{addressOf(row)}</bdi>
+          {addressOf(row)}
           <span class="sub">{aboutOf(row)}</span>
         </>
       ),
