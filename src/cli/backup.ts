@@ -32,7 +32,7 @@ import type { Admin, Restored } from '../store/port/upkeep.js'
 import { command } from './command.js'
 import { cliActor, configOf, keepRootOut, openStore } from './context.js'
 import { Refusal, usage } from './exit.js'
-import type { Terminal } from './terminal.js'
+import { type Terminal, whileAt } from './terminal.js'
 
 const DATABASE = 'postern.db'
 
@@ -94,6 +94,7 @@ export const backupCommand = command({
       describe: 'Also the pepper and the self-made certificate: all a new machine needs',
     },
   },
+  examples: [['$0 backup /backup/postern.db', '']],
   run: async (args, terminal) => {
     const config = configOf(args)
     refuseServer(
@@ -110,7 +111,8 @@ export const backupCommand = command({
     const withSecrets = args.withSecrets === true
     const secrets = withSecrets ? secretFiles(config, process.env.CREDENTIALS_DIRECTORY) : []
     const files = [...openFiles(config), ...secrets]
-    const { missing } = await (await adminAt(source)).backup(file, files)
+    const copying = (await adminAt(source)).backup(file, files)
+    const { missing } = await whileAt(terminal, 'copying', copying)
     const record = {
       file,
       bytes: statSync(file).size,
@@ -208,6 +210,7 @@ export const restoreCommand = command({
     'any-pepper': { type: 'boolean', describe: 'Although its pepper is lost: see postern pepper' },
     send: { type: 'boolean', describe: 'Send what waits in the copy, although it may have been sent since' },
   },
+  examples: [['$0 restore /backup/postern.db --dry-run', 'see first whether it is whole']],
   run: async (args, terminal) => {
     const config = configOf(args)
     refuseServer(config, 'put a copy back by the tools that made it, with all daemons stopped')
@@ -220,7 +223,7 @@ export const restoreCommand = command({
       copyFileSync(args.file, join(work, DATABASE))
       chmodSync(join(work, DATABASE), 0o600)
       const ready = join(work, 'ready.db')
-      const mark = await upToDate(args.file, work, ready)
+      const mark = await whileAt(terminal, 'checking the copy', upToDate(args.file, work, ready))
       if (!args.anyPepper) checkPepper(config, args.file, mark)
       const resting = { send: args.send === true, copy: args.file, now: Date.now(), actor: cliActor() }
       const safe = safeRecord((await adminAt(ready)).putToRest(resting))

@@ -122,6 +122,7 @@ const classify = command({
   summary: 'Explain a reply such as "550 5.7.1 Message rejected as spam"',
   positionals: { reply: { type: 'string', demandOption: true, describe: 'What the server said' } },
   options: OPTIONS,
+  examples: [["$0 bounce classify '550 5.1.1 User unknown'", '']],
   run: async (args, terminal) => {
     const reply = parseReply(args.reply)
     if (reply === null)
@@ -156,6 +157,7 @@ const rotate = command({
   usage: 'rotate-key',
   summary: 'Sign return paths with a new key; what the old one signed is known for 45 days more',
   destroys: true,
+  examples: [['$0 bounce rotate-key', '']],
   run: (args, terminal) =>
     withContext(args, async ({ config, store }) => {
       await bringRing(store, config.data_dir)

@@ -11,6 +11,7 @@ import { spanText } from './time.js'
 const confirm = command({
   usage: 'confirm',
   summary: 'Say that the clock is right, although it is far ahead of the last stored row',
+  examples: [['$0 clock confirm', '']],
   run: async (args, terminal) => {
     await withContext(args, async ({ store }) => {
       const lead = await store.clockLead(Date.now())

@@ -24,6 +24,7 @@ const daemonTable = tableOf<Daemon>([
 const show = command({
   usage: 'show',
   summary: 'Which daemons share this database, and how they are doing',
+  examples: [['$0 cluster show', '']],
   run: (args, terminal) =>
     withContext(args, async ({ store }) => {
       const isLocal = store.system === 'sqlite'

@@ -78,6 +78,7 @@ const mistakesOf = async (read: () => unknown): Promise<readonly ConfigProblem[]
 const check = command({
   usage: 'check',
   summary: 'Find every mistake, each with its line; exit 78 when there is one',
+  examples: [['$0 config check --config /etc/postern/postern.yaml', '']],
   run: async (args, terminal) => {
     const problems = await problemsOf(args.config)
     terminal.data(problems.map(problemRecord), () =>
@@ -110,6 +111,7 @@ const print = command({
   options: {
     origins: { type: 'boolean', describe: 'A row for each setting: its value, and the place it comes from' },
   },
+  examples: [['$0 config print --origins', '']],
   run: async (args, terminal) => {
     const config = configOf(args)
     if (args.origins !== true) return terminal.data(plainConfig(config), () => printConfig(config))
@@ -122,6 +124,7 @@ const reference = command({
   usage: 'reference',
   summary: 'The manual of all settings',
   options: { markdown: { type: 'boolean', describe: 'As the table that stands in config/README.md' } },
+  examples: [['$0 config reference | less', '']],
   run: async (args, terminal) =>
     terminal.data(settings(), () => (args.markdown === true ? settingsTable() : configReference())),
 })

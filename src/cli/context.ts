@@ -12,6 +12,7 @@ import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { systemClock } from '../base/clock.js'
 import { readCrashPoint } from '../base/crash.js'
+import { Fault } from '../base/fault.js'
 import { databaseFile, makeDataFolder } from '../base/folder.js'
 import { newId } from '../base/id.js'
 import type { Config } from '../config/config.js'
@@ -24,7 +25,8 @@ import type { AccountRow } from '../store/port/tenants.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import { ensureAccount } from '../tenant/workspace.js'
 import type { Globals } from './command.js'
-import { Refusal } from './exit.js'
+import { endingOf, Refusal } from './exit.js'
+import { nearest } from './refuse.js'
 import { versionText } from './version.js'
 
 export interface CliContext {
@@ -135,6 +137,31 @@ export const asOneOrder = (context: CliContext): CliContext => {
   return { ...context, store, deps: { ...context.deps, store } }
 }
 
+const SOME = { limit: 100, direction: 'older', anchor: null, countUpTo: 0 } as const
+
+/** By what each kind of thing is called, the newest of them. */
+const namesOfKind = async (
+  code: string,
+  { store, account: { id } }: CliContext,
+): Promise<readonly string[]> => {
+  if (code === 'workspace.not_found') return (await store.workspaces(id, SOME)).rows.map(({ slug }) => slug)
+  if (code === 'egress_pool.not_found') return (await store.pools(id, SOME)).rows.map(({ name }) => name)
+  if (code === 'domain.not_found') return (await store.domains(id, SOME)).rows.map(({ name }) => name)
+  if (code === 'user.not_found') return (await store.users(id, SOME)).rows.map(({ email }) => email)
+  return []
+}
+
+/** The same error; with the name that was probably meant, where one word of the command line is nearly one that there is. */
+const withHint = async (error: unknown, args: object, context: CliContext): Promise<unknown> => {
+  if (!(error instanceof Fault)) return error
+  const names = await namesOfKind(error.code, context)
+  const words = Object.values(args).filter((word) => typeof word === 'string' && !names.includes(word))
+  const meant = (words as string[]).map((word) => nearest(word, names)).find((name) => name !== null)
+  if (meant === undefined) return error
+  const { exit, message } = endingOf(error)
+  return new Refusal(exit, message.replace(/;|$/, `; did you mean ${meant}?$&`).replace('?;', '?'))
+}
+
 /** The store with its first account, ready for the verbs of tenant/. */
 export const withContext = async <T>(
   args: Globals & { readonly reason?: unknown },
@@ -150,7 +177,10 @@ export const withContext = async <T>(
       sessions: config.identity.session,
       secondFactor: config.identity.second_factor,
     }
-    return use({ config, store, deps, account: await ensureAccount(deps) })
+    const context = { config, store, deps, account: await ensureAccount(deps) }
+    return use(context).catch(async (error: unknown) => {
+      throw await withHint(error, args, context)
+    })
   })
 
 /** The text of a file that holds a secret; `-` is standard input's business, not this one's. */

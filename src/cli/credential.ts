@@ -70,6 +70,7 @@ export const importAll = command({
     file: { type: 'string', demandOption: true, describe: 'CSV file, or - for standard input' },
   },
   options: WORKSPACE,
+  examples: [['$0 credential import users.csv --workspace default', '']],
   run: async (args, terminal) => {
     const lines = readLines(String(await terminal.readInput(args.file)))
     return withContext(args, async (context) => {
@@ -166,6 +167,7 @@ const revoke = command({
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, cred_…' } },
   options: WHY,
   destroys: true,
+  examples: [['$0 credential revoke cred_01… --yes', '']],
   run: (args, terminal) =>
     withContext(args, async ({ store, deps, account }) => {
       const row = await store.credential(args.id)

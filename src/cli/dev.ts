@@ -196,7 +196,10 @@ export const devCommand = command({
       describe: 'First make a week of mail of two tenants, in a folder of its own, anew each time',
     },
   },
-  examples: [['$0 dev --demo', 'the dashboard with something in it']],
+  examples: [
+    ['$0 dev', ''],
+    ['$0 dev --demo', 'the dashboard with something in it'],
+  ],
   run: async (args, terminal) => {
     if (args.demo) await enterDemo(args)
     const { flags, moved } = await chooseDevPorts(configOf(args), LOOPBACK, args.port)

@@ -31,6 +31,7 @@ import { checkServer } from './doctor/store/server.js'
 import { endingOf } from './exit.js'
 import { asListening } from './listening.js'
 import { clean, type Paint } from './table.js'
+import { whileAt } from './terminal.js'
 
 const configFailures = (error: ConfigError): readonly Finding[] =>
   error.problems.map(({ where, key, value, expected, remedy }) => {
@@ -132,8 +133,12 @@ export const doctorCommand = command({
   usage: 'doctor',
   summary: 'Look for what is wrong, and name the command that mends it',
   options: { resolver: { type: 'string', describe: 'Name server to ask, as HOST or HOST:PORT' } },
+  examples: [
+    ['$0 doctor', 'look at everything'],
+    ['$0 doctor --resolver 1.1.1.1', 'ask another name server'],
+  ],
   run: async (args, terminal) => {
-    const found = await findAll(args.config, args.resolver)
+    const found = await whileAt(terminal, 'looking', findAll(args.config, args.resolver))
     const records = found.map(({ check, result, detail, remedy }, i) => ({
       number: i + 1,
       check,

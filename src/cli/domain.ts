@@ -27,6 +27,7 @@ import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
 import { collect, listing } from './list.js'
 import { tableOf } from './table.js'
+import { tellProgress } from './terminal.js'
 
 const depsOf = ({ deps, store }: CliContext): DomainDeps => ({ ...deps, store })
 
@@ -39,6 +40,7 @@ const add = command({
   summary: 'Sign the mail of a domain; prints what to publish',
   positionals: { name: { type: 'string', demandOption: true, describe: 'Such as shop.example' } },
   options: { workspace: { type: 'string', describe: 'Only for this workspace, by id or slug' } },
+  examples: [['$0 domain add shop.example', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const row = await addDomain(depsOf(context), context.account.id, args)
@@ -77,6 +79,7 @@ const show = command({
   usage: 'show <ref>',
   summary: 'What to publish for a domain',
   positionals: REF,
+  examples: [['$0 domain show shop.example', 'lines for the zone file']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const row = await findDomain(depsOf(context), context.account.id, args.ref)
@@ -106,6 +109,7 @@ const check = command({
   summary: 'Look in DNS for the records of a domain, or of all',
   positionals: { ref: { type: 'string', describe: 'Name or id; all when left out' } },
   options: { resolver: { type: 'string', describe: 'Ask this name server, such as 127.0.0.1:53' } },
+  examples: [['$0 domain check shop.example', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const { resolver = null } = args
@@ -118,7 +122,11 @@ const check = command({
           : [await findDomain(deps, context.account.id, args.ref)]
       const lookup = txtLookup(resolver)
       const checks: DomainCheck[] = []
-      for (const row of rows) checks.push(await checkDomain(deps, row, lookup))
+      const progress = tellProgress(terminal, rows.length)
+      for (const row of rows) {
+        checks.push(await checkDomain(deps, row, lookup))
+        progress(checks.length)
+      }
       const records = checks.map((one) => domainRecord(one.row, one.records))
       terminal.data(args.ref === undefined ? records : records[0], (paint) =>
         checkedTable(
@@ -138,6 +146,7 @@ const rotate = command({
   summary: 'Make new keys; they sign once `domain check` finds them in DNS',
   positionals: REF,
   options: { now: { type: 'boolean', describe: 'Sign with them at once, published or not' } },
+  examples: [['$0 domain rotate shop.example', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const row = await rotateKeys(depsOf(context), context.account.id, args.ref, args.now === true)
@@ -153,6 +162,7 @@ const remove = command({
   summary: 'Sign for a domain no more; its keys are gone for good',
   positionals: REF,
   destroys: true,
+  examples: [['$0 domain remove shop.example --dry-run', 'see first what goes']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const deps = depsOf(context)

@@ -180,6 +180,7 @@ const cancel = command({
   summary: 'Take a scheduled mail back',
   positionals: ID,
   destroys: true,
+  examples: [['$0 email cancel em_01… --yes', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const scope = { accountId: context.account.id, workspaceId: null, mode: null }
@@ -232,9 +233,16 @@ const reschedule = command({
 const follow = command({
   usage: 'tail',
   summary: 'Follow mails as they come and go, until interrupted',
-  options: FILTERS,
+  options: { ...FILTERS, ...SEARCH },
+  examples: [
+    ['$0 email tail', 'all of them, as they come'],
+    ["$0 email tail --q 'to:example.com -status:delivered'", 'what does not arrive there'],
+  ],
   run: (args, terminal) =>
-    withContext(args, async (context) => tail(context.store, await filterOf(context, args), terminal)),
+    withContext(args, async (context) => {
+      const query = args.q === undefined ? null : queryOf(args.q)
+      await tail(context.store, { ...(await filterOf(context, args)), query }, terminal)
+    }),
 })
 
 export const emailSubject: Subject = {

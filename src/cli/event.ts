@@ -93,6 +93,7 @@ const show = command({
   usage: 'show <id>',
   summary: 'One event with all that is known of it',
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, evt_…' } },
+  examples: [['$0 event show evt_01… --json', '']],
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
       const row = await store.loggedEvent(account.id, args.id)

@@ -53,6 +53,7 @@ const deciding = (verb: string, decision: Decision, summary: string, done: strin
   command({
     usage: `${verb} <incident>`,
     summary,
+    examples: [[`$0 suppression ${verb} inc_01…`, '']],
     positionals: { incident: { type: 'string', demandOption: true, describe: 'Its id, inc_…' } },
     run: (args, terminal) =>
       withContext(args, async ({ deps, store, account }) => {

@@ -104,6 +104,7 @@ const show = command({
   usage: 'show <id>',
   summary: 'How far a job is',
   positionals: ID,
+  examples: [['$0 job show job_01…', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const row = await find(context, args.id)
@@ -117,6 +118,7 @@ const cancel = command({
   summary: 'End a job that runs; what it has done stays done',
   positionals: ID,
   destroys: true,
+  examples: [['$0 job cancel job_01… --yes', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const { account, id } = { account: context.account.id, id: args.id }

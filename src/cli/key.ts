@@ -108,6 +108,7 @@ const revoke = command({
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, key_…' } },
   options: WHY,
   destroys: true,
+  examples: [['$0 key revoke key_01… --reason "it leaked" --yes', '']],
   run: (args, terminal) =>
     withContext(args, async ({ store, deps, account }) => {
       const row = await store.key(account.id, args.id)

@@ -128,9 +128,14 @@ const written = async <Row>(
 ): Promise<{ readonly count: number; readonly isMore: boolean }> => {
   let [count, isMore] = [0, false]
   let rows: Row[] = []
+  const began = Date.now()
   const draw = async (): Promise<void> => {
     if (rows.length > 0) await terminal.piece(form.piece(rows))
     rows = []
+    const spent = Date.now() - began
+    // on a terminal the rows themselves say how far it is
+    if (!terminal.isTty && spent > 2000)
+      terminal.progress(`${count} rows, ${Math.round((count * 1000) / spent)} a second`)
   }
   await terminal.piece(form.head())
   for await (const page of pages) {
@@ -161,6 +166,8 @@ interface List<P extends Named<PositionalOptions>, O extends Named<Options>, Row
   readonly what: string
   /** Where there is none: the next command, or a sentence. */
   readonly next: string | null
+  /** All of it as CSV, or as JSON: for another program. */
+  readonly isExport?: true
   /** How many without --limit; null: it comes in one page. */
   readonly most?: number | null
   rows(context: CliContext, args: Given, terminal: Terminal): Promise<Source<Row>> | Source<Row>
@@ -190,22 +197,23 @@ export const listing = <
 ): Command => {
   const { path, summary, what, next, most = 1000 } = list
   const own = list.options ?? {}
-  const paged = most === null ? {} : limits(most, own)
+  const isWhole = most === null || list.isExport === true
+  const more = { ...(!isWhole && limits(most, own)), ...(list.isExport ? {} : CSV) }
   return command({
     usage: path.replace(/^\S+ /, ''),
     summary,
     positionals: list.positionals ?? {},
-    options: { ...own, ...paged, ...CSV },
+    options: { ...own, ...more },
     examples: list.examples,
     run: async (given, terminal) => {
       const args = given as Globals & Named<unknown>
       if (args.csv === true && terminal.json) throw usage('--json or --csv, not both')
-      const form = formOf(list, args.csv === true, terminal)
+      const form = formOf(list, args.csv === true || list.isExport === true, terminal)
       await withContext(args, async (context) => {
         const source = await list.rows(context, args as never, terminal)
         const { fetch, after } = typeof source === 'function' ? { fetch: source, after: () => {} } : source
         const hasAll = !('all' in own)
-        const isAll = most === null || (hasAll && args.all === true)
+        const isAll = isWhole || (hasAll && args.all === true)
         const limit = isAll ? Number.POSITIVE_INFINITY : Number(args.limit)
         const { count, isMore } = await written(pagesOf(fetch, limit), form, terminal)
         if (isMore)

@@ -8,7 +8,7 @@
  *   the management listener goes to the noted place alone, and only while a daemon
  *   holds the folder: whoever else has that port is not for us to talk to.
  */
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeWhole } from '../base/folder.js'
 import type { Config, ListenAddress } from '../config/config.js'
@@ -87,6 +87,28 @@ export const asListening = (config: Config): Config => {
 /** An address as it stands in a URL, of a listener that may listen on all of them. */
 export const reachable = (host: string): string =>
   host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
+
+export interface Doors {
+  /** When the daemon began to listen. */
+  readonly since: number
+  readonly at: readonly (readonly [name: string, address: string])[]
+}
+
+/** Of the daemon that runs on this folder; null: none runs, or it has not said so yet. */
+export const doorsOf = async (config: Config): Promise<Doors | null> => {
+  if ((await managementOf(config)) === null) return null
+  const { http, submission, bounce, management } = asListening(config)
+  const text = ({ host, port }: ListenAddress): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
+  return {
+    since: statSync(fileIn(config)).mtimeMs,
+    at: [
+      ['http', text(http)],
+      ...submission.map((one) => ['submission', text(one)] as const),
+      ['bounce', text(bounce)],
+      ['management', text(management)],
+    ],
+  }
+}
 
 /** Where the daemon that runs on this folder answers its operator; null: none runs, or it has not said so yet. */
 export const managementOf = async (config: Config): Promise<ListenAddress | null> => {

@@ -13,7 +13,7 @@ import type { Config } from '../config/config.js'
 import { adminAt, needDatabase, refuseServer, schemaOf } from './backup.js'
 import { command } from './command.js'
 import { configOf, openStore } from './context.js'
-import type { Terminal } from './terminal.js'
+import { type Terminal, whileAt } from './terminal.js'
 import { versionText } from './version.js'
 
 /** The newest copy made before a migration from this schema. */
@@ -49,6 +49,7 @@ export const migrateCommand = command({
   options: {
     compact: { type: 'boolean', describe: 'Also rewrite it without unused room; the daemon must be down' },
   },
+  examples: [['$0 migrate', '']],
   run: async (args, terminal) => {
     const config = configOf(args)
     if (config.store.driver !== 'sqlite') {
@@ -59,7 +60,8 @@ export const migrateCommand = command({
     const from = await schemaOf(file)
     const before = statSync(file).size
     const store = await openStore(config)
-    await store.open().finally(() => store.close())
+    const opening = store.open().finally(() => store.close())
+    await whileAt(terminal, 'copying and bringing up to date', opening)
     if (args.compact) await compacted(file)
     const to = await schemaOf(file)
     const copy = to === from ? null : copyOf(dirname(file), from)

@@ -20,6 +20,7 @@ import {
 import { EXITS, usage } from './exit.js'
 import { STDIN } from './input.js'
 import { type Place, refuse } from './refuse.js'
+import { PAGE_WIDTH } from './table.js'
 import { versionText } from './version.js'
 
 interface Parsed {
@@ -51,14 +52,23 @@ const refuseOddValues = (command: Command, args: Readonly<Record<string, unknown
 }
 
 /** Each on lines of its own, to be copied: in columns, as yargs would, a long command is cut up. */
-const exampleText = ({ examples }: Command): string => {
-  if (examples.length === 0) return ''
+const ending = (examples: Command['examples']): string => {
   const lines = examples.flatMap(([example, meaning]) => [
     ...(meaning === '' ? [] : [`  # ${meaning}`]),
     `  ${example.replaceAll('$0', 'postern')}`,
   ])
-  return `Examples:\n${lines.join('\n')}\n\n`
+  return `${EXIT_HELP}\n\nExamples:\n${lines.join('\n')}`
 }
+
+/** Where one begins: each answers one question of somebody who is new here. */
+const FIRST_STEPS: Command['examples'] = [
+  ['$0 dev', 'try it: nothing leaves this machine'],
+  ['$0 init && $0 doctor', 'set it up, and see what is missing'],
+  ['$0 status', 'whether mail flows'],
+  ['$0 email show ana@example.com', 'what became of the mail to Ana'],
+]
+/** So many of its commands' examples show what a subject is for. */
+const SHOWN = 3
 
 const declare = (onto: Argv, command: Command): Argv => {
   for (const [name, shape] of Object.entries(command.positionals)) onto.positional(name, shape)
@@ -66,7 +76,7 @@ const declare = (onto: Argv, command: Command): Argv => {
     const valued = option.type === 'boolean' ? {} : { requiresArg: true }
     onto.option(name, { ...valued, ...option, group: 'Options:' })
   }
-  return onto.epilogue(`${exampleText(command)}${EXIT_HELP}`)
+  return onto.epilogue(ending(command.examples))
 }
 
 const add = (onto: Argv, one: Command, at: Place): Argv =>
@@ -79,7 +89,8 @@ const addSubject = (onto: Argv, subject: Subject, summary: string, at: Place): A
   onto.command(subject.name, summary, (inner) => {
     at.subject = subject
     for (const one of subject.commands) add(inner, one, at)
-    return inner.usage(`$0 ${subject.name} <verb>\n\n${summary}`).epilogue(EXIT_HELP)
+    const examples = subject.commands.flatMap((one) => one.examples.slice(0, 1)).slice(0, SHOWN)
+    return inner.usage(`$0 ${subject.name} <verb>\n\n${summary}`).epilogue(ending(examples))
   })
 
 const addEntry = async (onto: Argv, entry: Entry, argv: readonly string[], at: Place): Promise<void> => {
@@ -109,13 +120,13 @@ const root = (argv: readonly string[], catalog: Catalog, at: Place): Argv =>
     .showHelpOnFail(false)
     .version(versionText())
     .strict()
-    .wrap(Math.min(110, process.stdout.columns || 100))
+    .wrap(Math.min(PAGE_WIDTH, process.stdout.columns || PAGE_WIDTH))
     .parserConfiguration({ 'greedy-arrays': false, 'dot-notation': false, 'parse-numbers': false })
     .options(GLOBAL_OPTIONS)
     .alias('help', 'h')
     .describe({ help: 'Show this', version: 'Show the version' })
     .group([...Object.keys(GLOBAL_OPTIONS), 'help', 'version'], 'Everywhere:')
-    .epilogue(EXIT_HELP)
+    .epilogue(ending(FIRST_STEPS))
     .fail((message, error) => refuse(message ?? error?.message ?? '', argv, at, catalog))
 
 const nothingToRun = ({ subject }: Place): never => {

@@ -13,6 +13,7 @@ import { configOf, pepperOf, withStore } from './context.js'
 const show = command({
   usage: 'show',
   summary: 'Where the pepper comes from, and whether it is the one of the database',
+  examples: [['$0 pepper show', '']],
   run: (args, terminal) =>
     withStore(args, async (store, config) => {
       const [found] = findPeppers(config, process.env.CREDENTIALS_DIRECTORY)
@@ -36,6 +37,7 @@ const accept = command({
   usage: 'accept',
   summary: 'Give the database the pepper that is there now; what the old one made is void',
   destroys: true,
+  examples: [['$0 pepper accept', '']],
   run: (args, terminal) =>
     withStore(args, async (store) => {
       const config = configOf(args)

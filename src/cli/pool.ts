@@ -106,6 +106,7 @@ const show = command({
   usage: 'show <ref>',
   summary: 'One pool and its upstreams',
   positionals: REF,
+  examples: [['$0 pool show main', '']],
   run: (args, terminal) =>
     withContext(args, async (context) =>
       print(context, terminal, await findPool(context.deps, context.account.id, args.ref)),
@@ -136,6 +137,12 @@ const update = command({
   summary: 'Change a pool; the upstreams given are its whole new list',
   positionals: REF,
   options: { name: { type: 'string', describe: 'New name' }, ...OPTIONS, ...WHY },
+  examples: [
+    [
+      '$0 pool update main --upstream smtp://mta1.example:25 --upstream smtp://mta2.example:25',
+      'its whole new list',
+    ],
+  ],
   run: async (args, terminal) => {
     const changed = ['name', ...Object.keys(OPTIONS)].some((name) => args[name as 'name'] !== undefined)
     if (!changed) throw usage('pool update needs something to change, such as --upstream')
@@ -156,6 +163,7 @@ const remove = command({
   positionals: REF,
   options: WHY,
   destroys: true,
+  examples: [['$0 pool delete old --yes', '']],
   run: (args, terminal) =>
     withContext(args, async ({ deps, account }) => {
       const row = await findPool(deps, account.id, args.ref)

@@ -31,7 +31,7 @@ import {
 } from './queue-file.js'
 import { namesOf, queueDeps, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import { AGO } from './table.js'
-import type { Terminal } from './terminal.js'
+import { type Terminal, tellProgress, whileAt } from './terminal.js'
 
 const { workspace, pool, email, all } = SCOPE
 const PARTS = { workspace, pool, email, all }
@@ -105,11 +105,12 @@ export const exportQueue = command({
       const lot: LotRow = { id, accountId: account.id, file, state: 'marking', createdAt: now }
       terminal.say(`lot ${lot.id}`)
       const out = await createQueueFile(file, lot.id)
-      const { mails } = await writeLot(context, lot, scope, out).catch(async (error: unknown) => {
+      const writing = writeLot(context, lot, scope, out).catch(async (error: unknown) => {
         await out.discard()
         terminal.say(`not exported; what is marked already: postern queue take-back ${lot.id}`)
         throw error
       })
+      const { mails } = await whileAt(terminal, 'writing', writing)
       const left = await queueMatches(queueDeps(context), scope)
       const away = (await store.lots(account.id)).reduce((sum, { recipients }) => sum + recipients, 0)
       const held = Math.max(0, left.held - away) // what has left is held here, too
@@ -175,6 +176,7 @@ export const takeBack = command({
   summary: 'Send an exported lot from here after all; only when its file was not imported',
   positionals: { lot: LOT },
   destroys: true,
+  examples: [['$0 queue take-back lot_01… --yes', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const lot = await lotNamed(context, args.lot)
@@ -198,6 +200,7 @@ export const forget = command({
   summary: 'Give up an exported lot that another machine has imported; it ends here as canceled',
   positionals: { lot: LOT },
   destroys: true,
+  examples: [['$0 queue forget lot_01… --yes', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const lot = await lotNamed(context, args.lot)
@@ -291,13 +294,16 @@ const storeAll = async (
   context: CliContext,
   file: string,
   place: ReturnType<typeof createPlaces>,
+  progress: (done: number) => void,
 ): Promise<number> => {
-  let imported = 0
+  let [imported, read] = [0, 0]
   for await (const { line, lot, mail } of readQueueFile(file)) {
     if (mail === null) continue
     const to = { ...(await place(file, line, mail)), lot }
     if ((await carried(file, line, context.store.carryIn(mail, to, systemClock.now()))) === 'accepted')
       imported++
+    read++
+    if (read % 100 === 0) progress(read)
   }
   return imported
 }
@@ -311,6 +317,7 @@ export const importQueue = command({
     pool: { type: 'string', describe: 'Into this egress pool, whatever the file says' },
   },
   destroys: true,
+  examples: [['$0 queue import queue.jsonl --yes', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const { store, account } = context
@@ -339,7 +346,7 @@ export const importQueue = command({
       const now = systemClock.now()
       if (lot !== null)
         await store.addLot({ id: lot, accountId: account.id, file, state: 'imported', createdAt: now })
-      const imported = await storeAll(context, file, place)
+      const imported = await storeAll(context, file, place, tellProgress(terminal, mails))
       terminal.data({ ...record, imported, known: mails - imported }, () => `${imported} mails imported`)
       if (lot !== null) terminal.say(`next, on the machine that exported it: postern queue forget ${lot}`)
     }),

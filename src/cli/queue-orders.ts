@@ -108,6 +108,10 @@ export const release = command({
   positionals: { hold: { type: 'string', describe: 'Its id, as queue holds shows it' } },
   options: { ...SCOPE, reason: REASON },
   destroys: true,
+  examples: [
+    ['$0 queue release --domain example.com', ''],
+    ['$0 queue release hold_01…', 'by its id'],
+  ],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const { hold: id, reason = 'released' } = args
@@ -134,6 +138,7 @@ export const retry = command({
   summary: 'Try at once what would be tried later',
   options: { ...SCOPE, reason: REASON },
   destroys: true,
+  examples: [['$0 queue retry --domain example.com', 'their server is back']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const scope = await scopeFor(context, 'retry', args)
@@ -166,6 +171,7 @@ export const purge = command({
   summary: 'Give up what waits: it becomes bounced, or canceled while scheduled',
   options: { ...SCOPE, reason: NEEDED },
   destroys: true,
+  examples: [['$0 queue purge --workspace shop --reason "sent by mistake" --dry-run', 'see first how many']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const scope = await scopeFor(context, 'purge', args)

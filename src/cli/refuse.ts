@@ -15,7 +15,7 @@ export interface Place {
 }
 
 /** The known word that was probably meant, or null. */
-const nearest = (word: string, known: readonly string[]): string | null => {
+export const nearest = (word: string, known: readonly string[]): string | null => {
   const ranked = known
     .map((name) => ({ name, edits: name.startsWith(word) ? 0.5 : editDistance(word, name) }))
     .filter(({ name, edits }) => edits <= 1 + Math.floor(Math.min(name.length, word.length) / 3))

@@ -88,6 +88,7 @@ const revoke = command({
     all: { type: 'boolean', describe: 'All there are' },
   },
   destroys: true,
+  examples: [['$0 session revoke --user ana@example.com --yes', 'sign Ana out everywhere']],
   run: async (args, terminal) => {
     if ([args.id, args.user, args.all || undefined].filter((one) => one !== undefined).length !== 1) {
       throw usage('session revoke needs an id, --user or --all')

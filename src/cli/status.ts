@@ -2,16 +2,22 @@
  * NAME      status - whether mail flows, in the sentences that the dashboard and the API say
  * DESCRIPTION
  *   Asked of the store, and of the relay of the running daemon where one answers. Ends with 69 where a pool
- *   sends nothing that nobody held, so that a script sees it, too. Alarms of workspaces follow; they are of live mail.
+ *   sends nothing that nobody held, so that a script sees it, too. For people it is one screen: what flows, whether the
+ *   daemon runs, since when and with which doors, each pool with its last error, and alarms, which are of live mail.
  */
 import { queueStateRecord } from '../record/queue-state.js'
 import { workspaceRecord } from '../record/tenants.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
+import type { RelayView } from '../tenant/pool.js'
 import { queueStates } from '../tenant/queue-state.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
 import { type CliContext, withContext } from './context.js'
+import { collect } from './list.js'
+import { type Doors, doorsOf } from './listening.js'
 import { relayView } from './relay-state.js'
+import { fields, type Paint, tableOf, wrapped } from './table.js'
+import { ago, spanText } from './time.js'
 import { standingAlarms } from './workspace-alarms.js'
 
 /** Of one workspace (null: of all), those of which too much goes wrong. */
@@ -25,6 +31,79 @@ const alarmedIn = async (
   return rows.filter((row) => row !== null)
 }
 
+type Record = ReturnType<typeof queueStateRecord>
+type PoolLine = Record['pools'][number]
+
+/** No more of them, so that it stays one screen. */
+const MOST_POOLS = 10
+
+interface Seen {
+  readonly state: Record
+  readonly names: ReadonlyMap<string, string>
+  readonly view: RelayView | null
+  readonly upstreams: ReadonlyMap<string, readonly string[]>
+  readonly doors: Doors | null
+  readonly alarms: readonly string[]
+}
+
+/** What went wrong last in a pool, and when. */
+const lastError = ({ view, upstreams }: Seen, pool: PoolLine): string | null => {
+  const errors = (upstreams.get(pool.egress_pool_id) ?? [])
+    .flatMap((id) => view?.upstreams.get(id)?.lastError ?? [])
+    .sort((a, b) => b.at - a.at)
+  const [latest] = errors
+  const [failing] = pool.failing
+  if (latest !== undefined) return `${latest.stage}: ${latest.message}, ${ago(latest.at)}`
+  return failing === undefined ? null : `${failing.upstream} ${failing.error ?? 'fails'}`
+}
+
+const poolTable = (seen: Seen) =>
+  tableOf<PoolLine>([
+    ['pool', ({ egress_pool_id: id }) => seen.names.get(id) ?? id],
+    [
+      'state',
+      ({ state }) => state.replace('_', ' '),
+      { paint: (paint, text) => (text === 'ok' ? text : paint[text === 'down' ? 'red' : 'yellow'](text)) },
+    ],
+    ['waiting', 'waiting'],
+    ['held', 'held'],
+    ['oldest', ({ oldest_at: at }) => (at === null ? null : ago(Date.parse(at)))],
+    ['last error', (pool) => lastError(seen, pool)],
+  ])
+
+const waitingText = ({ waiting, scheduled, held, oldest_at: at }: Record): string => {
+  const oldest = at === null ? '' : `, the oldest for ${ago(Date.parse(at)).replace(' ago', '')}`
+  return `${waiting} now${oldest}; ${scheduled} for a time of their own; ${held} held`
+}
+
+const daemonText = (doors: Doors | null): string =>
+  doors === null
+    ? 'none runs on this data folder; start it: postern serve, or systemctl start postern'
+    : `runs, since ${new Date(doors.since).toISOString()}, ${spanText(Date.now() - doors.since)}`
+
+const screen = (paint: Paint, seen: Seen): string => {
+  const { state, doors, alarms } = seen
+  const colour = { ok: paint.green, wait: paint.yellow, bad: paint.red }[state.tone]
+  const shown = state.pools.slice(0, MOST_POOLS)
+  const more = state.pools.length - shown.length
+  return [
+    colour(state.title),
+    ...wrapped(state.says, paint.width),
+    '',
+    fields(paint, [
+      ['daemon', daemonText(doors)],
+      ['doors', doors?.at.map(([name, at]) => `${name} ${at}`).join(', ')],
+      ['waiting', waitingText(state)],
+      ['alarms', alarms.length === 0 ? 'none' : alarms.length],
+    ]),
+    '',
+    poolTable(seen)(paint, shown),
+    ...(more > 0 ? [`and ${more} more: postern pool list`] : []),
+    ...state.holds.slice(0, MOST_POOLS).map(({ says }) => `held: ${says}`),
+    ...alarms.map((said) => paint.red(`alarm: ${said}`)),
+  ].join('\n')
+}
+
 export const statusCommand = command({
   usage: 'status',
   summary: 'Whether mail flows: what waits, what is held and by what, and which pool is down',
@@ -32,25 +111,33 @@ export const statusCommand = command({
     workspace: { type: 'string', describe: 'Only its mail, by id or slug' },
     test: { type: 'boolean', describe: 'Of test mail' },
   },
+  examples: [
+    ['$0 status', 'the first thing to ask'],
+    ['$0 status --workspace shop', 'of one tenant'],
+    ['$0 status --json | jq .tone', 'ok, wait or bad'],
+  ],
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const { store, deps, account } = context
+      const { store, deps, account, config } = context
       const { clock } = deps
       const workspaceId =
         args.workspace === undefined ? null : (await findWorkspace(deps, account.id, args.workspace)).id
       const of = { accountId: account.id, workspaceId, isOperator: true }
-      const states = await queueStates({ store, clock, view: await relayView(context), hasRelay: true }, of)
+      const view = await relayView(context)
+      const states = await queueStates({ store, clock, view, hasRelay: true }, of)
       const state = queueStateRecord(args.test === true ? states.test : states.live, clock.now())
       const rows = args.test === true ? [] : await alarmedIn(context, workspaceId)
       const alarms = rows.flatMap((row) =>
         workspaceRecord(row).alarmed.map((one) => ({ workspace_id: row.id, ...one })),
       )
-      terminal.data({ ...state, alarms }, (paint) => {
-        const { tone, title, says } = state
-        const colour = { ok: paint.green, wait: paint.yellow, bad: paint.red }[tone]
-        const told = rows.flatMap((row) => standingAlarms(row).map((said) => `alarm: ${row.slug}: ${said}`))
-        return [colour(title), says, ...told.map(paint.red)].join('\n')
-      })
+      const pools = await collect((page) => store.pools(account.id, page))
+      const seen: Seen = {
+        ...{ state, view, doors: await doorsOf(config) },
+        names: new Map(pools.map(({ id, name }) => [id, name])),
+        upstreams: new Map(pools.map((pool) => [pool.id, pool.upstreams.map(({ id }) => id)])),
+        alarms: rows.flatMap((row) => standingAlarms(row).map((said) => `${row.slug}: ${said}`)),
+      }
+      terminal.data({ ...state, alarms }, (paint) => screen(paint, seen))
       return state.tone === 'bad' ? 69 : 0
     }),
 })

@@ -13,7 +13,7 @@ import type { Moved } from '../store/move.js'
 import { needDatabase, safeRecord, sayWhatIsIn } from './backup.js'
 import { command, type Subject } from './command.js'
 import { cliActor, configOf, keepRootOut } from './context.js'
-import type { Terminal } from './terminal.js'
+import { type Terminal, whileAt } from './terminal.js'
 import { versionText } from './version.js'
 
 const rowsOf = ({ tables }: Moved): Readonly<Record<string, number>> =>
@@ -66,7 +66,7 @@ const moveCommand = command({
       terminal.say('next, in the configuration: store: { driver: sqlite }')
       return
     }
-    const moved = await moveStore(options)
+    const moved = await whileAt(terminal, 'moving', moveStore(options))
     const record = { place: moved.place, rows: rowsOf(moved), missing_bodies: moved.missing }
     terminal.data(record, () => `moved to ${moved.place}: ${moved.tables.emails?.rows ?? 0} mails`)
     for (const id of moved.missing) terminal.say(`the body of ${id} is missing, and missing there`)
@@ -78,6 +78,7 @@ const rewound = command({
   usage: 'rewound',
   summary: 'Hold all that waits: the database came back as it was before; no daemon may run',
   destroys: true,
+  examples: [['$0 store rewound --dry-run', '']],
   run: async (args, terminal) => {
     const config = configOf(args)
     const { isLocal, rewindStore } = await import('../store/open.js')

@@ -6,13 +6,7 @@
 
 import { Fault } from '../base/fault.js'
 import type { Page } from '../lifecycle/page.js'
-import { guarded, writeCsv } from '../record/csv.js'
-import {
-  type ListLine,
-  readSuppressionList,
-  SUPPRESSION_COLUMNS,
-  suppressionRecord,
-} from '../record/suppression.js'
+import { type ListLine, readSuppressionList, suppressionRecord } from '../record/suppression.js'
 import { removed } from '../record/tenants.js'
 import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port/tenants.js'
 import {
@@ -28,7 +22,7 @@ import { command, type OptionArgs, type Subject, WHY } from './command.js'
 import { asOneOrder, type CliContext, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { incidentCommands } from './incident.js'
-import { collect, listing } from './list.js'
+import { listing } from './list.js'
 import { AT, type Columns, EXPIRES, tableOf } from './table.js'
 import { tellProgress, withInterrupt } from './terminal.js'
 import { readInstant } from './time.js'
@@ -70,8 +64,6 @@ const pagesOf = async (
       : context.store.suppressions(id, args.origin ?? null, page)
 }
 
-const day = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
-
 const COLUMNS: Columns<SuppressionRow> = [
   ['email', 'email'],
   ['origin', 'origin'],
@@ -81,6 +73,15 @@ const COLUMNS: Columns<SuppressionRow> = [
 ]
 
 const rowsTable = tableOf(COLUMNS)
+
+/** What import reads. */
+const EXPORTED: Columns<SuppressionRow> = [
+  ['email', 'email'],
+  ['reason', 'reason'],
+  ['origin', 'origin'],
+  ['created_at', 'createdAt', AT],
+  ['expires_at', 'expiresAt', AT],
+]
 
 const list = listing({
   path: 'suppression list',
@@ -106,6 +107,7 @@ const show = command({
   summary: 'One suppressed address',
   positionals: { ref: { type: 'string', demandOption: true, describe: 'Its address, or its id, sup_…' } },
   options: PLACE,
+  examples: [['$0 suppression show ana@example.com', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const row = await findSuppression(context.deps, (await placeOf(context, args)).id, args.ref)
@@ -129,6 +131,7 @@ const add = command({
     reason: { type: 'string', describe: 'Why' },
     expires: { type: 'string', describe: 'Until when: 90d, or an RFC 3339 time; else for good' },
   },
+  examples: [['$0 suppression add ana@example.com --reason "asked us to stop"', '']],
   run: async (args, terminal) => {
     const expiresAt = instantOf(args.expires, '--expires')
     await withContext(args, async (context) => {
@@ -152,6 +155,7 @@ const remove = command({
   positionals: { ref: { type: 'string', demandOption: true, describe: 'Id or address' } },
   options: { ...PLACE, ...WHY },
   destroys: true,
+  examples: [['$0 suppression remove ana@example.com --yes', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const { deps } = context
@@ -196,6 +200,7 @@ const importAll = command({
     file: { type: 'string', demandOption: true, describe: 'CSV file, or - for standard input' },
   },
   options: { ...PLACE, 'dry-run': { type: 'boolean', describe: 'Only say what would be added' } },
+  examples: [['$0 suppression import bounces.csv --dry-run', 'see first what would be added']],
   run: async (args, terminal) => {
     const lines = readSuppressionList(String(await terminal.readInput(args.file)))
     return withContext(args, async (here) => {
@@ -248,22 +253,17 @@ const importAll = command({
   },
 })
 
-const exportAll = command({
-  usage: 'export',
+const exportAll = listing({
+  path: 'suppression export',
   summary: 'All suppressed addresses as CSV',
   options: { ...PLACE, ...ORIGIN },
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const rows = await collect(await pagesOf(context, args))
-      const records = rows.map((row) => [
-        guarded(row.email),
-        guarded(row.reason ?? ''),
-        row.origin,
-        day(row.createdAt),
-        day(row.expiresAt),
-      ])
-      terminal.data(rows.map(suppressionRecord), () => writeCsv([SUPPRESSION_COLUMNS, ...records]))
-    }),
+  examples: [['$0 suppression export > suppressed.csv', '']],
+  what: 'suppressed addresses',
+  next: null,
+  isExport: true,
+  rows: pagesOf,
+  record: suppressionRecord,
+  columns: EXPORTED,
 })
 
 export const suppressionSubject: Subject = {

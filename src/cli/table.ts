@@ -10,6 +10,9 @@ import type pc from 'picocolors'
 import { maskText } from '../base/text.js'
 import { ago } from './time.js'
 
+/** Of help, and of a terminal that does not say how wide it is. */
+export const PAGE_WIDTH = 80
+
 /** The colours of the terminal, and how many columns there are to fill; Infinity where nobody reads along. */
 export interface Paint extends ReturnType<typeof pc.createColors> {
   readonly width: number

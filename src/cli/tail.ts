@@ -4,6 +4,7 @@
  *   A line for each recipient whose status changes, with its way so far; with
  *   --json the record of its mail. What changed the log of events tells.
  */
+import type { Query } from '../mail/query.js'
 import { emailSummary } from '../record/email.js'
 import type { LogRow } from '../store/port/log.js'
 import type { EmailFilter, EmailRecord } from '../store/port/mail.js'
@@ -15,7 +16,12 @@ import type { Terminal } from './terminal.js'
 import { spanText } from './time.js'
 import { type Way, waysOf } from './timeline.js'
 
-type Reads = Pick<Store, 'email' | 'events' | 'follow' | 'logEnds'>
+type Reads = Pick<Store, 'email' | 'events' | 'follow' | 'logEnds' | 'searchEmails'>
+
+interface Wanted extends EmailFilter {
+  /** Null: nothing is searched for. */
+  readonly query: Query | null
+}
 
 const lineOf = (paint: Paint, record: EmailRecord, way: Way): string => {
   const steps = way.steps.map((status) => paintStatus(paint, status)).join(' → ')
@@ -43,13 +49,23 @@ const changedIn = (rows: readonly LogRow[]): ReadonlyMap<string, ReadonlySet<str
   return changed
 }
 
+const ONE = { limit: 1, direction: 'older', anchor: null, countUpTo: 0 } as const
+
+/** Judged as in a list: the same search, of this mail alone. */
+const isFound = async (store: Reads, { query, ...filter }: Wanted, id: string): Promise<boolean> => {
+  if (query === null) return true
+  const only = { field: 'id', value: id, negated: false, open: false } as const
+  const asked = { ...query, terms: [...query.terms, only] }
+  return (await store.searchEmails({ ...filter, query: asked, subjects: true }, ONE)).rows.length > 0
+}
+
 /** Runs until the process is interrupted. */
-export const tail = async (store: Reads, filter: EmailFilter, terminal: Terminal): Promise<void> => {
+export const tail = async (store: Reads, filter: Wanted, terminal: Terminal): Promise<void> => {
   const { accountId, workspaceId, mode } = filter
   const tell = async (rows: readonly LogRow[]): Promise<void> => {
     for (const [id, addresses] of changedIn(rows)) {
       const record = await store.email({ accountId, workspaceId, mode }, id)
-      if (record === null || !wants(filter, record)) continue
+      if (record === null || !wants(filter, record) || !(await isFound(store, filter, id))) continue
       if (terminal.json) {
         terminal.write(JSON.stringify(emailSummary(record)))
         continue

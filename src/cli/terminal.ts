@@ -12,7 +12,7 @@ import pc from 'picocolors'
 import { escapeLines, escapeWild } from '../base/text.js'
 import { usage } from './exit.js'
 import { readStream, STDIN } from './input.js'
-import type { Paint } from './table.js'
+import { PAGE_WIDTH, type Paint } from './table.js'
 import { spanText } from './time.js'
 
 /** Where a command line reads and writes: those of the process, or a test's own. */
@@ -46,9 +46,6 @@ export interface Terminal {
   /** One line from the person, or from a pipe; hidden when it is a secret. */
   readSecret(prompt: string): Promise<string>
 }
-
-/** Of help, and of a terminal that does not say how wide it is. */
-export const PAGE_WIDTH = 80
 
 const line = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
 
@@ -158,10 +155,27 @@ export const tellProgress = (terminal: Terminal, all: number): ((done: number) =
   const began = Date.now()
   return (done) => {
     const spent = Math.max(1, Date.now() - began)
-    const left = Math.ceil((spent * (all - done)) / done / 1000) * 1000
+    const left = Math.ceil((spent * (all - done)) / Math.max(1, done) / 1000) * 1000
     terminal.progress(
       `${done} of ${all}, ${Math.round((done * 1000) / spent)} a second, ${spanText(left)} remaining`,
     )
+  }
+}
+
+/** Nobody is told of what takes less. */
+const LONG_MS = 2000
+
+/** For a person who waits for what cannot say how far it is: what it is, and for how long. */
+export const whileAt = async <T>(terminal: Terminal, what: string, work: Promise<T>): Promise<T> => {
+  const began = Date.now()
+  const timer = setInterval(() => {
+    const spent = Date.now() - began
+    if (spent >= LONG_MS) terminal.progress(`${what} for ${spanText(spent)}`)
+  }, 1000)
+  try {
+    return await work
+  } finally {
+    clearInterval(timer)
   }
 }
 

@@ -21,6 +21,7 @@ import { collect, listing, whole } from './list.js'
 import { upstreamText } from './pool.js'
 import { type Live, NO_DAEMON, relayState } from './relay-state.js'
 import { type Columns, paintStatus, tableOf } from './table.js'
+import { whileAt } from './terminal.js'
 import { ago } from './time.js'
 
 interface Place {
@@ -179,12 +180,16 @@ const test = command({
   usage: 'test [ref]',
   summary: 'Connect as the relay would, and say what is offered; no mail is sent',
   positionals: REF,
+  examples: [
+    ['$0 upstream test', 'all of them'],
+    ['$0 upstream test mta1.example:587', 'this one'],
+  ],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const places = await named(context, args.ref, 'test')
       if (places.length === 0)
         terminal.say('there is no upstream yet; postern pool create main --upstream URL')
-      const trials = await tryAll(context, places)
+      const trials = await whileAt(terminal, `trying ${places.length} upstreams`, tryAll(context, places))
       terminal.data(
         trials.map((one) => ({ pool: one.pool, ...trialRecord(one) })),
         (paint) => trialTable(paint, trials),
@@ -254,6 +259,7 @@ const change = (verb: string, state: UpstreamRow['state'], summary: string) =>
     summary,
     positionals: ONE,
     options: WHY,
+    examples: [[`$0 upstream ${verb} mta1.example`, '']],
     run: (args, terminal) =>
       withContext(args, async (context) => {
         const places = await named(context, args.ref, verb)

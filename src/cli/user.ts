@@ -58,6 +58,7 @@ const show = command({
   usage: 'show <ref>',
   summary: 'One person, with the identity providers that know the person',
   positionals: REF,
+  examples: [['$0 user show ana@example.com', '']],
   run: (args, terminal) =>
     withContext(args, async ({ store, deps, account }) => {
       const row = await findPerson(deps, account.id, args.ref)
@@ -112,6 +113,7 @@ const update = command({
     disable: { type: 'boolean', describe: 'No sign-in any more; open sessions end now' },
     enable: { type: 'boolean', describe: 'Let sign in again' },
   },
+  examples: [['$0 user update ana@example.com --role member', '']],
   run: async (args, terminal) => {
     if (args.disable && args.enable) throw usage('user update takes --disable or --enable, not both')
     const disabled = args.disable ? true : args.enable ? false : undefined
@@ -132,6 +134,7 @@ const password = command({
   usage: 'password <ref>',
   summary: 'Set a password, from standard input or a prompt; ends all sessions of the person',
   positionals: REF,
+  examples: [['$0 user password ana@example.com', 'asks for it']],
   run: (args, terminal) =>
     withContext(args, async ({ deps, account }) => {
       const before = await findPerson(deps, account.id, args.ref)
@@ -148,6 +151,7 @@ const resetOfPerson = command({
   positionals: REF,
   options: WHY,
   destroys: true,
+  examples: [['$0 user reset-factors ana@example.com --yes', '']],
   run: (args, terminal) =>
     withContext(args, async ({ deps, account }) => {
       const before = await findPerson(deps, account.id, args.ref)
@@ -230,6 +234,7 @@ const uninvite = command({
   usage: 'uninvite <id>',
   summary: 'Take an invitation back',
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, lnk_…' } },
+  examples: [['$0 user uninvite lnk_01…', '']],
   run: (args, terminal) =>
     withContext(args, async ({ deps, account }) => {
       await revokeInvitation(deps, account.id, args.id)

@@ -24,6 +24,7 @@ const commit = (): string | null =>
 export const versionCommand = command({
   usage: 'version',
   summary: 'Which Postern this is, and which schemas it makes',
+  examples: [['$0 version --json', '']],
   run: async (_args, terminal) => {
     const { schemas } = await import('../store/open.js')
     const record = {

@@ -46,7 +46,7 @@ import { badInput, usage } from './exit.js'
 import { listing } from './list.js'
 import { readKey } from './send.js'
 import { AT, fields, paintStatus } from './table.js'
-import type { Terminal } from './terminal.js'
+import { type Terminal, whileAt } from './terminal.js'
 import { ago, readSpan } from './time.js'
 
 export interface WebhookContext extends CliContext {
@@ -233,6 +233,7 @@ export const test = command({
   usage: 'test <id>',
   summary: 'Post a webhook.test now, and show what comes back',
   positionals: ENDPOINT,
+  examples: [['$0 webhook test wh_01…', '']],
   run: (args, terminal) =>
     withHooks(args, async (context) => {
       const post = await testEndpoint(
@@ -302,6 +303,7 @@ export const replay = command({
     failed: { type: 'boolean', describe: 'Only events that were given up' },
     'dry-run': { type: 'boolean', describe: 'Only count' },
   },
+  examples: [['$0 webhook replay wh_01… --since 2h', 'all of the last two hours']],
   run: (args, terminal) =>
     withHooks(args, async (context) => {
       const { hooks } = context
@@ -317,7 +319,8 @@ export const replay = command({
       if (until === null) throw usage(`--until: ${args.until} is neither 2h nor an ISO 8601 time`)
       const failed = args.failed === true
       if (failed && since !== null && 'mark' in since) throw usage('--since: with --failed it must be a time')
-      const done = await replayMany(hooks, row, { since, until, failed }, args.dryRun === true)
+      const replaying = replayMany(hooks, row, { since, until, failed }, args.dryRun === true)
+      const done = await whileAt(terminal, 'replaying', replaying)
       const many = `${done.matched}${done.isCapped ? ' or more' : ''} events`
       terminal.data(webhookReplay(done), () =>
         args.dryRun ? `${many} would be posted again` : `${many} will be posted again`,
@@ -482,6 +485,7 @@ const show = command({
   usage: 'show <id>',
   summary: 'One endpoint: how it does, and what waits',
   positionals: ENDPOINT,
+  examples: [['$0 webhook show wh_01…', '']],
   run: (args, terminal) =>
     withHooks(args, async (context) =>
       showOne(context.hooks, await findEndpoint(context.hooks, scopeOf(context), args.id), terminal),
@@ -500,6 +504,7 @@ const update = command({
     'from-now': { type: 'boolean', describe: 'With --enable: pass over what waits' },
     disable: { type: 'boolean', describe: 'Post nothing; its place in the log is kept' },
   },
+  examples: [['$0 webhook update wh_01… --enable', 'go on from where it stood']],
   run: (args, terminal) =>
     withHooks(args, async (context) => {
       if (args.enable && args.disable) throw usage('either --enable or --disable')
@@ -521,6 +526,7 @@ const remove = command({
   summary: 'Remove an endpoint, and all that is known of its posts',
   positionals: ENDPOINT,
   destroys: true,
+  examples: [['$0 webhook delete wh_01… --yes', '']],
   run: (args, terminal) =>
     withHooks(args, async (context) => {
       const row = await findEndpoint(context.hooks, scopeOf(context), args.id)
@@ -536,6 +542,7 @@ const rotate = command({
   summary: 'Make a new signing secret; the one so far signs as well for a while',
   positionals: ENDPOINT,
   options: { grace: { type: 'string', default: '24h', describe: 'How long: 0 to 7d' } },
+  examples: [['$0 webhook rotate wh_01… --grace 48h', '']],
   run: (args, terminal) =>
     withHooks(args, async (context) => {
       const ms = parseDuration(args.grace)

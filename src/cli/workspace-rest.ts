@@ -73,6 +73,7 @@ export const resume = command({
   summary: 'Take mail for a suspended workspace again, and send what rested',
   positionals: REF,
   destroys: true,
+  examples: [['$0 workspace resume shop-eu', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const row = await findWorkspace(context.deps, context.account.id, args.ref)

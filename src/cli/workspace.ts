@@ -122,6 +122,7 @@ const showOne = command({
   usage: 'show <ref>',
   summary: 'One workspace',
   positionals: REF,
+  examples: [['$0 workspace show default', '']],
   run: (args, terminal) =>
     withContext(args, async (context) =>
       print(context, terminal, await findWorkspace(context.deps, context.account.id, args.ref)),

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { PassThrough, Readable } from 'node:stream'
 import t from 'tap'
 import { CATALOG } from '../../src/cli/catalog.js'
+import { isSubject, verbOf } from '../../src/cli/command.js'
 import { parse } from '../../src/cli/parse.js'
 import { openTerminal } from '../../src/cli/terminal.js'
 import { schemas } from '../../src/store/open.js'
@@ -95,3 +96,32 @@ t.test('no failure shows a trace, unless it is asked for', async (t) => {
   const traced = await postern(['key', 'list'], '', undefined, { ...env, POSTERN_DEBUG: '1' })
   t.match(traced.stderr, /\n +at /)
 })
+
+/** The command lines in an example: what a shell would hand to postern. */
+const linesIn = (example: string): readonly (readonly string[])[] =>
+  example
+    .replaceAll('$0', 'postern')
+    .split(/(?<![<>])\|\|?|&&|;|\$\(|\)|(?<=\s)[<>]\s*\S+/)
+    .flatMap((part) => {
+      const words = [...part.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c ?? '')
+      return words[0] === 'postern' ? [words.slice(1)] : []
+    })
+
+t.test(
+  'every command has examples, which end its help and are good command lines; none is wider than a page',
+  async (t) => {
+    for (const { name, load } of CATALOG) {
+      const loaded = await load()
+      for (const one of isSubject(loaded) ? loaded.commands : [loaded]) {
+        const path = isSubject(loaded) ? `${name} ${verbOf(one)}` : name
+        t.ok(one.examples.length > 0, `${path} has an example`)
+        for (const words of one.examples.flatMap(([example]) => linesIn(example)))
+          if (words[0] !== 'sendmail') await t.resolves(parse(words, CATALOG), words.join(' '))
+        const { text } = await parse([...path.split(' '), '--help'], CATALOG)
+        t.match(text, /\nExamples:\n(?: .*\n?)+$/, `the help of ${path} ends with examples`)
+        const [about = ''] = (text ?? '').split('\nExamples:')
+        for (const line of about.split('\n')) t.ok(line.length <= 80, `${path}: ${line}`)
+      }
+    }
+  },
+)

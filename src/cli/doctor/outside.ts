@@ -75,7 +75,9 @@ const checkMx = async (resolver: Resolver, domain: string, hostname: string): Pr
   for (const { exchange } of exchanges) {
     if (await hasAddress(resolver, exchange)) continue
     const detail = `the MX of ${domain}, ${exchange}, has no address`
-    dead.push(fail('bounce domain', detail, `add to the DNS: ${exchange}. IN A ADDRESS`, 78))
+    dead.push(
+      fail('bounce domain', detail, `add to the DNS: ${exchange}. IN A 192.0.2.1 ; its own address`, 78),
+    )
   }
   return dead.length > 0
     ? dead
@@ -93,7 +95,13 @@ const checkSpf = async (resolver: Resolver, domain: string): Promise<readonly Fi
   if (spf.length > 1)
     return [warn('SPF', `${domain} has ${spf.length} SPF records, so none counts`, 'keep one of them')]
   const detail = `${domain} has no SPF record: receivers will trust its mail less`
-  return [warn('SPF', detail, `add to the DNS: ${domain}. IN TXT "v=spf1 mx ~all", naming your upstreams`)]
+  return [
+    warn(
+      'SPF',
+      detail,
+      `add to the DNS: ${domain}. IN TXT "v=spf1 mx ~all" ; with your upstreams in place of mx`,
+    ),
+  ]
 }
 
 export const checkNames: Check = async (facts) => {

@@ -97,26 +97,48 @@ export const checkWorkspaces = async (context: CliContext): Promise<readonly Fin
   return [...blocked.values()].map(findingOf)
 }
 
+/** `name=value` for each that is known, as a query of a URL has it; the placeholder FILE and the like stay readable. */
+const queryText = (words: Readonly<Record<string, string | number | null | undefined>>): string =>
+  Object.entries(words)
+    .flatMap(([name, value]) =>
+      value == null ? [] : [`${name}=${encodeURIComponent(value).replace(/%2F|%3A|%40|'/g, unquoted)}`],
+    )
+    .join('&')
+
+/** As they may stand in a query; a quote would end the word of the shell. */
+const unquoted = (text: string): string => (text === "'" ? '%27' : decodeURIComponent(text))
+
 /** The part of the URL that sets the login anew: where tokens are used, or nothing else is taken, by tokens. */
 const loginOf = (said: string, { oauth }: UpstreamRow): string => {
   if (oauth?.tokenFile != null) return 'token_file=FILE'
-  if (oauth?.serviceAccountFile != null) return 'service_account_file=FILE'
-  const tokens = oauth != null || /offers .*(?:XOAUTH2|OAUTHBEARER)/.test(said)
+  if (oauth?.serviceAccountFile != null)
+    return queryText({ service_account_file: 'FILE', scope: oauth.scope })
+  if (oauth != null)
+    return queryText({
+      ...{ token_url: oauth.tokenUrl ?? 'URL', client_id: oauth.clientId ?? 'ID', scope: oauth.scope },
+      client_secret_file: oauth.sealedSecret !== null || oauth.sealedRefreshToken === null ? 'FILE' : null,
+      refresh_token_file: oauth.sealedRefreshToken === null ? null : 'FILE',
+    })
+  const tokens = /offers .*(?:XOAUTH2|OAUTHBEARER)/.test(said)
   return tokens ? 'token_url=URL&client_id=ID&client_secret_file=FILE' : 'password_file=FILE'
 }
 
+/** As they are where nothing is said of them. */
+const PRESET = { weight: 1, priority: 0, max_connections: 10, messages_per_connection: 100 } as const
+
 /** For another host, which knows nothing of this one's settings: all that a URL can say of them; secrets come from a file. */
 const settingsOf = (one: UpstreamRow): string => {
-  const { tls, fingerprint, caFile, clientCertFile, clientKeyFile, authMechanism } = one
-  const words = [
-    ['tls', tls],
-    ['fingerprint', fingerprint],
-    ['ca_file', caFile],
-    ['client_cert_file', clientCertFile],
-    ['client_key_file', clientKeyFile],
-    ['auth_mechanism', authMechanism],
-  ].flatMap(([name, value]) => (value == null ? [] : [`${name}=${value}`]))
-  return `?${[...words, ...(one.user === null ? [] : [loginOf('', one)])].join('&')}`
+  const numbers = {
+    ...{ weight: one.weight, priority: one.priority, max_connections: one.maxConnections },
+    messages_per_connection: one.messagesPerConnection,
+  }
+  const own = Object.entries(numbers).filter(([name, value]) => PRESET[name as keyof typeof PRESET] !== value)
+  const words = queryText({
+    ...{ tls: one.tls, fingerprint: one.fingerprint, ca_file: one.caFile },
+    ...{ client_cert_file: one.clientCertFile, client_key_file: one.clientKeyFile },
+    ...{ auth_mechanism: one.authMechanism, ...Object.fromEntries(own), rate: one.rate },
+  })
+  return `?${words}${one.user === null ? '' : `&${loginOf('', one)}`}`
 }
 
 /** The whole list of the pool again, since that is what an update takes; what a URL leaves out stays as it was. */
