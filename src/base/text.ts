@@ -37,3 +37,12 @@ export const editDistance = (a: string, b: string): number => {
   }
   return row[b.length] ?? 0
 }
+
+/** The known word that was probably meant, or null. */
+export const nearest = (word: string, known: readonly string[]): string | null => {
+  const ranked = known
+    .map((name) => ({ name, edits: name.startsWith(word) ? 0.5 : editDistance(word, name) }))
+    .filter(({ name, edits }) => edits <= 1 + Math.floor(Math.min(name.length, word.length) / 3))
+    .sort((a, b) => a.edits - b.edits)
+  return ranked[0]?.name ?? null
+}

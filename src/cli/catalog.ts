@@ -105,27 +105,27 @@ export const CATALOG: Catalog = [
   {
     name: 'cluster',
     summary: 'The daemons that share a database: show',
-    load: async () => (await import('./cluster.js')).clusterSubject,
+    load: async () => (await import('./database.js')).clusterSubject,
   },
   {
     name: 'clock',
     summary: 'The clock and the order of rows: confirm',
-    load: async () => (await import('./clock.js')).clockSubject,
+    load: async () => (await import('./database.js')).clockSubject,
   },
   {
     name: 'user',
     summary: 'People: list, show, create, update, password, reset-factors, invite, invitations, uninvite',
-    load: async () => (await import('./user.js')).userSubject,
+    load: async () => (await import('./people.js')).userSubject,
   },
   {
     name: 'session',
     summary: 'Who is signed in, and credentials for administration: list, create, revoke',
-    load: async () => (await import('./session.js')).sessionSubject,
+    load: async () => (await import('./people.js')).sessionSubject,
   },
   {
     name: 'setup-link',
     summary: 'Make a link that opens the dashboard signed in, once, within 30 minutes',
-    load: async () => (await import('./setup-link.js')).setupLinkCommand,
+    load: async () => (await import('./people.js')).setupLinkCommand,
   },
   {
     name: 'audit',
@@ -135,7 +135,7 @@ export const CATALOG: Catalog = [
   {
     name: 'pepper',
     summary: 'The secret under which keys are hashed: show, accept',
-    load: async () => (await import('./pepper.js')).pepperSubject,
+    load: async () => (await import('./database.js')).pepperSubject,
   },
   {
     name: 'config',
@@ -155,27 +155,27 @@ export const CATALOG: Catalog = [
   {
     name: 'backup',
     summary: 'Copy the database while it is in use, checked',
-    load: async () => (await import('./backup.js')).backupCommand,
+    load: async () => (await import('./database.js')).backupCommand,
   },
   {
     name: 'restore',
     summary: 'Put a copy in the place of the database',
-    load: async () => (await import('./backup.js')).restoreCommand,
+    load: async () => (await import('./database.js')).restoreCommand,
   },
   {
     name: 'migrate',
     summary: 'Bring the database up to date, after a copy',
-    load: async () => (await import('./migrate.js')).migrateCommand,
+    load: async () => (await import('./database.js')).migrateCommand,
   },
   {
     name: 'store',
     summary: 'Where mail is kept: move, rewound',
-    load: async () => (await import('./store.js')).storeSubject,
+    load: async () => (await import('./database.js')).storeSubject,
   },
   {
     name: 'completion',
     summary: 'Print the completion script for bash',
-    load: async () => (await import('./completion.js')).completionFor(CATALOG),
+    load: async () => (await import('./manual.js')).completionFor(CATALOG),
   },
   {
     name: 'version',
@@ -185,6 +185,6 @@ export const CATALOG: Catalog = [
   {
     name: 'man',
     summary: 'Print the manual page',
-    load: async () => (await import('./man.js')).manFor(CATALOG),
+    load: async () => (await import('./manual.js')).manFor(CATALOG),
   },
 ]

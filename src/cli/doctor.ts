@@ -10,6 +10,7 @@ import { safetyProblems } from '../config/safety.js'
 import { adminOf, placeOf } from '../store/open.js'
 import { command } from './command.js'
 import { configOf, withContext } from './context.js'
+import { checkDatabase, checkServer } from './doctor/database.js'
 import { type Check, type Facts, type Finding, fail, ok, type Result } from './doctor/finding.js'
 import {
   checkClock,
@@ -22,12 +23,16 @@ import {
   checkPepper,
   checkPorts,
 } from './doctor/host.js'
+import {
+  checkAlarms,
+  checkRelays,
+  checkRunning,
+  checkTimes,
+  checkUpstreams,
+  checkWebhooks,
+  checkWorkspaces,
+} from './doctor/inside.js'
 import { checkCertificate, checkDomains, checkNames, checkProviders } from './doctor/outside.js'
-import { checkTimes, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
-import { checkAlarms, checkRunning, checkWebhooks } from './doctor/state.js'
-import { checkDatabase } from './doctor/store/database.js'
-import { checkRelays } from './doctor/store/relays.js'
-import { checkServer } from './doctor/store/server.js'
 import { endingOf } from './exit.js'
 import { asListening } from './listening.js'
 import { clean, type Paint } from './table.js'

@@ -1,34 +1,190 @@
 /**
  * NAME      email - mails and what became of them, from the command line
  * DESCRIPTION
- *   `show` takes an id, a Message-ID or an address and tells the story of each
- *   recipient: every attempt and every report, what was applied and what was not.
- *   `tail` follows the log of events in the store, so it works beside any daemon.
+ *   `show` takes an id, a Message-ID or an address and tells the story of each recipient: every attempt and every report,
+ *   what was applied and what was not. `source` prints the octets as they are; with --json as base64, as `raw` of a send
+ *   takes them. `resend` makes a new mail of them, which a running daemon picks up. `tail` follows the log of events in
+ *   the store, so it works beside any daemon: a line for each recipient whose status changes, with its way so far; with
+ *   --json the record of its mail.
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
 import type { EventRow } from '../lifecycle/facts.js'
 import type { Page, Rows } from '../lifecycle/page.js'
-import { emailRecord, emailSummary, listedEmail, readContent } from '../record/email.js'
+import type { Query } from '../mail/query.js'
+import { acceptedRecord, emailRecord, emailSummary, listedEmail, readContent } from '../record/email.js'
 import { event as eventRecord } from '../record/event.js'
 import { lastWordsOf } from '../record/job.js'
 import { waitingInFull } from '../record/queue.js'
+import type { LogRow } from '../store/port/log.js'
 import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../store/port/mail.js'
+import type { Store } from '../store/port/store.js'
+import { nullWhenMissing } from '../store/port/upkeep.js'
 import { readSchedule } from '../submission/draft.js'
+import { createSubmission } from '../submission/submission.js'
+import { createSenderAllowed } from '../tenant/domain/domain.js'
 import { waitingOf } from '../tenant/waiting.js'
 import { command, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
+import { followLog } from './event.js'
 import { bulk } from './job.js'
-import { resend, source } from './kept-mail.js'
 import { collect, each, listing } from './list.js'
 import { relayView } from './relay-state.js'
-import { AT, paintStatus } from './table.js'
-import { tail } from './tail.js'
+import { AT, clean, type Paint, paintStatus } from './table.js'
 import type { Terminal } from './terminal.js'
-import { timeline } from './timeline.js'
+import { spanText } from './time.js'
+import { timeline, type Way, waysOf } from './timeline.js'
 
 const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, em_…' } } as const
+
+const findById = async ({ store, account }: CliContext, id: string): Promise<EmailRecord> => {
+  const found = await store.email({ accountId: account.id, workspaceId: null, mode: null }, id)
+  if (found === null) throw new Fault('email.not_found')
+  return found
+}
+
+export const source = command({
+  usage: 'source <id>',
+  summary: 'The octets of a mail, as they are relayed',
+  positionals: ID,
+  examples: [['$0 email source em_01… > mail.eml', 'into a file']],
+  run: (args, terminal) =>
+    withContext(args, async (context) => {
+      const { id } = await findById(context, args.id)
+      const raw = await context.store.body(id).catch(nullWhenMissing)
+      if (raw === null) {
+        const detail = `what was written in ${id} is no longer kept`
+        throw new Fault('resource.conflict', { reason: 'body_gone', detail })
+      }
+      if (terminal.json) terminal.data({ id, raw: Buffer.from(raw).toString('base64') }, () => '')
+      else terminal.writeOctets(raw)
+    }),
+})
+
+export const resend = command({
+  usage: 'resend <id>',
+  summary: 'Send a mail once more, as a new one',
+  positionals: ID,
+  options: {
+    to: {
+      type: 'string',
+      array: true,
+      describe: 'Who is to get it; repeatable; default those that bounced, else all',
+    },
+    release: {
+      type: 'boolean',
+      describe: 'Send a mail of test mode for real, to addresses of identity.release_to',
+    },
+  },
+  examples: [
+    ['$0 email resend em_01…', 'to those that bounced'],
+    ['$0 email resend em_01… --to ana@example.com', 'to Ana alone'],
+  ],
+  run: (args, terminal) =>
+    withContext(args, async (context) => {
+      const { store, config, deps } = context
+      const record = await findById(context, args.id)
+      const submission = createSubmission({
+        ...{ store, config, clock: deps.clock },
+        senderAllowed: createSenderAllowed(store),
+      })
+      const { records } = await submission.resend(
+        {
+          record,
+          store,
+          to: args.to ?? null,
+          toAnyone: true,
+          release: args.release ? config.identity.release_to : null,
+        },
+        { idempotency: null, render: () => ({ status: 202, body: '' }) },
+      )
+      const [made] = records
+      if (made === undefined) throw new Error('nothing was made')
+      terminal.data(acceptedRecord(made), () => {
+        const all = made.recipients.map(({ address, status }) => `${address} ${status}`)
+        return `${made.id} is ${record.id} sent again, to ${all.join(', ')}`
+      })
+    }),
+})
+
+type Reads = Pick<Store, 'email' | 'events' | 'follow' | 'logEnds' | 'searchEmails'>
+
+interface Wanted extends EmailFilter {
+  /** Null: nothing is searched for. */
+  readonly query: Query | null
+}
+
+const lineOf = (paint: Paint, record: EmailRecord, way: Way): string => {
+  const steps = way.steps.map((status) => paintStatus(paint, status)).join(' → ')
+  const took = way.at > record.createdAt ? `  ${paint.dim(spanText(way.at - record.createdAt))}` : ''
+  return `${record.id} ${clean(way.address)}  ${steps}${took}`
+}
+
+const wants = (filter: EmailFilter, record: EmailRecord): boolean => {
+  const { status, to, tag, createdAfter, createdBefore } = filter
+  return (
+    (status === null || record.status === status) &&
+    (to === null || record.recipients.some(({ address }) => address.toLowerCase() === to.toLowerCase())) &&
+    (tag === null || record.tags.some(({ name, value }) => name === tag.name && value === tag.value)) &&
+    (createdAfter === null || record.createdAt > createdAfter) &&
+    (createdBefore === null || record.createdAt < createdBefore)
+  )
+}
+
+/** Whom of each mail the events are about. */
+const changedIn = (rows: readonly LogRow[]): ReadonlyMap<string, ReadonlySet<string | null>> => {
+  const changed = new Map<string, Set<string | null>>()
+  for (const { emailId, recipient } of rows) {
+    if (emailId !== null) changed.set(emailId, (changed.get(emailId) ?? new Set()).add(recipient))
+  }
+  return changed
+}
+
+const ONE = { limit: 1, direction: 'older', anchor: null, countUpTo: 0 } as const
+
+/** Judged as in a list: the same search, of this mail alone. */
+const isFound = async (store: Reads, { query, ...filter }: Wanted, id: string): Promise<boolean> => {
+  if (query === null) return true
+  const only = { field: 'id', value: id, negated: false, open: false } as const
+  const asked = { ...query, terms: [...query.terms, only] }
+  return (await store.searchEmails({ ...filter, query: asked, subjects: true }, ONE)).rows.length > 0
+}
+
+/** Runs until the process is interrupted. */
+export const tail = async (store: Reads, filter: Wanted, terminal: Terminal): Promise<void> => {
+  const { accountId, workspaceId, mode } = filter
+  const tell = async (rows: readonly LogRow[]): Promise<void> => {
+    for (const [id, addresses] of changedIn(rows)) {
+      const record = await store.email({ accountId, workspaceId, mode }, id)
+      if (record === null || !wants(filter, record) || !(await isFound(store, filter, id))) continue
+      if (terminal.json) {
+        terminal.write(JSON.stringify(emailSummary(record)))
+        continue
+      }
+      const ways = waysOf(record, await collect((page) => store.events(id, page)))
+      for (const way of ways) {
+        if (addresses.has(way.address) || addresses.has(null)) {
+          terminal.write(lineOf(terminal.paint, record, way))
+        }
+      }
+    }
+  }
+  const { newest } = await store.logEnds()
+  terminal.say('following; ^C ends')
+  await followLog({
+    store,
+    filter: {
+      ...{ accountId, workspaceId, mode },
+      ...{ accountWide: false, types: null, emailId: null, recipient: null, change: true },
+      ...{ createdAfter: null, createdBefore: null },
+    },
+    from: newest,
+    tell,
+    gap: () => terminal.say('too slow: some events are no longer told'),
+  })
+}
+
 const REF = {
   ref: { type: 'string', demandOption: true, describe: 'Id, Message-ID or address of a recipient' },
 } as const
@@ -184,8 +340,7 @@ const cancel = command({
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const scope = { accountId: context.account.id, workspaceId: null, mode: null }
-      const found = await context.store.email(scope, args.id)
-      if (found === null) throw new Fault('email.not_found')
+      const found = await findById(context, args.id)
       if (args.dryRun)
         return terminal.data(emailSummary(found), () => `would cancel ${found.id} (${found.status})`)
       await terminal.confirm(`cancel ${found.id} (${found.status})`, args.yes)
@@ -215,8 +370,7 @@ const reschedule = command({
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const scope = { accountId: context.account.id, workspaceId: null, mode: null }
-      const found = await context.store.email(scope, args.id)
-      if (found === null) throw new Fault('email.not_found')
+      const found = await findById(context, args.id)
       const now = Date.now()
       const errors: FieldError[] = []
       const at = readSchedule(args.at, now, '--at', errors) ?? now

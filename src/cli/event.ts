@@ -4,20 +4,55 @@
  *   The same filters as GET /v1/events. Reads the store itself, so it also works
  *   while the daemon is down. `tail` says its last mark when it ends, and goes on
  *   from it with --after: nothing is lost or told twice in between.
+ *   Reads the store ten times a second until the process is interrupted. What was given to `tell` is below the mark that
+ *   is answered, and nothing else is.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault } from '../base/fault.js'
 import { type EventType, nearestEventType, readEventType } from '../mail/event-type.js'
 import { loggedEvent, MarkCodec } from '../record/event.js'
-import type { LogFilter, LogRow } from '../store/port/log.js'
+import type { EventLog, LogFilter, LogRow } from '../store/port/log.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type OptionArgs, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { badInput } from './exit.js'
-import { followLog } from './follow.js'
 import { listing } from './list.js'
 import { AT, clean, fields, type Paint, paintStatus } from './table.js'
 import type { Terminal } from './terminal.js'
 import { readPast } from './time.js'
+
+const LOOK_MS = 100
+const STEP = 500
+
+interface Following {
+  readonly store: Pick<EventLog, 'follow' | 'logEnds'>
+  readonly filter: LogFilter
+  /** A mark of the store. */
+  readonly from: string
+  readonly tell: (rows: readonly LogRow[]) => Promise<void> | void
+  /** The log can not be followed from where we were; it goes on at the oldest mark. */
+  readonly gap: () => void
+}
+
+/** The mark up to which everything was told. */
+export const followLog = async ({ store, filter, from, tell, gap }: Following): Promise<string> => {
+  const ended = new AbortController()
+  const end = (): void => ended.abort()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
+  let mark = from
+  while (!ended.signal.aborted) {
+    const read = await store.follow(filter, mark, STEP)
+    if (read === 'gone') {
+      gap()
+      mark = (await store.logEnds()).oldest
+      continue
+    }
+    await tell(read.rows)
+    mark = read.mark
+    if (read.isEnd) await sleep(LOOK_MS, undefined, { signal: ended.signal }).catch(() => {})
+  }
+  return mark
+}
 
 const FILTERS = {
   workspace: { type: 'string', describe: 'Only this workspace, by id or slug' },

@@ -1,11 +1,13 @@
 /**
- * NAME      parse - from argv to one command and its arguments
+ * NAME      parse - from argv to one command and its arguments, or to what is wrong with it in one line
  * DESCRIPTION
- *   Feeds the catalog to yargs and takes back which command was meant. yargs
- *   runs nothing, prints nothing and exits nothing here. What it lets pass is
- *   refused: an option given twice, a number that is none.
+ *   Feeds the catalog to yargs and takes back which command was meant. yargs runs nothing, prints nothing and exits
+ *   nothing here. What it lets pass is refused: an option given twice, a number that is none. What it complains about
+ *   becomes a sentence that names the word and the remedy; an unknown option or command is answered with the nearest.
  */
+
 import yargs, { type Argv, type Options } from 'yargs'
+import { nearest } from '../base/text.js'
 import {
   type Catalog,
   type Command,
@@ -18,10 +20,68 @@ import {
   verbOf,
 } from './command.js'
 import { EXITS, usage } from './exit.js'
-import { STDIN } from './input.js'
-import { type Place, refuse } from './refuse.js'
 import { PAGE_WIDTH } from './table.js'
+import { STDIN } from './terminal.js'
 import { versionText } from './version.js'
+
+/** How far the command line was understood. */
+interface Place {
+  subject: Subject | null
+  command: Command | null
+}
+
+const pathOf = ({ subject, command }: Place): string =>
+  ['postern', subject?.name, command && verbOf(command)].filter((word) => word).join(' ')
+
+const usageOf = ({ subject, command }: Place): string =>
+  ['postern', subject?.name, command?.usage].filter((word) => word).join(' ')
+
+const unknown = (what: string, word: string, known: readonly string[], at: Place) => {
+  const hint = nearest(word, known)
+  return usage(
+    `unknown ${what} ${word}; ${hint === null ? `try: ${pathOf(at)} --help` : `did you mean ${hint}?`}`,
+  )
+}
+
+const refuseUnknown = (words: readonly string[], argv: readonly string[], at: Place, catalog: Catalog) => {
+  const typed = argv.map((arg) => arg.replace(/=.*/s, ''))
+  const option = typed.find((arg) => arg.startsWith('-') && words.includes(arg.replace(/^--?(no-)?/, '')))
+  if (option !== undefined) {
+    const known = [
+      ...Object.keys(at.command === null ? {} : optionsOf(at.command)),
+      ...Object.keys(GLOBAL_OPTIONS),
+      'help',
+    ]
+    return unknown(
+      'option',
+      option,
+      known.map((name) => `--${name}`),
+      at,
+    )
+  }
+  const [word = ''] = words
+  if (at.command !== null) return usage(`unexpected argument ${word}; usage: ${usageOf(at)}`)
+  const known = at.subject === null ? catalog.map(({ name }) => name) : at.subject.commands.map(verbOf)
+  return unknown('command', word, known, at)
+}
+
+/** Throws the Refusal (64) that belongs to a complaint of yargs. */
+const refuse = (message: string, argv: readonly string[], at: Place, catalog: Catalog): never => {
+  const found = (pattern: RegExp): string[] => pattern.exec(message)?.slice(1) ?? []
+  const [words] = found(/^Unknown (?:argument|command)s?: (.*)$/)
+  if (words !== undefined) throw refuseUnknown(words.split(', '), argv, at, catalog)
+  const [valueless] = found(/^Not enough arguments following: (.*)$/)
+  if (valueless !== undefined) throw usage(`--${valueless} needs a value`)
+  if (message.startsWith('Not enough non-option')) throw usage(`something is missing; usage: ${usageOf(at)}`)
+  const [missing] = found(/^Missing required arguments?: (.*)$/)
+  if (missing !== undefined) {
+    const names = missing.split(', ').map((name) => `--${name}`)
+    throw usage(`${pathOf(at)} needs ${names.join(' and ')}`)
+  }
+  const [name, given, choices] = found(/Argument: (.*), Given: (.*), Choices: (.*)/)
+  if (name !== undefined) throw usage(`--${name}: ${given} is not one of ${choices?.replaceAll('"', '')}`)
+  throw usage(message.replace(/\s*\n\s*/g, ' ').trim())
+}
 
 interface Parsed {
   readonly command: Command | null
@@ -51,14 +111,15 @@ const refuseOddValues = (command: Command, args: Readonly<Record<string, unknown
   }
 }
 
-/** Each on lines of its own, to be copied: in columns, as yargs would, a long command is cut up. */
-const ending = (examples: Command['examples']): string => {
-  const lines = examples.flatMap(([example, meaning]) => [
-    ...(meaning === '' ? [] : [`  # ${meaning}`]),
-    `  ${example.replaceAll('$0', 'postern')}`,
-  ])
-  return `${EXIT_HELP}\n\nExamples:\n${lines.join('\n')}`
-}
+/** Each on lines of its own, to be copied: what yargs prints is cut up at the end of the page. */
+const exampleText = (examples: Command['examples']): string =>
+  [
+    'Examples:',
+    ...examples.flatMap(([example, meaning]) => [
+      ...(meaning === '' ? [] : [`  # ${meaning}`]),
+      `  ${example.replaceAll('$0', 'postern')}`,
+    ]),
+  ].join('\n')
 
 /** Where one begins: each answers one question of somebody who is new here. */
 const FIRST_STEPS: Command['examples'] = [
@@ -70,13 +131,19 @@ const FIRST_STEPS: Command['examples'] = [
 /** So many of its commands' examples show what a subject is for. */
 const SHOWN = 3
 
+const examplesOf = ({ subject, command }: Place): Command['examples'] => {
+  if (command !== null) return command.examples
+  if (subject === null) return FIRST_STEPS
+  return subject.commands.flatMap((one) => one.examples.slice(0, 1)).slice(0, SHOWN)
+}
+
 const declare = (onto: Argv, command: Command): Argv => {
   for (const [name, shape] of Object.entries(command.positionals)) onto.positional(name, shape)
   for (const [name, option] of Object.entries(optionsOf(command))) {
     const valued = option.type === 'boolean' ? {} : { requiresArg: true }
     onto.option(name, { ...valued, ...option, group: 'Options:' })
   }
-  return onto.epilogue(ending(command.examples))
+  return onto.epilogue(EXIT_HELP)
 }
 
 const add = (onto: Argv, one: Command, at: Place): Argv =>
@@ -89,8 +156,7 @@ const addSubject = (onto: Argv, subject: Subject, summary: string, at: Place): A
   onto.command(subject.name, summary, (inner) => {
     at.subject = subject
     for (const one of subject.commands) add(inner, one, at)
-    const examples = subject.commands.flatMap((one) => one.examples.slice(0, 1)).slice(0, SHOWN)
-    return inner.usage(`$0 ${subject.name} <verb>\n\n${summary}`).epilogue(ending(examples))
+    return inner.usage(`$0 ${subject.name} <verb>\n\n${summary}`).epilogue(EXIT_HELP)
   })
 
 const addEntry = async (onto: Argv, entry: Entry, argv: readonly string[], at: Place): Promise<void> => {
@@ -126,7 +192,7 @@ const root = (argv: readonly string[], catalog: Catalog, at: Place): Argv =>
     .alias('help', 'h')
     .describe({ help: 'Show this', version: 'Show the version' })
     .group([...Object.keys(GLOBAL_OPTIONS), 'help', 'version'], 'Everywhere:')
-    .epilogue(ending(FIRST_STEPS))
+    .epilogue(EXIT_HELP)
     .fail((message, error) => refuse(message ?? error?.message ?? '', argv, at, catalog))
 
 const nothingToRun = ({ subject }: Place): never => {
@@ -176,7 +242,10 @@ export const parse = async (argv: readonly string[], catalog: Catalog): Promise<
   for (const name of ['yes', 'dryRun']) args[name] = args[name] === true
   // somebody who does not know yet what there is
   if (argv.length === 0) text = await parser.getHelp()
-  if (text !== null) return { command: null, args, text }
+  if (text !== null) {
+    const help = text === versionText() ? text : `${text}\n\n${exampleText(examplesOf(at))}`
+    return { command: null, args, text: help }
+  }
   if (at.command === null) return nothingToRun(at)
   refuseOddValues(at.command, args)
   return { command: at.command, args, text: null }

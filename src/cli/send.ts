@@ -11,8 +11,7 @@ import { apiBase, callApi } from './api.js'
 import { command } from './command.js'
 import { configOf } from './context.js'
 import { badInput, usage } from './exit.js'
-import { STDIN } from './input.js'
-import type { Terminal } from './terminal.js'
+import { STDIN, type Terminal } from './terminal.js'
 
 /** The first line of a file, or of standard input; $POSTERN_KEY_FILE when none is named. */
 export const readKey = async (

@@ -1,27 +1,180 @@
 /**
  * NAME      sendmail - for cron and PHP, which know only one way to send
  * DESCRIPTION
- *   `postern sendmail -t -i -f sender` reads a message from standard input and
- *   hands it to the submission door. With --key-file (or $POSTERN_KEY_FILE) it
- *   signs in; without, it needs a listener that accepts this machine by address.
- *   Exits 75 when nobody listens or the door says "later", so that the caller
- *   tries again; nothing is kept here.
+ *   `postern sendmail -t -i -f sender` reads a message from standard input and hands it to the submission door: one
+ *   connection, one message. With --key-file (or $POSTERN_KEY_FILE) it signs in; without, it needs a listener that
+ *   accepts this machine by address. The message gets CRLF lines and addresses with a domain (cron writes `From: root`,
+ *   PHP often no From at all); every other octet stays as it came, and Bcc is taken out by the door.
+ *   Nobody there, a connection that breaks and a 4xx are 75: the caller keeps the message and tries again. A refused
+ *   login is 77, any other 5xx 65.
  * NOTES
- *   Flags are sendmail's, not ours: `-oi`, `-fuser@host`, `-ti`. What is about
- *   queues and debugging is taken and ignored. See sendmail(8) of Postfix.
+ *   Flags are sendmail's, not ours: `-oi`, `-fuser@host`, `-ti`. What is about queues and debugging is taken and ignored.
+ *   See sendmail(8) of Postfix.
  */
+
 import { userInfo } from 'node:os'
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { isLoopback } from '../base/network.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
+import { formatMailbox, parseAddressList } from '../mail/address.js'
+import { type Field, fieldValue, type HeaderSection, scanHeader } from '../mail/header.js'
+import { parseReply } from '../mail/reply.js'
 import { command } from './command.js'
 import { badInput, type ExitCode, Refusal, usage } from './exit.js'
-import { STDIN } from './input.js'
 import { asListening } from './listening.js'
-import { type Message, prepareMessage } from './message.js'
 import { readKey } from './send.js'
-import { submit } from './submit.js'
-import type { Terminal } from './terminal.js'
+import { STDIN, type Terminal } from './terminal.js'
+
+export interface Message {
+  readonly sender: string
+  readonly recipients: readonly string[]
+  readonly raw: Buffer
+}
+
+interface MessageOptions {
+  readonly qualify: (address: string) => string
+  readonly sender: string
+  readonly fullName: string | null
+}
+
+const toCrlf = (raw: Buffer): Buffer =>
+  Buffer.from(raw.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1')
+
+/** A message without any header is all body. */
+const withHeader = (raw: Buffer): Buffer => {
+  const { fields, end } = scanHeader(raw)
+  const first = fields[0]
+  return first !== undefined && first.name === '' && end > 0 ? Buffer.concat([Buffer.from('\r\n'), raw]) : raw
+}
+
+const octets = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
+
+const values = (raw: Buffer, section: HeaderSection, ...names: readonly string[]): string[] =>
+  section.fields
+    .filter(({ name }) => names.includes(name))
+    .map((field) => Buffer.from(fieldValue(raw, field), 'latin1').toString('utf8'))
+
+/** `root (Cron Daemon)` and `"A" <b>`: the bare word before the domain that is missing. */
+const bareFrom = (text: string): { name: string | null; word: string } | null => {
+  const [, quoted, inner] = /^\s*(.*?)\s*<([^<>@\s]+)>\s*$/.exec(text) ?? []
+  if (inner !== undefined) return { name: quoted?.replace(/^"|"$/g, '') || null, word: inner }
+  const [, word, comment] = /^\s*([^\s<>@(),;]+)\s*(?:\(([^()]*)\))?\s*$/.exec(text) ?? []
+  return word === undefined ? null : { name: comment ?? null, word }
+}
+
+const line = (name: string, value: string): Buffer => Buffer.from(`${name}: ${octets(value)}\r\n`, 'latin1')
+
+const replace = (raw: Buffer, field: Field, by: Buffer): Buffer =>
+  Buffer.concat([raw.subarray(0, field.start), by, raw.subarray(field.end)])
+
+/** A From that is missing is added; one without a domain gets ours. */
+const repairFrom = (raw: Buffer, { fullName, sender, qualify }: MessageOptions): Buffer => {
+  const field = scanHeader(raw).fields.find(({ name }) => name === 'from')
+  const text = field === undefined ? '' : fieldValue(raw, field)
+  if (text.includes('@')) return raw
+  const bare = bareFrom(text)
+  const mailbox =
+    bare === null ? { name: fullName, address: sender } : { name: bare.name, address: qualify(bare.word) }
+  const fresh = line('From', formatMailbox(mailbox))
+  return field === undefined ? Buffer.concat([fresh, raw]) : replace(raw, field, fresh)
+}
+
+/** `To: root` gets our domain as well; a field that holds any whole address stays as it is. */
+const repairTo = (raw: Buffer, name: 'To' | 'Cc', { qualify }: MessageOptions): Buffer => {
+  const field = scanHeader(raw).fields.find((one) => one.name === name.toLowerCase())
+  const text = field === undefined ? '' : fieldValue(raw, field)
+  const bare = text.split(',').map(bareFrom)
+  if (field === undefined || text.includes('@') || bare.includes(null)) return raw
+  const mailboxes = bare.flatMap((one) =>
+    one === null ? [] : [{ name: one.name, address: qualify(one.word) }],
+  )
+  return replace(raw, field, line(name, mailboxes.map(formatMailbox).join(', ')))
+}
+
+/** Addresses with or without a domain, one after another. */
+const addressesIn = (text: string, qualify: MessageOptions['qualify']): string[] => {
+  const bare = text.split(',').map(bareFrom)
+  if (!text.includes('@') || bare.every((one) => one !== null)) {
+    return bare.flatMap((one) => (one === null ? [] : [qualify(one.word)]))
+  }
+  return parseAddressList(text).map(({ address }) => qualify(address))
+}
+
+export const prepareMessage = (stdin: Buffer, options: MessageOptions): Message => {
+  const whole = repairFrom(withHeader(toCrlf(stdin)), options)
+  const raw = repairTo(repairTo(whole, 'To', options), 'Cc', options)
+  const named = values(raw, scanHeader(raw), 'to', 'cc', 'bcc')
+  return {
+    sender: options.sender,
+    recipients: named.flatMap((text) => addressesIn(text, options.qualify)),
+    raw,
+  }
+}
+
+interface SubmitTarget {
+  readonly host: string
+  readonly port: number
+  readonly implicit: boolean
+  /** Checks the certificate; not on loopback, where it is self-signed and nobody else can stand. */
+  readonly verify: boolean
+  readonly key: string | null
+  /** Our name in EHLO. */
+  readonly name: string
+}
+
+interface SmtpError extends Error {
+  readonly code?: string
+  readonly response?: string
+}
+
+const refusalOf = (error: SmtpError): Refusal => {
+  const reply = error.response === undefined ? null : parseReply(error.response)
+  const exit: ExitCode = reply === null || reply.code < 500 ? 75 : error.code === 'EAUTH' ? 77 : 65
+  const [line = 'failed'] = (error.response ?? error.message).split(/\r?\n/)
+  return new Refusal(exit, `sendmail: ${line}`)
+}
+
+const done =
+  (resolve: () => void, reject: (error: Refusal) => void) =>
+  (error?: Error | null): void => {
+    if (error) reject(refusalOf(error))
+    else resolve()
+  }
+
+/** Resolves when the door has taken the message for good. Rejects with a Refusal. */
+export const submit = async (target: SubmitTarget, { sender, recipients, raw }: Message): Promise<void> => {
+  const connection = new SMTPConnection({
+    host: target.host,
+    port: target.port,
+    name: target.name,
+    secure: target.implicit,
+    requireTLS: target.key !== null && !target.implicit && target.verify,
+    allowInternalNetworkInterfaces: true,
+    connectionTimeout: 30_000,
+    tls: { rejectUnauthorized: target.verify },
+  })
+  try {
+    await new Promise<void>((resolve, reject) => {
+      connection.once('error', (error: Error) => reject(refusalOf(error)))
+      connection.once('end', () => reject(new Refusal(75, 'sendmail: the connection was closed')))
+      connection.connect(done(resolve, reject))
+    })
+    const { key } = target
+    if (key !== null) {
+      await new Promise<void>((resolve, reject) => {
+        connection.login({ user: 'sendmail', pass: key }, done(resolve, reject))
+      })
+    }
+    await new Promise<void>((resolve, reject) => {
+      connection.send({ from: sender, to: [...recipients] }, raw, done(resolve, reject))
+    })
+    connection.quit()
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+}
 
 interface SendmailFlags {
   readonly recipients: string[]

@@ -18,7 +18,7 @@ import { type Doors, doorsOf } from './listening.js'
 import { relayView } from './relay-state.js'
 import { fields, type Paint, tableOf, wrapped } from './table.js'
 import { ago, spanText } from './time.js'
-import { standingAlarms } from './workspace-alarms.js'
+import { standingAlarms } from './workspace.js'
 
 /** Of one workspace (null: of all), those of which too much goes wrong. */
 const alarmedIn = async (
@@ -50,10 +50,11 @@ interface Seen {
 const lastError = ({ view, upstreams }: Seen, pool: PoolLine): string | null => {
   const errors = (upstreams.get(pool.egress_pool_id) ?? [])
     .flatMap((id) => view?.upstreams.get(id)?.lastError ?? [])
-    .sort((a, b) => b.at - a.at)
+    .sort((a, b) => (b.at ?? 0) - (a.at ?? 0))
   const [latest] = errors
   const [failing] = pool.failing
-  if (latest !== undefined) return `${latest.stage}: ${latest.message}, ${ago(latest.at)}`
+  if (latest !== undefined)
+    return `${latest.stage}: ${latest.message}${latest.at == null ? '' : `, ${ago(latest.at)}`}`
   return failing === undefined ? null : `${failing.upstream} ${failing.error ?? 'fails'}`
 }
 

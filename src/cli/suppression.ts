@@ -1,16 +1,20 @@
 /**
- * NAME      suppression - addresses not to write to, from the command line
+ * NAME      suppression - addresses not to write to, and those that bounced for good at the same time
  * DESCRIPTION
  *   CSV in and out.
  */
 
 import { Fault } from '../base/fault.js'
 import type { Page } from '../lifecycle/page.js'
+import { incidentText, incident as record } from '../record/queue.js'
 import { type ListLine, readSuppressionList, suppressionRecord } from '../record/suppression.js'
 import { removed } from '../record/tenants.js'
 import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port/tenants.js'
+import type { Decision, KnownIncident } from '../store/port/watch.js'
 import {
   addSuppression,
+  decideIncident,
+  findIncident,
   findSuppression,
   listOfAccount,
   listOfWorkspace,
@@ -18,14 +22,73 @@ import {
   suppressionOf,
 } from '../tenant/suppression.js'
 import { findWorkspace } from '../tenant/workspace.js'
-import { command, type OptionArgs, type Subject, WHY } from './command.js'
+import { type Command, command, type Globals, type OptionArgs, type Subject, WHY } from './command.js'
 import { asOneOrder, type CliContext, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
-import { incidentCommands } from './incident.js'
 import { listing } from './list.js'
 import { AT, type Columns, EXPIRES, tableOf } from './table.js'
 import { tellProgress, withInterrupt } from './terminal.js'
 import { readInstant } from './time.js'
+
+const INCIDENT_COLUMNS: Columns<KnownIncident> = [
+  ['id', 'id'],
+  ['domain', ({ domain }) => (domain === '' ? 'several' : domain)],
+  ['said', ({ said }) => (said === '' ? 'several texts' : said)],
+  ['refused', incidentText],
+  ['pending', 'pending'],
+  ['since', 'createdAt', AT],
+  ['decision', ({ decision }) => decision ?? 'open'],
+]
+
+const incidentList = listing({
+  path: 'suppression incidents [id]',
+  summary: 'Hard bounces that came together, whose suppressions wait for a decision, newest first',
+  positionals: { id: { type: 'string', describe: 'Only this one, inc_…' } },
+  options: { all: { type: 'boolean', describe: 'Also those that are decided' } },
+  examples: [['$0 suppression incidents --all', 'also those of before']],
+  what: 'incidents',
+  next: null,
+  rows:
+    ({ store, account }, args) =>
+    (page) =>
+      store.incidents(account.id, null, args.all !== true, page),
+  record,
+  columns: INCIDENT_COLUMNS,
+})
+
+const incidents: Command = {
+  ...incidentList,
+  /** One that is named is one record, and no list. */
+  run: async (args, terminal) => {
+    const { id, ...globals } = args as Globals & { readonly id?: string }
+    if (id === undefined) return incidentList.run(args, terminal)
+    await withContext(globals, async ({ store, account }) => {
+      const row = await findIncident(store, account.id, id, null)
+      terminal.data(record(row), (paint) => tableOf(INCIDENT_COLUMNS)(paint, [row]))
+    })
+    return undefined
+  },
+}
+
+const deciding = (verb: string, decision: Decision, summary: string, done: string) =>
+  command({
+    usage: `${verb} <incident>`,
+    summary,
+    examples: [[`$0 suppression ${verb} inc_01…`, '']],
+    positionals: { incident: { type: 'string', demandOption: true, describe: 'Its id, inc_…' } },
+    run: (args, terminal) =>
+      withContext(args, async ({ deps, store, account }) => {
+        const find = () => findIncident(store, account.id, args.incident, null)
+        const many = await decideIncident(deps, await find(), decision)
+        terminal.data(record(await find()), () => `${many} addresses ${done}`)
+      }),
+  })
+
+export const incidentCommands = [
+  incidents,
+  deciding('accept', 'accepted', 'The addresses of an incident are dead: suppress them', 'are suppressed'),
+  deciding('dismiss', 'dismissed', 'The addresses of an incident live: forget its suppressions', 'go on'),
+]
 
 const PLACE = {
   workspace: { type: 'string', default: 'default', describe: 'Workspace, by id or slug' },

@@ -5,15 +5,25 @@
  *   API's own record or an array of them; without it, a table for people.
  *   Colour only on a terminal and without NO_COLOR. A reader that goes away
  *   (`| head`) ends the program quietly.
+ *   `-` is standard input. It is read as a stream, since /dev/stdin can not be opened when it is a socket, which is what
+ *   many parents hand down.
  */
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import pc from 'picocolors'
 import { escapeLines, escapeWild } from '../base/text.js'
 import { usage } from './exit.js'
-import { readStream, STDIN } from './input.js'
 import { PAGE_WIDTH, type Paint } from './table.js'
 import { spanText } from './time.js'
+
+export const STDIN = '-'
+
+/** All of it. */
+const readStream = async (stream: NodeJS.ReadableStream): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk))
+  return Buffer.concat(chunks)
+}
 
 /** Where a command line reads and writes: those of the process, or a test's own. */
 export interface Streams {

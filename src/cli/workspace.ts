@@ -1,21 +1,305 @@
 /**
- * NAME      workspace - sending tenants, from the command line
+ * NAME      workspace - sending tenants and their settings as people write them
+ * DESCRIPTION
+ *   A limit of an alarm is a share and a count, `0.3%/5`: as many, and that share of those tried. `off` raises none,
+ *   `default` is what holds where nothing is said. `mailbox_full=8/30d`: eight of that kind, the first 30 days before the
+ *   last. Suspend and delete say first how much waits, and ask, or want --yes off a terminal: what programs send from
+ *   then on is refused. To delete is for good.
  */
 
-import { workspaceRecord } from '../record/tenants.js'
+import { removed, workspaceRecord } from '../record/tenants.js'
 import { leaderOf } from '../store/pools.js'
-import type { KnownPool, WorkspaceRow } from '../store/port/tenants.js'
-import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/workspace.js'
+import {
+  ALARM_HOLD,
+  ALARM_LIMITS,
+  ALARM_SEARCH,
+  ALARMS,
+  type Alarm,
+  alarmText,
+  limitOf,
+  MOST_SOFT_BOUNCES,
+  MOST_SOFT_DAYS,
+  percent,
+  SOFT_KINDS,
+  type SoftLimits,
+} from '../store/port/alarms.js'
+import type { HoldRow, QueueCount, QueueScope } from '../store/port/operations.js'
+import type { DomainRoute, KnownPool, WorkspaceRow } from '../store/port/tenants.js'
+import { type DomainRouteWish, routeDomain } from '../tenant/domain/routes.js'
+import { queueMatches } from '../tenant/orders.js'
+import {
+  type AlarmsWish,
+  createWorkspace,
+  deleteWorkspace,
+  findWorkspace,
+  resumeWorkspace,
+  suspendWorkspace,
+  updateWorkspace,
+  type WorkspaceWish,
+} from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
 import { collect, each, listing } from './list.js'
+import { queueDeps } from './queue-scope.js'
 import { fields, type Paint } from './table.js'
 import type { Terminal } from './terminal.js'
-import { ALARM_OPTIONS, alarmFields, alarmsIn, heldByAlarm, releaseCommand } from './workspace-alarms.js'
-import { REF, remove, resume, suspend } from './workspace-rest.js'
-import { ROUTE_OPTION, routesIn } from './workspace-routes.js'
-import { SOFT_OPTION, softLimitsIn, softLimitsText } from './workspace-soft.js'
+
+const ALARM_LIMIT = 'a share and a count such as 0.3%/5, off, or default'
+
+export const ALARM_OPTIONS = {
+  'alarm-complaints': {
+    type: 'string',
+    describe: `Complaints within 24 hours that raise an alarm: ${ALARM_LIMIT}`,
+  },
+  'alarm-hard-bounces': {
+    type: 'string',
+    describe: `Hard bounces within an hour that raise one: ${ALARM_LIMIT}`,
+  },
+  'alarm-deferrals': { type: 'string', describe: `Deferrals within an hour that raise one: ${ALARM_LIMIT}` },
+  'on-alarm': {
+    choices: ['notify', 'hold'],
+    describe: 'What an alarm does beside telling: hold keeps its mail until somebody releases it',
+  },
+} as const
+
+const OPTION: Readonly<Record<Alarm, 'alarm-complaints' | 'alarm-hard-bounces' | 'alarm-deferrals'>> = {
+  complaints: 'alarm-complaints',
+  hard_bounces: 'alarm-hard-bounces',
+  deferrals: 'alarm-deferrals',
+}
+
+type Args = Readonly<Partial<Record<(typeof OPTION)[Alarm], string | undefined>>> & {
+  readonly 'on-alarm'?: string | undefined
+}
+
+const ALARM_FORM = /^(\d{1,3}(?:\.\d{1,4})?)\s*%\s*\/\s*(\d{1,7})$/
+
+const limitIn = (alarm: Alarm, text: string): AlarmsWish[Alarm] => {
+  if (text === 'off') return 'off'
+  if (text === 'default') {
+    const { rate, atLeast } = ALARM_LIMITS[alarm]
+    return { rate, at_least: atLeast }
+  }
+  const [, share = '', least = ''] = ALARM_FORM.exec(text) ?? []
+  const rate = Number(share) / 100
+  const count = Number(least)
+  if (rate < 0.0001 || rate > 1 || count < 1 || count > 1_000_000)
+    throw usage(`--${OPTION[alarm]}: ${text} is not ${ALARM_LIMIT} (0.01% to 100%, 1 to 1000000)`)
+  return { rate, at_least: count }
+}
+
+/** What the options wish. */
+export const alarmsIn = (args: Args): Pick<WorkspaceWish, 'alarms' | 'onAlarm'> => {
+  const wished = ALARMS.flatMap((alarm) => {
+    const text = args[OPTION[alarm]]
+    return text === undefined ? [] : [[alarm, limitIn(alarm, text)] as const]
+  })
+  const onAlarm = args['on-alarm']
+  return {
+    ...(wished.length > 0 && { alarms: Object.fromEntries(wished) }),
+    ...(onAlarm !== undefined && { onAlarm: onAlarm === 'hold' ? 'hold' : 'notify' }),
+  }
+}
+
+const limitText = (row: WorkspaceRow, alarm: Alarm): string => {
+  const limit = limitOf(row.alarms, alarm)
+  return limit === 'off' ? 'off' : `${percent(limit.rate)} and ${limit.atLeast}`
+}
+
+/** What stands, in words; empty when nothing does. */
+export const standingAlarms = ({ alarmed }: WorkspaceRow): readonly string[] =>
+  ALARMS.flatMap((alarm) => {
+    const raised = alarmed[alarm]
+    return raised === undefined
+      ? []
+      : [`${alarmText(alarm, raised)}, raised at ${new Date(raised.since).toISOString()}`]
+  })
+
+/** By it the mail is found that raised the first of them. */
+export const alarmSearch = ({ alarmed }: WorkspaceRow): string =>
+  ALARM_SEARCH[ALARMS.find((alarm) => alarmed[alarm] !== undefined) ?? 'hard_bounces']
+
+/** True while a hold that an alarm made keeps its mail. */
+export const heldByAlarm = ({ id }: WorkspaceRow, holds: readonly HoldRow[]): boolean =>
+  holds.some(
+    (one) =>
+      one.workspaceId === id &&
+      one.poolId === null &&
+      one.domain === null &&
+      one.emailId === null &&
+      one.reason.startsWith(ALARM_HOLD),
+  )
+
+export const releaseCommand = ({ slug }: WorkspaceRow): string => `postern queue release --workspace ${slug}`
+
+/** Lines for `workspace show`. */
+export const alarmFields = (row: WorkspaceRow): readonly (readonly [string, string])[] => [
+  ['alarms at', ALARMS.map((alarm) => `${alarm.replace('_', ' ')} ${limitText(row, alarm)}`).join(', ')],
+  ['on alarm', row.onAlarm],
+  ['alarms', standingAlarms(row).join('; ') || 'none'],
+]
+
+export const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or slug' } } as const
+
+const scopeOf = ({ id, accountId }: WorkspaceRow): QueueScope => ({
+  accountId,
+  workspaceId: id,
+  poolId: null,
+  domain: null,
+  emailId: null,
+})
+
+const countText = ({ waiting, held, underWay }: QueueCount): string =>
+  `${waiting} waiting, ${held} held, ${underWay} under way`
+
+/** The workspace; says first what waits in it. */
+const findAndCount = async (context: CliContext, terminal: Terminal, ref: string): Promise<WorkspaceRow> => {
+  const row = await findWorkspace(context.deps, context.account.id, ref)
+  terminal.say(`${row.slug}: ${countText(await queueMatches(queueDeps(context), scopeOf(row)))}`)
+  return row
+}
+
+/** The row as it is by then, with what the order did. */
+const tell = async (context: CliContext, terminal: Terminal, id: string, changed: number, words: string) => {
+  const row = await findWorkspace(context.deps, context.account.id, id)
+  terminal.data({ ...workspaceRecord(row), changed }, () => `${row.slug}: ${changed} recipients ${words}`)
+}
+
+export const suspend = command({
+  usage: 'suspend <ref>',
+  summary: 'Take no mail for a workspace and let nothing of it leave, until it is resumed',
+  positionals: REF,
+  options: {
+    reason: {
+      type: 'string',
+      demandOption: true,
+      requiresArg: true,
+      describe: 'Why; kept with the workspace and in the timeline of each mail',
+    },
+  },
+  destroys: true,
+  examples: [['$0 workspace suspend shop-eu --reason "invoice 17 is open" --yes', 'stop a tenant']],
+  run: (args, terminal) =>
+    withContext(args, async (context) => {
+      const row = await findAndCount(context, terminal, args.ref)
+      if (args.dryRun)
+        return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would suspend ${row.slug}`)
+      await terminal.confirm(`suspend ${row.slug}; what is sent for it is refused from then on`, args.yes)
+      const changed = await suspendWorkspace(context.deps, row, args.reason)
+      await tell(context, terminal, row.id, changed, 'rest')
+      terminal.say(`until: postern workspace resume ${row.slug}`)
+    }),
+})
+
+export const resume = command({
+  usage: 'resume <ref>',
+  summary: 'Take mail for a suspended workspace again, and send what rested',
+  positionals: REF,
+  destroys: true,
+  examples: [['$0 workspace resume shop-eu', '']],
+  run: (args, terminal) =>
+    withContext(args, async (context) => {
+      const row = await findWorkspace(context.deps, context.account.id, args.ref)
+      if (args.dryRun)
+        return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would resume ${row.slug}`)
+      await tell(context, terminal, row.id, await resumeWorkspace(context.deps, row), 'go on')
+    }),
+})
+
+export const remove = command({
+  usage: 'delete <ref>',
+  summary: 'End a workspace for good: its keys, what waits in it, and within an hour what its people wrote',
+  positionals: REF,
+  options: {
+    reason: {
+      type: 'string',
+      demandOption: true,
+      requiresArg: true,
+      describe: 'Why; kept in the timeline of what waited until that is erased',
+    },
+  },
+  destroys: true,
+  examples: [['$0 workspace delete shop-eu --reason "contract ended" --yes', 'offboard a tenant']],
+  run: (args, terminal) =>
+    withContext(args, async (context) => {
+      const row = await findAndCount(context, terminal, args.ref)
+      const record = {
+        ...removed('workspace', row.id),
+        deleted: !args.dryRun,
+        dry_run: args.dryRun === true,
+      }
+      if (args.dryRun) return terminal.data(record, () => `would delete ${row.slug}`)
+      await terminal.confirm(`delete ${row.slug} for good; no sender is told of what waits`, args.yes)
+      await deleteWorkspace(context.deps, row, args.reason)
+      terminal.data(record, () => `${row.slug} is deleted; the daemon erases what is left within an hour`)
+    }),
+})
+
+export const ROUTE_OPTION = {
+  route: {
+    type: 'string',
+    array: true,
+    describe:
+      'Pool for mail to a domain, such as example.com=eu, or .example.com=eu for those under it; repeatable; example.com=none takes it away',
+  },
+} as const
+
+/** Those that are, with what is written of some. */
+export const routesIn = (
+  texts: readonly string[] | undefined,
+  before: readonly DomainRoute[],
+): readonly DomainRouteWish[] | undefined => {
+  if (texts === undefined) return undefined
+  const named = new Map<string, string>()
+  for (const text of texts) {
+    const [, name = '', pool = ''] = /^([^=]+)=(.+)$/.exec(text.trim()) ?? []
+    const domain = routeDomain(name)
+    if (domain === null || pool === '')
+      throw usage(`--route: ${text} is not a domain and a pool such as example.com=eu`)
+    if (named.has(domain)) throw usage(`--route: ${domain} is given twice`)
+    named.set(domain, pool)
+  }
+  const kept = before.map(({ domain, poolId }) => ({ domain, pool: named.get(domain) ?? poolId }))
+  const known = new Set(before.map(({ domain }) => domain))
+  const added = [...named]
+    .filter(([domain]) => !known.has(domain))
+    .map(([domain, pool]) => ({ domain, pool }))
+  return [...kept, ...added].filter(({ pool }) => pool !== 'none')
+}
+
+export const SOFT_OPTION = {
+  'suppress-soft': {
+    type: 'string',
+    describe: `Suppress after soft bounces, such as mailbox_full=8/30d: 8 of that kind over 30 days (${SOFT_KINDS.join(', ')}); none for never`,
+  },
+} as const
+
+const SOFT_FORM = /^([a-z_]+)=(\d{1,4})\/(\d{1,3})d$/
+
+/** What is written replaces all that was. */
+export const softLimitsIn = (text: string | undefined): SoftLimits | undefined => {
+  if (text === undefined) return undefined
+  const limits = text === 'none' ? [] : text.split(',').map((one) => one.trim())
+  return Object.fromEntries(
+    limits.map((one) => {
+      const [, name = '', many = '', length = ''] = SOFT_FORM.exec(one) ?? []
+      const kind = SOFT_KINDS.find((known) => known === name)
+      const [bounces, days] = [Number(many), Number(length)]
+      if (kind === undefined || bounces < 1 || bounces > MOST_SOFT_BOUNCES || days > MOST_SOFT_DAYS)
+        throw usage(
+          `--suppress-soft: ${one} is not a kind (${SOFT_KINDS.join(', ')}), a count and days such as mailbox_full=8/30d`,
+        )
+      return [kind, { bounces, days }]
+    }),
+  )
+}
+
+export const softLimitsText = (limits: SoftLimits): string =>
+  SOFT_KINDS.flatMap((kind) => {
+    const limit = limits[kind]
+    return limit === undefined ? [] : [`${kind}=${limit.bounces}/${limit.days}d`]
+  }).join(', ') || 'never'
 
 const CHANGES = {
   slug: { type: 'string', describe: 'Short name for URLs and commands' },

@@ -111,8 +111,15 @@ t.test('show, by id, Message-ID and address', async (t) => {
   t.match(await run(['email', 'cancel', id, '--yes']), { code: 65, stderr: /is bounced, not scheduled/ })
 })
 
-t.test('tail follows each recipient', async (t) => {
-  const [file, words] = command(['email', 'tail', '--config', daemon.configFile])
+t.test('tail follows each recipient of what is searched for', async (t) => {
+  const [file, words] = command([
+    'email',
+    'tail',
+    '--q',
+    'to:b.test -subject:other',
+    '--config',
+    daemon.configFile,
+  ])
   const child = spawn(file, words, { env: cleanEnv() })
   const said = createInterface({ input: child.stderr })
   await new Promise((resolve) => said.once('line', resolve))
@@ -124,9 +131,15 @@ t.test('tail follows each recipient', async (t) => {
     })
   })
   const body = { from: 'a@acme.test', to: 'delivered@b.test', text: 'x' }
+  for (const other of [{ to: 'delivered@c.test' }, { subject: 'Other' }])
+    await daemon.api('POST', '/v1/emails', key, { ...body, ...other })
   const { id } = (await daemon.api('POST', '/v1/emails', key, body)).body
   await seen
   t.match(lines.at(-1), `${id} delivered@b.test  queued → sent → delivered`)
+  t.ok(
+    lines.every((line) => line.startsWith(id)),
+    'and of nothing else',
+  )
   child.kill('SIGINT')
   t.equal(await new Promise((resolve) => child.once('exit', resolve)), 0)
 })

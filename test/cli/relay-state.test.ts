@@ -32,6 +32,10 @@ t.test('a port that another program holds', async (t) => {
   t.match(await run('queue', 'retry', '--all', '--yes', '--reason', 'x'), { code: 0 })
   t.match(await run('queue', 'top'), { code: 0 })
   t.match((await here(['doctor', '--config', other])).stdout, /daemon: is running and ready/)
+  t.match(
+    (await run('status')).stdout,
+    /^daemon +runs, since \d{4}-.*\ndoors +http 127\.0\.0\.1:\d+, .*management /m,
+  )
   t.same(heard, [], 'the other program was not asked')
 
   // a daemon that was killed leaves its note behind, and its port to whoever comes

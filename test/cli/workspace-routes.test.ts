@@ -1,6 +1,6 @@
 /** Pools for domains of recipients, as they are written and read. */
 import t from 'tap'
-import { routesIn } from '../../src/cli/workspace-routes.js'
+import { routesIn } from '../../src/cli/workspace.js'
 import { openDesk } from './desk.js'
 
 t.test('written', async (t) => {

@@ -1,6 +1,6 @@
 /** After how many soft bounces an address is suppressed, as it is written and read. */
 import t from 'tap'
-import { softLimitsIn, softLimitsText } from '../../src/cli/workspace-soft.js'
+import { softLimitsIn, softLimitsText } from '../../src/cli/workspace.js'
 import { openDesk } from './desk.js'
 
 t.test('written, and read', async (t) => {

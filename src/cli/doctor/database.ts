@@ -1,17 +1,72 @@
 /**
- * NAME      server - the PostgreSQL database: does it answer, does it keep mail, is it kept clean?
+ * NAME      database - a file or a server: is it ours, whole, and does it keep mail?
  * DESCRIPTION
- *   Looks without changing anything. Whether its settings keep what is acknowledged is asked of every connection: the first
- *   fault is what refuses us here.
+ *   Looks without changing: a file is opened for reading only, and nothing is migrated. Whether the settings of a server
+ *   keep what is acknowledged is asked of every connection: the first fault is what refuses us here.
  */
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../config/config.js'
+import { ALIKE, settingsDigest } from '../../daemon/roles.js'
+import { adminOf, examineServerOf, placeOf } from '../../store/open.js'
+import type { Examined } from '../../store/port/upkeep.js'
+import { spanText } from '../time.js'
+import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
-import type { Config } from '../../../config/config.js'
-import { ALIKE, settingsDigest } from '../../../daemon/roles.js'
-import { examineServerOf } from '../../../store/open.js'
-import { spanText } from '../../time.js'
-import { type Check, type Finding, fail, ok, warn } from '../finding.js'
+const CLOSED = /^(SQLITE_(CANTOPEN|READONLY|PERM)|EACCES|EPERM)/
+const LOG_LARGE = 256 * 1024 ** 2
 
-type Examined = Awaited<ReturnType<typeof examineServerOf>>
+const checkSchema = ({ version, current, wants }: Examined): Finding | null => {
+  if (version > current) {
+    const detail = `schema ${version} was made by a newer Postern, this one knows ${current}`
+    return fail('database', detail, `install ${wants}`, 78)
+  }
+  return version < current
+    ? warn('database', `schema ${version}, ${current} is current`, 'postern migrate')
+    : null
+}
+
+const checkWhole = ({ faults: [fault] }: Examined): Finding | null =>
+  fault === undefined
+    ? null
+    : fail('database', `damaged: ${fault}`, 'postern restore FILE, from the last backup', 74)
+
+const checkBodies = (dataDir: string, { missing }: Examined): Finding | null => {
+  if (missing.length === 0) return null
+  const detail = `${missing[0]}${missing.length > 1 ? `, and ${missing.length - 1} more at least` : ''}`
+  return fail('bodies', detail, `put the files back into ${join(dataDir, 'bodies')} from a file backup`, 74)
+}
+
+const checkLog = ({ log: { file, bytes } }: Examined): Finding | null =>
+  bytes < LOG_LARGE
+    ? null
+    : warn(
+        'write-ahead log',
+        `${file} has grown to ${Math.round(bytes / 1024 ** 2)} MiB`,
+        'end what keeps a long read open (an old backup?), or restart the daemon',
+      )
+
+export const checkDatabase: Check = async ({ config: { data_dir: dataDir } }) => {
+  const file = placeOf(dataDir)
+  if (!existsSync(file) || statSync(file).size === 0) {
+    return [warn('database', `${file} does not exist yet`, 'postern serve makes it on the first start')]
+  }
+  try {
+    const seen = await (await adminOf(file)).examine()
+    const found = [checkSchema(seen), checkWhole(seen), checkBodies(dataDir, seen), checkLog(seen)].filter(
+      (one) => one !== null,
+    )
+    return found.length > 0 ? found : [ok('database', `${file} is whole`)]
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error)
+    // a sound file that this user may not open is not to be replaced by an old copy
+    if (CLOSED.test(`${(error as { code?: unknown }).code}`))
+      return [fail('database', `${file}: ${said}`, `chmod -R u+rwX ${dataDir}`, 77)]
+    return [fail('database', `${file}: ${said}`, 'postern restore FILE, from the last backup', 74)]
+  }
+}
+
+type ServerExamined = Awaited<ReturnType<typeof examineServerOf>>
 
 const SNAPSHOT_MS = 300_000
 /** A follower that is so many transactions behind keeps as many dead rows, or more. */
@@ -20,7 +75,7 @@ const CLOCK_MS = 5_000
 /** Fewer dead rows than this cost nothing to step over. */
 const DEAD_ROWS = 10_000
 
-const schemaOf = (seen: Examined): Finding | null => {
+const schemaOf = (seen: ServerExamined): Finding | null => {
   const { version, current, compatibleFrom, madeBy, mayCreate, role } = seen
   if (version > current) {
     const wanted = madeBy === '' ? 'a newer Postern' : `Postern ${madeBy} or newer`
@@ -43,7 +98,7 @@ const schemaOf = (seen: Examined): Finding | null => {
     : null
 }
 
-const poolerOf = ({ pooler, remedy, place }: Examined, { store }: Config): Finding | null => {
+const poolerOf = ({ pooler, remedy, place }: ServerExamined, { store }: Config): Finding | null => {
   if (pooler === 'none') return null
   const stands = `a pooler stands before ${place} and gives`
   if (pooler === 'session')
@@ -60,7 +115,7 @@ const poolerOf = ({ pooler, remedy, place }: Examined, { store }: Config): Findi
 /** So long it is told. */
 const PUT_BACK_MS = 7 * 24 * 3_600_000
 
-const putBackOf = ({ putBack }: Examined, now: number): Finding | null =>
+const putBackOf = ({ putBack }: ServerExamined, now: number): Finding | null =>
   putBack !== null && now - putBack.at < PUT_BACK_MS
     ? warn(
         'put back',
@@ -69,7 +124,7 @@ const putBackOf = ({ putBack }: Examined, now: number): Finding | null =>
       )
     : null
 
-const clockOf = ({ ahead }: Examined): Finding | null =>
+const clockOf = ({ ahead }: ServerExamined): Finding | null =>
   Math.abs(ahead) > CLOCK_MS
     ? warn(
         'clock of the database',
@@ -80,7 +135,7 @@ const clockOf = ({ ahead }: Examined): Finding | null =>
 
 const SLOW = 'what was deleted since is not cleared away, and the queue gets slow'
 
-const snapshotOf = ({ oldest }: Examined): Finding | null =>
+const snapshotOf = ({ oldest }: ServerExamined): Finding | null =>
   oldest !== null && oldest.ageMs > SNAPSHOT_MS
     ? warn(
         'old snapshot',
@@ -89,7 +144,7 @@ const snapshotOf = ({ oldest }: Examined): Finding | null =>
       )
     : null
 
-const followerOf = ({ follower }: Examined): Finding | null =>
+const followerOf = ({ follower }: ServerExamined): Finding | null =>
   follower !== null && follower.behind > FOLLOWER_BEHIND
     ? warn(
         'old snapshot',
@@ -98,7 +153,7 @@ const followerOf = ({ follower }: Examined): Finding | null =>
       )
     : null
 
-const unconfirmedOf = ({ unconfirmed: n }: Examined): Finding | null =>
+const unconfirmedOf = ({ unconfirmed: n }: ServerExamined): Finding | null =>
   n > 0
     ? fail(
         'synchronous standby',
@@ -108,7 +163,7 @@ const unconfirmedOf = ({ unconfirmed: n }: Examined): Finding | null =>
       )
     : null
 
-const queueOf = ({ queue: { live, dead, cleared } }: Examined, now: number): Finding | null => {
+const queueOf = ({ queue: { live, dead, cleared } }: ServerExamined, now: number): Finding | null => {
   if (dead < DEAD_ROWS || dead < 10 * live) return null
   const when = cleared === null ? 'never' : `${spanText(now - cleared)} ago`
   const detail = `${dead} dead rows beside ${live}; cleared ${when}`
@@ -118,7 +173,7 @@ const queueOf = ({ queue: { live, dead, cleared } }: Examined, now: number): Fin
 const sizeOf = (octets: number): string => `${Math.ceil(octets / 1e6)} MB`
 
 /** Each daemon has told its own when it started. */
-const settingsOf = ({ daemons }: Examined, written: Config): Finding | null => {
+const settingsOf = ({ daemons }: ServerExamined, written: Config): Finding | null => {
   const own = settingsDigest(written)
   const others = daemons.filter(({ settings }) => settings !== null && settings !== own)
   if (others.length === 0) return null

@@ -1,14 +1,21 @@
 /**
- * NAME      man - the manual pages of the commands and of the configuration
+ * NAME      manual - manual pages and completion, made from the commands and from the schema of the settings
  * DESCRIPTION
- *   Made from the commands that there are and from the schema of the settings, as text for man(7), which is read everywhere.
- *   Every command, its options and its examples stand in one page, so that one search finds them.
+ *   Pages are text for man(7), which is read everywhere. Every command, its options and its examples stand in one page,
+ *   so that one search finds them. The completion for bash holds all words itself: a Tab costs no start of Node.
  */
-
 import type { Options } from 'yargs'
 import { DEFAULT_FILE } from '../config/load.js'
 import { settings } from '../config/reference.js'
-import { type Catalog, type Command, command, GLOBAL_OPTIONS, isSubject, optionsOf } from './command.js'
+import {
+  type Catalog,
+  type Command,
+  command,
+  GLOBAL_OPTIONS,
+  isSubject,
+  optionsOf,
+  verbOf,
+} from './command.js'
 import { EXITS } from './exit.js'
 import { versionText } from './version.js'
 
@@ -140,4 +147,65 @@ export const manFor = (catalog: Catalog): Command =>
     ],
     run: async (args, terminal) =>
       terminal.write(args.page === 'postern.yaml' ? configPage() : await page(catalog)),
+  })
+
+const flags = (one: Command): string =>
+  [...Object.keys({ ...optionsOf(one), ...GLOBAL_OPTIONS }), 'help']
+    .map((name) => (name.length === 1 ? `-${name}` : `--${name}`))
+    .join(' ')
+
+const choicesOf = (path: string, one: Command): string[] =>
+  Object.entries(optionsOf(one)).flatMap(([name, { choices }]) =>
+    choices === undefined ? [] : [`    "${path} --${name}") words='${choices.join(' ')}' ;;`],
+  )
+
+const CUT = `_postern() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} path='' words='' word
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case $word in -*) ;; *) [[ $path == *' '* ]] || path="\${path:+$path }$word" ;; esac
+  done
+  case "$path $prev" in`
+
+const complete = async (catalog: Catalog): Promise<string> => {
+  const lines: string[] = []
+  const choices: string[] = []
+  const alone: string[] = []
+  for (const entry of catalog) {
+    const loaded = await entry.load()
+    if (isSubject(loaded)) {
+      lines.push(`    '${entry.name}') words='${loaded.commands.map(verbOf).join(' ')}' ;;`)
+      for (const one of loaded.commands) {
+        const path = `${entry.name} ${verbOf(one)}`
+        lines.push(`    '${path}') words='${flags(one)}' ;;`)
+        choices.push(...choicesOf(path, one))
+      }
+    } else {
+      alone.push(entry.name)
+      lines.push(`    '${entry.name}'|'${entry.name} '*) words='${flags(loaded)}' ;;`)
+      choices.push(...choicesOf(entry.name, loaded))
+    }
+  }
+  return [
+    '# bash completion for postern; made by: postern completion',
+    CUT,
+    ...choices,
+    '    *" --config"|*" --"*"-file"|*" --attach") COMPREPLY=($(compgen -f -- "$cur")); return ;;',
+    '  esac',
+    '  [[ -n $words ]] || case "$path" in',
+    `    '') words='${catalog.map(({ name }) => name).join(' ')} --help --version' ;;`,
+    ...lines,
+    '  esac',
+    '  COMPREPLY=($(compgen -W "$words" -- "$cur"))',
+    `  [[ \${#COMPREPLY[@]} -gt 0 || $cur == -* ]] || COMPREPLY=($(compgen -f -- "$cur"))`,
+    '}',
+    'complete -F _postern postern',
+  ].join('\n')
+}
+
+export const completionFor = (catalog: Catalog): Command =>
+  command({
+    usage: 'completion',
+    summary: 'Print the completion script for bash',
+    examples: [['source <(postern completion)', 'try it in this shell']],
+    run: async (_args, terminal) => terminal.write(await complete(catalog)),
   })

@@ -1,20 +1,124 @@
 /**
- * NAME      routes - does every workspace have a way out, and does it work?
+ * NAME      inside - what the open store tells: ways out of every workspace, alarms, endpoints, relays, and the running daemon
+ * DESCRIPTION
+ *   Is there a way out for every workspace, and does it answer? A remedy that names an upstream anew keeps every part of
+ *   its URL; secrets are files in it. Of several daemons each may leave something out (serve --only, relay.pools): what
+ *   all of them leave out would wait without a word. A renewed certificate or a changed setting that the daemon has not
+ *   read looks well in the files alone.
  */
-
+import { changesIn, type Marks, marksOf } from '../../config/config.js'
+import { ConfigError } from '../../config/problem.js'
+import { readCertificate } from '../../keys/certificate.js'
 import type { Waiting } from '../../record/queue.js'
 import { USE_SMTP, USE_SMTPS } from '../../relay/dialogue/session.js'
+import { serves } from '../../relay/share.js'
 import type { Trial } from '../../relay/trial.js'
+import type { KnownEndpoint } from '../../store/port/hooks.js'
 import type { PoolRow, UpstreamRow } from '../../store/port/tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port/upkeep.js'
 import { createWaiting } from '../../tenant/waiting.js'
 import type { CliContext } from '../context.js'
 import { collect } from '../list.js'
+import { settledElsewhere } from '../listening.js'
 import { upstreamText } from '../pool.js'
 import { relayView } from '../relay-state.js'
-import { spanText } from '../time.js'
+import { ago, spanText } from '../time.js'
 import { allUpstreams, tryAll } from '../upstream.js'
-import { type Facts, type Finding, fail, ok, warn } from './finding.js'
+import { alarmSearch, heldByAlarm, releaseCommand, standingAlarms } from '../workspace.js'
+import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
+import { askManagement } from './host.js'
+
+export const checkAlarms = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
+  const holds = await store.holds(account.id)
+  const rows = await collect((page) => store.workspaces(account.id, page))
+  return rows.flatMap((row) => {
+    const isHeld = heldByAlarm(row, holds)
+    const said = standingAlarms(row)
+    if (said.length === 0 && !isHeld) return []
+    const detail = [...said, ...(isHeld ? ['its mail is held'] : [])].join('; ')
+    const remedy = isHeld
+      ? releaseCommand(row)
+      : `postern email list --workspace ${row.slug} --q ${alarmSearch(row)}`
+    return warn('alarm', `${row.slug}: ${detail}`, remedy)
+  })
+}
+
+const relayFinding = ({ id, url, status, disabledReason, state }: KnownEndpoint): readonly Finding[] => {
+  // what somebody has disabled is as they want it
+  if (status === 'disabled' && disabledReason !== 'requested') {
+    const why = disabledReason === 'gone' ? 'it answered 410' : 'it took nothing for five days'
+    return [warn('webhook', `${url} is disabled: ${why}`, `postern webhook update ${id} --enable`)]
+  }
+  if (status === 'disabled' || state.health !== 'failing') return []
+  const since = state.failingSince === null ? '' : `; it began ${ago(state.failingSince)}`
+  return [warn('webhook', `${url} takes nothing${since}`, `postern webhook events ${id} --failed`)]
+}
+
+export const checkWebhooks = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
+  const all = { accountId: account.id, workspaceId: null, mode: null }
+  const rows = await collect((page) => store.endpoints(all, page))
+  return rows.flatMap(relayFinding)
+}
+
+interface Status {
+  readonly certificate: { readonly fingerprint: string; readonly expires_at: number }
+  /** null: the daemon of `postern dev`. */
+  readonly settings: Marks | null
+}
+
+const SOON = 21 * 86_400_000
+const RELOAD = 'systemctl reload postern'
+
+const day = (at: number): string => new Date(at).toISOString().slice(0, 10)
+
+const checkServed = async (
+  { certificate: served }: Status,
+  { config, now }: Facts,
+): Promise<readonly Finding[]> => {
+  try {
+    const { fingerprint, expiresAt } = await readCertificate(config)
+    if (fingerprint === served.fingerprint) return []
+    const detail = `the daemon still serves the one until ${day(served.expires_at)}, on disk is one until ${day(expiresAt)}`
+    const isUrgent = served.expires_at - now < SOON
+    return [
+      isUrgent ? fail('served certificate', detail, RELOAD, 78) : warn('served certificate', detail, RELOAD),
+    ]
+  } catch (error) {
+    // what is wrong with the file is told by the check of the certificate
+    if (error instanceof ConfigError) return []
+    throw error
+  }
+}
+
+const checkSettings = ({ settings }: Status, { written }: Facts): readonly Finding[] => {
+  if (settings === null) return []
+  const elsewhere = settledElsewhere(written)
+  const { live, restart } = changesIn(settings, marksOf(written))
+  const told = (keys: readonly string[], remedy: string): readonly Finding[] => {
+    const changed = keys.filter((key) => !elsewhere.has(key)).sort()
+    if (changed.length === 0) return []
+    return [warn('running configuration', `not in force yet: ${changed.join(', ')}`, remedy)]
+  }
+  return [...told(live, RELOAD), ...told(restart, 'systemctl restart postern')]
+}
+
+export const checkRunning: Check = async (facts) => {
+  if (!facts.running || facts.config.management.port === 0) return []
+  let status: Status
+  try {
+    status = JSON.parse((await askManagement(facts.config.management, '/status')).text) as Status
+  } catch {
+    // that it does not answer is told by the check of the daemon
+    return []
+  }
+  // a daemon that was there before this version was installed
+  if (status.certificate === undefined)
+    return [warn('running configuration', 'the daemon is of another version', 'systemctl restart postern')]
+  const found = [...(await checkServed(status, facts)), ...checkSettings(status, facts)]
+  return found.length > 0
+    ? found
+    : [ok('running configuration', 'certificate and settings are those on disk')]
+}
 
 /** Of a running daemon, which stores something each minute; otherwise the lead is the time that it was down. */
 const checkLead = async ({ store }: CliContext, { running, now }: Facts): Promise<readonly Finding[]> => {
@@ -195,4 +299,17 @@ export const checkUpstreams = async (context: CliContext): Promise<readonly Find
   const places = (await allUpstreams(context)).filter(({ upstream }) => upstream.state !== 'paused')
   const trials = await tryAll(context, places)
   return places.map(({ pool }, i) => judge(trials[i] as Trial, pool))
+}
+
+const WAITS = 'start one with relay, or name the pool in relay.pools of one: postern cluster show'
+
+/** While daemons run; that none does is told by another check. */
+export const checkRelays = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
+  const writers = store.system === 'sqlite' ? [] : await store.writers()
+  if (!writers.some(({ role }) => role === 'main')) return []
+  const relays = writers.filter(({ role }) => role === 'relay')
+  const pools = await collect((page) => store.pools(account.id, page))
+  return pools
+    .filter((pool) => pool.kind === 'relay' && !relays.some(({ pools: some }) => serves(some, pool)))
+    .map(({ name }) => fail('relay', `no daemon carries the mail of pool ${name}`, WAITS, 69))
 }

@@ -1,12 +1,19 @@
 /**
- * NAME      user - people, from the command line
+ * NAME      people - who signs in: people, sessions, invitations and links, from the command line
  * DESCRIPTION
- *   Whoever owns the data folder may do all of it; the first owner is made here.
- *   Passwords come from standard input or a prompt without echo, never from an
- *   argument. Another password ends all sessions of the person.
+ *   Whoever owns the data folder may do all of it; the first owner is made here. Passwords come from standard input or a
+ *   prompt without echo, never from an argument. Another password ends all sessions of the person.
+ *   A session acts for the whole account, as far as its role goes, and is the only credential that may make API keys;
+ *   its token alone goes to stdout.
+ *   A setup link is for one use within half an hour, as an owner or as the person named. Looking at it changes nothing:
+ *   its page has a button that signs in. A link is printed on a terminal only, since other output may be kept; --out
+ *   writes it to a new file of mode 0600. Elsewhere it is refused before it is made.
  */
+import { writeFileSync } from 'node:fs'
+import { toRfc3339 } from '../base/clock.js'
 import { ROLES, type Role } from '../config/identity.js'
-import { link as linkRecord, person, personInFull, removed } from '../record/tenants.js'
+import { ownUrl } from '../config/load.js'
+import { link as linkRecord, openSession, person, personInFull, removed } from '../record/tenants.js'
 import type { LinkRow, UserRow } from '../store/port/identity.js'
 import { mailInvitation } from '../submission/own-mail.js'
 import { resetFactors } from '../tenant/factors.js'
@@ -14,16 +21,48 @@ import {
   changePerson,
   createLink,
   createPerson,
+  createSetupLink,
   findPerson,
   linkUrl,
   revokeInvitation,
 } from '../tenant/people.js'
+import { createSession, revokeSession } from '../tenant/session.js'
 import { command, type Subject, WHY } from './command.js'
-import { withContext } from './context.js'
-import { usage } from './exit.js'
-import { CREATED_BY, TO_FILE, tellLink } from './link.js'
+import { cliActor, withContext } from './context.js'
+import { badInput, Refusal, usage } from './exit.js'
 import { each, listing } from './list.js'
+import { asListening } from './listening.js'
 import { AGO, type Columns, fields, tableOf } from './table.js'
+import type { Terminal } from './terminal.js'
+import { readSpan, spanText } from './time.js'
+
+export const TO_FILE = {
+  out: { type: 'string', describe: 'Write the link to this new file, mode 0600' },
+} as const
+
+/** As the record of a link names its maker. */
+export const CREATED_BY = `cli:${process.getuid?.() ?? 0}`
+
+interface MadeLink {
+  readonly row: LinkRow
+  readonly url: string
+}
+
+export const tellLink = async (
+  terminal: Terminal,
+  out: string | undefined,
+  make: () => Promise<MadeLink>,
+): Promise<void> => {
+  if (out === undefined && !terminal.isTty) {
+    throw new Refusal(77, 'a link is shown on a terminal only; elsewhere name a file for it: --out FILE')
+  }
+  if (out !== undefined) writeFileSync(out, '', { flag: 'wx', mode: 0o600 })
+  const { row, url } = await make()
+  const { object, id, ...rest } = linkRecord(row, Date.now())
+  if (out !== undefined) writeFileSync(out, `${url}\n`)
+  terminal.data({ id, object, ...rest, ...(out === undefined ? { url } : { file: out }) }, () => out ?? url)
+  terminal.say(`${id}: lets in once, within ${spanText(row.expiresAt - row.createdAt)}`)
+}
 
 const COLUMNS: Columns<UserRow> = [
   ['id', 'id'],
@@ -246,3 +285,125 @@ export const userSubject: Subject = {
   name: 'user',
   commands: [list, show, create, update, password, resetOfPerson, invite, invitations, uninvite],
 }
+
+const createOne = command({
+  usage: 'create',
+  summary: 'Open a session of nobody in particular; its token is printed once',
+  options: {
+    lasts: { type: 'string', default: '12h', describe: 'For how long, such as 30m or 12h' },
+    role: { choices: ROLES, default: 'owner', describe: 'What it may do: as a person of this role' },
+  },
+  examples: [
+    [
+      'TOKEN=$(postern session create --lasts 30m --role member)',
+      'for scripts that manage keys over the API',
+    ],
+  ],
+  run: async (args, terminal) => {
+    const lastsMs = readSpan(args.lasts)
+    if (Number.isNaN(lastsMs) || lastsMs <= 0)
+      throw badInput(`--lasts: ${args.lasts} is no span such as 30m or 12h`)
+    await withContext(args, async ({ deps, account }) => {
+      const { row, token } = await createSession(deps, account.id, { lastsMs, role: args.role as Role })
+      const record = {
+        id: row.id,
+        object: 'session',
+        token,
+        created_at: toRfc3339(row.createdAt),
+        expires_at: toRfc3339(row.expiresAt),
+      }
+      terminal.data(record, () => token)
+      terminal.say(`${row.id}: shown this once, good for ${spanText(lastsMs)}`)
+    })
+  },
+})
+
+const listSessions = listing({
+  path: 'session list',
+  summary: 'Who is signed in, newest first',
+  options: { user: { type: 'string', describe: 'Only this person, by id or address' } },
+  examples: [['$0 session list --user ana@example.com', 'where Ana is signed in']],
+  what: 'sessions',
+  next: 'postern setup-link',
+  rows: async ({ store, deps, account }, { user: ref }) => {
+    const user = ref === undefined ? null : await findPerson(deps, account.id, ref)
+    const person = (id: string | null) => (id === null ? null : store.user(account.id, id))
+    return each(
+      (page) => store.sessions(account.id, user?.id ?? null, page),
+      (rows) =>
+        Promise.all(
+          rows.map(async (row) => ({ row, record: openSession(row, await person(row.userId), false) })),
+        ),
+    )
+  },
+  record: ({ record }) => record,
+  columns: [
+    ['id', ({ record }) => record.id],
+    ['person', ({ record }) => record.person?.email ?? ''],
+    ['role', ({ record }) => record.role],
+    ['by', ({ record }) => record.provider],
+    ['from', ({ record }) => record.address ?? ''],
+    ['last seen', ({ row }) => row.lastSeenAt, AGO],
+    ['expires', ({ record }) => record.expires_at],
+  ],
+})
+
+const revoke = command({
+  usage: 'revoke [id]',
+  summary: 'End one session, those of a person, or all, at once',
+  positionals: { id: { type: 'string', describe: 'Its id, ses_…' } },
+  options: {
+    user: { type: 'string', describe: 'All of this person, by id or address' },
+    all: { type: 'boolean', describe: 'All there are' },
+  },
+  destroys: true,
+  examples: [['$0 session revoke --user ana@example.com --yes', 'sign Ana out everywhere']],
+  run: async (args, terminal) => {
+    if ([args.id, args.user, args.all || undefined].filter((one) => one !== undefined).length !== 1) {
+      throw usage('session revoke needs an id, --user or --all')
+    }
+    await withContext(args, async ({ store, deps, account }) => {
+      const what = args.id ?? (args.user === undefined ? 'all sessions' : `the sessions of ${args.user}`)
+      if (args.dryRun) return terminal.data({ would_end: what }, () => `would end ${what}`)
+      await terminal.confirm(`end ${what}`, args.yes)
+      if (args.id !== undefined) {
+        await revokeSession(deps, account.id, args.id)
+        terminal.data(removed('session', args.id), () => `ended ${args.id}`)
+        return
+      }
+      const user = args.user === undefined ? null : await findPerson(deps, account.id, args.user)
+      const changed = await store.revokeSessions(account.id, user === null ? {} : { userId: user.id })
+      terminal.data({ object: 'session', deleted: true, changed }, () => `sessions ended: ${changed}`)
+    })
+  },
+})
+
+export const sessionSubject: Subject = { name: 'session', commands: [listSessions, createOne, revoke] }
+
+export const setupLinkCommand = command({
+  usage: 'setup-link',
+  summary: 'Make a link that opens the dashboard signed in, once, within 30 minutes',
+  options: {
+    user: { type: 'string', describe: 'As this person, by mail address or id; else as an owner' },
+    out: { type: 'string', describe: 'Write it to this new file, mode 0600, instead of the terminal' },
+  },
+  examples: [['$0 setup-link --user ana@example.com', 'for somebody who forgot the password']],
+  run: async (args, terminal) => {
+    const { out } = args
+    if (!terminal.isTty && out === undefined)
+      throw usage('a link that signs in is printed on a terminal only; else name a file: --out FILE')
+    await withContext(args, async ({ deps, account, config }) => {
+      const createdBy = cliActor().id
+      const { row, token } =
+        args.user === undefined
+          ? await createLink(deps, account.id, { kind: 'setup', role: 'owner', createdBy })
+          : await createSetupLink(deps, account.id, args.user, createdBy)
+      const base =
+        config.base_url === ownUrl(config.http) ? ownUrl(asListening(config).http) : config.base_url
+      const url = linkUrl(base, row, token)
+      if (out === undefined) terminal.data({ id: row.id, object: 'link', url }, () => url)
+      else writeFileSync(out, `${url}\n`, { mode: 0o600, flag: 'wx' })
+      terminal.say(`${row.id}: good for one use within 30 minutes${out === undefined ? '' : `, in ${out}`}`)
+    })
+  },
+})
