@@ -7,6 +7,7 @@
  *   the store, so it works beside any daemon: a line for each recipient whose status changes, with its way so far; with
  *   --json the record of its mail.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
 import type { EventRow } from '../lifecycle/facts.js'
@@ -143,12 +144,22 @@ const changedIn = (rows: readonly LogRow[]): ReadonlyMap<string, ReadonlySet<str
 
 const ONE = { limit: 1, direction: 'older', anchor: null, countUpTo: 0 } as const
 
-/** Judged as in a list: the same search, of this mail alone. */
+/** How often it is looked whether the index has a new mail, and how long between. */
+const LOOKS = 50
+const LOOK_MS = 100
+
+/** Judged as in a list, by the same search: a mail that the index does not have yet is looked for again. */
 const isFound = async (store: Reads, { query, ...filter }: Wanted, id: string): Promise<boolean> => {
   if (query === null) return true
-  const only = { field: 'id', value: id, negated: false, open: false } as const
-  const asked = { ...query, terms: [...query.terms, only] }
-  return (await store.searchEmails({ ...filter, query: asked, subjects: true }, ONE)).rows.length > 0
+  const alone = { field: 'id', value: id, negated: false, open: false } as const
+  const has = async (asked: Query): Promise<boolean> =>
+    (await store.searchEmails({ ...filter, query: asked, subjects: true }, ONE)).rows.length > 0
+  for (let look = 0; look < LOOKS; look++) {
+    if (await has({ ...query, terms: [...query.terms, alone] })) return true
+    if (await has({ terms: [alone], from: null, before: null })) return false
+    await sleep(LOOK_MS)
+  }
+  return false
 }
 
 /** Runs until the process is interrupted. */
