@@ -1,39 +1,54 @@
 #!/usr/bin/env bash
-# Builds postern_VERSION_ARCH.deb in the current folder, from what `npm ci && npm run build` left:
-# the program in a few files (no node_modules, no compiler on the target), its native modules, the units,
-# the manual pages and the completion. It runs on Debian's Node 20 and on every Node from 22.14 on, whichever
-# Node builds it. Installing makes the user and the pepper and starts nothing:
+# Builds postern_VERSION_ARCH.deb in the output folder, from a checkout after `npm ci`: the program in a few files with a
+# Node of its own (no node_modules, no compiler and no Node on the target), its native modules, the units, the manual
+# pages and the completion. It needs glibc 2.34: Debian 12, Ubuntu 22.04 and newer. Installing makes the user and the
+# pepper and starts nothing:
 # configure first, then
 #   systemctl enable --now postern
 # An upgrade restarts a running daemon. Removing keeps /etc/postern and /var/lib/postern, purging removes both.
-# Usage: systemd/build-deb.sh [output folder]
+# The same commit gives the same octets. DPKG_DEB_COMPRESSOR_TYPE=none is quick, for trials.
+# Usage: systemd/build-deb.sh [output folder] [amd64|arm64]
 set -euo pipefail
 umask 022
 top=$(cd "$(dirname "$0")/.." && pwd)
 out=$(cd "${1:-.}" && pwd)
 cd "$top"
-version=$(node -p 'require("./package.json").version')
-arch=$(dpkg --print-architecture)
+version=$(node systemd/release/version.mjs --deb)
+arch=${2:-$(dpkg --print-architecture)}
+case $arch in
+  amd64) cpu=x64 ;;
+  arm64) cpu=arm64 ;;
+  *) echo "build-deb.sh: there is no Node to put in for $arch, only for amd64 and arm64" >&2; exit 64 ;;
+esac
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
+export SOURCE_DATE_EPOCH LC_ALL=C
 maintainer="${DEBFULLNAME:-Postern maintainers} <${DEBEMAIL:-maintainers@postern.test}>"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 stage=$work/stage
-mkdir -m 755 "$stage" "$work/drivers"
+mkdir -m 755 "$stage"
 
 lib=$stage/usr/lib/postern
 doc=$stage/usr/share/doc/postern
-mkdir -p "$lib" "$doc" "$stage/usr/bin" "$stage/DEBIAN"
+mkdir -p "$lib/bin" "$doc" "$stage/usr/bin" "$stage/DEBIAN"
 
 # the program
-systemd/bundle/drivers.sh "$work/drivers"
-node systemd/bundle/bundle.mjs "$lib" "$work/drivers"
-strip --strip-unneeded "$lib"/*.node
-chmod 644 "$lib"/*
-sed -i '1i #!/usr/bin/node --max-semi-space-size=8' "$lib/postern.js"
+node systemd/release/parts.mjs node "$cpu" "$lib/bin/node"
+# what builds is that Node, too, so that the builder's own makes no difference
+here=$(node -p process.arch)
+node=$lib/bin/node
+if [ "$cpu" != "$here" ]; then
+  node=$work/node
+  node systemd/release/parts.mjs node "$here" "$node"
+fi
+"$node" systemd/bundle/bundle.mjs "$lib" --package "$cpu"
+chmod 644 "$lib"/*.*
+sed -i '1i #!/usr/lib/postern/bin/node --max-semi-space-size=8' "$lib/postern.js"
 chmod 755 "$lib/postern.js"
 ln -s ../lib/postern/postern.js "$stage/usr/bin/postern"
 gzip -9n <"$lib/licences.txt" >"$doc/licences.gz"
 rm "$lib/licences.txt"
+node systemd/release/parts.mjs licence "$cpu" | gzip -9n >"$doc/node-licence.gz"
 
 # the system's side
 install -D -m 640 config/postern.yaml "$stage/etc/postern/postern.yaml"
@@ -43,7 +58,13 @@ install -D -m 644 -t "$stage/usr/lib/systemd/system" systemd/postern.service sys
 install -D -m 644 systemd/sysusers.d/postern.conf "$stage/usr/lib/sysusers.d/postern.conf"
 install -D -m 644 systemd/tmpfiles.d/postern.conf "$stage/usr/lib/tmpfiles.d/postern.conf"
 mkdir -p "$stage/usr/share/man/man1" "$stage/usr/share/man/man5" "$stage/usr/share/bash-completion/completions"
-postern() { node "$lib/postern.js" "$@"; }
+# the pages say the same for each architecture; a program of another one can not be run here
+program=$lib
+if [ "$cpu" != "$here" ]; then
+  program=$work/program
+  "$node" systemd/bundle/bundle.mjs "$program" --package "$here"
+fi
+postern() { "$node" "$program/postern.js" "$@"; }
 postern man | gzip -9n >"$stage/usr/share/man/man1/postern.1.gz"
 postern man postern.yaml | gzip -9n >"$stage/usr/share/man/man5/postern.yaml.5.gz"
 postern completion >"$stage/usr/share/bash-completion/completions/postern"
@@ -63,10 +84,15 @@ Copyright: the authors of the packages within, named in licences.gz
 License: Expat
 Comment: each package, its licence and the text of it stand in licences.gz.
 
+Files: usr/lib/postern/bin/node
+Copyright: Node.js contributors, and the authors of what is in it
+License: Node
+ The licence of Node.js and of all that is in it stands in node-licence.gz.
+
 License: Expat
 $(sed -n '/^Permission is hereby/,$p' LICENSE | sed 's/^$/./; s/^/ /')
 TEXT
-date=$(date -R -d "@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}")
+date=$(date -u -R -d "@$SOURCE_DATE_EPOCH")
 gzip -9n >"$doc/changelog.gz" <<TEXT
 postern ($version) unstable; urgency=medium
 
@@ -80,8 +106,8 @@ Package: postern
 Version: $version
 Architecture: $arch
 Maintainer: $maintainer
-Installed-Size: $(du -sk "$stage" --exclude=DEBIAN | cut -f1)
-Depends: nodejs (>= 20.19), libc6, libstdc++6, systemd | systemd-standalone-sysusers
+Installed-Size: $(find "$stage" -type f ! -path '*/DEBIAN/*' -printf '%s\n' | awk '{n += int(($1 + 1023) / 1024)} END {print n}')
+Depends: libc6 (>= 2.34), libgcc-s1, libstdc++6 (>= 11), systemd | systemd-standalone-sysusers
 Recommends: ca-certificates
 Section: mail
 Priority: optional
@@ -146,4 +172,7 @@ fi
 TEXT
 chmod 755 "$stage"/DEBIAN/{postinst,prerm,postrm}
 (cd "$stage" && find . -type f ! -path './DEBIAN/*' -printf '%P\0' | sort -z | xargs -0 md5sum) >"$stage/DEBIAN/md5sums"
-dpkg-deb --root-owner-group -Zxz --build "$stage" "$out/postern_${version}_$arch.deb"
+find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+# one thread: what xz makes with several is cut otherwise
+export DPKG_DEB_COMPRESSOR_TYPE=${DPKG_DEB_COMPRESSOR_TYPE:-xz} DPKG_DEB_THREADS_MAX=1
+dpkg-deb --root-owner-group --build "$stage" "$out/postern_${version}_$arch.deb"

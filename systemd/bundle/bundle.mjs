@@ -1,34 +1,32 @@
 #!/usr/bin/env node
 // Puts the program and the packages that it needs into a few files, with esbuild, straight from src/.
-//   node systemd/bundle/bundle.mjs              dist/run, which bin/postern runs in a checkout and in the npm package:
-//                                               modules and threads; native modules stay in node_modules and bin/native
-//   node systemd/bundle/bundle.mjs OUT DRIVERS  a folder for a package: postern.js, its threads, chunks, native modules,
-//                                               with both SQLite drivers, as drivers.sh has put them into DRIVERS
-//   node systemd/bundle/bundle.mjs OUT --sea    what the single executable is made of: postern.cjs, threads, assets
-// Run in the top folder after `npm ci`. licences.txt names all packages that went in.
-import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+//   bundle.mjs                        dist/run, which bin/postern runs in a checkout: modules and threads; native modules
+//                                     stay in node_modules and bin/native
+//   bundle.mjs OUT --npm              the same for the npm package, which knows its commit
+//   bundle.mjs OUT --package [ARCH]   a folder for a package with a Node of its own: postern.js, its threads, chunks, and
+//                                     native modules for x64 or arm64
+//   bundle.mjs OUT --sea [ARCH]       what the single executable is made of: postern.cjs, threads, assets
+// Run in the top folder after `npm ci`. licences.txt names all packages that went in. The same sources give the same
+// octets, whatever the folders are called.
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { build, transform } from 'esbuild'
+import { driverFolder } from '../release/parts.mjs'
+import { versionOf } from '../release/version.mjs'
 
 const top = process.cwd()
-const [out = join('dist', 'run'), flag] = process.argv.slice(2)
+const [out = join('dist', 'run'), flag, arch = process.arch] = process.argv.slice(2)
 const isHere = flag === undefined
 const sea = flag === '--sea'
-const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'))
+/** With node_modules beside it. */
+const isInstalled = isHere || flag === '--npm'
+const { name, version: said } = JSON.parse(readFileSync('package.json', 'utf8'))
+// of a checkout the commit would be that of another day
+const { version, commit } = isHere ? { version: said, commit: '' } : versionOf(top)
 const source = (file) => join(top, 'src', file)
-const NATIVE = join(top, 'systemd', 'bundle', 'native.cjs')
-const STANDS_IN = { bindings: 'better_sqlite3-12.node', 'node-gyp-build': 'bcrypt.node' }
-
-/** The folders of both SQLite drivers; the single executable needs the one alone that its Node can run. */
-const isOld = Number(process.versions.napi) < 10
-const drivers = isHere
-  ? {}
-  : sea
-    ? isOld
-      ? { old: join(top, 'bin/native/node20/node_modules/better-sqlite3') }
-      : { new: join(top, 'node_modules/better-sqlite3') }
-    : { old: resolve(flag, 'old/node_modules/better-sqlite3'), new: resolve(flag, 'new/node_modules/better-sqlite3') }
+const NATIVE = './systemd/bundle/native.cjs' // relative to the top: names of chunks hang on what is written
+/** The driver for the Node that goes along, whichever Node builds. */
+const driver = isInstalled ? '' : driverFolder()
 
 /** The scripts of the browser, each by itself, and uPlot, which as it is published makes a variable. */
 const clientFiles = async () => {
@@ -88,17 +86,16 @@ const natives = {
       loader: 'ts',
     }))
     onResolve({ filter: /^(\.\/node20\/node_modules\/)?better-sqlite3$/ }, ({ path }) => {
-      const folder = drivers[path.startsWith('.') ? 'old' : 'new']
-      return folder === undefined ? { path, namespace: 'left-out' } : { path: join(folder, 'lib/index.js') }
+      return path.startsWith('.') ? { path, namespace: 'left-out' } : { path: join(driver, 'lib/index.js') }
     })
     onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents: '' }))
     onLoad({ filter: /\/better-sqlite3\/lib\/binding\.js$/ }, () => ({
-      contents: `exports.getBinding = () => require(${JSON.stringify(NATIVE)}).native('better_sqlite3-13.node')`,
+      contents: `exports.getBinding = () => require(${JSON.stringify(NATIVE)}).native('better_sqlite3.node')`,
       resolveDir: top,
     }))
-    onResolve({ filter: /^(bindings|node-gyp-build)$/ }, ({ path }) => ({ path, namespace: 'native' }))
-    onLoad({ filter: /.*/, namespace: 'native' }, ({ path }) => ({
-      contents: `module.exports = () => require(${JSON.stringify(NATIVE)}).native(${JSON.stringify(STANDS_IN[path])})`,
+    onResolve({ filter: /^node-gyp-build$/ }, ({ path }) => ({ path, namespace: 'native' }))
+    onLoad({ filter: /.*/, namespace: 'native' }, () => ({
+      contents: `module.exports = () => require(${JSON.stringify(NATIVE)}).native('bcrypt.node')`,
       resolveDir: top,
     }))
   },
@@ -108,7 +105,9 @@ const common = {
   bundle: true,
   platform: 'node',
   target: 'node20',
-  outdir: out,
+  // maps and names of chunks go by it, so it is always the same
+  outdir: join(top, 'dist', isInstalled ? 'run' : 'package'),
+  write: false,
   metafile: true,
   minifySyntax: true,
   minifyWhitespace: true,
@@ -116,24 +115,14 @@ const common = {
   sourcesContent: false,
   legalComments: 'none', // every licence goes along whole
   logLevel: 'warning',
-  external: isHere ? ['bcrypt'] : [],
-  plugins: isHere ? [pieces] : [pieces, natives],
+  external: isInstalled ? ['bcrypt'] : [],
+  plugins: isInstalled ? [pieces] : [pieces, natives],
   nodePaths: [join(top, 'node_modules')],
-}
-const git = (...args) => execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-/** What this is built from, marked when files were changed since; empty outside of a repository. */
-const commitOf = () => {
-  try {
-    if (git('rev-parse', '--show-toplevel') !== realpathSync(top)) return ''
-    return `${git('rev-parse', '--short=12', 'HEAD')}${git('status', '--porcelain', '--untracked-files=no') && '+changes'}`
-  } catch {
-    return ''
-  }
 }
 const define = {
   POSTERN_VERSION: JSON.stringify(version),
-  POSTERN_COMMIT: JSON.stringify(isHere ? '' : commitOf()), // of a checkout it would be that of another day
-  ...(isHere && { POSTERN_NATIVE: '"../../bin/native/"' }),
+  POSTERN_COMMIT: JSON.stringify(commit),
+  ...(isInstalled && { POSTERN_NATIVE: '"../../bin/native/"' }),
   __dirname: '""',
 }
 const modules = (from) => ({
@@ -150,7 +139,7 @@ const threads = {
   'body-thread': source('http/thread/body-thread.ts'),
 }
 // bin/postern is the first file in a checkout
-const entry = { postern: isHere ? source('cli/main.ts') : join(top, 'systemd', 'bundle', 'entry.js') }
+const entry = { postern: isInstalled ? source('cli/main.ts') : join(top, 'systemd', 'bundle', 'entry.js') }
 
 if (isHere) rmSync(out, { recursive: true, force: true })
 const results = sea
@@ -167,14 +156,14 @@ const results = sea
     ]
   : [await build({ ...modules('import.meta.url'), entryPoints: { ...entry, ...threads }, splitting: true })]
 
-const isMusl = existsSync('/etc/alpine-release')
-const { platform, arch } = process
-const prebuilt = `node_modules/bcrypt/prebuilds/${platform}-${arch}/bcrypt.${isMusl ? 'musl' : 'glibc'}.node`
-const addons = { old: 'build/Release/better_sqlite3.node', new: `prebuilds/${platform}${isMusl ? 'musl' : ''}-${arch}.node` }
-for (const [age, folder] of Object.entries(drivers))
-  copyFileSync(join(folder, addons[age]), join(out, `better_sqlite3-${age === 'old' ? 12 : 13}.node`))
-if (!isHere) copyFileSync(resolve(prebuilt), join(out, 'bcrypt.node'))
-if (!isHere && !sea) writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`)
+mkdirSync(out, { recursive: true })
+for (const { path, contents } of results.flatMap(({ outputFiles }) => outputFiles))
+  writeFileSync(join(out, basename(path)), contents)
+if (!isInstalled) {
+  copyFileSync(join(driver, `prebuilds/linux-${arch}.node`), join(out, 'better_sqlite3.node'))
+  copyFileSync(`node_modules/bcrypt/prebuilds/linux-${arch}/bcrypt.glibc.node`, join(out, 'bcrypt.node'))
+  if (!sea) writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`)
+}
 
 // every package that went in, with its licence
 const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs)).filter((file) => !file.startsWith('left-out:'))

@@ -45,7 +45,7 @@ const unpack = (name) => {
 
 /** Before any thread is started: threads find the file by what was put down here. */
 const prepareSqlite = () => {
-  if (isSea()) unpack(`better_sqlite3-${Number(process.versions.napi) < 10 ? 12 : 13}.node`)
+  if (isSea()) unpack('better_sqlite3.node')
 }
 
 /** By a call, or the bundler would take all that lies here for meant. */
