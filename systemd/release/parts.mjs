@@ -6,7 +6,7 @@
 //   node systemd/release/parts.mjs licence x64|arm64      prints its licence
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -96,7 +96,7 @@ export const driverFolder = () => {
 export const lock = (name) =>
   JSON.parse(readFileSync(join(top, 'package-lock.json'), 'utf8')).packages[`node_modules/${name}`]
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (realpathSync(process.argv[1] ?? '.') === fileURLToPath(import.meta.url)) {
   const [what, arch, file] = process.argv.slice(2)
   if (pins.integrity[`node-linux-${arch}`] === undefined) {
     console.error('usage: parts.mjs node x64|arm64 FILE, or parts.mjs licence x64|arm64')

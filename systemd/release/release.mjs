@@ -11,11 +11,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { listOf, writeImage } from './image.mjs'
+import { pins } from './parts.mjs'
 import { sbomOf } from './sbom.mjs'
 import { versionOf } from './version.mjs'
 
 const top = process.cwd()
-const KINDS = ['deb', 'npm', 'executable']
+const KINDS = ['deb', 'npm', 'executable', 'image']
 const CPUS = { amd64: 'x64', arm64: 'arm64' }
 
 const refuse = (code, text) => {
@@ -108,13 +110,38 @@ const executable = async (cpu) => {
   renameSync(join(folder, name), join(folder, 'postern'))
   renameSync(join(folder, `${name}.licences.txt`), join(folder, 'licences.txt'))
   const pack =
-    'tar -c --sort=name --owner=0 --group=0 --numeric-owner --format=ustar --mtime="@$SOURCE_DATE_EPOCH" -C "$1" postern licences.txt | gzip -9n >"$2"'
+    'tar -c --sort=name --owner=0 --group=0 --numeric-owner --format=ustar --mtime="@$SOURCE_DATE_EPOCH" -C "$1" postern licences.txt | gzip -6n >"$2"'
   await run(`executable ${cpu}, packed`, 'bash', ['-euo', 'pipefail', '-c', pack, 'pack', folder, join(out, `${name}.tar.gz`)])
 }
 
+/** The package of an architecture, and the image that is made of what is in it. */
+const rows = []
+const packageAndImage = async (one) => {
+  const isWanted = only.includes('deb')
+  const folder = isWanted ? out : join(work, `deb-${one}`)
+  mkdirSync(folder, { recursive: true })
+  const env = isWanted ? process.env : { ...process.env, DPKG_DEB_COMPRESSOR_TYPE: 'none' }
+  await run(`deb ${one}`, 'systemd/build-deb.sh', [folder, one], { env })
+  if (!only.includes('image')) return
+  const started = Date.now()
+  const image = join(work, `image-${one}`)
+  mkdirSync(image)
+  const { row } = writeImage({
+    ...about,
+    arch: one,
+    node: pins.node,
+    deb: join(folder, `postern_${about.deb}_${one}.deb`),
+    file: join(out, `postern-${version}-image-${one}.tar`),
+    work: image,
+  })
+  rows.push(row)
+  console.log(`image ${one}: ${Math.round((Date.now() - started) / 1000)} s`)
+}
+
 /** Two at a time: the machines that build have two processors, and xz uses one. */
+const isPackage = only.includes('deb') || only.includes('image')
 const steps = [
-  ...(only.includes('deb') ? arch.map((one) => () => run(`deb ${one}`, 'systemd/build-deb.sh', [out, one])) : []),
+  ...(isPackage ? arch.map((one) => () => packageAndImage(one)) : []),
   ...(only.includes('executable') ? arch.map((one) => () => executable(CPUS[one])) : []),
   ...(only.includes('npm') ? [() => run('npm', 'systemd/build-npm.sh', [out])] : []),
 ]
@@ -123,6 +150,8 @@ const lane = async () => {
 }
 try {
   await Promise.all([lane(), lane()])
+  rows.sort((one, other) => (one.platform.architecture < other.platform.architecture ? -1 : 1))
+  if (rows.length > 0) writeFileSync(join(out, `postern-${version}-image.json`), JSON.stringify(listOf(rows)))
   writeFileSync(join(out, `postern-${version}.cdx.json`), `${JSON.stringify(sbomOf(top, about), null, 2)}\n`)
   writeFileSync(join(out, 'NOTES.md'), `# Postern ${version}\n\n${notes ?? 'Made between releases.'}\n`)
   const sums = readdirSync(out)

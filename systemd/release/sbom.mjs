@@ -1,6 +1,5 @@
-// The bill of materials, CycloneDX: the production packages of package-lock.json by `npm sbom`, and what is in the packages
-// besides: Node, the SQLite driver for older Nodes, and Debian's packages of the image. The same lock gives the same octets.
-import { execFileSync } from 'node:child_process'
+// The bill of materials, CycloneDX: the production packages of package-lock.json, and what is in the packages besides: Node,
+// the SQLite driver for older Nodes, and Debian's packages of the image. The same lock gives the same octets.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +23,7 @@ const nodes = () =>
     description: `Node.js for ${name.replace('node-', '')}, as the npm package ${name} repacks it`,
     licenses: [{ license: { id: 'MIT' } }],
     purl: `pkg:npm/${name}@${pins.node}`,
-    hashes: [{ alg: 'SHA-512', content: Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex') }],
+    hashes: [{ alg: 'SHA-512', content: hexOf(integrity) }],
   }))
 
 const olderDriver = (top) => {
@@ -54,26 +53,76 @@ const debian = () =>
     })),
   )
 
+const nameOf = (path) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+const refOf = (path, { version }) => `${nameOf(path)}@${version}`
+const purlOf = (path, { version }) => `pkg:npm/${nameOf(path).replace('@', '%40')}@${version}`
+const hexOf = (integrity) => Buffer.from(integrity.replace('sha512-', ''), 'base64').toString('hex')
+const licenceOf = (license) =>
+  license === undefined ? {} : { licenses: [/[ ()]/.test(license) ? { expression: license } : { license: { id: license } }] }
+
+/** The production packages of a lock, each with those that it asks for. Not by `npm sbom`: its --omit=dev drops what is of both kinds. */
+const packagesOf = (packages) => {
+  const found = (from, name) => {
+    for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('node_modules/')))) {
+      const path = `${at}${at === '' || at.endsWith('/') ? '' : '/'}node_modules/${name}`
+      if (packages[path] !== undefined) return path
+      if (at === '') return undefined
+    }
+  }
+  const wanted = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev)
+  const refs = ([path, { dependencies = {}, optionalDependencies = {} }]) =>
+    Object.keys({ ...dependencies, ...optionalDependencies })
+      .flatMap((name) => found(path, name) ?? [])
+      .map((one) => refOf(one, packages[one]))
+      .sort()
+  const components = new Map(
+    wanted.map(([path, one]) => [
+      refOf(path, one),
+      {
+        'bom-ref': refOf(path, one),
+        type: 'library',
+        name: nameOf(path),
+        version: one.version,
+        ...licenceOf(one.license),
+        purl: purlOf(path, one),
+        ...(one.integrity !== undefined && { hashes: [{ alg: 'SHA-512', content: hexOf(one.integrity) }] }),
+      },
+    ]),
+  )
+  const dependencies = new Map(wanted.map((entry) => [refOf(...entry), refs(entry)]))
+  return { components: [...components.values()], dependencies, direct: refs(['', packages['']]) }
+}
+
 export const sbomOf = (top, { version, epoch }) => {
-  const words = ['sbom', '--sbom-format=cyclonedx', '--omit=dev', '--package-lock-only']
-  const made = JSON.parse(execFileSync('npm', words, { cwd: top, encoding: 'utf8', maxBuffer: 64 << 20 }))
-  const { component } = made.metadata
-  const older = olderDriver(top)
-  const components = [...made.components, ...nodes(), older, ...debian()]
+  const { packages } = JSON.parse(readFileSync(join(top, 'package-lock.json'), 'utf8'))
+  const { license, description } = JSON.parse(readFileSync(join(top, 'package.json'), 'utf8'))
+  const npm = packagesOf(packages)
+  const others = [...nodes(), olderDriver(top), ...debian()]
   const own = `postern@${version}`
+  const dependencies = [
+    { ref: own, dependsOn: [...npm.direct, ...others.map((one) => one['bom-ref'])] },
+    ...[...npm.dependencies].map(([ref, dependsOn]) => ({ ref, dependsOn })),
+    ...others.map((one) => ({ ref: one['bom-ref'], dependsOn: [] })),
+  ]
   return {
-    ...made,
+    $schema: 'http://cyclonedx.org/schema/bom-1.5.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
     serialNumber: `urn:uuid:${uuid5(own)}`,
+    version: 1,
     metadata: {
       timestamp: new Date(epoch * 1000).toISOString(),
-      lifecycles: made.metadata.lifecycles,
-      component: { ...component, 'bom-ref': own, version, purl: `pkg:npm/${encodeURIComponent(own).replace('%40', '@')}` },
+      component: {
+        'bom-ref': own,
+        type: 'application',
+        name: 'postern',
+        version,
+        description,
+        ...licenceOf(license),
+        purl: `pkg:npm/postern@${encodeURIComponent(version)}`,
+      },
     },
-    components,
-    dependencies: made.dependencies.map((one) =>
-      one.ref === component['bom-ref']
-        ? { ref: own, dependsOn: [...one.dependsOn, ...components.slice(made.components.length).map((part) => part['bom-ref'])] }
-        : one,
-    ),
+    components: [...npm.components, ...others],
+    dependencies,
   }
 }

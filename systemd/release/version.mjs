@@ -54,7 +54,7 @@ export const versionOf = (top) => {
   return made(`${next}-dev.${since}+${about.commit.replace('+', '.')}`, about)
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (realpathSync(process.argv[1] ?? '.') === fileURLToPath(import.meta.url)) {
   const { version, deb } = versionOf(process.cwd())
   console.log(process.argv[2] === '--deb' ? deb : version)
 }

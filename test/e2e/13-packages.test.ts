@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
-  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -18,7 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { debianRoot, noDeb } from '../parts/debian-root.js'
+import { debianRoot, noDeb, UNPACKED } from '../parts/debian-root.js'
 import { eventually } from '../parts/eventually.js'
 import { isOldNode, otherNode } from '../parts/other-node.js'
 import { cleanEnv, ROOT } from '../parts/postern.js'
@@ -30,9 +29,9 @@ const dir = mkdtempSync(join(tmpdir(), 'postern-packages-'))
 t.teardown(() => rmSync(dir, { recursive: true, force: true }))
 
 t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) => {
-  const packed = await must('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', dir])
-  const [{ filename, files }] = JSON.parse(packed.stdout) as [{ filename: string; files: { path: string }[] }]
-  const paths = files.map(({ path }) => path)
+  const packed = (await must(join(ROOT, 'systemd', 'build-npm.sh'), [dir])).stdout.trim()
+  const listed = (await must('tar', ['-tzf', packed])).stdout.trim().split('\n')
+  const paths = listed.map((path) => path.replace(/^package\//, ''))
   for (const path of [
     'bin/postern',
     'bin/native/install.mjs',
@@ -45,7 +44,7 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
     t.ok(paths.includes(path), path)
   }
   const meant =
-    /^(config|systemd)\/|^bin\/(?!.*node_modules)|^dist\/run\/[\w-]+\.js(\.map)?$|^dist\/run\/licences\.txt$|^(README\.md|LICENSE|package\.json)$/
+    /^config\/|^systemd\/(?!build|bundle|release)|^bin\/(?!.*node_modules)|^dist\/run\/[\w-]+\.js(\.map)?$|^dist\/run\/licences\.txt$|^(README\.md|LICENSE|package\.json)$/
   t.strictSame(
     paths.filter((path) => !meant.test(path)),
     [],
@@ -55,7 +54,9 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
   mkdirSync(user)
   // the older driver would be compiled for a minute: what the checkout compiled for this Node stands in for it
   const words = ['--no-audit', '--no-fund', ...(isOldNode ? ['--ignore-scripts'] : [])]
-  await must('npm', ['install', '--prefix', user, ...words, join(dir, filename)])
+  await must('npm', ['install', '--prefix', user, ...words, packed])
+  const brought = readdirSync(join(user, 'node_modules')).filter((name) => !name.startsWith('.'))
+  t.ok(brought.length <= 6, `few packages come along: ${brought}`)
   const installed = join(user, 'node_modules', 'postern')
   const newer = join(user, 'node_modules', 'better-sqlite3')
   t.equal(existsSync(newer), !isOldNode, 'npm brings the newer driver where it runs')
@@ -96,7 +97,7 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
 })
 
 t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {
-  const built = await must(join(ROOT, 'systemd', 'build-deb.sh'), [dir])
+  const built = await must(join(ROOT, 'systemd', 'build-deb.sh'), [dir], ROOT, UNPACKED)
   const deb = /'([^']+\.deb)'/.exec(built.stdout)?.[1] ?? ''
   t.ok(existsSync(deb), built.stdout)
   const { root, dpkg } = debianRoot(dir)
@@ -108,9 +109,8 @@ t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {
   const [, uid, gid] = user ?? []
   t.ok(uid)
   chmodSync(dir, 0o711) // the daemon's user passes through
-  // by this Node, since the native modules are made for it; where it lies, that user may have no way
-  const node = join(dir, 'node')
-  copyFileSync(process.execPath, node)
+  // by the Node of the package, which its first line names at a place outside of this root
+  const node = join(root, 'usr/lib/postern/bin/node')
   const unit = readFileSync(join(root, 'usr/lib/systemd/system/postern.service'), 'utf8')
   const exec = /^ExecStart=(.+)$/m.exec(unit)?.[1]?.split(' ') ?? []
   const conf = join(root, 'etc/postern/postern.yaml')
@@ -167,32 +167,44 @@ t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {
   t.notMatch(readFileSync(join(root, 'etc/passwd'), 'utf8'), /postern/)
 })
 
-t.test('deb: one data folder by both SQLite drivers in turns', { skip: noDeb }, async (t) => {
-  const deb = readdirSync(dir).find((name) => name.endsWith('.deb')) ?? ''
-  const tree = join(dir, 'tree')
-  await must('dpkg-deb', ['-x', join(dir, deb), tree])
-  t.match((await must('dpkg-deb', ['-f', join(dir, deb), 'Depends'])).stdout, /^nodejs \(>= 20\.19\),[^<]*$/m)
-  const cwd = join(dir, 'turns')
-  mkdirSync(cwd)
-  const nodes = [process.execPath, await otherNode(dir)]
-  const program = join(tree, 'usr/lib/postern/postern.js')
-  const said = (node: string, ...args: readonly string[]) => must(node, [program, ...args], cwd)
+t.test(
+  'one data folder by the package and by a checkout on an old Node in turns',
+  { skip: noDeb },
+  async (t) => {
+    const deb = readdirSync(dir).find((name) => name.endsWith('.deb')) ?? ''
+    const tree = join(dir, 'tree')
+    await must('dpkg-deb', ['-x', join(dir, deb), tree])
+    const depends = (await must('dpkg-deb', ['-f', join(dir, deb), 'Depends'])).stdout
+    t.notMatch(depends, /node/, 'it brings its own')
+    const cwd = join(dir, 'turns')
+    mkdirSync(cwd)
+    const lib = join(tree, 'usr/lib/postern')
+    // each of the two SQLite drivers; the older one is in this checkout where its Node is that old
+    const commands = [
+      [join(lib, 'bin/node'), join(lib, 'postern.js')],
+      [isOldNode ? process.execPath : await otherNode(dir), join(ROOT, 'bin/postern')],
+    ]
+    const said = ([program = '', ...words]: readonly string[], ...args: readonly string[]) =>
+      must(program, [...words, ...args], cwd)
 
-  const seen: string[] = []
-  for (const turn of [0, 1, 2, 3]) {
-    const node = nodes[turn % 2] ?? ''
-    seen.push((await said(node, 'version')).stdout)
-    await said(node, 'workspace', 'create', `turn-${turn}`)
-    const served = await untilSaid([node, program, 'dev'], cwd, /^Watch:/)
-    t.equal(served.code, 0, served.stdout)
-    const listed = JSON.parse((await said(node, 'workspace', 'list', '--json')).stdout) as { slug: string }[]
-    t.equal(listed.filter(({ slug }) => slug.startsWith('turn-')).length, turn + 1)
-    const copy = join(cwd, `copy-${turn}.db`)
-    await said(node, 'backup', copy) // reads every page of the copy and checks it
-    t.ok(existsSync(copy))
-  }
-  t.equal(new Set(seen).size, 2, `two Nodes took turns: ${seen.join('')}`)
-})
+    const seen: string[] = []
+    for (const turn of [0, 1, 2, 3]) {
+      const command = commands[turn % 2] ?? []
+      seen.push((await said(command, 'version')).stdout)
+      await said(command, 'workspace', 'create', `turn-${turn}`)
+      const served = await untilSaid([...command, 'dev'], cwd, /^Watch:/)
+      t.equal(served.code, 0, served.stdout)
+      const listed = JSON.parse((await said(command, 'workspace', 'list', '--json')).stdout) as {
+        slug: string
+      }[]
+      t.equal(listed.filter(({ slug }) => slug.startsWith('turn-')).length, turn + 1)
+      const copy = join(cwd, `copy-${turn}.db`)
+      await said(command, 'backup', copy) // reads every page of the copy and checks it
+      t.ok(existsSync(copy))
+    }
+    t.equal(new Set(seen).size, 2, `two Nodes took turns: ${seen.join('')}`)
+  },
+)
 
 t.test(
   'deb: lintian finds no error',

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { buildWith } from '../parts/another-build.js'
-import { debianRoot, noDeb } from '../parts/debian-root.js'
+import { debianRoot, noDeb, UNPACKED } from '../parts/debian-root.js'
 import { ROOT } from '../parts/postern.js'
 import { must, run, untilSaid } from '../parts/run.js'
 
@@ -17,7 +17,7 @@ t.teardown(() => rmSync(dir, { recursive: true, force: true }))
 const packageOf = async (tree: string, name: string): Promise<string> => {
   const out = join(dir, name)
   mkdirSync(out)
-  await must(join(tree, 'systemd', 'build-deb.sh'), [out])
+  await must(join(tree, 'systemd', 'build-deb.sh'), [out], tree, UNPACKED)
   return join(out, readdirSync(out)[0] ?? '')
 }
 
@@ -29,15 +29,15 @@ t.test('a release over the one before', { skip: noDeb, timeout: 280_000 }, async
 
   const program = join(root, 'usr/lib/postern/postern.js')
   const data = join(dir, 'data')
+  const node = join(root, 'usr/lib/postern/bin/node')
   const env = { POSTERN_DATA_DIR: data, POSTERN_PEPPER_FILE: join(root, 'etc/postern/pepper') }
   const conf = join(root, 'etc/postern/postern.yaml')
-  const serve = () =>
-    untilSaid([process.execPath, program, 'serve', '--config', conf], dir, /"listening"/, env)
-  const about = async () => JSON.parse((await must(process.execPath, [program, 'version', '--json'])).stdout)
+  const serve = () => untilSaid([node, program, 'serve', '--config', conf], dir, /"listening"/, env)
+  const about = async () => JSON.parse((await must(node, [program, 'version', '--json'])).stdout)
 
   await dpkg('-i', before)
   const old = await about()
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const version = (await must('node', ['systemd/release/version.mjs'])).stdout.trim()
   t.match(old, { version })
   const head = await run('git', ['rev-parse', '--short=12', 'HEAD'])
   if (head.code === 0) t.match(old.commit, head.stdout.trim())
@@ -64,7 +64,7 @@ t.test('a release over the one before', { skip: noDeb, timeout: 280_000 }, async
   )
   await must('env', [
     ...words,
-    process.execPath,
+    node,
     program,
     'restore',
     join(data, copies[0] ?? ''),

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import { UNPACKED } from '../parts/debian-root.js'
 import { cleanEnv, ROOT } from '../parts/postern.js'
 import { must } from '../parts/run.js'
 
@@ -44,7 +45,7 @@ t.test(
   'from the package to a restored backup to a clean machine',
   { skip: why, timeout: limit },
   async (t) => {
-    const built = await must(join(ROOT, 'systemd', 'build-deb.sh'), [dir])
+    const built = await must(join(ROOT, 'systemd', 'build-deb.sh'), [dir], ROOT, UNPACKED)
     const deb = /'([^']+\.deb)'/.exec(built.stdout)?.[1] ?? ''
     const executable = (await must(join(ROOT, 'systemd', 'build-sea.sh'), [dir])).stdout.trim()
     const child = spawn(join(ROOT, 'test', 'e2e', 'walk.sh'), [deb, executable, process.execPath, kind], {

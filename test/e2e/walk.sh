@@ -49,7 +49,9 @@ mount --rbind /dev "$root/dev"
 mount -t tmpfs none "$root/run"
 mount -t tmpfs none "$root/tmp"
 mkdir "$root/packages"
-cp "$deb" "$executable" "$root/packages/"
+# the paper calls the package by the release's name
+cp "$deb" "$root/packages/$(grep -oE 'postern_[^ ]+_amd64\.deb' "$paper" | head -1)"
+cp "$executable" "$root/packages/"
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 in_root() { chroot "$root" "$@"; }
 # as the sysadmin is told to: sudo -u postern postern ...
@@ -84,20 +86,7 @@ echo sesame >"$root/packages/mta1.password"
 # as typed, in the folder with the package
 typed() { chroot "$root" env PATH="/packages/bin:$PATH" bash -c "cd /packages && $1"; }
 
-# Node as a package, since Debian's may be older than what Postern needs
-mkdir -p "$work/nodejs/DEBIAN" "$work/nodejs/usr/bin"
-cp "$node" "$work/nodejs/usr/bin/node"
-cat >"$work/nodejs/DEBIAN/control" <<TEXT
-Package: nodejs
-Version: $("$node" -p process.versions.node)
-Architecture: $(dpkg --print-architecture)
-Maintainer: the walk <walk@postern.test>
-Description: the Node that runs this test
-TEXT
-dpkg-deb --root-owner-group -Znone --build "$work/nodejs" "$root/packages/nodejs.deb" >/dev/null
-
 # 1. the paper's first lines: install, edit
-in_root dpkg -i /packages/nodejs.deb >"$root/var/log/postern.dpkg" 2>&1 || fail "Node is there"
 mapfile -t lines < <(lines_of 'sudo apt install')
 [ ${#lines[@]} -ge 8 ] || fail "the paper's way of the package is found"
 for line in "${lines[@]:0:3}"; do

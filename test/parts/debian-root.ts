@@ -3,9 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { must, type Ran } from './run.js'
 
-const lacking = ['/usr/bin/dpkg-deb', '/usr/bin/strip', '/usr/bin/systemd-sysusers'].filter(
-  (file) => !existsSync(file),
-)
+const lacking = ['/usr/bin/dpkg-deb', '/usr/bin/systemd-sysusers'].filter((file) => !existsSync(file))
 /** Why no package is installed here, or false. */
 export const noDeb: string | false =
   lacking.length > 0
@@ -13,6 +11,9 @@ export const noDeb: string | false =
     : process.getuid?.() === 0
       ? false
       : 'dpkg --root needs root'
+
+/** A package that is not compressed is built in a tenth of the time. */
+export const UNPACKED = { DPKG_DEB_COMPRESSOR_TYPE: 'none' }
 
 export interface DebianRoot {
   readonly root: string
