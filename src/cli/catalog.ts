@@ -30,6 +30,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./status.js')).statusCommand,
   },
   {
+    name: 'healthcheck',
+    summary: 'Whether the daemon of this machine lives: 0 or 1, and one line',
+    load: async () => (await import('./healthcheck.js')).healthcheckCommand,
+  },
+  {
     name: 'workspace',
     summary: 'Sending tenants: list, show, create, update, suspend, resume, delete',
     load: async () => (await import('./workspace.js')).workspaceSubject,

@@ -14,6 +14,7 @@ import { LooseModeError } from '../base/secret.js'
 
 export const EXITS = {
   0: 'done',
+  1: 'healthcheck: not well',
   64: 'usage: the command line is wrong',
   65: 'bad input: a value, a file or a reference is wrong',
   69: 'a peer is unavailable: an upstream, or the daemon',

@@ -7,7 +7,6 @@
 
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs'
-import { request } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Config, ListenAddress } from '../../config/config.js'
@@ -15,6 +14,7 @@ import { findPeppers, pepperFile } from '../../keys/pepper.js'
 import { adminOf, examineServerOf, isLocal, placeOf } from '../../store/open.js'
 import { seedOf } from '../../tenant/factors.js'
 import { type CliContext, strangersOwner, userName } from '../context.js'
+import { askManagement } from '../healthcheck.js'
 import { collect } from '../list.js'
 import { spanText } from '../time.js'
 import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
@@ -272,21 +272,6 @@ export const checkPorts: Check = async ({ config, running }) => {
   }
   return found.length > 0 ? found : [ok('ports', `all ${fixed.length} listeners are free to use`)]
 }
-
-export const askManagement = (
-  { host, port }: ListenAddress,
-  path: string,
-): Promise<{ status: number; text: string }> =>
-  new Promise((resolve, reject) => {
-    const asked = request({ host: reachable(host), port, path, timeout: 5_000 }, async (answer) => {
-      let text = ''
-      for await (const chunk of answer) text += chunk
-      resolve({ status: answer.statusCode ?? 0, text })
-    })
-    asked.on('timeout', () => asked.destroy(new Error('no answer in time')))
-    asked.on('error', reject)
-    asked.end()
-  })
 
 /** What the daemon itself says of its health. */
 export const checkDaemon: Check = async ({ config, running }: Facts) => {

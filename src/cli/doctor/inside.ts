@@ -26,7 +26,7 @@ import { ago, spanText } from '../time.js'
 import { allUpstreams, tryAll } from '../upstream.js'
 import { alarmSearch, heldByAlarm, releaseCommand, standingAlarms } from '../workspace.js'
 import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
-import { askManagement } from './host.js'
+import { askManagement } from '../healthcheck.js'
 
 export const checkAlarms = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
   const holds = await store.holds(account.id)
