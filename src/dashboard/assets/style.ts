@@ -129,7 +129,7 @@ main { min-width: 0; max-width: 110rem; padding: var(--s5) var(--s6) var(--s7); 
 .crumb .one { display: inline-block; max-width: min(100%, 40rem); vertical-align: bottom; }
 .t + :is(.actions, p, .form), .t + .fold { margin-top: var(--s4); }
 .actions { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2); }
-.actions + .note { margin-top: var(--s4); }
+.gap + .note { margin-top: var(--s4); }
 :where(section, .two, article > p, form, .note, .gap, p.actions, .facts, .t, .fold, .code, .empty) + :where(section, .two) { margin-top: var(--s6); }
 form + .note { margin-top: var(--s5); }
 .sec { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s3); margin-bottom: var(--s2); }
