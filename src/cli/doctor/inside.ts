@@ -18,6 +18,7 @@ import type { PoolRow, UpstreamRow } from '../../store/port/tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port/upkeep.js'
 import { createWaiting } from '../../tenant/waiting.js'
 import type { CliContext } from '../context.js'
+import { askManagement } from '../healthcheck.js'
 import { collect } from '../list.js'
 import { settledElsewhere } from '../listening.js'
 import { upstreamText } from '../pool.js'
@@ -26,7 +27,6 @@ import { ago, spanText } from '../time.js'
 import { allUpstreams, tryAll } from '../upstream.js'
 import { alarmSearch, heldByAlarm, releaseCommand, standingAlarms } from '../workspace.js'
 import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
-import { askManagement } from '../healthcheck.js'
 
 export const checkAlarms = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
   const holds = await store.holds(account.id)
