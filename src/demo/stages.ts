@@ -113,7 +113,9 @@ const relayOf = async (parts: StageParts, sandbox: ReturnType<typeof createSandb
   const way = createGiveWay()
   const flow = new Flow({
     ...{ queue, way, pools, random, settings: { ...relay, drain: PATIENCE_MS, quiet: true } },
-    journal: new Journal(queue, (error) => log.error({ error: error.message }, 'outcomes not stored')),
+    journal: new Journal(queue, (error) =>
+      log.error({ error: error.message }, 'store does not take outcomes'),
+    ),
     steadySince: () => 0,
     dead: suppressLater({ store: queue, clock, begun: logIncident(log), log }),
     unknownPool: () => {},
