@@ -81,7 +81,7 @@ t.test('a refresh token that is over is told in words, and nothing shows a secre
   t.match(stdout, /no token: 127\.0\.0\.1:\d+ answered 400 invalid_grant: …/)
   const doctor = await postern.cli('doctor')
   t.match(doctor.stdout, /auth failed: no token/)
-  t.match(doctor.stdout, /token_url=URL/)
+  t.match(doctor.stdout, /token_url=http:/, 'the remedy keeps every part of the URL')
   const pool = await postern.cli('pool', 'show', 'default', '--json')
   for (const text of [stdout, stderr, doctor.stdout, pool.stdout, postern.output.join('\n')])
     t.notMatch(text, CANARY)
