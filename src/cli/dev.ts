@@ -8,8 +8,10 @@
  *   That file marks a folder of dev's own; in any other no mail may wait, since the
  *   sandbox would "deliver" it. `serve` takes the mark away.
  */
+
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { OutageError } from '../base/fault.js'
 import { idTime } from '../base/id.js'
 import type { Config } from '../config/config.js'
 import { type Daemon, runDaemon } from '../daemon/daemon.js'
@@ -225,7 +227,10 @@ export const devCommand = command({
     const linkCommand = ownCommand(args.config, 'setup-link')
     terminal.write(banner({ config, daemon, key, keyFile: file, moved, tail, link, linkCommand }, terminal))
     const forget = noteListening(config, daemon.ports)
-    void week?.slowDown(daemon.store)
+    // a daemon that stops meanwhile closes the store: what is not sent then belongs to a week that is over
+    week?.slowDown(daemon.store).catch((error) => {
+      if (!(error instanceof OutageError)) throw error
+    })
     const reason = await daemon.ended
     week?.customers.stop()
     forget()
