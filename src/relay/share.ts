@@ -10,6 +10,8 @@
  *     A mail that is on its way when a newcomer takes its part ends as it began, so for as long as that takes there may be
  *     more connections than the limit. Whoever was stopped where it stood lets go of nothing: no timer of its own runs, and its
  *     sockets stay open until it goes on or the upstream ends them, while the others have its part after the takeover.
+ *   If it was stopped in the seconds in which a newcomer waits, it also keeps what it had to let go of, and the limit is
+ *   passed before the takeover as well.
  */
 import { ALONE, type ClusterView } from '../store/port/cluster.js'
 import type { PoolRow } from '../store/port/tenants.js'

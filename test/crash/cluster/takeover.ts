@@ -98,6 +98,8 @@ export const endsTakenOver = async (
 /** So long nobody can have taken it over, and so long it stays where it is when somebody has. */
 const SURELY_ITS_OWN_MS = 20_000
 const IS_MISSED_MS = 8_000
+/** By then each has let go of what a newcomer has: who is stopped before that keeps it, and nobody can tell. */
+const SHARED_MS = 15_000
 
 const beyond = ({ count, whose }: Crowd, most: number, when: string): string[] =>
   count > most ? [`${count} connections at the upstream ${when}, of ${most}: ${whose}`] : []
@@ -111,6 +113,8 @@ export const asleep = async (
   daemon: Daemon,
   meanwhile: () => void = () => {},
 ): Promise<string[]> => {
+  await sleep(SHARED_MS)
+  fleet.mx.takeMostOpen()
   daemon.signal('SIGSTOP')
   let isAsleep = true
   try {
