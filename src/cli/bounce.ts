@@ -75,7 +75,7 @@ const UNKNOWN: Partial<Record<ReportKind, string>> = {
   autoreply: 'an automatic reply, which says nothing about delivery',
 }
 
-export const ingestCommand = command({
+const ingestCommand = command({
   usage: 'ingest [file]',
   summary: 'Take in a bounce mail from a file or standard input, as the bounce door does',
   positionals: { file: { type: 'string', describe: 'The mail; - or nothing: standard input' } },

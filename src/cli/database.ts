@@ -54,20 +54,19 @@ const bytesText = (bytes: number): string =>
   bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 
 /** A server has tools of its own for copies, which know of more than one database can tell. */
-export const refuseServer = (config: Config, instead: string): void => {
+const refuseServer = (config: Config, instead: string): void => {
   if (config.store.driver === 'sqlite') return
   throw usage(`the database is on a PostgreSQL server: ${instead}`)
 }
 
 /** A database beside its store; a command that needs none does not pay for loading the driver. */
-export const adminAt = async (file: string): Promise<Admin> =>
-  (await import('../store/open.js')).adminOf(file)
+const adminAt = async (file: string): Promise<Admin> => (await import('../store/open.js')).adminOf(file)
 
 /** The schema of a database file. */
 export const schemaOf = async (file: string): Promise<number> => (await adminAt(file)).version()
 
 /** Where the database is; refuses (exit 74) when there is none. */
-export const needDatabase = (config: Config): string => {
+const needDatabase = (config: Config): string => {
   const file = join(config.data_dir, DATABASE)
   // unlike existsSync, this tells a folder of another user from one without a database
   if (statSync(file, { throwIfNoEntry: false }) === undefined)
@@ -189,7 +188,7 @@ const setAside = (dataDir: string): string | null => {
 }
 
 /** What was held, and what it opens. */
-export const safeRecord = ({ held, due, sessions, keys, credentials, people }: Restored) => {
+const safeRecord = ({ held, due, sessions, keys, credentials, people }: Restored) => {
   const shown = (rows: typeof keys) =>
     rows.map(({ created_at, ...row }) => ({ ...row, created_at: toRfc3339(created_at) }))
   return {
@@ -200,7 +199,7 @@ export const safeRecord = ({ held, due, sessions, keys, credentials, people }: R
 
 type Safe = ReturnType<typeof safeRecord>
 
-export const sayWhatIsIn = (terminal: Terminal, safe: Safe): void => {
+const sayWhatIsIn = (terminal: Terminal, safe: Safe): void => {
   const { held, due, sessions_ended, keys, credentials, people } = safe
   terminal.say(
     `${held} recipients that waited are held (restored): postern queue list, then queue release or queue purge`,

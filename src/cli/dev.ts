@@ -227,7 +227,7 @@ export const devCommand = command({
     const linkCommand = ownCommand(args.config, 'setup-link')
     terminal.write(banner({ config, daemon, key, keyFile: file, moved, tail, link, linkCommand }, terminal))
     const forget = noteListening(config, daemon.ports)
-    // a daemon that stops meanwhile closes the store: what is not sent then belongs to a week that is over
+    // a daemon that stops meanwhile closes the store: the rest of the mails is not sent
     week?.slowDown(daemon.store).catch((error) => {
       if (!(error instanceof OutageError)) throw error
     })

@@ -20,7 +20,7 @@ import { EXITS } from './exit.js'
 import { versionText } from './version.js'
 
 /** Nothing in it is taken for an order of roff: no backslash, no dot or quote at the start of a line. */
-export const esc = (text: string): string =>
+const esc = (text: string): string =>
   text
     .replaceAll('…', '...')
     .replace(/\\/g, '\\e')
@@ -31,7 +31,7 @@ export const esc = (text: string): string =>
       (char) => `\\[u${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`,
     )
 
-export const configPage = (): string =>
+const configPage = (): string =>
   [
     `.TH POSTERN.YAML 5 "" "postern ${versionText()}" "File Formats"`,
     '.ad l',

@@ -36,19 +36,19 @@ import { AGO, type Columns, fields, tableOf } from './table.js'
 import type { Terminal } from './terminal.js'
 import { readSpan, spanText } from './time.js'
 
-export const TO_FILE = {
+const TO_FILE = {
   out: { type: 'string', describe: 'Write the link to this new file, mode 0600' },
 } as const
 
 /** As the record of a link names its maker. */
-export const CREATED_BY = `cli:${process.getuid?.() ?? 0}`
+const CREATED_BY = `cli:${process.getuid?.() ?? 0}`
 
 interface MadeLink {
   readonly row: LinkRow
   readonly url: string
 }
 
-export const tellLink = async (
+const tellLink = async (
   terminal: Terminal,
   out: string | undefined,
   make: () => Promise<MadeLink>,

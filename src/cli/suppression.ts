@@ -84,7 +84,7 @@ const deciding = (verb: string, decision: Decision, summary: string, done: strin
       }),
   })
 
-export const incidentCommands = [
+const incidentCommands = [
   incidents,
   deciding('accept', 'accepted', 'The addresses of an incident are dead: suppress them', 'are suppressed'),
   deciding('dismiss', 'dismissed', 'The addresses of an incident live: forget its suppressions', 'go on'),

@@ -49,11 +49,11 @@ import { AT, fields, paintStatus } from './table.js'
 import { type Terminal, whileAt } from './terminal.js'
 import { ago, readSpan } from './time.js'
 
-export interface WebhookContext extends CliContext {
+interface WebhookContext extends CliContext {
   readonly hooks: HookDeps
 }
 
-export const ENDPOINT = {
+const ENDPOINT = {
   id: { type: 'string', demandOption: true, describe: 'Its id, wh_…' },
 } as const
 
@@ -64,7 +64,7 @@ export const scopeOf = ({ account }: CliContext): HookScope => ({
   mode: null,
 })
 
-export const withHooks = <T>(args: Globals, use: (context: WebhookContext) => Promise<T>): Promise<T> =>
+const withHooks = <T>(args: Globals, use: (context: WebhookContext) => Promise<T>): Promise<T> =>
   withContext(args, async (context) => {
     const { store, deps, config } = context
     const dialler = diallerOf(config)

@@ -47,7 +47,7 @@ import type { Terminal } from './terminal.js'
 
 const ALARM_LIMIT = 'a share and a count such as 0.3%/5, off, or default'
 
-export const ALARM_OPTIONS = {
+const ALARM_OPTIONS = {
   'alarm-complaints': {
     type: 'string',
     describe: `Complaints within 24 hours that raise an alarm: ${ALARM_LIMIT}`,
@@ -90,7 +90,7 @@ const limitIn = (alarm: Alarm, text: string): AlarmsWish[Alarm] => {
 }
 
 /** What the options wish. */
-export const alarmsIn = (args: Args): Pick<WorkspaceWish, 'alarms' | 'onAlarm'> => {
+const alarmsIn = (args: Args): Pick<WorkspaceWish, 'alarms' | 'onAlarm'> => {
   const wished = ALARMS.flatMap((alarm) => {
     const text = args[OPTION[alarm]]
     return text === undefined ? [] : [[alarm, limitIn(alarm, text)] as const]
@@ -134,7 +134,7 @@ export const heldByAlarm = ({ id }: WorkspaceRow, holds: readonly HoldRow[]): bo
 export const releaseCommand = ({ slug }: WorkspaceRow): string => `postern queue release --workspace ${slug}`
 
 /** Lines for `workspace show`. */
-export const alarmFields = (row: WorkspaceRow): readonly (readonly [string, string])[] => [
+const alarmFields = (row: WorkspaceRow): readonly (readonly [string, string])[] => [
   ['alarms at', ALARMS.map((alarm) => `${alarm.replace('_', ' ')} ${limitText(row, alarm)}`).join(', ')],
   ['on alarm', row.onAlarm],
   ['alarms', standingAlarms(row).join('; ') || 'none'],
@@ -166,18 +166,14 @@ const tell = async (context: CliContext, terminal: Terminal, id: string, changed
   terminal.data({ ...workspaceRecord(row), changed }, () => `${row.slug}: ${changed} recipients ${words}`)
 }
 
+const why = (describe: string) =>
+  ({ type: 'string', demandOption: true, requiresArg: true, describe }) as const
+
 export const suspend = command({
   usage: 'suspend <ref>',
   summary: 'Take no mail for a workspace and let nothing of it leave, until it is resumed',
   positionals: REF,
-  options: {
-    reason: {
-      type: 'string',
-      demandOption: true,
-      requiresArg: true,
-      describe: 'Why; kept with the workspace and in the timeline of each mail',
-    },
-  },
+  options: { reason: why('Why; kept with the workspace and in the timeline of each mail') },
   destroys: true,
   examples: [['$0 workspace suspend shop-eu --reason "invoice 17 is open" --yes', 'stop a tenant']],
   run: (args, terminal) =>
@@ -211,14 +207,7 @@ export const remove = command({
   usage: 'delete <ref>',
   summary: 'End a workspace for good: its keys, what waits in it, and within an hour what its people wrote',
   positionals: REF,
-  options: {
-    reason: {
-      type: 'string',
-      demandOption: true,
-      requiresArg: true,
-      describe: 'Why; kept in the timeline of what waited until that is erased',
-    },
-  },
+  options: { reason: why('Why; kept in the timeline of what waited until that is erased') },
   destroys: true,
   examples: [['$0 workspace delete shop-eu --reason "contract ended" --yes', 'offboard a tenant']],
   run: (args, terminal) =>
@@ -236,7 +225,7 @@ export const remove = command({
     }),
 })
 
-export const ROUTE_OPTION = {
+const ROUTE_OPTION = {
   route: {
     type: 'string',
     array: true,
@@ -268,7 +257,7 @@ export const routesIn = (
   return [...kept, ...added].filter(({ pool }) => pool !== 'none')
 }
 
-export const SOFT_OPTION = {
+const SOFT_OPTION = {
   'suppress-soft': {
     type: 'string',
     describe: `Suppress after soft bounces, such as mailbox_full=8/30d: 8 of that kind over 30 days (${SOFT_KINDS.join(', ')}); none for never`,

@@ -36,7 +36,7 @@ const HOUR = 3_600_000
 const MANY = 1_000_000
 
 /** What two programs of customers listen on: one that answers, and one that has been failing since yesterday. */
-export const startCustomers = async (isFailing: () => boolean) => {
+const startCustomers = async (isFailing: () => boolean) => {
   const server = createServer(({ url }, response) => {
     response.statusCode = url === '/crm/mail' && isFailing() ? 503 : 204
     response.end()
@@ -51,7 +51,7 @@ export const startCustomers = async (isFailing: () => boolean) => {
   }
 }
 
-export type Customers = Awaited<ReturnType<typeof startCustomers>>
+type Customers = Awaited<ReturnType<typeof startCustomers>>
 
 interface Sender {
   readonly workspace: WorkspaceRow

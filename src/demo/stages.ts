@@ -33,7 +33,7 @@ const PACE_MS = 20
 const LOOK_MS = 4
 const PATIENCE_MS = 20_000
 
-export interface MovedClock extends Clock {
+interface MovedClock extends Clock {
   /** Time goes on from there; it never goes back. */
   moveTo(at: number): void
 }

@@ -7,7 +7,7 @@
  *   refused, a name that is none with the nearest one that is, so that no typing mistake finds everything.
  */
 
-import { type Field, type Query, readTag, type Term, tagText } from './query.js'
+import { type Field, NAMED_FIELDS, type Query, readTag, type Term, tagText } from './query.js'
 import { STATUSES } from './status.js'
 
 const MOST_TERMS = 16
@@ -27,23 +27,7 @@ interface QueryTimes {
   readonly time: (text: string) => number | null
 }
 
-const NAMES = [
-  'to',
-  'from',
-  'subject',
-  'tag',
-  'status',
-  'reason',
-  'domain',
-  'pool',
-  'key',
-  'message-id',
-  'before',
-  'after',
-  'is',
-  'has',
-  'id',
-] as const
+const NAMES = [...NAMED_FIELDS, 'before', 'after'] as const
 /** Other words that people write for a name. */
 const SAME: Readonly<Record<string, (typeof NAMES)[number]>> = {
   recipient: 'to',

@@ -14,9 +14,8 @@
 import { domainOf, parseAddress, wireAddress } from './address.js'
 import type { Status } from './status.js'
 
-/** `text` has no name: words of the subject, an address or its start, a domain, a Message-ID. */
-const FIELDS = [
-  'text',
+/** The fields that a text names, as `name:value`. */
+export const NAMED_FIELDS = [
   'to',
   'from',
   'subject',
@@ -27,11 +26,12 @@ const FIELDS = [
   'pool',
   'key',
   'message-id',
-  'id',
   'is',
   'has',
+  'id',
 ] as const
-export type Field = (typeof FIELDS)[number]
+/** `text` has no name: words of the subject, an address or its start, a domain, a Message-ID. */
+export type Field = 'text' | (typeof NAMED_FIELDS)[number]
 
 export interface Term {
   readonly field: Field

@@ -12,9 +12,9 @@ import type { Scope } from '../lifecycle/holds.js'
 import type { NotedPutBack, WriterRow } from '../store/port/cluster.js'
 
 /** `weak`: some of its upstreams fail, and others take mail. */
-export type PoolState = 'ok' | 'weak' | 'down' | 'paused' | 'no_upstream'
+type PoolState = 'ok' | 'weak' | 'down' | 'paused' | 'no_upstream'
 
-export interface FailingUpstream {
+interface FailingUpstream {
   /** Host and port. */
   readonly name: string
   /** Since when it has failed; null where nobody knows. */
@@ -71,7 +71,7 @@ export interface HoldFacts {
   readonly recipients: number
 }
 
-export interface SlowFacts {
+interface SlowFacts {
   readonly domain: string
   readonly poolId: string
 }

@@ -25,7 +25,7 @@ export const suppressionRecord = (row: SuppressionRow | PendingSuppression) => (
   created_at: toRfc3339(row.createdAt),
 })
 
-export const SUPPRESSION_COLUMNS = ['email', 'reason', 'origin', 'created_at', 'expires_at'] as const
+const SUPPRESSION_COLUMNS = ['email', 'reason', 'origin', 'created_at', 'expires_at'] as const
 
 export interface ListLine {
   /** Which line of the text. */

@@ -66,7 +66,7 @@ export const isMachineMade = (secret: string): boolean => {
 const keyed = (pepper: Uint8Array, id: string, secret: string): Buffer =>
   keyedHash(pepper, 'credential-secret', id, secret)
 
-export const hashChosen = (secret: string): Promise<string> => bcrypt.hash(digest(secret), COST)
+const hashChosen = (secret: string): Promise<string> => bcrypt.hash(digest(secret), COST)
 
 /** Of a secret that was brought along, for the row with this id. */
 export const hashImported = async (pepper: Uint8Array, id: string, secret: string): Promise<string> =>

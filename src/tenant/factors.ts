@@ -57,7 +57,7 @@ const passkeysIn = (rows: readonly FactorRow[]): readonly FactorRow[] =>
   rows.filter(({ kind }) => kind === 'passkey')
 
 /** What the browser is asked to make a passkey with. */
-export const creationOptions = async (
+const creationOptions = async (
   { rpId }: PasskeySite,
   { id, email, name }: UserRow,
   rows: readonly FactorRow[],
@@ -86,14 +86,14 @@ const read = (text: string): unknown => {
   }
 }
 
-export interface NewPasskey {
+interface NewPasskey {
   readonly lookup: string
   readonly secret: string
   readonly counter: number
 }
 
 /** The passkey that a browser made for this challenge; null where it does not hold. */
-export const madePasskey = async (
+const madePasskey = async (
   { rpId, origin }: PasskeySite,
   challenge: string,
   said: string,
@@ -183,7 +183,7 @@ const STEP_MS = 30_000
 /** Under which a seed of this person is sealed. */
 const seedPurpose = (userId: string): string => `second factor of ${userId}`
 
-export const hashCode = (pepper: Uint8Array, userId: string, code: string): string =>
+const hashCode = (pepper: Uint8Array, userId: string, code: string): string =>
   keyedHash(pepper, 'recovery code', userId, code).toString('base64url')
 
 /** The seed of an authenticator app; null when it was sealed with another pepper. */
@@ -246,7 +246,7 @@ const owner = async (deps: TenantDeps, principal: Principal, by: Changing): Prom
   return user
 }
 
-export type BegunFactor = { readonly enrolment: string } & (
+type BegunFactor = { readonly enrolment: string } & (
   | {
       readonly kind: 'totp'
       /** In base32, for who cannot read the picture. */

@@ -18,7 +18,7 @@ import type { Principal, TenantDeps } from './principal.js'
 import { isPerson, requireRight } from './rights.js'
 
 /** As it is compared: in lower case. Undefined for what is no address. */
-export const readEmail = (text: string): string | undefined => {
+const readEmail = (text: string): string | undefined => {
   const address = text.trim()
   return isAddress(address) ? normalizeAddress(address) : undefined
 }

@@ -232,9 +232,9 @@ export interface RelayView {
 }
 
 /** Of an upstream that was told to be down: since when. */
-export type KnownOutages = ReadonlyMap<string, number>
+type KnownOutages = ReadonlyMap<string, number>
 
-export interface SeenOfPool {
+interface SeenOfPool {
   readonly view: RelayView | null
   readonly outages: KnownOutages
   /** When a connection last failed for mail that waits in it. */

@@ -80,7 +80,7 @@ export const statisticsQuery = (visit: Visit): Query => {
   return { mode: visit.scope.mode, tz: visit.zone, from, interval }
 }
 
-export const askScene = async (visit: Visit): Promise<Facts> => {
+const askScene = async (visit: Visit): Promise<Facts> => {
   const query = statisticsQuery(visit)
   const few = { query: { limit: 100 } }
   // alarms and incidents are of live mail, and would be read as of what is looked at
@@ -134,7 +134,7 @@ export const sentence = (visit: Visit, facts: Facts, first: readonly EmailRow[] 
   return delivered === null ? `${all}.` : `${all}: ${delivered} delivered, ${bounced} bounced.`
 }
 
-export const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonly facts: Facts }) => {
+const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonly facts: Facts }) => {
   const isDown = ({ state }: { readonly state: string }) => Number(state === 'down')
   const rows = (facts.state?.pools ?? [])
     .filter((one) => one.waiting + one.held > 0 || isDown(one) === 1)
@@ -196,7 +196,7 @@ const Figure = ({ n, to, title }: { readonly n: number; readonly to: string; rea
 const MOST = 6
 
 /** The latest replies that refused or put off, one request for all domains. */
-export const latestReplies = async (visit: Visit): Promise<ReadonlyMap<string, MailEvent>> => {
+const latestReplies = async (visit: Visit): Promise<ReadonlyMap<string, MailEvent>> => {
   const query = `type=email.bounced&type=email.deferred&limit=100&mode=${visit.scope.mode}`
   const found = await visit.part<List<MailEvent>>(`/v1/events?${query}`)
   const latest = new Map<string, MailEvent>()
@@ -232,7 +232,7 @@ const troubledOf = ({ domains }: Facts) =>
     .sort((a, b) => b.totals.bounced.total + b.totals.deferred - a.totals.bounced.total - a.totals.deferred)
     .slice(0, MOST)
 
-export const WorstDomains = ({ visit, facts, replies }: WorstProps) => {
+const WorstDomains = ({ visit, facts, replies }: WorstProps) => {
   const to = (domain: string | null, status: string) =>
     visit.link('/emails', { domain, status, time: windowOf(visit) })
   return (

@@ -121,7 +121,7 @@ const OF_STEP: Readonly<Record<Step, TroubleKind>> = {
   keys: 'keys',
 }
 
-export const troubleOf = (error: unknown, step: Step): ProviderTrouble => {
+const troubleOf = (error: unknown, step: Step): ProviderTrouble => {
   if (error instanceof ProviderTrouble) return error
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError)
     return ofResponse(error)
@@ -199,7 +199,7 @@ const claimsOf = (
   }
 }
 
-export class LogoutTokens {
+class LogoutTokens {
   readonly #fetch: typeof fetch
   readonly #tolerance: number
   readonly #timeoutMs: number

@@ -46,7 +46,7 @@ const STOPPED = {
   no_upstream: 'its pool has no upstream',
 } as const
 
-export interface Stop {
+interface Stop {
   readonly is: 'Held' | 'Pool held' | 'Pool down' | 'Pool paused' | 'No upstream'
   /** As the end of a sentence. */
   readonly why: string

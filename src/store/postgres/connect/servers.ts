@@ -15,7 +15,7 @@ import { LooseModeError } from '../../../base/secret.js'
 /** What the operator says that stands before it. */
 export type Pooling = 'none' | 'transaction'
 
-export interface Tls {
+interface Tls {
   readonly servername: string
   readonly ca?: string
   /** Whatever name its certificate has. */
