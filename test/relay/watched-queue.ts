@@ -37,8 +37,10 @@ export class WatchedQueue implements RelayQueue {
   #take: ((claimed: readonly Claimed[]) => void) | null = null
   readonly opened = this.#store.open()
 
+  /** All are due in the same moment, as recipients that were accepted together: a claim under way takes all or none. */
   add(...claimed: readonly Claimed[]): void {
-    for (const one of claimed) this.put(one, Date.now())
+    const dueAt = Date.now()
+    for (const one of claimed) this.put(one, dueAt)
     for (const wake of this.#wake) wake()
   }
 
