@@ -28,7 +28,7 @@ import {
 } from '../tenant/people.js'
 import { createSession, revokeSession } from '../tenant/session.js'
 import { command, type Subject, WHY } from './command.js'
-import { cliActor, withContext } from './context.js'
+import { type CliContext, cliActor, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { each, listing } from './list.js'
 import { asListening } from './listening.js'
@@ -253,7 +253,7 @@ const invitations = listing({
   examples: [['$0 user invitations', '']],
   what: 'invitations',
   next: 'postern user invite ADDRESS --role member',
-  rows: ({ store, account }) =>
+  rows: ({ store, account }: CliContext) =>
     each(
       (page) => store.links(account.id, 'invitation', page),
       (rows) => rows.map((row) => linkRecord(row, Date.now())),

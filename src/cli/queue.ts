@@ -295,7 +295,7 @@ const top = listing({
   what: 'mails that wait',
   next: null,
   most: null,
-  rows: async (context, _args, terminal) => {
+  rows: async (context: CliContext, _args: unknown, terminal: Terminal) => {
     const depths = await queueDepths(context.store, { accountId: context.account.id, workspaceId: null })
     const names = await namesOf(context)
     const why = await whyOf(context)
@@ -374,7 +374,7 @@ const holds = listing({
   examples: [['$0 queue holds', '']],
   what: 'holds',
   next: null,
-  rows: async (context) => {
+  rows: async (context: CliContext) => {
     const names = await namesOf(context)
     return each(
       (page) => context.store.listHolds(context.account.id, page),

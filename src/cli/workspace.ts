@@ -372,7 +372,7 @@ const list = listing({
   examples: [['$0 workspace list', '']],
   what: 'workspaces',
   next: null,
-  rows: async ({ store, account }) => {
+  rows: async ({ store, account }: CliContext) => {
     const pools = await collect((page) => store.pools(account.id, page))
     const names = new Map(pools.map(({ id, name }) => [id, name]))
     return each(
