@@ -5,9 +5,9 @@
  *   address is cut out; the frames of the stack name our own files and stay. What runs is bundled: a map
  *   beside the bundle says which line of the source a frame is, and is read for such an error only.
  *   POSTERN_CRASH_AT names a point that the store or the relay passes, and after a colon the how many-th
- *   time (1 by default): `accept.before-commit:3`. A store's points are its verbs, before and after their
- *   commit; the relay's begin with `relay.`. In production the variable is not set and nothing of this
- *   exists.
+ *   time (1 by default), counted in each thread: `accept.before-commit:3`. A store's points are its verbs, before
+ *   and after their commit; with PostgreSQL also `sent`, when the statement is on its way and its answer is not there.
+ *   The relay's begin with `relay.`. In production the variable is not set: a point costs one comparison.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
@@ -64,12 +64,23 @@ export const crashFacts = (error: unknown): Readonly<Record<string, string>> => 
   }
 }
 
-interface CrashPoint {
+/** The process kills itself the n-th time that it passes a named point. */
+export interface FaultPoint {
   readonly name: string
   readonly hit: number
 }
 
-export const readCrashPoint = (text: string | undefined): CrashPoint | null => {
+export type Pass = (point: string) => void
+
+export const createFaultPoint = (at: FaultPoint | null): Pass => {
+  let hits = 0
+  return (name) => {
+    if (at === null || at.name !== name || ++hits !== at.hit) return
+    process.kill(process.pid, 'SIGKILL')
+  }
+}
+
+export const readCrashPoint = (text: string | undefined): FaultPoint | null => {
   const [, name, hit = '1'] = /^([\w.-]+)(?::(\d+))?$/.exec(text ?? '') ?? []
   return name === undefined ? null : { name, hit: Number(hit) }
 }

@@ -42,7 +42,6 @@ import { createIntake } from '../outcome/report.js'
 import { rulesIn } from '../outcome/rules.js'
 import { logIncident, suppressLater } from '../outcome/suppress.js'
 import { createRelay, type Relay } from '../relay/relay.js'
-import type { CrashPoint } from '../relay/settings.js'
 import { attemptSpans } from '../relay/span.js'
 import { createSandbox } from '../sandbox/sandbox.js'
 import { type BounceDoor, createBounceDoor } from '../smtp/bounce-door.js'
@@ -244,7 +243,7 @@ const buildRelay = ({ store, options, config, clock, log, pepper, state, spans, 
     ...{ dial: tokenSettings(config), rotated: store.rotateToken },
     capture: options.mode === 'dev',
     outages: options.mode === 'serve' ? store : undefined,
-    crashAt: (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null,
+    faultPoint: readCrashPoint(process.env.POSTERN_CRASH_AT),
     attempted: spans === null ? undefined : attemptSpans(spans, (emailId) => store.trace(emailId)),
     onDead: suppressLater({ store, clock, begun, log }),
   })

@@ -9,6 +9,7 @@
 
 import type { Worker } from 'node:worker_threads'
 import { systemClock } from '../base/clock.js'
+import type { FaultPoint } from '../base/crash.js'
 import type { DialSettings } from '../base/dial.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
@@ -22,7 +23,6 @@ import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
 import { Outages, type OutagesParts, type UpstreamHealth } from './health.js'
 import {
-  type CrashPoint,
   emptyStats,
   type FromWorker,
   type RelaySettings,
@@ -64,7 +64,7 @@ interface RelayParts {
   /** True sends the mail of every pool to the sandbox (`postern dev`). */
   readonly capture?: boolean
   /** For tests: the process kills itself there. */
-  readonly crashAt?: CrashPoint | null
+  readonly faultPoint?: FaultPoint | null
 }
 
 /** Also how slow a pace each domain has, and why. */
@@ -113,7 +113,7 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   watchdog: parts.watchdog ?? 60_000,
   capture: parts.capture ?? false,
   dial: parts.dial ?? { allow: [], proxy: null, setting: 'oauth.allow_networks', ownPorts: [] },
-  crashAt: parts.crashAt ?? null,
+  faultPoint: parts.faultPoint ?? null,
   traced: parts.attempted !== undefined,
   quiet: isQuiet(parts.log),
 })

@@ -4,6 +4,7 @@
  *   Plain values only: they cross the thread boundary by structured clone.
  */
 
+import type { FaultPoint } from '../base/crash.js'
 import type { DialSettings } from '../base/dial.js'
 import type { Rule } from '../mail/report/category.js'
 import type { Refusal } from '../outcome/suppress.js'
@@ -15,7 +16,7 @@ import type { AttemptTold } from './span.js'
 import type { SlowDomain } from './throttles.js'
 import type { PoolHealth } from './watchdog.js'
 
-/** Places where a test may kill the process. */
+/** Where the relay may be killed by a test. */
 export type CrashPoint = 'relay.before-data' | 'relay.after-dot' | 'relay.before-settle'
 
 /** RFC 5321, section 4.5.3.2; `connect`, `hurried` and `body` are ours. */
@@ -50,7 +51,7 @@ export interface RelaySettings {
   readonly watchdog: number
   /** Every pool ends at the sandbox: nothing leaves this machine. */
   readonly capture: boolean
-  readonly crashAt: CrashPoint | null
+  readonly faultPoint: FaultPoint | null
   /** How token endpoints are called. */
   readonly dial: DialSettings
   /** Somebody makes spans: each attempt is told. */

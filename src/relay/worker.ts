@@ -7,6 +7,7 @@
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { steadyClock, systemClock } from '../base/clock.js'
+import { createFaultPoint } from '../base/crash.js'
 import { diallerBy } from '../base/dial.js'
 import { createGiveWay } from '../base/give-way.js'
 import { seal, unseal } from '../base/secret.js'
@@ -26,7 +27,7 @@ import { healthOf } from './health.js'
 import { Journal } from './journal.js'
 import { createTokens } from './oauth.js'
 import { type Pool, Pools } from './pools.js'
-import type { CrashPoint, FromWorker, LogLine, RelaySettings, ToWorker, WorkerStart } from './settings.js'
+import type { FromWorker, LogLine, RelaySettings, ToWorker, WorkerStart } from './settings.js'
 import { shareOf } from './share.js'
 import { Signing } from './signing.js'
 import { toldOf } from './span.js'
@@ -145,9 +146,7 @@ const flow = new Flow({
     sign: (claimed, pool, raw, form) =>
       signing.sign(claimed, pool.row.accountId, { raw, form, now: clock.now() }),
     receivedToken: `by ${settings.hostname} with `,
-    crash: (point: CrashPoint) => {
-      if (settings.crashAt === point) process.kill(process.pid, 'SIGKILL')
-    },
+    crash: createFaultPoint(settings.faultPoint),
   },
 })
 

@@ -6,6 +6,7 @@
  *   asked for: no thread reads the one that this installation does not use.
  */
 import { randomUUID } from 'node:crypto'
+import { createFaultPoint, type FaultPoint } from '../base/crash.js'
 import { databaseFile, makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import type { Moved, Moving } from './move.js'
@@ -17,7 +18,6 @@ import type { ExaminedServer } from './postgres/examine.js'
 import type { PostgresOptions, SharedPostgres } from './postgres/open.js'
 import type { Migrated } from './postgres/schema/migrate.js'
 import type { ConnectedStore } from './sqlite/connected-store.js'
-import type { FaultPoint } from './sqlite/protocol.js'
 import type { SqliteOptions } from './sqlite/session.js'
 
 /** A data folder, and which database belongs to it; unsaid, that in the folder. */
@@ -36,7 +36,7 @@ const urlsIn = async ({ store }: StorePlace): Promise<string> =>
   (await import('./postgres/connect/folder.js')).readUrls(store?.url_file ?? '')
 
 const postgresOptions = async (options: StoreOptions): Promise<PostgresOptions> => {
-  const { place, daemon, version, about, log } = options
+  const { place, daemon, version, about, log, faultPoint } = options
   const { data_dir: dataDir, store } = place
   const { daemonId } = await import('./postgres/connect/folder.js')
   const { takeDaemonLock } = await import('./sqlite/lock.js')
@@ -49,7 +49,7 @@ const postgresOptions = async (options: StoreOptions): Promise<PostgresOptions> 
     urls: { file: store?.url_file ?? '' },
     ...(version !== undefined && { version }),
     ...(daemon && { lock }),
-    ...{ about, log, pooler: store?.pooler },
+    ...{ about, log, pooler: store?.pooler, faultPoint },
   }
 }
 
@@ -145,7 +145,6 @@ interface MoveOptions {
 const moving = async <T>(options: MoveOptions, work: (moving: Moving) => Promise<T>): Promise<T> => {
   const { openSource } = await import('./sqlite/move/source.js')
   const { openTarget } = await import('./postgres/move/target.js')
-  const { createFaultPoint } = await import('./sqlite/thread/fault-point.js')
   const { readUrls } = await import('./postgres/connect/folder.js')
   const { serversOf } = await import('./postgres/connect/servers.js')
   const servers = serversOf(readUrls(options.urlFile))

@@ -10,9 +10,10 @@ import { type FullBooks, fullDisks } from './full.js'
 import { ioErrors } from './io-errors.js'
 import { AMBIGUOUS, BESIDE, killCycles, POINTS, pointCycles, termCycles } from './kill.js'
 import { largeMails, ofLarge } from './large.js'
+import { POSTGRES_BESIDE, POSTGRES_POINTS, postgresEnds, postgresKills, postgresPoints } from './postgres.js'
 import { powerCuts } from './power.js'
 import { type Books, LEAST, type RigOptions, unmet } from './rig.js'
-import { slowEnds, slowKills, unmetEnds } from './slow.js'
+import { type Ended, slowDiskEnds, slowKills, unmetEnds } from './slow.js'
 import { type TlsBooks, tlsCuts } from './tls.js'
 import { badFiles, noDescriptors, outage, secondDaemon } from './trouble.js'
 
@@ -87,6 +88,22 @@ const files = (name: string, fault: string, ...names: readonly string[]): Row =>
   },
 })
 
+const ends = (
+  name: string,
+  where: string,
+  make: (times: number, options: RigOptions) => Promise<Ended | string>,
+): Row => ({
+  name,
+  fault: `SIGTERM with 200 POSTs and 20 messages on their way, ${where}`,
+  times: 20,
+  run: async (times, options) => {
+    const found = await make(times, options)
+    return typeof found === 'string'
+      ? { unmet: [], leftOut: found, found: {} }
+      : { unmet: unmetEnds(found), found }
+  },
+})
+
 export const ROWS: readonly Row[] = [
   row('kill', 'kill -9 at any moment', 200, killCycles),
   row('points', 'kill -9 at each named point', 20, pointCycles, sound, POINTS.length),
@@ -111,17 +128,33 @@ export const ROWS: readonly Row[] = [
   ),
   row('slow-5', 'kill -9 at any moment, fsync slowed by 5 ms', 50, slowKills(5)),
   row('slow-100', 'kill -9 at any moment, fsync slowed by 100 ms', 50, slowKills(100)),
-  {
-    name: 'slow-end',
-    fault: 'SIGTERM with 200 POSTs and 20 messages on their way, fsync slowed by 100 ms',
-    times: 20,
-    run: async (times, options) => {
-      const found = await slowEnds(times, options)
-      return typeof found === 'string'
-        ? { unmet: [], leftOut: found, found: {} }
-        : { unmet: unmetEnds(found), found }
-    },
-  },
+  ends('slow-end', 'fsync slowed by 100 ms', slowDiskEnds),
+  row('postgres', 'kill -9 at any moment, with PostgreSQL', 50, postgresKills({})),
+  row(
+    'postgres-points',
+    'kill -9 at each named point, with PostgreSQL',
+    20,
+    postgresPoints(POSTGRES_POINTS),
+    sound,
+    POSTGRES_POINTS.length,
+  ),
+  row(
+    'postgres-beside',
+    'kill -9 at leases, signs of life and those who follow the log, with PostgreSQL',
+    20,
+    postgresPoints(POSTGRES_BESIDE, 3),
+    sound,
+    POSTGRES_BESIDE.length,
+  ),
+  row('postgres-far', 'kill -9 at any moment, PostgreSQL 100 ms away', 50, postgresKills({ roundTrip: 100 })),
+  row(
+    'postgres-slow',
+    'kill -9 at any moment, fsync of PostgreSQL slowed by 100 ms',
+    50,
+    postgresKills({ fsync: 100 }),
+  ),
+  ends('postgres-far-end', 'PostgreSQL 100 ms away', postgresEnds({ roundTrip: 100 })),
+  ends('postgres-slow-end', 'fsync of PostgreSQL slowed by 100 ms', postgresEnds({ fsync: 100 })),
   row(
     'tls',
     'connections of 20 upstreams with TLS are cut, and the daemon is killed',

@@ -3,7 +3,7 @@
  * libc. Meanwhile the daemon is killed at any moment, or told to end with 200 requests on their way.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -39,6 +39,7 @@ export interface SlowDisk {
 /** What makes a disk slow, or why it cannot be made here. */
 export const slowDisk = (): SlowDisk | string => {
   const folder = mkdtempSync(join(tmpdir(), 'postern-slow-'))
+  chmodSync(folder, 0o755) // a database server has a user of its own
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   const library = join(folder, 'slow.so')
   const words = ['-shared', '-fPIC', '-O1', '-x', 'c', '-', '-o', library, '-ldl']
@@ -65,7 +66,8 @@ export const slowKills =
 /** Requests that are on their way together. */
 const POSTS = 200
 const SESSIONS = 20
-const FSYNC_MS = 100
+/** Of each fsync. */
+const SLOW_MS = 100
 
 export interface Ended {
   readonly cycles: number
@@ -157,13 +159,15 @@ const isYes = ({ said }: Caller): boolean => said === '202' || said === '250'
 const isNo = ({ said }: Caller): boolean => said === '503' || said === '421' || said === '451'
 
 /** SIGTERM with all of these on their way: whatever is stored then was answered, and the other way round. */
-export const slowEnds = async (cycles: number, { random }: RigOptions): Promise<Ended | string> => {
-  const disk = slowDisk()
-  if (typeof disk === 'string') return disk
+export const slowEnds = async (
+  cycles: number,
+  { random, settings, env = {} }: RigOptions,
+): Promise<Ended> => {
   const mx = await new PlainMx(() => '').start()
   const postern = new Postern({
     submission: [{ host: '127.0.0.1', port: 0, tls: 'none' }],
     rate_limit: { per_minute: 1_000_000 },
+    ...settings,
   })
   const all: Caller[] = []
   const stored: string[] = []
@@ -175,7 +179,7 @@ export const slowEnds = async (cycles: number, { random }: RigOptions): Promise<
     const key = await postern.key('--rate-limit', '1000000')
     for (let cycle = 0; cycle < cycles; cycle++) {
       await postern.stop()
-      await postern.start(disk.env(FSYNC_MS))
+      await postern.start(env)
       const agent = new Agent({ keepAlive: true, maxSockets: POSTS })
       const name = (n: number | string): string => `c${cycle}-${n}-`
       const port = postern.ports.submission[0] ?? 0
@@ -184,7 +188,7 @@ export const slowEnds = async (cycles: number, { random }: RigOptions): Promise<
       )
       const calls = Array.from({ length: POSTS }, (_, n) => post(postern, agent, key, name(n), n))
       calls.push(...sessions.map(({ dot }) => dot()))
-      await sleep(random() * 4 * FSYNC_MS) // before the first is stored, or after the last
+      await sleep(random() * 4 * SLOW_MS) // before the first is stored, or after the last
       const began = performance.now()
       const end = await postern.stop('SIGTERM')
       slowestEndMs = Math.max(slowestEndMs, performance.now() - began)
@@ -197,7 +201,6 @@ export const slowEnds = async (cycles: number, { random }: RigOptions): Promise<
   } finally {
     await postern.remove()
     await mx.stop()
-    disk.remove()
   }
   const answered = new Set(all.filter(isYes).map(({ subject }) => subject))
   const there = new Set(stored)
@@ -209,6 +212,17 @@ export const slowEnds = async (cycles: number, { random }: RigOptions): Promise<
     storedUnanswered: stored.filter((subject) => !answered.has(subject)),
     answeredUnstored: [...answered].filter((subject) => !there.has(subject)),
     ...{ otherEnds, slowestEndMs: Math.round(slowestEndMs) },
+  }
+}
+
+/** The same with each fsync of the daemon slower. */
+export const slowDiskEnds = async (cycles: number, options: RigOptions): Promise<Ended | string> => {
+  const disk = slowDisk()
+  if (typeof disk === 'string') return disk
+  try {
+    return await slowEnds(cycles, { ...options, env: disk.env(SLOW_MS) })
+  } finally {
+    disk.remove()
   }
 }
 

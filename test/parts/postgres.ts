@@ -126,8 +126,8 @@ export class Postgres extends Server {
     return join(this.dir, 'data')
   }
 
-  /** Settings hold until the next start. */
-  async start(settings: Readonly<Record<string, string>> = {}): Promise<this> {
+  /** Settings hold until the next start, and so does what is put into its environment. */
+  async start(settings: Readonly<Record<string, string>> = {}, env: NodeJS.ProcessEnv = {}): Promise<this> {
     if (this.port === 0) this.port = await freePort()
     const own = { port: String(this.port), logging_collector: 'off', ...settings }
     const args = Object.entries(own).flatMap(([name, value]) => ['-c', `${name}=${value}`])
@@ -135,7 +135,10 @@ export class Postgres extends Server {
     const as = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups']
     const log = join(this.dir, 'log')
     const command = [...as, '--pdeathsig=QUIT', bin('postgres'), '-D', this.#data, ...args]
-    const server = spawn('setpriv', command, { cwd: this.dir, stdio: ['ignore', 'ignore', 'pipe'] })
+    const server = spawn('setpriv', command, {
+      ...{ cwd: this.dir, env: { ...process.env, ...env } },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     server.stderr?.on('data', (chunk) => appendFileSync(log, chunk))
     server.unref()
     ;(server.stderr as unknown as { unref(): void }).unref()

@@ -53,8 +53,13 @@ export const createCalls = (writer: Writer, told: (error: unknown) => never): Ca
 
   const callsOf = (acting: Acting | null): Calls => ({
     call: (async (name: string, ...args: readonly unknown[]) => {
-      const verb = () => (acting === null ? (verbs[name] as AnyVerb)(...args) : acted(name, args, acting))
+      function* verb(): Asking<unknown> {
+        const result = yield* acting === null ? (verbs[name] as AnyVerb)(...args) : acted(name, args, acting)
+        writer.pass(`${name}.before-commit`)
+        return result
+      }
       const result = await (OF_MAIL.has(name) ? writer.mail(verb) : writer.write(verb)).catch(told)
+      writer.pass(`${name}.after-commit`)
       if (READ_BY_RELAYS.has(name)) writer.hints.elsewhere({ topic: 'changed' })
       return result
     }) as unknown as Calls['call'],

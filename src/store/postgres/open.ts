@@ -5,6 +5,7 @@
  *   store opens a session of its own (session.ts); between the threads of a process go hints alone (hints.ts).
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { createFaultPoint, type FaultPoint } from '../../base/crash.js'
 import { OutageError } from '../../base/fault.js'
 import type { Log } from '../../base/log.js'
 import { createBeat, createLoadCounts, readPulse } from '../load-counts.js'
@@ -29,6 +30,8 @@ export interface PostgresOptions {
   readonly log?: Log | undefined
   /** Hints of other daemons are heard, and told; by default they are. */
   readonly listens?: boolean | undefined
+  /** Crash tests only. */
+  readonly faultPoint?: FaultPoint | null | undefined
 }
 
 /** All that another thread needs. */
@@ -40,6 +43,7 @@ export interface SharedPostgres {
   readonly owner: string
   readonly role: WriterRole
   readonly about: PostgresOptions['about']
+  readonly faultPoint: PostgresOptions['faultPoint']
   readonly loadCounts: SharedArrayBuffer
 }
 
@@ -55,6 +59,12 @@ const watched = (hints: Hints) => {
   }
   return { broken, look }
 }
+
+/** Of each session. */
+const seenBy = (loadCounts: SharedArrayBuffer, faultPoint: PostgresOptions['faultPoint']) => ({
+  observe: createBeat(loadCounts),
+  pass: createFaultPoint(faultPoint ?? null),
+})
 
 /** What the threads of a process count together. */
 const counted = (loadCounts: SharedArrayBuffer) => ({
@@ -76,7 +86,7 @@ export const sharePostgresStore = (store: Store, role: WriterRole): SharedPostgr
 
 /** Nothing is touched before `open`, which throws StoreBusyError, DatabaseRefusedError or NewerDatabaseError. */
 export const openPostgresStore = (options: PostgresOptions): Store => {
-  const { lock, pooler, version = '', about, log, listens } = options
+  const { lock, pooler, version = '', about, log, listens, faultPoint } = options
   const hints = createHints()
   const loadCounts = createLoadCounts()
   let session: Session | null = null
@@ -93,7 +103,7 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
         const role = locked === undefined ? 'command' : 'main'
         const own = { urls: options.urls, pooler, version, owner: locked?.owner ?? null, role } as const
         session = await begin(
-          { ...own, about, log, listens, observe: createBeat(loadCounts) },
+          { ...own, about, log, listens, ...seenBy(loadCounts, faultPoint) },
           hints,
           true,
           look,
@@ -118,7 +128,8 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
     const { owner } = session ?? notOpen()
     const { port1, port2 } = new MessageChannel()
     hints.link(port1)
-    return { port: port2, urls: options.urls, pooler, version, owner, role, about, loadCounts }
+    const { urls } = options
+    return { port: port2, urls, pooler, version, owner, role, about, loadCounts, faultPoint }
   })
   return store
 }
@@ -127,12 +138,13 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
 export const connectPostgresStore = async ({
   port,
   loadCounts,
+  faultPoint,
   ...options
 }: SharedPostgres): Promise<Store> => {
   const hints = createHints()
   hints.link(port)
   const { broken, look } = watched(hints)
-  const session = await begin({ ...options, observe: createBeat(loadCounts) }, hints, false, look)
+  const session = await begin({ ...options, ...seenBy(loadCounts, faultPoint) }, hints, false, look)
   const own = {
     broken,
     ...counted(loadCounts),

@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
+import type { Pass } from '../../base/crash.js'
 import type { Log } from '../../base/log.js'
 import type { About, Cluster, ClusterView, WriterRole } from '../port/cluster.js'
 import { TakenOverError } from '../port/upkeep.js'
@@ -52,6 +53,8 @@ interface SessionOptions {
   readonly listens?: boolean | undefined
   /** Is told of commits. */
   readonly observe?: Observe
+  /** Where crash tests may end the process. */
+  readonly pass?: Pass
 }
 
 export interface Session {
@@ -138,7 +141,7 @@ export const begin = (...given: Parameters<typeof beginSession>): Promise<Sessio
   beginning(() => beginSession(...given))
 
 const beginSession = async (
-  { urls, pooler, version, owner: given, role, about, log, listens = true, observe }: SessionOptions,
+  { urls, pooler, version, owner: given, role, about, log, listens = true, ...seen }: SessionOptions,
   hints: Hints,
   isFirst: boolean,
   failed: (error: unknown) => void,
@@ -156,7 +159,7 @@ const beginSession = async (
   const isHearer = isTeller && role === 'main' && pooler !== 'transaction'
   const openWriter = isHearer ? listening(open('writer'), owner, hints) : open('writer')
   const writer = await persistently(() =>
-    joinAsWriter(owner, openWriter, systemClock.now, hints, member, observe),
+    joinAsWriter(owner, openWriter, systemClock.now, hints, member, seen.observe, seen.pass),
   ).catch(async (error: unknown) => {
     throw await storesNothing(error, open('look'))
   })

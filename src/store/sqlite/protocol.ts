@@ -7,6 +7,7 @@
  *   hints and freshly leased mail. A refusal crosses as a plain Fault, any other
  *   failure as its message. All of it is structured-clone data.
  */
+import type { FaultPoint } from '../../base/crash.js'
 import type { PlainFault } from '../../base/fault.js'
 import type { AcceptResult, Settled } from '../../lifecycle/facts.js'
 import type { Store, Writes } from '../port/store.js'
@@ -76,12 +77,6 @@ export type Notice =
 
 /** Ports are transferred inside orders; only the ends know their class. */
 type MessagePortLike = object
-
-/** For crash tests: the process kills itself the n-th time that it passes a named point. */
-export interface FaultPoint {
-  readonly name: string
-  readonly hit: number
-}
 
 export interface WriterSettings {
   readonly file: string

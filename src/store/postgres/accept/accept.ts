@@ -89,7 +89,7 @@ export const createAccept = (writer: Writer, { addEvent, hold, unheard }: Accept
     const offer = hot.offer(batch)
     try {
       const { query, keep } = batches.of(batch, offer)
-      const rows = await statement(query, until, batch.length)
+      const rows = await statement('accept', query, until, batch.length)
       keep()
       const ids = batch.map(({ mails: [first] }) => first?.id)
       const found = rows ?? (await persistently(() => look(all(STORED, JSON.stringify(ids)))))

@@ -70,7 +70,7 @@ const createTake = ({ writer, takeStopped }: ClaimParts) => {
   return async (plan: Plan, round: Round): Promise<Taken> => {
     const { boot, leaseUntil, now } = round
     const rows = await writer.inTurn(async () => {
-      const found = await writer.statement(() => pickQuery(plan, round))
+      const found = await writer.statement('claim', () => pickQuery(plan, round))
       return found ?? writer.look(unheard(round))
     })
     const picked = (rows as unknown as readonly Picked[]).filter(({ id }) => id !== null)

@@ -29,7 +29,7 @@ export const createReap = (writer: Writer) => {
     async runOut(now: number): Promise<void> {
       if (now < earliest) return
       await writer.inTurn(async () => {
-        await writer.statement(() => ({ text: REAP, values: [boot, now, now, boot, now] }))
+        await writer.statement('reap', () => ({ text: REAP, values: [boot, now, now, boot, now] }))
         const { until } = (await writer.look(first(EARLIEST, boot))) ?? { until: null }
         // mail may have been accepted under a lease to this writer, and its taker never have heard of it
         earliest = Math.min((until ?? Number.POSITIVE_INFINITY) as number, now + FIRST_LEASE_MS)

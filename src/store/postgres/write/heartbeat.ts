@@ -93,7 +93,7 @@ export const createBeat = (
       sent = tick()
       return { text: LOOK, values: [] }
     }
-    const rows = (await writer.beforeOthers(() => writer.statement(look))) ?? []
+    const rows = (await writer.beforeOthers(() => writer.statement('heartbeat', look))) ?? []
     if (rows.length > 0) told(rows, sent, tick())
     writer.rise(Math.max(0, ...rows.map(({ frontier }) => Number(frontier))))
     const others = (rows as unknown as readonly Seen[]).filter(({ boot }) => boot !== writer.boot)

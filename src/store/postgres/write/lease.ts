@@ -40,7 +40,7 @@ export const createAttempting = ({ inTurn, statement, look, boot }: Writer, leas
     }))
     const given = JSON.stringify(rows)
     const found =
-      (await statement(() => ({ text: ATTEMPTING, values: [given, boot] }))) ??
+      (await statement('attempting', () => ({ text: ATTEMPTING, values: [given, boot] }))) ??
       (await look(all(MARKED, given, boot)))
     const done = found.flatMap(({ i }) => marks[i as number] ?? [])
     const marked = new Set(done.map(leaseOf))
@@ -89,7 +89,7 @@ export const createRelease = ({ inTurn, statement, boot, hints }: Writer) => {
     ...{ inTurn, most: MOST, weigh: ({ length }) => length },
     async run(calls) {
       const rows = calls.flat().map(({ recipientId: id, leaseGen: gen, dueAt: due }) => ({ id, gen, due }))
-      await statement(() => ({ text: RELEASE, values: [JSON.stringify(rows), boot] }))
+      await statement('release', () => ({ text: RELEASE, values: [JSON.stringify(rows), boot] }))
       hints.due()
       hints.elsewhere({ topic: 'due', poolIds: null })
       hints.left(rows.map(({ id }) => id))

@@ -117,7 +117,7 @@ const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer,
     if (decided.events.length === 0) return decided.answers
     const mores = decided.events.map(({ draft }) => draft.more)
     const numbers = await persistently(() => look(numbersFor(mores, kept)))
-    const rows = await statement((): Query => applyQuery(decided, numbers, places))
+    const rows = await statement('settle', (): Query => applyQuery(decided, numbers, places))
     return rows === null ? decided.answers : asStored(decided, rows)
   }
   return async (calls: readonly Call[]): Promise<ReadonlyMap<Call, Answer>> => {

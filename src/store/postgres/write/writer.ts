@@ -10,7 +10,9 @@
  *   Verbs that are not about mail under way lock `order_state` too, across all writers: they follow one another, so
  *   what one of them looks at stays while it runs, and their places rise as they are committed.
  */
+
 import { systemClock } from '../../../base/clock.js'
+import type { Pass } from '../../../base/crash.js'
 import { TakenOverError } from '../../port/upkeep.js'
 import {
   type Asking,
@@ -47,8 +49,13 @@ export interface Writer {
   mail<T>(verb: () => Asking<T>): Promise<T>
   /** A transaction like that, as part of the work in turn. */
   step<T>(verb: () => Asking<T>): Promise<T>
-  /** What follows the fence in one statement that answers with a row at least; null: it is in, and its answer was lost. */
-  statement(make: () => Query, until?: number, calls?: number): Promise<readonly Row[] | null>
+  /**
+   * What follows the fence in one statement that answers with a row at least; null: it is in, and its answer was lost.
+   * Crash tests know it by its name.
+   */
+  statement(name: string, make: () => Query, until?: number, calls?: number): Promise<readonly Row[] | null>
+  /** A point where a crash test may end the process. */
+  readonly pass: Pass
   /** Looks at what is stored, as part of the work in turn. */
   look<T>(asking: Asking<T>): Promise<T>
   /** After all that was asked before. */
@@ -103,7 +110,7 @@ const withoutSnapshots = (connection: Connection): Pick<Connection, 'query'> => 
 /** Is told of each commit: how many calls shared it, and for how long it took. */
 export type Observe = (calls: number, ms: number) => void
 
-type Held = Awaited<ReturnType<typeof hold>> & { readonly observe: Observe }
+type Held = Awaited<ReturnType<typeof hold>> & { readonly observe: Observe; readonly pass: Pass }
 
 /** The places that the writer has given. */
 interface Given extends Places {
@@ -172,6 +179,7 @@ const FENCE = `WITH fence AS (
 const statement = async (
   held: Held,
   { next }: Given,
+  name: string,
   make: () => Query,
   calls: number,
 ): Promise<readonly Row[] | null> => {
@@ -181,10 +189,11 @@ const statement = async (
   const frontier = next()
   const began = systemClock.tick()
   try {
-    const { rows } = await at.query({
-      text: FENCE + text,
-      values: [frontier, n, epoch, held.stored(), ...values],
-    })
+    held.pass(`${name}.before-commit`)
+    const sent = at.query({ text: FENCE + text, values: [frontier, n, epoch, held.stored(), ...values] })
+    held.pass(`${name}.sent`)
+    const { rows } = await sent
+    held.pass(`${name}.after-commit`)
     if (rows.length === 0) throw fenceOf(held, at).gone()
     held.rose(frontier)
     held.observe(calls, systemClock.tick() - began)
@@ -227,8 +236,9 @@ export const joinAsWriter = async (
   hints: Hints = createHints(),
   member: Member = NAMELESS,
   observe: Observe = () => {},
+  pass: Pass = () => {},
 ): Promise<Writer> => {
-  const held = { ...(await hold(owner, member, open)), observe }
+  const held = { ...(await hold(owner, member, open)), observe, pass }
   const places = createPlaces(held, now)
   const { inTurn, beforeOthers } = createTurns()
   const { n, boot } = held.row()
@@ -256,7 +266,9 @@ export const joinAsWriter = async (
     write: (verb) => called(true, verb),
     mail: (verb) => called(false, verb),
     step: (verb) => perform(false, verb, patience()),
-    statement: (make, until, calls = 1) => persistently(() => statement(held, places, make, calls), until),
+    statement: (name, make, until, calls = 1) =>
+      persistently(() => statement(held, places, name, make, calls), until),
+    pass,
     look: async (asking) => answer(await held.ready(), asking),
     ...{ inTurn, beforeOthers },
     onPutBack: held.onPutBack,

@@ -9,6 +9,7 @@
  */
 import { dirname } from 'node:path'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { createFaultPoint } from '../../../base/crash.js'
 import { nameThread } from '../../../base/thread.js'
 import { createBeat } from '../../load-counts.js'
 import { NewerDatabaseError } from '../../port/upkeep.js'
@@ -20,7 +21,6 @@ import { createWriteContext } from '../write/context.js'
 import { createVerbs } from '../write/verbs.js'
 import { BrokenStore, createBatch } from './batch.js'
 import { answerAll, type Client, createClients, type Job } from './clients.js'
-import { createFaultPoint } from './fault-point.js'
 import { createFence, createFileFence } from './fence.js'
 
 /**
