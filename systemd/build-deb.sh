@@ -70,6 +70,8 @@ postern man postern.yaml | gzip -9n >"$stage/usr/share/man/man5/postern.yaml.5.g
 postern completion >"$stage/usr/share/bash-completion/completions/postern"
 gzip -9n <README.md >"$doc/README.md.gz"
 for paper in config/*.md; do gzip -9n <"$paper" >"$doc/config-$(basename "$paper").gz"; done
+mkdir "$doc/container"
+for file in config/container/*; do gzip -9n <"$file" >"$doc/container/$(basename "$file").gz"; done
 [ -d systemd/examples ] && cp -r systemd/examples "$doc/examples"
 cat >"$doc/copyright" <<TEXT
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/

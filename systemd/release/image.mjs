@@ -1,13 +1,21 @@
+#!/usr/bin/env node
 // The image of one platform, in Docker's format, made without an engine: the same packages give the same octets. It has no
 // shell and no package manager: Debian's libraries as dpkg unpacks them, Node, and the program of the Debian package, each
-// in a layer of its own, so that a new release brings the last one alone. It runs as uid 10001 and writes to /data alone.
+// in a layer of its own, so that a new release brings the last one alone. What a container of it does is said by
+// config/container/Containerfile: it runs as uid 10001 and writes to /data alone.
+//   node systemd/release/image.mjs unpack ARCHIVE FOLDER    makes the root of a container of it (as root)
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { imageConfig } from './containerfile.mjs'
 import { debianPackages } from './debian.mjs'
 
-const UID = 10001
+const UID = Number(imageConfig({}).User.split(':')[0])
 const MULTIARCH = { amd64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }
 const DOCKER = 'application/vnd.docker'
 
@@ -59,36 +67,7 @@ const configOf = ({ version, commit, epoch, arch, node }, plains) => ({
   architecture: arch,
   os: 'linux',
   created: new Date(epoch * 1000).toISOString(),
-  config: {
-    User: `${UID}:${UID}`,
-    Env: [
-      'PATH=/usr/bin',
-      'NODE_ENV=production',
-      'POSTERN_DATA_DIR=/data',
-      'POSTERN_HTTP__HOST=0.0.0.0',
-      'POSTERN_HTTP__TLS=true',
-      'POSTERN_SUBMISSION__0__HOST=0.0.0.0',
-      'POSTERN_SUBMISSION__1__HOST=0.0.0.0',
-      'POSTERN_BOUNCE__HOST=0.0.0.0',
-    ],
-    Entrypoint: ['/usr/bin/postern'],
-    Cmd: ['serve'],
-    WorkingDir: '/data',
-    Volumes: { '/data': {} },
-    ExposedPorts: Object.fromEntries([8080, 2465, 2587, 2525].map((port) => [`${port}/tcp`, {}])),
-    StopSignal: 'SIGTERM',
-    Healthcheck: {
-      Test: ['CMD', '/usr/bin/postern', 'healthcheck'],
-      ...{ Interval: 30e9, Timeout: 10e9, StartPeriod: 10e9, Retries: 3 },
-    },
-    Labels: {
-      'org.opencontainers.image.title': 'postern',
-      'org.opencontainers.image.description': 'Self-hosted gateway for transactional email',
-      'org.opencontainers.image.version': version,
-      'org.opencontainers.image.revision': commit,
-      'org.opencontainers.image.licenses': 'MIT',
-    },
-  },
+  config: imageConfig({ VERSION: version, REVISION: commit }),
   rootfs: { type: 'layers', diff_ids: plains.map((plain) => `sha256:${plain}`) },
   history: ['Debian packages', `Node ${node}`, `Postern ${version}`].map((text) => ({
     created: new Date(epoch * 1000).toISOString(),
@@ -154,3 +133,26 @@ export const listOf = (rows) => ({
   mediaType: `${DOCKER}.distribution.manifest.list.v2+json`,
   manifests: rows,
 })
+
+/** What a container of the image sees as its root; the answer is the configuration of the image. */
+export const unpackImage = (archive, root) => {
+  const work = mkdtempSync(join(tmpdir(), 'postern-image-'))
+  try {
+    execFileSync('tar', ['-xf', archive, '-C', work])
+    const [{ Config, Layers }] = JSON.parse(readFileSync(join(work, 'manifest.json'), 'utf8'))
+    mkdirSync(root, { recursive: true })
+    for (const layer of Layers) execFileSync('tar', ['-xpzf', join(work, layer), '--numeric-owner', '-C', root])
+    return JSON.parse(readFileSync(join(work, Config), 'utf8'))
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+if (realpathSync(process.argv[1] ?? '.') === fileURLToPath(import.meta.url)) {
+  const [word, archive, root] = process.argv.slice(2)
+  if (word !== 'unpack' || root === undefined) {
+    console.error('usage: image.mjs unpack ARCHIVE FOLDER')
+    process.exit(64)
+  }
+  unpackImage(archive, root)
+}

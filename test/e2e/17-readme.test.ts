@@ -6,7 +6,16 @@
 import { execFile, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -264,6 +273,29 @@ const programs = (block: string): string | false => {
   return lacking.length > 0 ? `${lacking.join()} is not installed` : false
 }
 
+/** The secrets of the compose files, by root in place of sudo: what the daemon takes them for. */
+const makesSecrets = async (t: Test, block: string): Promise<void> => {
+  if (process.getuid?.() !== 0) return t.comment('not tried: files of other users need root')
+  const dir = folder(t)
+  const { cert, key } = await (await authority(t)).issue('mail.example.com')
+  writeFileSync(join(dir, 'fullchain.pem'), cert)
+  writeFileSync(join(dir, 'privkey.pem'), key)
+  const next = blocks[blocks.indexOf(block) + 1] ?? ''
+  t.match(await shell(`${block}${next}`.replaceAll('sudo ', ''), dir, {}), { code: 0 })
+  const text = (name: string): string => readFileSync(join(dir, 'secrets', name), 'utf8')
+  t.equal(statSync(join(dir, 'secrets/pepper')).size, 32)
+  t.equal(text('haproxy.pem'), `${cert}${key}`)
+  t.equal(new URL(text('database.url').trim()).password, text('database.password'))
+  for (const [name, owner] of Object.entries({
+    pepper: 10001,
+    'tls.key': 10001,
+    'haproxy.pem': 99,
+    'database.url': 10001,
+    'database.password': 999,
+  }))
+    t.match(statSync(join(dir, 'secrets', name)), { uid: owner, mode: 0o100400 }, name)
+}
+
 interface Trial {
   readonly begins: string
   /** Tries it, or says why it can not be run here. */
@@ -294,6 +326,17 @@ const TRIALS: readonly Trial[] = [
     begins: 'sudo install -D -m 755 systemd/examples/certbot',
     run: 'test/e2e/12-renewal runs the hook when a certificate was renewed',
   },
+  {
+    begins: 'docker',
+    run: 'test/e2e/19-image runs the image as a container is run, with the variables of compose.yaml',
+  },
+  {
+    begins: 'kubectl',
+    run: 'no cluster is here; test/config/container holds the manifests against their fields',
+  },
+  { begins: 'head -c 32 /dev/urandom >pepper', run: 'no cluster is here, as above' },
+  { begins: "printf 'POSTERN_HOSTNAME", run: makesSecrets },
+  { begins: 'password=$(head', run: 'it is tried together with the block before it' },
   { begins: 'npm run sea', run: 'test/e2e/15-executable builds and uses it' },
   { begins: 'export POSTERN_CONFIG', run: goesLive },
   { begins: 'postern queue top', run: operates },

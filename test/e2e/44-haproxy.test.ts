@@ -4,13 +4,14 @@
  * and nobody talks to such a listener without it.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
+import { authority } from '../parts/certificates.js'
 import { eventually } from '../parts/eventually.js'
-import { Postern } from '../parts/postern.js'
+import { Postern, ROOT } from '../parts/postern.js'
 import { freePort } from '../parts/postfix.js'
 
 const CLIENT = '127.0.0.77'
@@ -191,6 +192,18 @@ else {
       client.write(V1)
     })
     t.match(heard, /^421 4\.7\.0 This listener is for its proxies/)
+  })
+
+  t.test('it takes the file of config/container', async (t) => {
+    const pair = await (await authority(t)).issue('mail.example.com')
+    const pem = join(postern.dir, 'haproxy.pem')
+    writeFileSync(pem, `${pair.cert}\n${pair.key}\n`)
+    const text = readFileSync(join(ROOT, 'config/container/haproxy.cfg'), 'utf8')
+    const file = join(postern.dir, 'container.cfg')
+    writeFileSync(file, text.replace('/run/secrets/haproxy.pem', pem))
+    const { status, stderr } = spawnSync('haproxy', ['-c', '-f', file], { encoding: 'utf8' })
+    t.equal(status, 0, stderr)
+    t.notMatch(stderr, /WARNING|ALERT/)
   })
 
   t.test('a mail in test mode comes to its end: the sandbox needs no proxy', async () => {

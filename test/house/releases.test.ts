@@ -4,7 +4,7 @@
  * adds a step gives package.json and package-lock.json the next version, and adds the row of it here and the entry in
  * CHANGELOG.md.
  */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { schemas } from '../../src/store/open.js'
@@ -54,8 +54,11 @@ t.test('the package has that version, or a later one', async (t) => {
 
 t.test('the papers show that version', async (t) => {
   const { version } = read('package.json')
-  const papers = ['README.md', 'config/OPERATE.md'].map((name) => readFileSync(join(ROOT, name), 'utf8'))
-  const shown = [...papers.join('\n').matchAll(/\bpostern[ _-](\d+\.\d+\.\d+)/gi)].map((match) => match[1])
+  const container = readdirSync(join(ROOT, 'config/container')).map((name) => `config/container/${name}`)
+  const papers = ['README.md', 'config/OPERATE.md', ...container].map((name) =>
+    readFileSync(join(ROOT, name), 'utf8'),
+  )
+  const shown = [...papers.join('\n').matchAll(/\bpostern[ _:-](\d+\.\d+\.\d+)/gi)].map((match) => match[1])
   t.ok(shown.length > 0)
   t.same(new Set(shown), new Set([version]))
 })

@@ -78,8 +78,8 @@ export class UpstreamServer {
     this.#server = createServer({ noDelay: true }, (socket) => this.#serve(socket))
   }
 
-  async listen(port = 0): Promise<number> {
-    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve))
+  async listen(port = 0, host = '127.0.0.1'): Promise<number> {
+    await new Promise<void>((resolve) => this.#server.listen(port, host, resolve))
     return (this.#server.address() as AddressInfo).port
   }
 
