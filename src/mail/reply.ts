@@ -52,7 +52,7 @@ const PAIR =
   /(?<![\w.])([245]\d\d)[ \-:]{1,3}(?:[245]\d\d[ \-:]{1,3})?[ (<'"]{0,2}#?([245]\.\d\.\d{1,3})(?![\d.]*\d)/
 const LONE = /(?<![\w.\-/[@])#?([45]\.\d\.\d{1,3})(?!\.?\d|[\w@/])/
 const BASIC =
-  /(?:^|said:|error:|server:|respon\w{0,8}:|returned:?|replied:|was:|code:?|with|[<>"'(:;\n]|\.\.\.)\s{0,3}['"(]?([45]\d\d)(?=[ \-:;.,)'"]|$)(?![.\d]*\.\d)/im
+  /(?:^|said:|error:|server:|respon\w{0,8}:|returned:?|replied:|was:|code:?|with|[<>"'(:;\n]|\.\.\.)\s{0,8}['"(]?([45]\d\d)(?=[ \-:;.,)'"]|$)(?![.\d]*\.\d)/im
 
 /** Basic and enhanced code of a server's words; null for what they do not have. */
 export const codesIn = (text: string): Codes => {

@@ -133,6 +133,9 @@ const GUESS = /\b\d\.\d\.\d - [A-Za-z ]{3,60}(?=\d{3}[ -]')/g
 const GOOGLE_REASON = /https?:\/\/support\.google\.com\/mail\/\?p=(\w{1,40})/g
 /** What a server is called is not what it says. */
 const HOST = /\bhost \S{1,255}(?= said:)/g
+/** The step at which it was said, in Postfix and in Exim. What is said after MAIL FROM is of the sender, and stays. */
+const STEP =
+  /\(in reply to (?!mail)[\w ]{1,20} command\)|\bfrom remote mail server after (?:pipelined )?(?!mail|pipelined)[a-z ]{1,20}(?::?<[^>\n]{0,255}>)?(?=:)/gi
 const LINK = /\b(?:https?:\/\/|www\.)\S+/g
 /** Who is sent to one of these is on a list, whatever the words and the code beside it say. */
 const LIST_LINK =
@@ -153,6 +156,7 @@ const readyText = (text: string): string =>
       .replace(GOOGLE_REASON, ' google:$1 ')
       .replace(LINK, readLink)
       .replace(HOST, ' ')
+      .replace(STEP, ' ')
       .replace(/[^\s<>@"':;,=()[\]]{1,128}@[^\s<>@"',;:()]{1,255}/g, ' ')
       .replace(/\s+/g, ' ')
       .toLowerCase(),
@@ -201,7 +205,10 @@ const forNow = (category: Category): Category =>
 const OF_DEAD = /^5\.(?:1\.(?:0|1|2|3|6|10)|2\.[01]|3\.0|4\.[014]|5\.0)$/
 
 /** Codes that name another cause: sender, quota, size, system, loop, content, authentication. No words beside one make an address dead. */
-const OF_ELSE = /^5\.(?:1\.[78]|2\.[2-4]|3\.[2-5]|4\.(?:3|[5-7]|14)|6\.\d+|7\.(?!(?:0|1|17)$)\d+)$/
+const OF_ELSE = /^5\.(?:1\.[78]|2\.[2-4]|3\.[2-5]|4\.(?:3|[5-7]|14)|5\.[2-6]|6\.\d+|7\.(?!(?:0|1|17)$)\d+)$/
+
+/** Replies to a wrong command, to a wrong order of commands or to a sign-in: whatever they name, it is no recipient. */
+const OF_US = new Set([500, 502, 503, 504, 530, 534, 535, 538, 555])
 
 /** The first text that a rule holds for, and those before it, which may doubt it. */
 const decide = (
@@ -220,6 +227,7 @@ const decide = (
 const doubted = (category: Category, codes: Refusal, texts: readonly Said[]): Category => {
   if (CATEGORIES[category].severity !== 'hard') return category
   if (isForNow(codes)) return forNow(category)
+  if (codes.code !== null && OF_US.has(codes.code)) return 'protocol'
   const says = (pattern: RegExp): boolean => texts.some(({ all }) => pattern.test(all))
   if (says(FOR_NOW)) return 'system'
   if (says(OUR_SIDE)) return 'sender_rejected'
@@ -248,7 +256,8 @@ export const judge = (
   const surest = said[at] ?? SILENT
   const itsCode = texts.length > 1 ? codesIn(texts[at] ?? '').enhanced : null
   const mayBeDead = itsCode === null || isVague(itsCode) || OF_DEAD.test(itsCode)
-  const heard = mayBeDead ? said : said.map((one, i) => (i > at ? { ...one, ofAddress: '' } : one))
+  // A rule for a code alone would decide at an empty text, before the words that doubt it are read.
+  const heard = said.slice(at).map((one, i) => (i > 0 && !mayBeDead ? { ...one, ofAddress: '' } : one))
   const site = decide(
     extra,
     codes,

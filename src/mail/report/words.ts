@@ -43,7 +43,7 @@ export const BLOCKED = anyOf(
 /** The sender address, or anything said at MAIL FROM. */
 export const BAD_SENDER = anyOf(
   /sender(?:'s)? (?:e-?mail |mail |envelope )?(?:address|domain|account)?[^.]{0,20}(?:is )?(?:rejected|denied|refused|blocked|banned|not (?:valid|allowed|accepted|exist|found|verified|verify|permitted|authori[sz]ed)|invalid|unknown|disallowed|does ?n[o']t|could not|forged|unresolvable|unrout|cannot|must)/,
-  /unrout(?:e)?able sender|sender verif|sender (?:ip|id|callout)|sender was rejected|bad sender/,
+  /unrout(?:e)?able sender|sender verif|sender (?:ip|id|callout)|sender was rejected|bad sender|permissions? to send (?:as|on behalf)\b/,
   /spoof|forged|(?:domain|address) of (?:the )?sender|sender domain/,
   /from (?:address|header|field|line|domain)[^.]{0,40}(?:not|invalid|reject|must|missing)/,
   /(?:missing|invalid|no|without) (?:a )?(?:valid )?(?:address in )?from:|from: ?(?:domain|address)|(?:in reply to|after) (?:pipelined )?mail from|mail from command/,
@@ -146,16 +146,16 @@ export const ABOUT_US =
 /** Trouble of the moment, whatever the code says: address verification that could not verify, a directory that is down. */
 export const FOR_NOW = anyOf(
   /temporar(?:y|ily)|vorübergehend|wartung|wegen eines fehlers|bitte wiederholen|derzeit|temporairement|momentan|pour le moment|temporalmente|por ahora|en este momento|no momento|temporaneamente|al momento|tijdelijk|op dit moment|tillfällig|för närvarande|tymczasow|chwilowo|dočasn|momentáln|átmenetileg|jelenleg|временно|в данный момент|一時的|暂时|暫時|일시적/,
-  /try again|(?:try|retry|send|resend|come back)\b[^.]{0,30}\blater\b|(?:address|user|alias|recipient) lookup fail|servfail|callout/,
+  /try again|(?:try|retry|send|resend|come back)\b[^.]{0,30}\blater\b|(?:address|user|alias|recipient|mailbox) lookup fail|lookup (?:was )?(?:deferred|timed)|servfail|call-?(?:out|back)\b|\bdns (?:\w+ )?(?:failure|trouble|problem)|unexpected name ?server reply/,
   /(?:can(?:not|'t| not)|could(?: not|n't)|unable to|failed to|not able to) verify/,
   /unverified address|undeliverable address: (?:connect|host (?:or|not)\b|.{0,120}\bsaid: 4\d\d)|verification in progress/,
   /(?:connection|operation|ldap|dns|query) tim(?:ed ?out|eout)|database (?:error|unavailable)|directory (?:server |service )?(?:is )?(?:temporarily )?unavailable/,
-  /timed? ?out|timeout|unreachable|did not (?:respond|answer)|not responding|(?:currently|momentarily|presently) (?:un\w+|not \w+|offline|busy|closed|full)|at this time|right now/,
+  /timed? ?out|timeout|unreachable|did not (?:respond|answer)|not responding|(?:currently|momentarily|presently) (?:un\w+|not \w+|offline|busy|closed|full)|at (?:this|the|that) (?:time|moment)\b|right now/,
 )
 /** Said of our account or our message, not of the recipient. */
 export const OUR_SIDE = anyOf(
   /\b(?:anmeld|authentifi|autentifi|identif[ií]quese|inicie sesi|autentic|autentiqu|zalogow|uwierzyteln|přihl[aá]s|jelentkez|logga in|inloggad|meld u\b|inlogg)|авториз|аутентиф|войдите|ログイン|認証|登录|登錄|验证身份|驗證身分/,
-  /\b(?:tls|starttls|authentication) (?:is )?required|\bmail from user|\bcredentials?\b|disabled for sending|\bsending ip\b|from header|recipient header/,
+  /\byour (?:subscription|plan|contract|licen[cs]e|trial)\b|\b(?:tls|starttls|authentication) (?:is )?required|\bmail from user|\bcredentials?\b|disabled for sending|\bsending ip\b|from header|recipient header/,
   /\bdom\S{3,6} \S{1,80} de s[uo]\b|お客様のドメイン|\b(?:uw|de (?:envío|envio)) account\b|cuenta de envío|conta de envio|compte d.envoi/,
   /not (?:been )?authenticated|\bpasswords?\b|\b(?:at|of|in|by) the (?:sending|sender'?s?|originating) (?:domain|host|server|side|site)/,
   /(?:missing|invalid|bad|no|duplicate|without|unknown|illegal) (?:a )?(?:valid )?message-id|message-id[^.]{0,30}(?:missing|invalid|bad|not|reject)/,
@@ -182,6 +182,8 @@ export const COURTESY: readonly RegExp[] = [
 
 /** Said of the far server, the connection, the sender, a rule: not of the address, though the address may stand beside it. */
 export const OF_OTHERS: readonly RegExp[] = [
+  // people whom the recipient does not know
+  /(?<!\p{L})(?:from|von|des?|d['’]|da|dai|di|van|från|fra|od|от|tuntemattomilta) ?(?:unknowns?|unbekannte?[nrm]?|inconnue?s|inconnu(?=$|[.,;])|desconocidos|desconhecidos|sconosciuti|onbekenden?|okända?|ukendte?|ukjente?|nieznan\p{L}*|neznám\p{L}*|неизвестн\p{L}*)(?!\p{L})/gu,
   /no such file(?: or directory)?|(?:发件|寄件|送信)[^,，。;]{0,30}/g,
   // an error that nobody knows, abroad
   /unbekannte[rsn]? (?:fehler|problem|grund|ausnahme)|(?:erreur|error|errore|erro) (?:inconnue?|desconocid[oa]|sconosciut[oa]|desconhecid[oa])|onbekende fout|nieznany błąd|неизвестн\S+ ошибк\S+|未知(?:的)?[错錯][误誤]|不明なエラー|알 수 없는 오류|okänt fel|ukjent feil|ukendt fejl|tuntematon virhe|ismeretlen hiba|neznámá chyba|bilinmeyen hata|\bunknown (?:error|problem|reason|failure|exception)\b/g,
@@ -191,10 +193,10 @@ export const OF_OTHERS: readonly RegExp[] = [
   /\b(?:closed|dropped|terminated|aborted|reset|lost|refused|broken|cancell?ed) (?:the |its |this |our )?(?:smtp |tcp |network )?(?:connection|session|socket|channel|conversation|link|transmission)\b/g,
   /\b(?:delivery|message|mail|e-?mail|transfer|attempt|transaction|copy)\b(?! (?:address|account|box|user|alias))[^.:;,]{0,40}\b(?:cancell?ed|aborted|terminated|closed|deleted|removed|discontinued|moved|changed)\b/g,
   /(?<!\bto )(?<!\bto the )\b(?:sender|originator)s?(?:'s)?\b[^.;]{0,60}/g,
-  /\b(?:your|sending|my|our|smtp|authenticated|authenticating|sasl) (?:e-?mail |mail |smtp )?(?:accounts?|mail ?box(?:es)?|users?|domain|user ?name)\b/g,
+  /\b(?:your|sending|my|our|smtp(?: auth)?|auth|authenticated|authenticating|sasl) (?:e-?mail |mail |smtp )?(?:accounts?|mail ?box(?:es)?|users?|domain|user ?name)\b/g,
   /\b(?:account|mail ?box|user)s? (?:that |which |with which |by which )?(?:this|the|our|your) (?:relay|client|host|server|gateway|smart ?host|system|application)s?\b[^.]{0,60}/g,
-  /\b(?:account|mail ?box|user)s? (?:sending|that sent|used to send|you are sending|is sending|trying to send|which sent)\b[^.]{0,60}/g,
-  /\b(?:ip(?:v[46])?|client|source|host|remote|network|url|web|helo|ehlo|relay|peer|from|reply(?:-to)?|return|sending|originating|your|envelope) (?:e-?mail |mail )?address(?:es)?\b/g,
+  /\b(?:account|mail ?box|user)s? (?:sending|that sent|used (?:to|for) send\w*|you are sending|is sending|trying to send|which sent)\b[^.]{0,60}/g,
+  /\b(?:ip(?:v[46])?|client|source|host|remote|network|url|web|helo|ehlo|relay|peer|from|reply(?:-to)?|return|sending|originating|your|envelope|bounces?) (?:e-?mail |mail )?address(?:es)?\b/g,
   /\b(?:helo|ehlo|client|reverse|originating|from|return|envelope|rdns|spf|dkim) (?:domain|host(?: ?name)?|name|user)\b/g,
   /\b(?:recipients?|user|customer|subscriber|account|owner) (?:has|have) (?:disabled|closed|removed|deleted|cancell?ed|discontinued|changed|moved|blocked|terminated) (?!to\b|from\b|away\b|on\b|by\b|at\b)\w/g,
 ]
@@ -222,7 +224,7 @@ export const COMPOUND: readonly RegExp[] = [
     `(?<!\\p{L})(?:fichiers?|dateien?|archivos?|ficheiros?|bestanden?|pliki?|soubory?|fájl\\p{L}*|filen?|файл\\p{L}*)(?!\\p{L})[^.;]{0,30}${ABSENT}`,
     'gu',
   ),
-  /\bno valid recipients?(?:, bye| ?$)/g,
+  /\bno valid recipients\b(?! for\b)|\bno valid recipient ?$|\bunknown (?:extension|parameter|option|command|keyword)s?\b/g,
   /\b(?:user ?name|user|account|login)s? ?(?:or|and|\/|&) ?passwords?\b/g,
   /\b(?:to|cc|bcc|from|reply-to|date|subject|received):? (?:header|field|line)s?\b[^.]{0,60}/g,
   /(?:recipients?|address(?:es)?|user)[^.]{0,20}\b(?:in|of) (?:the )?(?:message )?headers?\b/g,
@@ -230,7 +232,7 @@ export const COMPOUND: readonly RegExp[] = [
 ]
 
 export const EXPIRED = anyOf(
-  /expired|given up|giving up|gave up|too long|too old|timeout exceeded|delivery time/,
+  /expired|given up|giving up(?! on )|gave up|too long|too old|timeout exceeded|delivery time/,
   /retry time(?:out)? (?:not reached|exceeded)|retr(?:y|ies)[^.]{0,30}(?:exceed|timeout|limit|fail)/,
   /could not (?:be )?deliver(?:ed)? (?:for|within|in) (?:the last )?\d/,
   /cannot send (?:message|warning) (?:for|within) /,
@@ -285,9 +287,10 @@ export const OPEN_TO_OTHERS = anyOf(
   /\bclosed (?:to|for|by) (?:external|outside|the outside|senders?|non-?members?|the public|the internet|mail from|delivery from)\b/,
   /\b(?:disabled|blocked|closed|turned off|switched off) (?:all |for )?(?:external|outside|internet|foreign|(?:incoming |inbound )?(?:e-?mails?|mails?|messages?|delivery) from)\b/,
   /\b(?:you|sender|author|poster)(?:'re| are| is)? not (?:a |an |the )?(?:\w+ )?(?:member|subscriber|subscribed|moderator|owner)\b/,
+  /\bnon-?members?\b|\b(?:must|need to|have to|has to) (?:first )?(?:be|become|subscribe|join)\b(?: (?:an? )?(?:\w+ )?(?:member|subscriber|subscribed)\b)?/,
 )
 export const ON_ITS_WAY = anyOf(
-  /\b(?:is|are|being|currently) (?:being )?(?:migrated|relocated|transferred|moved to)\b|\bmigration (?:is )?(?:in progress|under ?way|ongoing|pending|running)\b|\bunder migration\b/,
+  /\b(?:is|are|being|currently) (?:being )?(?:migrated|relocated|transferred|moved to)\b|\bbeing moved\b|\bmigration (?:is )?(?:in progress|under ?way|ongoing|pending|running)\b|\bunder migration\b/,
   /\bmoved to (?:an?other|a new|a different|our new|the new|its new) (?:mail )?(?:servers?|hosts?|platform|database|data ?cent\w+|cluster|store|node|backend|tenant)\b/,
   /en cours de (?:transfert|migration|déplacement)|wird (?:gerade |soeben )?(?:umgezogen|verschoben|migriert)|se está (?:migrando|moviendo|trasladando)|in (?:fase di )?migrazione|em migração|wordt (?:nu )?(?:verplaatst|gemigreerd)|w trakcie (?:migracji|przenoszenia)|переносится|移行中|迁移中/,
   /resolver\.adr\.(?:badprimary|ambiguous)/,
@@ -313,7 +316,7 @@ export const DISABLED_ABROAD = new RegExp(
   'u',
 )
 export const NOT_OF_MAILBOX = anyOf(
-  /nachricht|\bihr|votre|\bvos\b|\bsu (?:cuenta|mensaje)|\bsua (?:conta|mensagem)|vostr[oa]|suo account|\buw\b|\bjouw|twoj|twój|państwa|ваш|您的|你的|あなた|お客様|귀하/,
+  /nachricht|\bihr|votre|\bvos\b|\bsu (?:cuenta|mensaje)|\bsua (?:conta|mensagem)|vostr[oa]|suo account|\buw\b|\bjouw|twoj|twój|państwa|ваш|您的|你的|あなた|お客様|귀하|hesab[ıi]n[ıi]z|\b(?:din|ditt)\b|\bváš\b|\bfiókod\b|\btilisi\b/,
   /message|mensaje|messaggio|mensagem|bericht|wiadomoś|сообщени|письм|邮件|郵件|信件|消息|附件|メッセージ|메시지|메일이|meddelande|melding|besked|viesti|üzenet|\bileti|zpráv|extern|außerhalb|extérieur|esterno|внешн|外部|외부|zewnętrzn|attach|anhang|pièce|adjunto|allegato|anexo|bijlage|załącznik|влож/,
 )
 
@@ -343,7 +346,7 @@ const NOBODY_ABROAD = anyOf(
   /\b(?:niemand|personne|nadie|nessuno|ninguém|ingen|inget|nikogo|nikt|nikdo|senki)\b[^.]{0,25}(?:dieses namens|diesem namen|ce nom|ese nombre|este nome|esse nome|questo nome|(?:die|dit|deze) (?:naam|adres)|det namn(?:et)?|tym imieni\S+|takim imieni\S+|tej nazwie|takov\S+|tohoto jména|ilyen)/,
   /\bnincs (?:ilyen|olyan|ezen a|ezzel a)\b[^.]{0,10}(?:nev|név)\S*[^.]{0,20}(?:felhasznál|fiók|postafiók|címzett)|ilyen nev\S+ (?:felhasználó|postafiók|fiók|címzett) nincs|schránka (?:tohoto|toho|s tímto) (?:jména|jménem)[^.]{0,10} (?:není|neexistuje)/,
   /(?:нет|не найдено) никого с таким|(?:ящика|пользователя|адреса|получателя) с таким (?:именем|адресом)[^.]{0,20}(?:нет|не существует)|(?:неизвестный|несуществующий) (?:пользователь|получатель|адресат|ящик)/,
-  /その名前の[^。]{0,10}(?:おりません|いません|ありません|存在しません)|該当する(?:メールボックス|ユーザー?|アドレス|宛先|アカウント)[^。]{0,5}(?:ありません|いません)|(?:アドレス|メールボックス|アカウント)[^。]{0,10}現在(?:使|ご利用|利用)(?:われて|され)?[^。]{0,5}(?:おりません|いません)/,
+  /そのような(?:メール)?(?:アドレス|ユーザー?|メールボックス|宛先|アカウント)は[^。]{0,4}(?:おりません|ありません|存在しません)|その名前の[^。]{0,10}(?:おりません|いません|ありません|存在しません)|該当する(?:メールボックス|ユーザー?|アドレス|宛先|アカウント)[^。]{0,5}(?:ありません|いません)|(?:アドレス|メールボックス|アカウント)[^。]{0,10}現在(?:使|ご利用|利用)(?:われて|され)?[^。]{0,5}(?:おりません|いません)/,
   /没有(?:这个|此|该|叫)[^。,，]{0,10}(?:邮箱|用户|帐号|账号|地址|收件人)|(?:未知|不存在的?)(?:的)?(?:用户|用戶|收件人|收件者|邮箱|郵箱|地址)(?![^。]{0,10}(?:过多|太多|過多))|未找到[^。]{0,8}(?:邮箱|用户|收件人|帐号|账号)/,
 )
 
@@ -363,7 +366,7 @@ export const UNKNOWN = anyOf(
   /recipient not? (?:found|known|valid|exist|local|here|available)/,
   /<\s*>[^.<]{0,12}\b(?:does(?: not|n['’]t) exist|is not a valid|not found|no such)\b/,
   /address (?:could ?n[o'’]t|can ?n[o'’]t|was ?n[o'’]t) be found|^[^a-z]{0,20}address not found/,
-  /recipnotfound|recipient ?not ?found/,
+  /recipnotfound|recipient ?not ?found|\bdoes ?n[o'’]t belong to any (?:account|user|mail ?box|customer)|\bnot in (?:the|our|my|this) (?:\w+ )?(?:directory|list of (?:valid |known |local )?(?:users|recipients|mailboxes|accounts))\b/,
   /(?:can'?t|cannot|unable to) find[^.]{0,20}(?:user|recipient|mailbox|address)/,
   /address_not_found|could not be found at|nosuchuser|google:nosuchuser/,
   /not (?:listed|present|found) in (?:the |our )?(?:\w+ )?(?:ldap|directory|domino|address book|public)|not listed in|\bno \S+ in (?:name )?directory|validrcptto|no local mailbox|this user doesn/,
@@ -397,16 +400,16 @@ export const UNKNOWN = anyOf(
   /nie (?:znaleziono|istnieje|ma takie\S+)[^.]{0,20} (?:adres|użytkownik|skrzynk|kont|odbiorc)/,
   /(?:adres|użytkownik|skrzynka|konto|odbiorca)[^.]{0,60}nie (?:istnieje|został\S* znalezion|znaleziono)/,
   /(?:adresa|uživatel|schránka|příjemce|účet)[^.]{0,40}(?:nebyl\S* nalezen|nenalezen|neexistuje)|neznámý (?:uživatel|příjemce)/,
-  /(?:osoite|käyttäj|vastaanottaj)\S*[^.]{0,30}(?:ei löyty|ei ole olemassa)|tuntematon (?:vastaanottaja|käyttäjä)/,
+  /(?:osoite|käyttäj|vastaanottaj)\S*[^.]{0,30}(?:ei löyty|ei löydy|ei ole olemassa)|tuntematon (?:vastaanottaja|käyttäjä)/,
   /(?:cím|felhasználó|címzett|postafiók)\S*[^.]{0,30}(?:nem található|nem létezik)/,
-  /(?:adres|kullanıcı|alıcı|hesa[pb])\S*[^.]{0,30}(?:bulunamadı|mevcut değil|\byok\b)/,
+  /(?:adres|kullanıcı|alıcı|hesa[pb])\S*[^.]{0,30}(?:bulunamadı|mevcut değil|\byok\b)|bilinmeyen (?:alıcı|kullanıcı|adres)/,
   /нет такого (?:пользовател|адрес|получател|ящик)|не удалось найти [^.]{0,30}адрес/,
   /(?:找不到|没有找到|找不著)[^。]{0,15}(?:地址|用户|收件人|邮箱|使用者)|(?:无此|查无此)(?:用户|人|邮箱)/,
   /unrecogni[sz]ed (?:o\/r |recipient )?name|(?:άγνωστος|δεν υπάρχει)[^.]{0,20}(?:χρήστης|παραλήπτης|διεύθυνση)|(?:χρήστης|παραλήπτης|διεύθυνση)[^.]{0,30}δεν (?:υπάρχει|βρέθηκε)/,
   /(?:utilizator|destinatar)(?:ul)? (?:necunoscut|inexistent)|(?:adresa|utilizatorul|contul)[^.]{0,30}nu există|(?:người dùng|người nhận|địa chỉ|hộp thư)[^.]{0,20}không (?:tồn tại|tìm thấy)/,
   /(?:pengguna|penerima|alamat)[^.]{0,20}tidak (?:ditemukan|dikenal|ada)|(?:користувач|адрес|скриньк)\S*[^.]{0,20}не (?:знайдено|існує)|(?:потребител|адрес)\S*[^.]{0,20}не съществува/,
   /nepoznat(?:i)? (?:korisnik|primatelj|primalac)|(?:korisnik|adresa|primatelj)[^.]{0,20}ne postoji|(?:používateľ|adresa|príjemca)[^.]{0,20}neexistuje|neznámy (?:používateľ|príjemca)|usuari desconegut/,
-  /(?:주소|사용자|수신자|계정|사서함)[^.]{0,20}(?:찾을 수 없|존재하지 않)|존재하지 않는 (?:사용자|주소|계정|메일)/,
+  /(?:주소|사용자|수신자|받는 사람|계정|사서함)[^.]{0,20}(?:찾을 수 없|존재하지 않)|존재하지 않는 (?:사용자|주소|계정|메일)/,
 )
 
 export const SYSTEM = anyOf(
@@ -450,6 +453,6 @@ export const NOT_DEAD = anyOf(
   /bloqu|bloccat|gesperrt|blokowan|блокир|abgelehnt|verweigert|nicht erlaubt|rejet|refus|rechaz|rifiut|rejeitad|recusad|odrzucon|odmow|geweigerd|отклон|отказ|не принят|拒|inhalt|contenu|contenido|contenuto|treść|内容|спис/,
   /inaktiv|inac?tiv[oa](?![a-z])|inactif|suspens[oa](?![a-z])|suspendid|suspendu|sospes|nieaktywn|zawieszon|неактив|冻结|凍結|锁定|鎖定|停止|停用|askıya/,
   /\b(?:polic(?:y|ies)|access denied|(?<!re)blocked|not (?:allowed|permitted|accepted|authori[sz]ed)|prohibit(?:ed|ion)|forbidden|refused|unauthori[sz]ed|abuse|junk|unwanted|limit|too many|denied)\b/,
-  /\b(?:connection|session|tls|ssl|certificate|authentication|starttls|timeout|timed out|agent|from:|your)\b/,
+  /\b(?:connection|session|tls|ssl|certificate|authentication|starttls|timeout|timed out|agent|from:|your|(?<!\bto )(?<!\bto the )sender(?:'s)?)\b/,
   /^(?!.*\b(?:recipient|user|mail ?box|address|account)\b).*\blink:|\brequired\b|non-?payment|unpaid/,
 )

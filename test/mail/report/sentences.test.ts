@@ -1,6 +1,6 @@
 /**
- * Sentences in 14 languages, each in six forms: as a reply in the dialogue and in a report of Postfix or Sendmail, with its enhanced
- * code and without. No living address is dead in any of them; a dead one is found in all, but for those that are known as missed.
+ * Sentences in 14 languages, each in eight forms: as a reply in the dialogue and in a report of Postfix, Sendmail or Exim, with its
+ * enhanced code and without. No living address is dead in any of them; a dead one is found in all, but for those that are known as missed.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,9 +28,32 @@ const sendmail = (address: string, said: string): string =>
 550 5.1.1 <${address}>... User unknown
 <<< 503 5.5.1 no valid recipients`
 
+/** Prose only: no field repeats the reply. */
+const exim = (address: string, said: string): Buffer =>
+  Buffer.from(`From: Mail Delivery System <Mailer-Daemon@relay.example>
+To: <b1@bounce.example>
+Subject: Mail delivery failed: returning message to sender
+Auto-Submitted: auto-replied
+X-Failed-Recipients: ${address}
+Content-Type: text/plain; charset=utf-8
+Content-Transfer-Encoding: 8bit
+
+This message was created automatically by mail delivery software.
+
+A message that you sent could not be delivered to one or more of its
+recipients. This is a permanent error. The following address(es) failed:
+
+  ${address}
+    host mx.far.example [192.0.2.9]
+    SMTP error from remote mail server after RCPT TO:<${address}>:
+    ${said}
+`)
+
+const addressIn = (said: string): string => /<([^>@]+@[^>]+)>/.exec(said)?.[1] ?? 'ann@far.example'
+
 const report = (said: string, words: typeof postfix, vague: string): Buffer => {
   const status = /^\d{3} ([45]\.\d+\.\d+)/.exec(said)?.[1] ?? vague
-  const address = /<([^>@]+@[^>]+)>/.exec(said)?.[1] ?? 'ann@far.example'
+  const address = addressIn(said)
   return Buffer.from(`From: MAILER-DAEMON@relay.example
 To: <b1@bounce.example>
 Subject: Undelivered mail
@@ -66,6 +89,9 @@ const isHard = (said: string): boolean => {
 const isListed = async (said: string, words: typeof postfix, vague: string): Promise<boolean> =>
   (await readReport(report(said, words, vague))).recipients.some(suppresses)
 
+const isListedByExim = async (said: string): Promise<boolean> =>
+  (await readReport(exim(addressIn(said), said))).recipients.some(suppresses)
+
 const textsOf = (said: string): readonly string[] => [
   ...new Set([said, said.replace(/^(\d{3}) [245]\.\d+\.\d+ /, '$1 ')]),
 ]
@@ -77,11 +103,12 @@ const deadIn = async (said: string): Promise<readonly string[]> => {
     if (isHard(text)) forms.push(`dialogue: ${text}`)
     if (await isListed(text, postfix, '5.0.0')) forms.push(`Postfix: ${text}`)
     if (await isListed(text, sendmail, '5.1.1')) forms.push(`Sendmail: ${text}`)
+    if (await isListedByExim(text)) forms.push(`Exim: ${text}`)
   }
   return forms
 }
 
-for (const file of ['sentences-1.txt', 'sentences-2.txt'])
+for (const file of ['sentences-1.txt', 'sentences-2.txt', 'sentences-3.txt'])
   t.test(file, async (t) => {
     const path = join(process.cwd(), 'test', 'fixtures', file)
     for (const line of readFileSync(path, 'utf8').split('\n')) {
@@ -91,7 +118,7 @@ for (const file of ['sentences-1.txt', 'sentences-2.txt'])
       if (verdict === 'living' || verdict === 'missed') t.same(forms, [], line)
       else {
         t.equal(verdict, 'dead', line)
-        t.equal(forms.length, 3 * textsOf(said).length, `${line}: ${forms.join(' | ')}`)
+        t.equal(forms.length, 4 * textsOf(said).length, `${line}: ${forms.join(' | ')}`)
       }
     }
   })
