@@ -21,7 +21,7 @@ export interface Effects {
 /** Of mail that is due; null: for any pool. */
 export type Elsewhere =
   | { readonly topic: 'due'; readonly poolIds: readonly string[] | null }
-  | { readonly topic: 'changed' }
+  | { readonly topic: 'changed' | 'stored' }
 
 export interface Hints {
   due(): void
@@ -32,6 +32,9 @@ export interface Hints {
   changed(): void
   onChanged(reread: () => void): () => void
   settled(settled: readonly Settled[]): void
+  /** There are records up to this place: whoever reads them waits for writers that have stored nothing since. */
+  stored(place: number): void
+  onStored(listener: (place: number) => void): () => void
   /** After a commit. */
   tell(effects: Effects): void
   onDue(wake: () => void): () => void
@@ -66,6 +69,7 @@ type Message =
   | { readonly kind: 'changed' }
   | { readonly kind: 'elsewhere'; readonly news: Elsewhere }
   | { readonly kind: 'settled'; readonly settled: readonly Settled[] }
+  | { readonly kind: 'stored'; readonly place: number }
   | { readonly kind: 'ready'; readonly poolIds: readonly string[]; readonly rooms: readonly number[] }
   | { readonly kind: 'taker'; readonly boot: number | null }
   | { readonly kind: 'leased'; readonly leases: readonly Lease[] }
@@ -94,6 +98,7 @@ const createTopics = () => {
   const changed = createTopic<void>()
   const elsewhere = createTopic<Elsewhere>()
   const settled = createTopic<readonly Settled[]>()
+  const stored = createTopic<number>()
   const broken = createTopic<Error>()
   const taker = createTopic<number | null>()
   const leased = createTopic<readonly Lease[]>()
@@ -104,6 +109,7 @@ const createTopics = () => {
     else if (message.kind === 'changed') changed.emit()
     else if (message.kind === 'elsewhere') elsewhere.emit(message.news)
     else if (message.kind === 'settled') settled.emit(message.settled)
+    else if (message.kind === 'stored') stored.emit(message.place)
     else if (message.kind === 'taker') taker.emit(message.boot)
     else if (message.kind === 'leased') (leased.isHeard() ? leased : untaken).emit(message.leases)
     else if (message.kind === 'left') left.emit(message.recipientIds)
@@ -115,6 +121,7 @@ const createTopics = () => {
     onChanged: changed.on,
     onElsewhere: elsewhere.on,
     onSettled: settled.on,
+    onStored: stored.on,
     onBroken: broken.on,
     onTaker: taker.on,
     onLeased: leased.on,
@@ -192,6 +199,7 @@ export const createHints = (): Hints => {
     due: () => say({ kind: 'due' }),
     elsewhere: (news) => say({ kind: 'elsewhere', news }),
     changed: () => say({ kind: 'changed' }),
+    stored: (place) => say({ kind: 'stored', place }),
     settled: (settled) => {
       if (settled.length > 0) say({ kind: 'settled', settled })
     },

@@ -2,10 +2,12 @@
 import t, { type Test } from 'tap'
 import { type Connection, connect } from '../../../src/store/postgres/connect/connection.js'
 import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { createHints, type Hints } from '../../../src/store/postgres/hints.js'
 import { LEAST } from '../../../src/store/postgres/mails.js'
 import { answer } from '../../../src/store/postgres/run.js'
 import { migrate } from '../../../src/store/postgres/schema/migrate.js'
 import { createBeat, createObserver } from '../../../src/store/postgres/write/heartbeat.js'
+import { listening, startNotifying } from '../../../src/store/postgres/write/notify.js'
 import { placeAfter, writerOf } from '../../../src/store/postgres/write/places.js'
 import { joinAsWriter, type Writer } from '../../../src/store/postgres/write/writer.js'
 import { ordAt } from '../../../src/store/sql/pages.js'
@@ -29,7 +31,7 @@ t.test('places rise, whatever the clock says, and are of their writer', async (t
 interface At {
   readonly database: string
   open(): Promise<Connection>
-  join(owner: string): Promise<Writer>
+  join(owner: string, hints?: Hints, opening?: typeof listening): Promise<Writer>
   sql(text: string): string
 }
 
@@ -45,8 +47,9 @@ const fresh = async (t: Test): Promise<At> => {
     database,
     open,
     sql: (text) => cluster.sql(database, text),
-    async join(owner) {
-      const writer = await joinAsWriter(owner, open)
+    async join(owner, hints, opening) {
+      const reach = hints && opening ? opening(open, owner, hints) : open
+      const writer = await joinAsWriter(owner, reach, undefined, hints)
       t.teardown(() => writer.leave())
       return writer
     },
@@ -85,6 +88,32 @@ t.test('writers side by side', { skip: noPostgres() }, async (t) => {
       ),
       '0',
     )
+})
+
+t.test('a writer that stores nothing is above what others have stored', { skip: noPostgres() }, async (t) => {
+  const at = await fresh(t)
+  at.sql(SEEN)
+  // nobody beats here
+  const [hints, elsewhere] = [createHints(), createHints()]
+  const [busy, idle] = await Promise.all(['busy', 'idle'].map((owner) => at.join(owner, hints)))
+  if (busy === undefined || idle === undefined) throw new Error('expected two')
+  const isTold = (ord: number): boolean => Number(at.sql(LEAST)) >= ord
+  for (const value of ['first', 'at once behind it']) {
+    const ord = await add(busy, value)
+    await eventually(`${value}: it is read`, () => isTold(ord))
+  }
+  t.ok(
+    (await add(idle, 'its own')) > Number(at.sql(`SELECT max(ord) FROM jobs_seen WHERE value <> 'its own'`)),
+  )
+
+  await at.join('far', elsewhere, listening)
+  const connection = await at.open()
+  const send = (verb: () => Asking<unknown>): Promise<unknown> => answer(connection, verb())
+  const end = startNotifying({ owner: 'busy', hints, hasOthers: () => true, send })
+  const ord = await add(busy, 'for another daemon')
+  await eventually('it is read beside a writer of another daemon', () => isTold(ord))
+  await end()
+  await connection.close()
 })
 
 t.test('who joins stands above what others are about to commit', { skip: noPostgres() }, async (t) => {

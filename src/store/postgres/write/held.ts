@@ -170,6 +170,7 @@ export const hold = async (owner: string, member: Member, open: () => Promise<Co
   return {
     ...{ row: () => state.joined, stored: () => state.stored },
     onPutBack,
+    isLost: () => connection.isLost,
     rose(frontier: number): void {
       state.stored = frontier
     },

@@ -1,11 +1,14 @@
 /**
  * NAME      notify - daemons tell one another that there is something to look for
  * DESCRIPTION
- *   Mail that is due for pools which the relay of this process does not carry, and pools, domains or keys that have changed.
+ *   Mail that is due for pools which the relay of this process does not carry, pools, domains or keys that have changed, and
+ *   that records were stored, for which others' writers that store nothing come after (writer.ts).
  *   By NOTIFY, which takes one lock of the whole server until its commit is done: so in transactions of its own, that do
  *   not wait for the disk, after the commit that it tells of; never for each mail; and not at all while nobody else lives.
  *   Hints only: whoever misses one finds out when it next looks, within a second.
  */
+import { systemClock } from '../../../base/clock.js'
+import { ordAt } from '../../sql/pages.js'
 import { type Asking, run } from '../../sql/query.js'
 import type { Connection } from '../connect/connection.js'
 import type { Elsewhere, Hints } from '../hints.js'
@@ -13,17 +16,18 @@ import { LIGHT } from './light.js'
 
 /** What is told most often: ten times a second, and what makes others read all pools and domains once. */
 const DUE_MS = 100
+const STORED_MS = 500
 const CHANGED_MS = 1000
 
 /** A payload has at most 8,000 octets; with more pools than that it is about any. */
 const MOST_POOLS = 100
 
 const NOTIFY = `${LIGHT} SELECT pg_notify(?, ?) FROM light WHERE light.s IS NOT NULL`
-const LISTEN = 'LISTEN postern_due; LISTEN postern_changed'
-const CHANNELS = { due: 'postern_due', changed: 'postern_changed' } as const
+const LISTEN = 'LISTEN postern_due; LISTEN postern_changed; LISTEN postern_stored'
+const CHANNELS = { due: 'postern_due', changed: 'postern_changed', stored: 'postern_stored' } as const
 
 /** At once, and then what was asked for meanwhile, together. */
-const spaced = (ms: number, work: () => void) => {
+export const spaced = (ms: number, work: () => void) => {
   let timer: NodeJS.Timeout | null = null
   let isAsked = false
   const go = (): void => {
@@ -71,9 +75,10 @@ export const startNotifying = ({ owner, hints, hasOthers, send }: NotifyParts): 
     isAny = false
   })
   const changed = spaced(CHANGED_MS, () => tell('changed', null))
+  const stored = spaced(STORED_MS, () => tell('stored', null))
   const off = hints.onElsewhere((news: Elsewhere) => {
     if (!hasOthers()) return
-    if (news.topic === 'changed') return changed.ask()
+    if (news.topic !== 'due') return { changed, stored }[news.topic].ask()
     if (news.poolIds === null) isAny = true
     else for (const id of news.poolIds) pools.add(id)
     due.ask()
@@ -82,6 +87,7 @@ export const startNotifying = ({ owner, hints, hasOthers, send }: NotifyParts): 
     off()
     due.end()
     changed.end()
+    stored.end()
     await last
   }
 }
@@ -109,6 +115,8 @@ export const listening =
       const { from, pools } = toldBy(payload)
       if (from === owner) return
       if (channel === CHANNELS.changed) hints.changed()
+      // by the clock here: what others say may be anything
+      else if (channel === CHANNELS.stored) hints.stored(ordAt(systemClock.now()))
       else if (pools?.some(hints.wants) ?? true) hints.due()
     })
     try {

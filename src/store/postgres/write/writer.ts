@@ -5,6 +5,9 @@
  *   another, and each first locks that row at its epoch: whoever ends the epoch waits for the transaction that runs, and
  *   none follows it. At its end the last place that it gave is written there as its frontier, so in any snapshot
  *   all its rows up to the frontier are seen, and none will follow below it.
+ *   Who reads the log waits for the least frontier. So a writer that stored records says so, and others of the process that
+ *   have stored nothing since move theirs above it, without waiting for the disk: whatever is stored by one who has seen
+ *   that frontier lies behind it in the log of the database, and is lost with it or not at all.
  *   When a connection is lost nobody knows whether its transaction is in. The writer ends its own epoch, which waits
  *   for that transaction, and looks at the frontier: it has moved, or it is repeated under the new epoch.
  *   Verbs that are not about mail under way lock `order_state` too, across all writers: they follow one another, so
@@ -29,6 +32,8 @@ import { ConnectionLostError, failureOf } from '../connect/failure.js'
 import { createHints, type Effects, type Hints } from '../hints.js'
 import { answer, patience, persistently } from '../run.js'
 import { hold, type Joined, type Member, NAMELESS, query } from './held.js'
+import { LIGHT } from './light.js'
+import { spaced } from './notify.js'
 import { placeAfter } from './places.js'
 import type { PutBack } from './put-back.js'
 
@@ -60,7 +65,7 @@ export interface Writer {
   look<T>(asking: Asking<T>): Promise<T>
   /** After all that was asked before. */
   inTurn<T>(work: () => Promise<T>): Promise<T>
-  /** After what runs, and before all that waits: for a sign of life. */
+  /** After what runs, and before all that waits: for a sign of life, and to follow others. */
   beforeOthers<T>(work: () => Promise<T>): Promise<T>
   /** The database is as it was earlier: what was looked up in it may be so no more. */
   onPutBack(listener: (found: PutBack) => void): void
@@ -88,7 +93,7 @@ interface Fence {
 /** A transaction of the writer, whose verb may ask for snapshots: it has its locks, which are as good. */
 function* fenced<T>(
   { row, stored, gone }: Fence,
-  { rise, next }: Given,
+  { rise, end }: Given,
   inOrder: boolean,
   verb: () => Asking<T>,
 ): Asking<T> {
@@ -96,9 +101,9 @@ function* fenced<T>(
   if ((yield* run(LOCK, n, epoch, stored())) === 0) throw gone()
   if (inOrder) rise(Number((yield* first(LOCK_ORDER))?.last ?? 0))
   const result = yield* verb()
-  const end = next()
-  if (inOrder) yield* run(ROSE_BOTH, end, end, n)
-  else yield* run(ROSE, end, n)
+  const last = end()
+  if (inOrder) yield* run(ROSE_BOTH, last, last, n)
+  else yield* run(ROSE, last, n)
   return result
 }
 
@@ -115,21 +120,31 @@ type Held = Awaited<ReturnType<typeof hold>> & { readonly observe: Observe; read
 /** The places that the writer has given. */
 interface Given extends Places {
   last(): number
+  /** That of the last record. */
+  record(): number
+  /** What a transaction or a statement ends with. */
+  end(): number
   rise(to: number): void
 }
 
 const createPlaces = ({ row, onPutBack }: Held, now: () => number): Given => {
   let last = row().frontier
+  let record = last
   const rise = (to: number): void => {
     last = Math.max(last, to)
   }
   onPutBack(() => rise(row().frontier))
+  const end = (): number => {
+    last = placeAfter(last, now(), row().n)
+    return last
+  }
   return {
     last: () => last,
-    rise,
+    record: () => record,
+    ...{ rise, end },
     next: (): number => {
-      last = placeAfter(last, now(), row().n)
-      return last
+      record = end()
+      return record
     },
   }
 }
@@ -178,7 +193,7 @@ const FENCE = `WITH fence AS (
 
 const statement = async (
   held: Held,
-  { next }: Given,
+  { end }: Given,
   name: string,
   make: () => Query,
   calls: number,
@@ -186,7 +201,7 @@ const statement = async (
   const at = await held.ready()
   const { n, epoch } = held.row()
   const { text, values } = make()
-  const frontier = next()
+  const frontier = end()
   const began = systemClock.tick()
   try {
     held.pass(`${name}.before-commit`)
@@ -206,10 +221,58 @@ const statement = async (
   }
 }
 
+const RISE = `${LIGHT} UPDATE writers SET frontier = ? FROM light WHERE light.s IS NOT NULL AND ${MINE}`
+/** So often others are told that there are records. */
+const STORED_MS = 250
+
+/** Who has stored records tells the others; who has not follows those that have. */
+const createFollowing = (held: Held, places: Given, hints: Hints, { beforeOthers }: Turns) => {
+  let told = places.record()
+  let risen = 0
+  let isRising = false
+  const tell = spaced(STORED_MS, () => {
+    told = places.record()
+    hints.stored(told)
+    hints.elsewhere({ topic: 'stored' })
+  })
+  const isAbove = (place: number): boolean => Math.max(held.stored(), risen) >= place
+  const follow = async (place: number): Promise<void> => {
+    // who connects again may find the database put back, and says so to somebody who asked for something
+    if (held.isLost() || isAbove(place)) return
+    places.rise(place)
+    const frontier = places.end()
+    const { n, epoch } = held.row()
+    const at = await held.ready()
+    await at.query({ text: RISE, values: [frontier, n, epoch, held.stored()] })
+    risen = frontier
+  }
+  const off = hints.onStored((place) => {
+    if (isRising || isAbove(place)) return
+    isRising = true
+    // a heartbeat does it where this fails, and finds out why
+    void beforeOthers(() => follow(place))
+      .catch(() => {})
+      .finally(() => {
+        isRising = false
+      })
+  })
+  return {
+    committed<T>(answer: T): T {
+      if (places.record() > told) tell.ask()
+      return answer
+    },
+    end(): void {
+      off()
+      tell.end()
+    },
+  }
+}
+
 type Turn = () => Promise<void>
+type Turns = Pick<Writer, 'inTurn' | 'beforeOthers'>
 
 /** One after another; each call is a turn, and takes what is first by then. */
-const createTurns = (): Pick<Writer, 'inTurn' | 'beforeOthers'> => {
+const createTurns = (): Turns => {
   const urgent: Turn[] = []
   const waiting: Turn[] = []
   let last: Promise<void> = Promise.resolve()
@@ -240,7 +303,9 @@ export const joinAsWriter = async (
 ): Promise<Writer> => {
   const held = { ...(await hold(owner, member, open)), observe, pass }
   const places = createPlaces(held, now)
-  const { inTurn, beforeOthers } = createTurns()
+  const turns = createTurns()
+  const { inTurn, beforeOthers } = turns
+  const following = createFollowing(held, places, hints, turns)
   const { n, boot } = held.row()
   const effects: Effects = { due: false, settled: [] }
   const perform = async <T>(inOrder: boolean, verb: () => Asking<T>, until: number): Promise<T> => {
@@ -250,7 +315,7 @@ export const joinAsWriter = async (
       return transaction(held, places, inOrder, verb)
     }, until)
     hints.tell({ due: effects.due, settled: [...effects.settled] })
-    return result
+    return following.committed(result)
   }
   const called = <T>(inOrder: boolean, verb: () => Asking<T>): Promise<T> => {
     const until = patience()
@@ -267,11 +332,14 @@ export const joinAsWriter = async (
     mail: (verb) => called(false, verb),
     step: (verb) => perform(false, verb, patience()),
     statement: (name, make, until, calls = 1) =>
-      persistently(() => statement(held, places, name, make, calls), until),
+      persistently(() => statement(held, places, name, make, calls), until).then(following.committed),
     pass,
     look: async (asking) => answer(await held.ready(), asking),
     ...{ inTurn, beforeOthers },
     onPutBack: held.onPutBack,
-    leave: () => inTurn(held.leave),
+    leave() {
+      following.end()
+      return inTurn(held.leave)
+    },
   }
 }
