@@ -304,7 +304,6 @@ export const joinAsWriter = async (
   const held = { ...(await hold(owner, member, open)), observe, pass }
   const places = createPlaces(held, now)
   const turns = createTurns()
-  const { inTurn, beforeOthers } = turns
   const following = createFollowing(held, places, hints, turns)
   const { n, boot } = held.row()
   const effects: Effects = { due: false, settled: [] }
@@ -319,7 +318,7 @@ export const joinAsWriter = async (
   }
   const called = <T>(inOrder: boolean, verb: () => Asking<T>): Promise<T> => {
     const until = patience()
-    return inTurn(() => perform(inOrder, verb, until))
+    return turns.inTurn(() => perform(inOrder, verb, until))
   }
   return {
     n,
@@ -335,11 +334,11 @@ export const joinAsWriter = async (
       persistently(() => statement(held, places, name, make, calls), until).then(following.committed),
     pass,
     look: async (asking) => answer(await held.ready(), asking),
-    ...{ inTurn, beforeOthers },
+    ...turns,
     onPutBack: held.onPutBack,
     leave() {
       following.end()
-      return inTurn(held.leave)
+      return turns.inTurn(held.leave)
     },
   }
 }
