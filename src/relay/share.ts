@@ -4,7 +4,7 @@
  *     Several daemons give mail to the same upstreams, and all of their connections together stay within its limit. The relays
  *     that serve a pool share it in the order of their writers: each its whole part, the first ones one more.
  *     Nobody asks the others. That the sum never passes the limit follows from three rules: a part is gone by no longer
- *     than a newcomer waits (store/postgres/cluster/view.ts), whoever joins makes no part greater, and whoever goes
+ *     than a newcomer waits (store/postgres/cluster.ts), whoever joins makes no part greater, and whoever goes
  *     has let go of its own before: a process that ends has no sockets.
  *   BUGS
  *     A mail that is on its way when a newcomer takes its part ends as it began, so for as long as that takes there may be

@@ -33,12 +33,12 @@ interface StoreOptions extends Omit<SqliteOptions, 'dataDir'> {
 export const isLocal = ({ store }: StorePlace): boolean => store?.driver !== 'postgres'
 
 const urlsIn = async ({ store }: StorePlace): Promise<string> =>
-  (await import('./postgres/connect/folder.js')).readUrls(store?.url_file ?? '')
+  (await import('./postgres/folder.js')).readUrls(store?.url_file ?? '')
 
 const postgresOptions = async (options: StoreOptions): Promise<PostgresOptions> => {
   const { place, daemon, version, about, log, faultPoint } = options
   const { data_dir: dataDir, store } = place
-  const { daemonId } = await import('./postgres/connect/folder.js')
+  const { daemonId } = await import('./postgres/folder.js')
   const { takeDaemonLock } = await import('./sqlite/lock.js')
   const lock = () => {
     makeDataFolder(dataDir)
@@ -145,8 +145,8 @@ interface MoveOptions {
 const moving = async <T>(options: MoveOptions, work: (moving: Moving) => Promise<T>): Promise<T> => {
   const { openSource } = await import('./sqlite/move/source.js')
   const { openTarget } = await import('./postgres/move/target.js')
-  const { readUrls } = await import('./postgres/connect/folder.js')
-  const { serversOf } = await import('./postgres/connect/servers.js')
+  const { readUrls } = await import('./postgres/folder.js')
+  const { serversOf } = await import('./postgres/servers.js')
   const servers = serversOf(readUrls(options.urlFile))
   const source = openSource(databaseFile(options.dataDir))
   try {
@@ -170,7 +170,7 @@ export const undoMove = (options: MoveOptions): Promise<string> =>
 
 /** A database that is not in the data folder, brought up to date beside the daemons that serve it. */
 export const migrateServerOf = async (place: StorePlace, version: string): Promise<Migrated> =>
-  (await import('./postgres/begin/begin.js')).migrateServer(await urlsIn(place), version)
+  (await import('./postgres/begin.js')).migrateServer(await urlsIn(place), version)
 
 /** A database that is not in the data folder, looked at without a change. */
 export const examineServerOf = async (place: StorePlace): Promise<ExaminedServer> =>

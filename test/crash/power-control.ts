@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { Database } from '../../src/store/sqlite/driver.js'
+import { Database } from '../../src/store/sqlite/connect.js'
 
 const [dataDir = ''] = process.argv.slice(2)
 const db = new Database(join(dataDir, 'control.db'))

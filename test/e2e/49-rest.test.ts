@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import t from 'tap'
-import { Database } from '../../src/store/sqlite/driver.js'
+import { Database } from '../../src/store/sqlite/connect.js'
 import { Postern } from '../parts/postern.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 

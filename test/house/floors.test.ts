@@ -150,7 +150,7 @@ t.test('packages are at home', async (t) => {
   for (const file of [...all, ...files(TESTS)])
     for (const name of importsOf(file))
       if (name.includes('better-sqlite3') && !isTypeOnly(file, name))
-        t.match(file, /store\/sqlite\/driver\.ts$/, 'one file alone chooses and loads the SQLite driver')
+        t.match(file, /store\/sqlite\/connect\.ts$/, 'one file alone chooses and loads the SQLite driver')
   for (const file of all) {
     for (const name of importsOf(file)) {
       if (name.startsWith('.') || name.startsWith('node:')) continue

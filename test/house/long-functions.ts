@@ -3,13 +3,13 @@
  */
 export const LONG_FUNCTIONS: ReadonlySet<string> = new Set([
   'relay/relay.ts createRelay',
-  'store/sqlite/body/body-store.ts createBodyStore',
-  'store/sqlite/body/files.ts createBodyFiles',
+  'store/sqlite/body.ts createBodyStore',
+  'store/sqlite/body.ts createBodyFiles',
   'store/sqlite/open.ts openSqliteStore',
-  'store/sqlite/sweep/retention.ts createRetention',
+  'store/sqlite/sweep.ts createRetention',
   'store/sqlite/thread/batch.ts createBatch',
-  'store/sqlite/thread/clients.ts createClients',
-  'store/sqlite/thread/window.ts createWindow',
+  'store/sqlite/thread/writer-thread.ts createClients',
+  'store/sqlite/thread/writer.ts createWindow',
   'store/sqlite/thread/writer-client.ts createCalls',
   'store/sqlite/thread/writer-client.ts createWriterClient',
   'store/sqlite/thread/writer-thread.ts run',

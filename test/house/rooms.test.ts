@@ -18,10 +18,10 @@ const BACK: readonly (readonly [from: string, to: string])[] = [
   ['store/sqlite/write/verbs.ts', '*'],
   ['*', 'store/sqlite/thread/wire.ts'],
   ['store/sqlite/migrate/steps.ts', 'store/sqlite/thread/changes.ts'],
-  ['store/sqlite/operate/erase.ts', 'store/sqlite/write/reports.ts'],
-  ['store/sqlite/operate/hold-recipient.ts', 'store/sqlite/write/events.ts'],
-  ['store/sqlite/operate/times.ts', 'store/sqlite/write/lease.ts'],
-  ['store/sqlite/dsn/pending.ts', 'store/sqlite/write/events.ts'],
+  ['store/sqlite/operate/erase.ts', 'store/sqlite/write/dsn.ts'],
+  ['store/sqlite/write/orders.ts', 'store/sqlite/write/events.ts'],
+  ['store/sqlite/write/orders.ts', 'store/sqlite/write/lease.ts'],
+  ['store/sqlite/write/dsn.ts', 'store/sqlite/write/events.ts'],
 ]
 
 const files = (dir: string): string[] =>

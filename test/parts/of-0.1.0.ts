@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Database } from '../../src/store/sqlite/driver.js'
+import { Database } from '../../src/store/sqlite/connect.js'
 import { ROOT } from './postern.js'
 
 const FOLDER = join(ROOT, 'test/store/of-0.1.0')

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { must } from './run.js'
 
-/** Which of the two drivers this Node runs; see src/store/sqlite/driver.ts. */
+/** Which of the two drivers this Node runs; see src/store/sqlite/connect.ts. */
 export const isOldNode = Number(process.versions.napi) < 10
 
 /** Installs it below a folder; the path of its program. */

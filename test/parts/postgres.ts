@@ -87,7 +87,7 @@ export class Server {
    */
   template(): Promise<string> {
     this.#template ??= (async () => {
-      const { migrateServer } = await import('../../src/store/postgres/begin/begin.js')
+      const { migrateServer } = await import('../../src/store/postgres/begin.js')
       const urls = this.database()
       await migrateServer(urls, '')
       return urls.split('/').at(-1) ?? ''

@@ -40,7 +40,7 @@ export const runSql = async (dataDir: string, text: string): Promise<void> => {
     const url = readFileSync(join(dataDir, 'database.url'), 'utf8').trim()
     return void cluster.sql(url.split('/').at(-1) ?? '', text)
   }
-  const { Database } = await import('../../src/store/sqlite/driver.js')
+  const { Database } = await import('../../src/store/sqlite/connect.js')
   const db = new Database(join(dataDir, 'postern.db'))
   db.exec(text)
   db.close()

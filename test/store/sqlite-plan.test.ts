@@ -20,12 +20,17 @@ import { searchReads } from '../../src/store/sql/search/reads.js'
 import { indexReads } from '../../src/store/sql/search/to-index.js'
 import { statisticsReads } from '../../src/store/sql/statistics.js'
 import { tenantReads } from '../../src/store/sql/tenants.js'
-import { createBodyStore } from '../../src/store/sqlite/body/body-store.js'
+import { createBodyStore } from '../../src/store/sqlite/body.js'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
 import type { WriterVerbs } from '../../src/store/sqlite/protocol.js'
-import { asking, createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
-import { logEnds, MAIL } from '../../src/store/sqlite/read/tables.js'
+import {
+  asking,
+  createStatements,
+  logEnds,
+  MAIL,
+  type Statements,
+} from '../../src/store/sqlite/read/statements.js'
 import { WORDS } from '../../src/store/sqlite/search/words.js'
 import { createWriteContext, type WriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'

@@ -4,7 +4,7 @@ import t from 'tap'
 import { kindOf } from '../../src/store/sql/log/codec.js'
 import { openWriter } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { REPORTS_STEP } from '../../src/store/sqlite/write/reports.js'
+import { REPORTS_STEP } from '../../src/store/sqlite/write/dsn.js'
 import { accepted, newAccount, page, report } from './fixture.js'
 
 t.test('a notice that was noted as a bounce becomes what it is, and bounces stay', async (t) => {

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { databaseFile } from '../../src/base/folder.js'
 import { newId } from '../../src/base/id.js'
+import { putToRest } from '../../src/store/sqlite/admin.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { putToRest } from '../../src/store/sqlite/restored.js'
 import { endpointFor, postFor } from './contract-hooks.js'
 import { newAccount, T0 } from './fixture.js'
 

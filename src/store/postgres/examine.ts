@@ -6,13 +6,12 @@
 import { systemClock } from '../../base/clock.js'
 import type { ServerState, WriterRow } from '../port/cluster.js'
 import { type Asking, first } from '../sql/query.js'
-import { type Follower, lastFollower, serverState, unconfirmed } from './cluster/server-state.js'
-import { writers } from './cluster/view.js'
-import { type Pooler, poolerBefore, remedyOf } from './connect/pooler.js'
-import { type Pooling, serversOf } from './connect/servers.js'
+import { type Pooler, poolerBefore, remedyOf } from './begin.js'
+import { type Follower, lastFollower, serverState, unconfirmed, writers } from './cluster.js'
 import { answer } from './run.js'
 import { SCHEMA } from './schema/steps.js'
 import { versionThere } from './schema/version.js'
+import { type Pooling, serversOf } from './servers.js'
 
 export interface ExaminedServer extends ServerState {
   /** `host:port`, and the database there. */
@@ -78,7 +77,7 @@ function* look(): Asking<Looked> {
 
 /** Throws DatabaseRefusedError when it would lose mail, or when it lets us not in. */
 export const examineServer = async (urls: string, pooling: Pooling = 'none'): Promise<ExaminedServer> => {
-  const { connect } = await import('./connect/connection.js')
+  const { connect } = await import('./connection.js')
   const servers = serversOf(urls, pooling)
   const open = () => connect(servers, 'postern/doctor')
   const connection = await open()

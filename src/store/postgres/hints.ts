@@ -2,14 +2,14 @@
  * NAME      hints - what the threads of a process tell one another
  * DESCRIPTION
  *   That something may be due, which pools the relay can carry mail for, what was settled, that nothing more can be
- *   stored, mail that is leased to the relay (accept/hot.ts), and what other daemons should know of (write/notify.ts).
+ *   stored, mail that is leased to the relay (accept.ts), and what other daemons should know of (notify.ts).
  *   Each is told after the commit and never before. Who misses one finds out when it next looks. Main is linked with every
  *   other thread, and passes on what one of them says.
  */
 import type { MessagePort } from 'node:worker_threads'
 import type { Settled } from '../../lifecycle/facts.js'
 import { TakenOverError } from '../port/upkeep.js'
-import type { Lease } from './claim/claimed.js'
+import type { Lease } from './claimed.js'
 
 /** What a transaction leaves to tell; a new one for each. */
 export interface Effects {

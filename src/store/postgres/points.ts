@@ -1,17 +1,39 @@
 /**
- * NAME      points - reads that every request asks for, many in one statement
+ * NAME      points - reads by key, gathered into one statement
  * DESCRIPTION
- *   Who may send what is read for each request, and no answer is kept: what was revoked is refused at once. Reads that
- *   come while an earlier round trip is under way go together: those of one text are one statement, joined to what each
- *   caller gave. A statement begins after all its callers have asked. One connection does, and it is never kept waiting by
- *   a long list.
+ *   Who may send what is read for each request, and no answer is kept: what was revoked is refused at once.
+ *   Reads that come while an earlier round trip is under way go together: those of one text are one
+ *   statement, joined to what each caller gave. A statement begins after all its callers have asked. One
+ *   connection does, and it is never kept waiting by a long list.
+ *   Opened when it is first wanted, and anew after it was lost.
  */
+
 import type { Asking, Query } from '../sql/query.js'
-import type { Connection } from './connect/connection.js'
-import { askTogether } from './connect/join.js'
-import { createOne } from './connect/one.js'
-import { answerRead, persistently } from './run.js'
-import { gather } from './write/gather.js'
+import type { Connection } from './connection.js'
+import { gather } from './gather.js'
+import { answerRead, askTogether, persistently } from './run.js'
+
+export const createOne = (open: () => Promise<Connection>) => {
+  let connection: Connection | null = null
+  let before: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = before.then(work)
+    before = done.catch(() => {})
+    return done
+  }
+  return {
+    inTurn,
+    async ready(): Promise<Connection> {
+      if (connection?.isLost === true) {
+        await connection.close()
+        connection = null
+      }
+      connection ??= await open()
+      return connection
+    },
+    close: () => inTurn(async () => connection?.close()),
+  }
+}
 
 /** These verbs read few rows, and nothing large. */
 export const POINTS: ReadonlySet<string> = new Set([

@@ -8,7 +8,7 @@
  */
 import { systemClock } from '../../base/clock.js'
 import type { Asking } from '../sql/query.js'
-import type { Connection } from './connect/connection.js'
+import type { Connection } from './connection.js'
 import { answerRead, patience, persistently } from './run.js'
 
 export interface Readers {

@@ -14,29 +14,24 @@ import type { About, Cluster, ClusterView, WriterRole } from '../port/cluster.js
 import { TakenOverError } from '../port/upkeep.js'
 import { first } from '../sql/query.js'
 import { createTouches, type Touches } from '../sql/tenants.js'
-import { beginning, bringUpToDate, refuseUnfit, storesNothing } from './begin/begin.js'
-import { type Calls, createCalls } from './calls.js'
-import { sessionName } from './cluster/takeover.js'
-import { followDatabase } from './cluster/time.js'
-import { createView, NOW } from './cluster/view.js'
-import { createWork } from './cluster/work.js'
-import type { Connection } from './connect/connection.js'
-import { serversNow, type Urls } from './connect/folder.js'
-import { resting } from './connect/resting.js'
-import type { Pooling } from './connect/servers.js'
-import { BY_KEY } from './connect/settings.js'
+import { beginning, bringUpToDate, refuseUnfit, storesNothing } from './begin.js'
+import { createView, createWork, followDatabase, NOW } from './cluster.js'
+import type { Connection } from './connection.js'
+import { serversNow, type Urls } from './folder.js'
+import { createBeat, startHeartbeat } from './heartbeat.js'
 import type { Hints } from './hints.js'
+import { createLeased, type Leased } from './leased.js'
+import { createLight, type Light, touchAll } from './light.js'
+import { listening, startNotifying } from './notify.js'
 import { createPoints, type Points } from './points.js'
 import { type QueueVerbs, queueVerbs } from './queue.js'
 import { createReaders, type Readers } from './readers.js'
+import { resting } from './resting.js'
 import { persistently, unavailable } from './run.js'
-import { createLeased, type Leased } from './settle/leased.js'
-import { createBeat, startHeartbeat } from './write/heartbeat.js'
-import { createLight, type Light } from './write/light.js'
-import { listening, startNotifying } from './write/notify.js'
-import { logPutBack } from './write/put-back.js'
-import { touchAll } from './write/touch.js'
-import { joinAsWriter, type Observe, type Writer } from './write/writer.js'
+import type { Pooling } from './servers.js'
+import { BY_KEY } from './settings.js'
+import { type Calls, createCalls } from './verbs.js'
+import { joinAsWriter, logPutBack, type Observe, sessionName, type Writer } from './writer.js'
 
 interface SessionOptions {
   readonly urls: Urls
@@ -147,7 +142,7 @@ const beginSession = async (
   failed: (error: unknown) => void,
 ): Promise<Session> => {
   // what needs no database does not pay for its client
-  const { connect, connectAgain } = await import('./connect/connection.js')
+  const { connect, connectAgain } = await import('./connection.js')
   const owner = given ?? randomUUID()
   const reach = resting((name) => connectAgain(() => serversNow(urls, pooler), name), log)
   const open = (part: string) => (): Promise<Connection> => reach(sessionName(owner, part))

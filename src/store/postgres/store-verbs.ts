@@ -1,25 +1,46 @@
 /**
- * NAME      store-verbs - the verbs of the port, each answered by the database
+ * NAME      store-verbs - the store port over the connections of a daemon
  * DESCRIPTION
- *   Reads take a connection, writes are calls of the writer, by whoever acts. A verb of the port that is not here does not
- *   compile.
+ *   Reads take a connection, writes are calls of the writer, by whoever acts. A verb of the port that is not
+ *   here does not compile.
  */
+
 import { suppressionList } from '../../lifecycle/suppress.js'
 import type { Actor } from '../port/identity.js'
 import type { Store } from '../port/store.js'
+import type { Keep } from '../port/upkeep.js'
 import { asListed } from '../rules/tenants.js'
 import { readMark } from '../sql/log/places.js'
 import type { AnsweredLater } from '../sql/query.js'
+import { inRounds, type Stepping, type Swept, stepsOf as stepsFrom, sweeping } from '../sql/steps.js'
 import type { Touch } from '../sql/tenants.js'
-import type { Calls } from './calls.js'
-import { settingsFaults } from './connect/settings.js'
 import type { Hints } from './hints.js'
+import { LIGHT_VERBS, type LightVerbs } from './light.js'
 import { POINTS } from './points.js'
 import { QUEUE_VERBS, type QueueVerbs } from './queue.js'
 import type { Session } from './session.js'
-import { stepsOf, sweepOf } from './steps.js'
-import { type AnyVerb, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
-import { LIGHT_VERBS, type LightVerbs } from './write/light.js'
+import { settingsFaults } from './settings.js'
+import { type AnyVerb, type Calls, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
+
+/** Its verbs are among those that can be called. */
+const stepping = (current: () => Calls) => current as unknown as () => Stepping
+
+const stepsOf = (current: () => Calls) => stepsFrom(stepping(current))
+
+/** Old mail, and when nothing of it is left all else. Bodies are rows here. */
+const sweepStep = async (at: Calls, now: number, keep: Keep): Promise<Swept> => {
+  const { removed, again } = await at.call('sweepMail', now, keep)
+  const others = again ? 0 : await at.call('sweepOthers', now, keep)
+  return { removed: removed + others, files: [], again: again || others > 0 }
+}
+
+const sweepOf = (current: () => Calls): Store['sweep'] => {
+  const sweep = sweeping(stepping(current), (now, keep) => sweepStep(current(), now, keep))
+  return async (now, keep) => {
+    const expired = keep.deadlines === false ? 0 : await inRounds(() => current().call('sweepOverdue', now))
+    return expired + (await sweep(now, keep, async () => {}))
+  }
+}
 
 const readsOf = (current: () => Session) => {
   const read =

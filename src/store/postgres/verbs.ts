@@ -1,15 +1,18 @@
 /**
- * NAME      verbs - what this engine can do
+ * NAME      verbs - what the store port can do in PostgreSQL, by name
  * DESCRIPTION
  *   Shared verbs as they are in store/sql/, and its own. Each is work that yields statements (sql/query.ts).
+ *   A call is one transaction: the verb, and the entry of who called it. Calls of one order share their
+ *   entry.
  */
-
 import { systemClock } from '../../base/clock.js'
+import { newId } from '../../base/id.js'
 import { wellFormed } from '../../mail/encoding.js'
 import type { Notice } from '../port/log.js'
 import type { CarriedMail, HoldRow, QueueOwner } from '../port/operations.js'
+import type { Acting } from '../rules/audit.js'
 import { alarmFold, alarmReads, outageReads, outageWrites } from '../sql/alarms.js'
-import { auditReads } from '../sql/audit.js'
+import { audited, auditReads, LOOKED } from '../sql/audit.js'
 import {
   bounced,
   hardBounceWrites,
@@ -27,7 +30,7 @@ import { logReads } from '../sql/log/reads.js'
 import { emailReads, mailReads } from '../sql/mails.js'
 import { HOLDS, holdReads } from '../sql/orders.js'
 import { timeOf } from '../sql/pages.js'
-import { type Asking, all, atOnce, first } from '../sql/query.js'
+import { type AnsweredLater, type Asking, all, atOnce, first } from '../sql/query.js'
 import { depthReads, heldReads, queueReads } from '../sql/queue.js'
 import { readingReads, readingWrites } from '../sql/reading.js'
 import { searchReads } from '../sql/search/reads.js'
@@ -37,19 +40,16 @@ import { insertInto, type Places } from '../sql/table.js'
 import { ringReads, ringWrites, tenantReads } from '../sql/tenants.js'
 import { endpointWrites, hookReads, postWrites } from '../sql/webhooks.js'
 import { createSuppressionEvents } from '../suppression-events.js'
-import { scheduleVerbs } from './claim/schedule.js'
-import { relayMark } from './cluster/relay-mark.js'
-import { serverState } from './cluster/server-state.js'
-import { writers } from './cluster/view.js'
+import { relayMark, serverState, writers } from './cluster.js'
+import { scheduleVerbs } from './due.js'
 import { logEnds, MAIL } from './mails.js'
 import { orderVerbs } from './orders.js'
 import { WORDS } from './search/words.js'
 import { addIndexed } from './search/write.js'
-import { sweepWrites } from './sweep/sweep.js'
-import { createAddNotice } from './write/notices.js'
-import { settling } from './write/settle.js'
-import { tenantVerbs } from './write/tenants.js'
-import type { Writer } from './write/writer.js'
+import { settling } from './settle.js'
+import { sweepWrites } from './sweep.js'
+import { createAddNotice, tenantVerbs } from './tenants.js'
+import type { Writer } from './writer.js'
 
 const ownReads = {
   *body(emailId: string): Asking<Uint8Array | null> {
@@ -128,7 +128,7 @@ const watchWrites = (places: Places, tenants: ReturnType<typeof tenantVerbs>) =>
 }
 
 /** Work of a writer, each one transaction: verbs of the port, and the steps of some (steps.ts). */
-export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
+const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
   const { places, effects } = writer
   const addNotice = createAddNotice(places)
   const tenants = tenantVerbs(places)
@@ -164,3 +164,64 @@ export const WRITE_NAMES = Object.keys(
   writesOf({ places: { next: () => 0 }, effects: { due: false, settled: [] } }),
 ) as (keyof WriteVerbs)[]
 export type AnyVerb = (...args: readonly unknown[]) => Asking<unknown>
+
+export interface Calls {
+  /** As one transaction. */
+  call<N extends keyof WriteVerbs>(
+    name: N,
+    ...args: Parameters<WriteVerbs[N]>
+  ): ReturnType<AnsweredLater<WriteVerbs>[N]>
+  /** The same caller, for several calls that are one order. */
+  asOrder(): Calls
+  by(acting: Acting | null): Calls
+}
+
+/** What relays of other daemons have read. */
+const READ_BY_RELAYS: ReadonlySet<string> = new Set<keyof WriteVerbs>([
+  'createAccount',
+  'createWorkspace',
+  'ownPool',
+  'createPool',
+  'updatePool',
+  'deletePool',
+  'rotateToken',
+  'createDomain',
+  'updateDomain',
+  'removeDomain',
+  'replaceReturnPathRing',
+])
+
+/** They wait for no verb of another daemon, and none waits for them (write/writer.ts). */
+const OF_MAIL: ReadonlySet<string> = new Set<keyof WriteVerbs>(['sweepMail'])
+
+export const createCalls = (writer: Writer, told: (error: unknown) => never): Calls => {
+  const verbs = writesOf(writer) as unknown as Readonly<Record<string, AnyVerb>>
+  const audit = audited(LOOKED, { places: writer.places, now: systemClock.now })
+
+  function* acted(name: string, args: readonly unknown[], acting: Acting): Asking<unknown> {
+    const tell = yield* audit(name, args, acting)
+    const result = yield* (verbs[name] as AnyVerb)(...args)
+    yield* tell(result)
+    return result
+  }
+
+  const callsOf = (acting: Acting | null): Calls => ({
+    call: (async (name: string, ...args: readonly unknown[]) => {
+      function* verb(): Asking<unknown> {
+        const result = yield* acting === null ? (verbs[name] as AnyVerb)(...args) : acted(name, args, acting)
+        writer.pass(`${name}.before-commit`)
+        return result
+      }
+      const result = await (OF_MAIL.has(name) ? writer.mail(verb) : writer.write(verb)).catch(told)
+      writer.pass(`${name}.after-commit`)
+      if (READ_BY_RELAYS.has(name)) writer.hints.elsewhere({ topic: 'changed' })
+      return result
+    }) as unknown as Calls['call'],
+    asOrder: () =>
+      acting === null || acting.entry !== null
+        ? callsOf(acting)
+        : callsOf({ ...acting, entry: newId('aud') }),
+    by: callsOf,
+  })
+  return callsOf(null)
+}

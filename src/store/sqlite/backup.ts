@@ -1,21 +1,52 @@
 /**
- * NAME      backup - an online copy
+ * NAME      backup - a copy of the database and of the files beside it
  * DESCRIPTION
- *   Copies one snapshot, page by page, from a connection of its own whose open
- *   read transaction keeps the snapshot still: without it every commit of the
- *   writer would start the copy anew. Large bodies are brought in as rows, so a
- *   copy is one file whatever stands beside the database. It is checked before it
- *   gets its name, so a file with that name is always whole.
+ *   Copies one snapshot, page by page, from a connection of its own whose open read transaction keeps the snapshot
+ *   still: without it every commit would start the copy anew. Large bodies become rows, so a copy is one file. It is
+ *   checked before it gets its name, so a file with that name is always whole.
+ *   A table that only backups have holds names, modes and octets of the files that a database is of no use without
+ *   (the pepper). A restore writes them out and drops the table.
  */
+
 import { chmodSync, closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { syncFolder } from '../../base/folder.js'
 import type { KeptFile } from '../../keys/in-backup.js'
 import { type Copied, MissingBodyError } from '../port/upkeep.js'
-import { createBodyFiles } from './body/files.js'
-import { type Db, openReader } from './connect.js'
-import { Database } from './driver.js'
-import { keepFiles } from './kept-files.js'
+import { createBodyFiles } from './body.js'
+import { Database, type Db, openReader } from './connect.js'
+
+const isThere = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'kept_files'"
+
+/** Puts files into a copy, each in the place of one with its name. */
+const keepFiles = (copy: string, files: readonly KeptFile[]): void => {
+  const db = new Database(copy)
+  try {
+    db.transaction(() => {
+      db.exec(
+        'CREATE TABLE IF NOT EXISTS kept_files (name TEXT PRIMARY KEY, mode INTEGER NOT NULL, bytes BLOB NOT NULL)',
+      )
+      const put = db.prepare('INSERT OR REPLACE INTO kept_files VALUES (?, ?, ?)')
+      for (const { name, mode, bytes } of files) put.run(name, mode, bytes)
+    })()
+  } finally {
+    db.close()
+  }
+}
+
+/** The files of a copy, which are gone from it afterwards, overwritten. */
+export const takeFiles = (copy: string): readonly KeptFile[] => {
+  const db = new Database(copy)
+  try {
+    if (db.prepare(isThere).get() === undefined) return []
+    const files = db.prepare('SELECT name, mode, bytes FROM kept_files').all() as KeptFile[]
+    db.pragma('secure_delete = ON')
+    db.exec('DROP TABLE kept_files')
+    return files
+  } finally {
+    db.close()
+  }
+}
 
 /**
  * Turns bodies beside the database into rows of the copy; the ids of those that are not there. What retention

@@ -1,17 +1,65 @@
 /**
- * NAME      connect - opening the database file
+ * NAME      connect - one connection to the database file, and its driver
  * DESCRIPTION
- *   One connection writes, any number read. The writer's promise rests on three
- *   settings that are set and then read back, because the library's own default
- *   (WAL with synchronous=NORMAL) lost acknowledged rows in a power cut. A
- *   connection that can not be made durable is refused.
+ *   One connection writes, any number read. The writer's promise rests on three settings that are set and then read
+ *   back, because the library's default (WAL with synchronous=NORMAL) lost acknowledged rows in a power cut. A
+ *   connection that cannot be made durable is refused.
+ *   Two versions of the driver are shipped: 13 needs Node-API 10 (Node 22.14) and ends an older process with a crash;
+ *   12 crashes on Node 24.19 and newer. Node-API decides. Both read and write the same files. Version 12 lies in
+ *   bin/native/node20, which bin/native/install.mjs fills. A driver that cannot be loaded is an error that names the
+ *   command that brings it.
  */
 import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type Sqlite from 'better-sqlite3'
 import type { Database as Connection } from 'better-sqlite3'
 import { databaseFile, makeDataFolder } from '../../base/folder.js'
 import { DamagedFileError } from '../../base/secret.js'
-import { Database } from './driver.js'
+
+/** The driver is not there, or was compiled for another Node. */
+class DriverMissingError extends Error {
+  override readonly name = 'DriverMissingError'
+}
+
+/** Where they are installed, as seen from a bundle. */
+declare const POSTERN_NATIVE: string | undefined
+
+const native = (name: string): URL =>
+  new URL(
+    (typeof POSTERN_NATIVE === 'string' ? POSTERN_NATIVE : '../../../../bin/native/') + name,
+    import.meta.url,
+  )
+const require = createRequire(native('driver'))
+const isOld = Number(process.versions.napi) < 10
+
+const load = (): typeof Sqlite => {
+  const driver = isOld ? require('./node20/node_modules/better-sqlite3') : require('better-sqlite3')
+  new driver(':memory:').close() // the native part comes with the first database
+  return driver
+}
+
+const remedy = (): string => {
+  // a package and the executable bring their drivers along, and there is no folder to install into
+  const folder = dirname(fileURLToPath(native('driver')))
+  if (!existsSync(folder)) return 'install Node 22.14 or newer'
+  return isOld
+    ? `run: npm ci --prefix ${folder}/node20`
+    : `run: npm install --no-save --prefix ${folder} better-sqlite3@13.2.0`
+}
+
+const loadOrSay = (): typeof Sqlite => {
+  try {
+    return load()
+  } catch (error) {
+    const reason = (error as Error).message.replace(/\s+/g, ' ').slice(0, 200)
+    const driver = `the SQLite driver for Node ${process.versions.node}, better-sqlite3 ${isOld ? 12 : 13},`
+    throw new DriverMissingError(`${driver} can not be loaded (${reason}); ${remedy()}`)
+  }
+}
+
+export const Database = loadOrSay()
 
 export type Db = Connection
 export type Row = Record<string, unknown>

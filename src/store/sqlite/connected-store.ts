@@ -9,10 +9,8 @@ import type { MessagePort } from 'node:worker_threads'
 import { createLoadCounts } from '../load-counts.js'
 import type { Actor } from '../port/identity.js'
 import type { Store } from '../port/store.js'
-import { actingVerbs } from './audit/by.js'
 import { attach, detach } from './session.js'
-import { readsOf } from './store-reads.js'
-import { writesOf } from './store-writes.js'
+import { actingVerbs, readsOf, writesOf } from './store-verbs.js'
 import { createWriterClient } from './thread/writer-client.js'
 
 export type ConnectedStore = Omit<Store, 'open' | 'migrate' | 'by'> & {

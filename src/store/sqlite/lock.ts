@@ -8,7 +8,7 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { StoreBusyError } from '../port/upkeep.js'
-import { Database } from './driver.js'
+import { Database } from './connect.js'
 
 /** Takes the lock or throws StoreBusyError. The answer gives it back. */
 export const takeDaemonLock = (dataDir: string): (() => void) => {

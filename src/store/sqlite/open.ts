@@ -13,10 +13,8 @@ import { OutageError } from '../../base/fault.js'
 import type { Actor } from '../port/identity.js'
 import type { Store } from '../port/store.js'
 import type { Known } from '../port/upkeep.js'
-import { actingVerbs } from './audit/by.js'
 import { begin, finish, type Session, type SqliteOptions } from './session.js'
-import { readsOf } from './store-reads.js'
-import { writesOf } from './store-writes.js'
+import { actingVerbs, readsOf, writesOf } from './store-verbs.js'
 
 const ports = new WeakMap<object, () => MessagePort>()
 

@@ -30,23 +30,24 @@ import { indexReads } from '../sql/search/to-index.js'
 import { statisticsReads } from '../sql/statistics.js'
 import { createTouches, ringReads, type Touches, tenantReads } from '../sql/tenants.js'
 import { hookReads } from '../sql/webhooks.js'
-import { type BodyStore, createBodyStore } from './body/body-store.js'
+import { type BodyStore, createBodyStore } from './body.js'
 import { type Db, openReader, prepareFile } from './connect.js'
+import { layBallast } from './disk-room.js'
 import { takeDaemonLock } from './lock.js'
 import { copyBefore, versionIn } from './migrate/before.js'
 import { STEPS } from './migrate/steps.js'
-import { createKnown, type Rows } from './read/known.js'
-import { createLeadRead } from './read/lead.js'
-import { createMemory, type Remember } from './read/memory.js'
-import { createPerMailReads } from './read/per-mail.js'
-import { remembering } from './read/remembered.js'
-import { createSnapshot } from './read/snapshot.js'
-import { createStatements, type Statements } from './read/statements.js'
-import { logEnds, MAIL } from './read/tables.js'
-import { layBallast } from './room/ballast.js'
+import {
+  createKnown,
+  createLeadRead,
+  createMemory,
+  createSnapshot,
+  type Remember,
+  type Rows,
+  remembering,
+} from './read/known.js'
+import { createPerMailReads, createStatements, logEnds, MAIL, type Statements } from './read/statements.js'
 import { WORDS } from './search/words.js'
-import { createWindow, type Window } from './thread/window.js'
-import { createWriter, type Writer } from './thread/writer.js'
+import { createWindow, createWriter, type Window, type Writer } from './thread/writer.js'
 import { createWriterClient, type WriterClient } from './thread/writer-client.js'
 
 export interface SqliteOptions {

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path'
 import type { Database as Connection } from 'better-sqlite3'
-import { Database } from '../../../src/store/sqlite/driver.js'
+import { Database } from '../../../src/store/sqlite/connect.js'
 import { Postern } from '../../parts/postern.js'
 import { accept } from '../events.js'
 import { atMost } from '../goals.js'

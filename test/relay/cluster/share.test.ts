@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { partOf, type Share, shareOf, WHOLE } from '../../../src/relay/share.js'
 import { ALONE } from '../../../src/store/port/cluster.js'
-import { createView, NEWCOMER_MS } from '../../../src/store/postgres/cluster/view.js'
+import { createView, NEWCOMER_MS } from '../../../src/store/postgres/cluster.js'
 
 const POOL = { id: 'pool_1', name: 'bulk', kind: 'relay' } as const
 

@@ -3,14 +3,12 @@
  * when as many have left and somebody holds an old snapshot.
  */
 import t from 'tap'
-import { claimedOf } from '../../../src/store/postgres/claim/claimed.js'
-import { leastDue } from '../../../src/store/postgres/claim/due.js'
-import { pickQuery } from '../../../src/store/postgres/claim/pick.js'
-import { waitingIn } from '../../../src/store/postgres/claim/waiting.js'
-import { connect } from '../../../src/store/postgres/connect/connection.js'
-import { serversOf } from '../../../src/store/postgres/connect/servers.js'
-import { statementOf } from '../../../src/store/postgres/connect/statement.js'
+import { pickQuery, waitingIn } from '../../../src/store/postgres/claim.js'
+import { claimedOf } from '../../../src/store/postgres/claimed.js'
+import { connect, statementOf } from '../../../src/store/postgres/connection.js'
+import { leastDue } from '../../../src/store/postgres/due.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
+import { serversOf } from '../../../src/store/postgres/servers.js'
 import type { Query } from '../../../src/store/sql/query.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 

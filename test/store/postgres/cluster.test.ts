@@ -2,8 +2,7 @@
 import t, { type Test } from 'tap'
 import { followTime, systemClock } from '../../../src/base/clock.js'
 import type { WriterRole } from '../../../src/store/port/cluster.js'
-import { followDatabase } from '../../../src/store/postgres/cluster/time.js'
-import { createView, NEWCOMER_MS } from '../../../src/store/postgres/cluster/view.js'
+import { createView, followDatabase, NEWCOMER_MS } from '../../../src/store/postgres/cluster.js'
 import {
   connectPostgresStore,
   openPostgresStore,

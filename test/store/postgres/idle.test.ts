@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { HEARTBEAT_MS } from '../../../src/store/postgres/write/heartbeat.js'
+import { HEARTBEAT_MS } from '../../../src/store/postgres/heartbeat.js'
 import { eventually } from '../../parts/eventually.js'
 import { Postern } from '../../parts/postern.js'
 import { noPostgres, Postgres } from '../../parts/postgres.js'

@@ -1,10 +1,10 @@
 /** Steps of a schema: made-up ones, through the code that makes the real ones. */
 import t, { type Test } from 'tap'
-import { type Connection, connect } from '../../../src/store/postgres/connect/connection.js'
-import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { type Connection, connect } from '../../../src/store/postgres/connection.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { migrate } from '../../../src/store/postgres/schema/migrate.js'
 import { SCHEMA, STEPS, type Step } from '../../../src/store/postgres/schema/steps.js'
+import { serversOf } from '../../../src/store/postgres/servers.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { mailFor, newAccount, page, T0 } from '../fixture.js'

@@ -1,8 +1,8 @@
 /** What is asked of a database before anything is stored in it. */
 import t from 'tap'
-import { serversOf } from '../../../src/store/postgres/connect/servers.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { SCHEMA } from '../../../src/store/postgres/schema/steps.js'
+import { serversOf } from '../../../src/store/postgres/servers.js'
 import { noPostgres, Postgres, postgres } from '../../parts/postgres.js'
 
 t.test('URLs', async (t) => {

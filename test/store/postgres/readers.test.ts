@@ -1,8 +1,8 @@
 /** Connections that only read, at their end. */
 import t from 'tap'
-import { connect } from '../../../src/store/postgres/connect/connection.js'
-import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { connect } from '../../../src/store/postgres/connection.js'
 import { createReaders } from '../../../src/store/postgres/readers.js'
+import { serversOf } from '../../../src/store/postgres/servers.js'
 import { all } from '../../../src/store/sql/query.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'

@@ -1,9 +1,9 @@
 /** Whoever keeps dead rows from being cleared away is named: a session, and a prepared transaction that nobody has ended. */
 import t from 'tap'
-import { connect } from '../../../src/store/postgres/connect/connection.js'
-import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { connect } from '../../../src/store/postgres/connection.js'
 import { examineServer } from '../../../src/store/postgres/examine.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
+import { serversOf } from '../../../src/store/postgres/servers.js'
 import { noPostgres, Postgres } from '../../parts/postgres.js'
 
 t.test('the oldest', { skip: noPostgres() }, async (t) => {

@@ -2,8 +2,8 @@
  * Housekeeping on PostgreSQL: what is old goes whole, also when two daemons sweep at once, and nothing else does.
  */
 import t, { type Test } from 'tap'
-import { type Connection, connect } from '../../../src/store/postgres/connect/connection.js'
-import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { type Connection, connect } from '../../../src/store/postgres/connection.js'
+import { serversOf } from '../../../src/store/postgres/servers.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import {

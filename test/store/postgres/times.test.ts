@@ -1,8 +1,8 @@
 /** The wall clock is set while much waits: it is moved a page at a time, and what another daemon takes meanwhile is its. */
 import t from 'tap'
-import { connect } from '../../../src/store/postgres/connect/connection.js'
-import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { connect } from '../../../src/store/postgres/connection.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
+import { serversOf } from '../../../src/store/postgres/servers.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { HOUR, mailFor, newAccount, T0 } from '../fixture.js'

@@ -1,9 +1,9 @@
 /** Leases whose taker never heard of them, while nothing else is due by which another claim would come. */
 import t from 'tap'
-import { connect } from '../../../src/store/postgres/connect/connection.js'
-import { serversOf } from '../../../src/store/postgres/connect/servers.js'
-import { createBeat } from '../../../src/store/postgres/write/heartbeat.js'
-import { joinAsWriter } from '../../../src/store/postgres/write/writer.js'
+import { connect } from '../../../src/store/postgres/connection.js'
+import { createBeat } from '../../../src/store/postgres/heartbeat.js'
+import { serversOf } from '../../../src/store/postgres/servers.js'
+import { joinAsWriter } from '../../../src/store/postgres/writer.js'
 import { noPostgres } from '../../parts/postgres.js'
 import { HOUR, mailFor, newAccount, T0 } from '../fixture.js'
 import { freshDatabase } from './database.js'

@@ -5,7 +5,7 @@
  */
 import type { Arrival } from '../../move.js'
 import { type Asking, first, run } from '../../sql/query.js'
-import { DatabaseRefusedError } from '../connect/servers.js'
+import { DatabaseRefusedError } from '../servers.js'
 
 export function* arrival(): Asking<Arrival | null> {
   const found = yield* first("SELECT value FROM settings WHERE name = 'moved_in'")

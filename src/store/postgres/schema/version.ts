@@ -8,7 +8,7 @@
 import { NewerDatabaseError } from '../../port/upkeep.js'
 import { timeOf } from '../../sql/pages.js'
 import { type Asking, all, first, type Row, run } from '../../sql/query.js'
-import { NOW } from '../cluster/view.js'
+import { NOW } from '../cluster.js'
 import { SCHEMA } from './steps.js'
 
 export const VERSION = `

@@ -5,10 +5,10 @@ import type { Fields } from '../../port/operations.js'
 import { carryWrites, fieldsFor } from '../../sql/carry.js'
 import type { QueueWrites } from '../../sql/orders.js'
 import { type Asking, all, atOnce, first, run } from '../../sql/query.js'
-import { createNumbers } from '../log/numbers.js'
-import type { NoteDay } from '../order/day-notes.js'
 import type { Unindex } from '../search/write.js'
+import type { NoteDay } from '../write/accept.js'
 import type { WriteContext } from '../write/context.js'
+import { createNumbers } from '../write/events.js'
 
 const BODY = `INSERT INTO bodies (n, email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?, ?)
   RETURNING n`

@@ -20,30 +20,41 @@ import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
 import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
 import { HOOKS_STEP } from '../../sql/webhooks.js'
 import type { Db } from '../connect.js'
-import { SENDER_DSNS_STEP } from '../dsn/step.js'
-import { LOG_STEP, RARE_STEP } from '../log/step.js'
-import { REST_STEP } from '../operate/pauses.js'
-import { QUEUE_ORDERS_STEP, SUSPENDED_STEP } from '../operate/suspend-step.js'
-import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
-import { AUDIT_STEP } from '../schema/audit.js'
-import { DOMAINS_STEP } from '../schema/domains.js'
-import { IDENTITY_STEP } from '../schema/identity.js'
-import { LOTS_STEP } from '../schema/lots.js'
-import { HOLDS_STEP, OPERATIONS } from '../schema/operations.js'
-import { RECIPIENTS_STEP, SHORT_STEP, SUBMITTERS_STEP } from '../schema/short.js'
-import { STATISTICS_STEP } from '../schema/statistics.js'
-import { SOFT_BOUNCES_STEP, WATCH_STEP } from '../schema/watch.js'
 import { SEARCH_PARTS_STEP } from '../search/parts.js'
-import { SEARCH_AGAIN_STEP, SEARCH_STEP } from '../search/step.js'
 import { CHANGES_STEP, RULES_STEP } from '../thread/changes.js'
-import { REPORTS_STEP } from '../write/reports.js'
-import { KEEPING_STEP } from './keeping.js'
-import { LINE_ENDINGS_STEP } from './line-endings.js'
-import { LISTS } from './lists.js'
+import { REPORTS_STEP } from '../write/dsn.js'
+import { REST_STEP } from '../write/holds.js'
+import {
+  KEEPING_STEP,
+  LINE_ENDINGS_STEP,
+  LISTS,
+  LOG_STEP,
+  MESSAGE_IDS_STEP,
+  PEPPER_STEP,
+  QUEUE_ORDERS_STEP,
+  RARE_STEP,
+  REQUIRE_TLS_STEP,
+  SEARCH_AGAIN_STEP,
+  SEARCH_STEP,
+  SENDER_DSNS_STEP,
+  SUSPENDED_STEP,
+} from './earlier-rows.js'
+import {
+  AUDIT_STEP,
+  DOMAINS_STEP,
+  HOLDS_STEP,
+  IDENTITY_STEP,
+  LOTS_STEP,
+  OPERATIONS,
+  RECIPIENTS_STEP,
+  SHORT_STEP,
+  SOFT_BOUNCES_STEP,
+  STATISTICS_STEP,
+  SUBMITTERS_STEP,
+  WATCH_STEP,
+} from './earlier-tables.js'
 import { ORDER_STEP } from './order.js'
 import { OWN_POOLS_STEP, ROUTES_STEP } from './own-pools.js'
-import { PEPPER_STEP } from './pepper.js'
-import { REQUIRE_TLS_STEP } from './require-tls.js'
 
 const TENANTS = `
 CREATE TABLE accounts (

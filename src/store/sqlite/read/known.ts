@@ -1,17 +1,21 @@
 /**
- * NAME      known - rows by which sends are decided, without SQL
+ * NAME      known - rows that are asked for with each mail, kept for a moment
  * DESCRIPTION
- *   Good as long as the writer has told of no other rules (thread/changes.ts), which a commit of another process is
- *   not until the writer commits next. So the answers are for sends alone, which the writer compares, and for
- *   whoever looks first: one statement by itself, cheaper than a snapshot. What a turn of the event loop reads had come
- *   when it began, so one look is enough for all that asks in it; it ends with the loop's check phase.
- *   A row is read under the rules that its snapshot has. Should those be others than the ones that were told, the
- *   send is stale, and decided again.
+ *   Keys, credentials, workspaces and pools hardly change, and each mail asks for several. A row that was read is good
+ *   until a commit changes the row `rules` (thread/changes.ts), which is compared once in each snapshot: a revoked key
+ *   is refused for every request that comes after. An answer without a snapshot is only for sends, because the writer
+ *   compares `rules` in its transaction and has a stale send decided again.
+ *   A read by itself takes SQLite's locks and forgets the pages of the read before, which costs more than most reads.
+ *   So the first read in a callback of the event loop begins a transaction, which ends when that callback and the
+ *   promises that it settled have run. A request or an answer of the writer comes in a callback of its own, so it sees
+ *   what was committed before it came.
  */
 import type { Known } from '../../port/upkeep.js'
+import { timeOf } from '../../sql/pages.js'
 import type { Db } from '../connect.js'
+import type { Statements } from './statements.js'
 
-/** Beyond it all is forgotten, as in memory.ts. */
+/** When there are more, all are forgotten. */
 const MOST = 1_000
 
 export type Rows = Pick<Known, 'keyByLookup' | 'key' | 'credential' | 'workspace'>
@@ -56,4 +60,83 @@ export const createKnown = (db: Db, reads: Rows, told: SharedArrayBuffer): Known
     credential: (id) => know(id, () => reads.credential(id)),
     workspace: (accountId, ref) => know(`${accountId} ${ref}`, () => reads.workspace(accountId, ref)),
   }
+}
+
+export const createLeadRead = (sql: Statements) => ({
+  clockLead: (now: number): number => now - timeOf(Number(sql('SELECT last FROM order_state').get()?.last)),
+})
+
+/** Begins a snapshot unless one is open; answers its number. */
+type Enter = () => number
+
+export const createSnapshot = (db: Db): Enter => {
+  const begin = db.prepare('BEGIN')
+  const commit = db.prepare('COMMIT')
+  let number = 0
+  let isOpen = false
+  const end = (): void => {
+    isOpen = false
+    // a read that met a broken disk has ended it already; whoever read was told, and here is nobody to tell
+    if (!db.open || !db.inTransaction) return
+    try {
+      commit.run()
+    } catch {
+      if (db.inTransaction) db.exec('ROLLBACK')
+    }
+  }
+  // a tick that a microtask asks for comes when no microtask is left
+  const endLater = (): void => process.nextTick(end)
+  return () => {
+    if (isOpen) return number
+    begin.run()
+    isOpen = true
+    queueMicrotask(endLater)
+    return ++number
+  }
+}
+
+export type Remember = <T>(place: string, read: () => T) => T
+
+/** Beyond it all is forgotten: whoever guesses keys must not fill the memory. */
+
+export const createMemory = (db: Db, enter: Enter): Remember => {
+  const changes = db.prepare<[], number>('SELECT n FROM changes').pluck()
+  const known = new Map<string, unknown>()
+  let lookedIn = 0
+  let changed: number | undefined
+  const look = (): void => {
+    const snapshot = enter()
+    if (snapshot === lookedIn) return
+    const before = changed
+    changed = changes.get()
+    lookedIn = snapshot
+    if (changed !== before) known.clear()
+  }
+  return <T>(place: string, read: () => T): T => {
+    look()
+    if (known.has(place)) return known.get(place) as T
+    if (known.size >= MOST) known.clear()
+    const found = read()
+    known.set(place, found)
+    return found
+  }
+}
+
+type Read = (a?: string, b?: string) => unknown
+
+const kept = (name: string, read: Read, remember: Remember): Read => {
+  const start = `${name} `
+  const answer = (a?: string, b?: string): unknown =>
+    a === undefined ? read() : b === undefined ? read(a) : read(a, b)
+  return (a, b) => remember(b === undefined ? start + a : `${start + a} ${b}`, () => answer(a, b))
+}
+
+/** The same reads, those of these names remembered; these take two texts at most. */
+export const remembering = <R extends object>(
+  reads: R,
+  names: readonly (keyof R & string)[],
+  remember: Remember,
+): R => {
+  const remembered = names.map((name) => [name, kept(name, reads[name] as Read, remember)])
+  return { ...reads, ...Object.fromEntries(remembered) }
 }

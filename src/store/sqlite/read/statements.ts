@@ -1,13 +1,14 @@
 /**
- * NAME      statements - SQL text to prepared statement, once
+ * NAME      statements - prepared once for each connection, and the tables that they read
  * DESCRIPTION
- *   Reads are put together from a few clauses; each combination is prepared the
- *   first time that it is asked for and kept for the life of the connection.
- *   `LIMIT ? + 0`, everywhere: for a bare parameter SQLite looks at its value and plans the
- *   statement anew at every call, which costs ten times what a page costs.
+ *   Reads are put together from a few clauses; each combination is prepared the first time that it is asked
+ *   for and kept for the life of the connection. `LIMIT ? + 0`, everywhere: for a bare parameter SQLite
+ *   looks at its value and plans the statement anew at every call, which costs ten times what a page costs.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Statement } from 'better-sqlite3'
+import type { LogEnds } from '../../sql/log/reads.js'
+import type { MailTables } from '../../sql/mails.js'
 import {
   type Ask,
   type Asking,
@@ -15,21 +16,23 @@ import {
   BEGIN_SNAPSHOT,
   END_SNAPSHOT,
   type Found,
+  first,
   isPause,
   NOTHING_FOUND,
   type Query,
+  type Row,
 } from '../../sql/query.js'
-import type { Db, Row } from '../connect.js'
+import type { Row as Columns, Db } from '../connect.js'
 
 export interface Statements {
-  (sql: string): Statement<unknown[], Row>
+  (sql: string): Statement<unknown[], Columns>
   /** Does what a shared verb asks for, here and now. */
   readonly ask: Ask
   /** The same, with pauses for other work. */
   readonly askLater: AskLater
 }
 
-type Find = (sql: string) => Statement<unknown[], Row>
+type Find = (sql: string) => Statement<unknown[], Columns>
 
 /** Reads have a snapshot anyhow (snapshot.ts). */
 const answer = (find: Find, query: Query): Found => {
@@ -86,15 +89,47 @@ const askingLater =
 
 /** `enter` is called ahead of each use, where reads have snapshots. */
 export const createStatements = (db: Db, enter: () => void = () => {}): Statements => {
-  const prepared = new Map<string, Statement<unknown[], Row>>()
-  const find = (sql: string): Statement<unknown[], Row> => {
+  const prepared = new Map<string, Statement<unknown[], Columns>>()
+  const find = (sql: string): Statement<unknown[], Columns> => {
     enter()
     let statement = prepared.get(sql)
     if (statement === undefined) {
-      statement = db.prepare<unknown[], Row>(sql)
+      statement = db.prepare<unknown[], Columns>(sql)
       prepared.set(sql, statement)
     }
     return statement
   }
   return Object.assign(find, { ask: asking(find), askLater: askingLater(find) })
 }
+
+export const MAIL: MailTables = {
+  recipients: 'recipients',
+  waiting: 'recipients',
+  accountOfNotice: "v.more ->> '$.account'",
+  mtaOfEvent: "json_extract(e.more, '$[1]')",
+  record: 'recipients',
+  domainOf: "substr(r.address_lc, instr(r.address_lc, '@') + 1)",
+  by: (index) => (index === null ? ' NOT INDEXED' : ` INDEXED BY ${index}`),
+  // one writer, and a snapshot has all that it committed
+  frontiers: null,
+}
+
+export function* logEnds(): Asking<LogEnds> {
+  const { floor, last } = (yield* first('SELECT s.floor, o.last FROM log_state s, order_state o')) as Row as {
+    readonly floor: number
+    readonly last: number
+  }
+  return { oldest: { ord: floor, n: 0 }, newest: { ord: Math.max(last + 1, floor), n: 0 } }
+}
+
+/** In the list of the workspace, or in that of its account: values are the list, twice, the normal address, now. */
+export const SUPPRESSED = `SELECT 1 FROM suppressions
+  WHERE workspace_id IN (?, (SELECT account_id FROM workspaces WHERE id = ?)) AND email = ?
+    AND (expires_at IS NULL OR expires_at > ?)`
+
+export const createPerMailReads = (sql: Statements) => ({
+  suppressed: (list: string, emails: readonly string[], now: number): readonly string[] =>
+    emails.filter((email) => sql(SUPPRESSED).get(list, list, email, now) !== undefined),
+  usedIn: (bucket: string, window: number): number =>
+    Number(sql('SELECT used FROM rate_windows WHERE bucket = ? AND span = ?').get(bucket, window)?.used ?? 0),
+})

@@ -1,23 +1,93 @@
 /**
- * NAME      batch - many verbs, one commit
+ * NAME      batch - calls that share one transaction
  * DESCRIPTION
- *   Runs the verbs of a batch in one transaction and answers none before it is
- *   committed. The first try runs them bare; only when one throws is the batch
- *   rolled back and run again with a savepoint around each verb, so that the one
- *   that failed harms nobody else and the common case pays for no savepoints.
- * NOTES
- *   Errors of the disk or the file are the end: a failed fsync must not be
- *   retried (the kernel may have dropped the pages), so they are thrown as
- *   BrokenStore. A full disk is not: the ballast goes, new work is refused until
- *   there is room again, and the rest (settling what was sent) is stored.
+ *   Runs the verbs of a batch in one transaction and answers none before it is committed. The first try runs them bare;
+ *   when one throws, the batch is rolled back and run again with a savepoint around each verb, so that the one that
+ *   failed harms no other and the common case pays for no savepoints.
+ *   Errors of the disk or the file are the end: a failed fsync must not be retried (the kernel may have dropped the
+ *   pages), so they are thrown as BrokenStore. A full disk is not: the ballast goes, new work is refused until there is
+ *   room again, and the rest (settling what was sent) is stored.
+ *   The fence: another daemon can come to the same database only where the lock's file was removed or replaced; each
+ *   daemon writes its boot into the database when it opens it, and every batch compares it. And a file that was removed,
+ *   renamed or replaced under the writer would take every commit and be gone with the process: so the file at the path
+ *   is compared after each commit, before it is answered, and twice a second while nothing is written. The log of the
+ *   old file is renamed, because SQLite would play it into the new one.
+ * BUGS
+ *   A copy written into the file itself (cp over it) keeps device and inode, and is not seen here.
  */
+import { existsSync, renameSync, statSync } from 'node:fs'
 import { Fault, toPlainFault } from '../../../base/fault.js'
 import { audited, LOOKED } from '../../sql/audit.js'
+import { leftLogName, logOf } from '../connect.js'
+import type { Tightness } from '../disk-room.js'
 import type { Answer, Call, WriterVerbs } from '../protocol.js'
-import type { Tightness } from '../room/ballast.js'
 import type { WriteContext } from '../write/context.js'
 import { createCountChanges, createRules } from './changes.js'
-import { FencedError } from './fence.js'
+
+/** The database belongs to another daemon, or another file has its name. */
+class FencedError extends Error {
+  override readonly name = 'FencedError'
+}
+
+const isFullDisk = (error: unknown): boolean =>
+  String((error as { code?: unknown }).code).startsWith('SQLITE_FULL')
+
+/** The answer is to be called inside each transaction, and throws FencedError. */
+export const createFence = (
+  { db, boot }: Pick<WriteContext, 'db' | 'boot'>,
+  daemon: boolean,
+  onFull: () => void,
+): (() => void) => {
+  if (!daemon) return () => {}
+  const read = db.prepare<[], number>('SELECT boot FROM fence').pluck()
+  const write = db.prepare('UPDATE fence SET boot = ?')
+  try {
+    write.run(boot)
+  } catch (error) {
+    if (!isFullDisk(error)) throw error
+    onFull() // what must be settled is settled all the same
+    write.run(boot)
+  }
+  return () => {
+    if (read.get() !== boot) throw new FencedError('another daemon has opened this database')
+  }
+}
+
+interface Identity {
+  readonly dev: bigint
+  readonly ino: bigint
+}
+
+const identityOf = (file: string): Identity | null => {
+  try {
+    return statSync(file, { bigint: true })
+  } catch {
+    return null
+  }
+}
+
+const setLogAside = (file: string): string | null => {
+  const aside = leftLogName(file)
+  try {
+    renameSync(logOf(file), aside)
+    return aside
+  } catch {
+    return null // none is there, or the folder has gone too
+  }
+}
+
+/** To be called before the file is opened. The answer throws FencedError once another file, or none, has its name. */
+export const createFileFence = (file: string): (() => void) => {
+  const opened = identityOf(file)
+  return () => {
+    const now = identityOf(file)
+    if (now !== null && now.dev === opened?.dev && now.ino === opened.ino) return
+    const what = existsSync(file) ? 'another file has taken its place' : 'it was moved or removed'
+    const aside = setLogAside(file)
+    const rest = aside === null ? '' : `; what it had last written is in ${aside}`
+    throw new FencedError(`${file} is no longer the database that was opened: ${what}${rest}`)
+  }
+}
 
 export class BrokenStore extends Error {
   override readonly name = 'BrokenStore'

@@ -4,7 +4,7 @@
  *   Keys, credentials, workspaces and pools hardly change, while mail is committed
  *   a hundred times a second. Each commit with any other verb than those of the
  *   mail's own way adds one to a row, in the same transaction and whichever
- *   process commits; read/memory.ts forgets when the row has moved. A verb that
+ *   process commits; read/known.ts forgets when the row has moved. A verb that
  *   nobody thought of counts, so the worst that a new one can do is cost a read.
  *   Another row, `rules`, counts less: what changes how a send is decided, and neither
  *   uses nor alarms. Triggers count it, whatever statement of whichever process it was. Each

@@ -1,25 +1,35 @@
 /**
- * NAME      accept - making a mail durable
+ * NAME      accept - a mail is stored
  * DESCRIPTION
- *   Body, email, tags, recipients and the idempotent answer, in the transaction
- *   of the batch. A recipient's row is its first event, too, and `first` says so. The answer goes first: an update that finds
- *   its lock gone leaves nothing to undo. When the relay listens, a recipient is
- *   born leased and travels on with its bytes after the commit; otherwise it is
- *   born due.
+ *   Body, email, tags, recipients and the idempotent answer, in the transaction of the batch. A recipient's row is its
+ *   first event, too, and `first` says so. The idempotent answer goes first: when its lock is gone, nothing has to be
+ *   undone. When the relay listens, a recipient is born leased and travels on with its octets after the commit;
+ *   otherwise it is born due. A retaken idempotency lock is a new row, which keeps the table in order of age for the
+ *   sweep.
  */
 
-import { FIRST_LEASE_MS, firstCounts, firstState, firstStatus } from '../../../lifecycle/accept.js'
-import type { AcceptResult, IdempotentAnswer } from '../../../lifecycle/facts.js'
+import {
+  FIRST_LEASE_MS,
+  firstCounts,
+  firstState,
+  firstStatus,
+  type KeyRow,
+  keyState,
+} from '../../../lifecycle/accept.js'
+import type {
+  AcceptResult,
+  IdempotencyClaim,
+  IdempotencyState,
+  IdempotentAnswer,
+} from '../../../lifecycle/facts.js'
 import type { RecipientState } from '../../../lifecycle/recipient.js'
 import { suppressionList } from '../../../lifecycle/suppress.js'
 import { aggregate } from '../../../mail/status.js'
 import { scopeOf } from '../../sql/log/codec.js'
 import { type MailPlace, plainEvent } from '../../sql/log/draft.js'
 import { shortAddress, shortMessageId } from '../../sql/mails.js'
-import type { PendingDsns } from '../dsn/pending.js'
-import type { HoldRecipients } from '../operate/hold-recipient.js'
-import type { NoteDay } from '../order/day-notes.js'
-import { SUPPRESSED } from '../read/per-mail.js'
+import { type Day, dayOf, timeOf } from '../../sql/pages.js'
+import { SUPPRESSED } from '../read/statements.js'
 import {
   type ClaimedArray,
   fromMailArray,
@@ -28,8 +38,40 @@ import {
   type WireMail,
 } from '../thread/wire.js'
 import type { WriteContext } from './context.js'
+import type { PendingDsns } from './dsn.js'
 import type { AddEvent } from './events.js'
+import type { HoldRecipients } from './orders.js'
 import type { Found } from './settle.js'
+
+/** Up to a power of two, and a second at least, so that a drifting clock does not write at every mail. */
+const roundUp = (ms: number): number => (ms <= 0 ? 0 : 2 ** Math.max(10, Math.ceil(Math.log2(ms))))
+
+/** Keeps the difference of a mail that is stored. */
+export type NoteDay = (ord: number, createdAt: number) => void
+
+/** Nearly always two comparisons. */
+export const createDayNotes = ({ db, onRollback }: WriteContext): NoteDay => {
+  const write = db.prepare(
+    `INSERT INTO email_days (day, behind, ahead) VALUES (?, ?, ?)
+     ON CONFLICT (day) DO UPDATE SET behind = max(behind, excluded.behind), ahead = max(ahead, excluded.ahead)`,
+  )
+  let known: Day | null = null
+  onRollback(() => {
+    known = null
+  })
+  return (ord, createdAt) => {
+    const day = dayOf(ord)
+    const behind = timeOf(ord) - createdAt
+    const old: Day = known?.day === day ? known : { day, behind: -1, ahead: -1 }
+    if (behind <= old.behind && -behind <= old.ahead) return
+    known = {
+      day,
+      behind: Math.max(old.behind, roundUp(behind)),
+      ahead: Math.max(old.ahead, roundUp(-behind)),
+    }
+    write.run(day, known.behind, known.ahead)
+  }
+}
 
 const recipientAt = (flat: WireMail['recipients'], i: number, poolId: string) => ({
   id: flat[i] as string,
@@ -272,5 +314,38 @@ export const createAccept = (
     for (const mail of mails)
       addEmail(mail, batch.beside?.[mail.id] ?? mail.raw.byteLength, listed, batch.now)
     return listed.size === 0 ? 'accepted' : { suppressed: [...listed] }
+  }
+}
+
+type Held = { readonly n: number } & Omit<KeyRow, 'token'>
+
+export const createIdempotency = (context: WriteContext) => {
+  const { db, names } = context
+  const find = db.prepare<[number, number, string], Held>(
+    `SELECT n, fingerprint, locked_until AS lockedUntil, completed_at AS completedAt, status, body FROM idempotency
+     WHERE workspace = ? AND test = ? AND key = ?`,
+  )
+  const add = db.prepare(
+    'INSERT INTO idempotency (workspace, test, key, fingerprint, token, locked_until) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  const drop = db.prepare('DELETE FROM idempotency WHERE n = ?')
+  const release = db.prepare(
+    'DELETE FROM idempotency WHERE workspace = ? AND test = ? AND key = ? AND token = ? AND completed_at IS NULL',
+  )
+  const testOf = (mode: IdempotencyClaim['mode']): number => (mode === 'test' ? 1 : 0)
+
+  return {
+    claimKey(claim: IdempotencyClaim): IdempotencyState {
+      const workspace = names.workspace(claim.workspaceId)
+      const held = find.get(workspace, testOf(claim.mode), claim.key)
+      const found = keyState(held ?? null, claim)
+      if (found.state !== 'claimed') return found
+      if (held !== undefined) drop.run(held.n)
+      add.run(workspace, testOf(claim.mode), claim.key, claim.fingerprint, claim.token, claim.lockedUntil)
+      return found
+    },
+    releaseKey(claim: Pick<IdempotencyClaim, 'workspaceId' | 'mode' | 'key' | 'token'>): void {
+      release.run(names.workspace(claim.workspaceId), testOf(claim.mode), claim.key, claim.token)
+    },
   }
 }

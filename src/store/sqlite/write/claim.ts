@@ -1,24 +1,41 @@
 /**
- * NAME      claim - leasing what is due, fairly
+ * NAME      claim - whose turn it is, and appointments
  * DESCRIPTION
- *   lifecycle/lease.ts says whose turn it is. The cost follows the limit and the
- *   number of workspaces with mail waiting, never the depth of the queue: 200,000
- *   mails of one tenant are one seek. A scheduled mail whose time has come is
- *   queued in the same verb, all its recipients together, so that a cancel wins
- *   or loses as a whole.
+ *   lifecycle/lease.ts says whose turn it is. The cost follows the limit and the number of workspaces with
+ *   mail waiting, never the depth of the queue: 200,000 mails of one tenant are one seek. A scheduled mail
+ *   whose time has come is queued in the same verb, all its recipients together, so that a cancel wins or
+ *   loses as a whole.
  */
+
 import { circle, type Drawn, deal } from '../../../lifecycle/lease.js'
 import type { Status } from '../../../mail/status.js'
 import { EMAIL_ID } from '../../sql/mails.js'
 import { nextPair } from '../../sql/pairs.js'
-import type { EndSuppressed } from '../operate/end-suppressed.js'
-import type { HoldRecipients } from '../operate/hold-recipient.js'
-import type { Pauses } from '../operate/pauses.js'
-import { MAIL } from '../read/tables.js'
+import { type Asking, answered, atOnce, run } from '../../sql/query.js'
+import { type Left, scheduleWrites } from '../../sql/schedule.js'
+import { MAIL } from '../read/statements.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import type { WriteContext } from './context.js'
+import type { AddEvent } from './events.js'
+import type { Pauses } from './holds.js'
 import type { Leases } from './lease.js'
-import type { Schedule } from './schedule.js'
+import type { EndSuppressed, HoldRecipients } from './orders.js'
+
+const WRITE = `UPDATE recipients SET status = ?, queued_at = coalesce(?, queued_at), due_at = ?, held = ?, held_due = ?,
+  updated_at = ? WHERE id = ?`
+
+function* write(rows: readonly Left[], now: number): Asking<void> {
+  for (const { id, status, queuedAt, dueAt, held, heldDue } of rows)
+    yield* run(WRITE, status, queuedAt, dueAt, held, heldDue, now, id)
+}
+
+export const createSchedule = ({ effects, sql }: WriteContext, addEvent: AddEvent) =>
+  answered(
+    scheduleWrites({ addEvent: (draft) => atOnce(() => addEvent(draft)), effects, lock: '', write }),
+    sql.ask,
+  )
+
+type Schedule = ReturnType<typeof createSchedule>
 
 /** Larger bodies stay out of the answer; body() fetches them when they are sent. */
 const RAW_LIMIT = 64 * 1024

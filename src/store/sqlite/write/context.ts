@@ -10,11 +10,10 @@ import { type Clock, systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
 import { createHotSet, type HotSet } from '../../sql/mails.js'
 import type { Db } from '../connect.js'
-import { createHolds, type Holds } from '../operate/holds.js'
-import { createPauses, type Pauses } from '../operate/pauses.js'
 import { createGiver, type Giver } from '../order/giver.js'
 import { createStatements, type Statements } from '../read/statements.js'
 import type { ClaimedArray } from '../thread/wire.js'
+import { createHolds, createPauses, type Holds, type Pauses } from './holds.js'
 
 interface Effects {
   due: boolean

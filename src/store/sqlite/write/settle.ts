@@ -1,12 +1,16 @@
 /**
- * NAME      settle - an outcome becomes a status and an event
+ * NAME      settle - outcomes of recipients, and the mail that they sum up to
  * DESCRIPTION
- *   Loads what is known, lets lifecycle/settle.ts decide, and stores what it says: recipient, counts
- *   of the mail and event together.
- *   Of hot mail the row is known since its accept, unless somebody has been at it meanwhile: so it is not read, but
- *   compared in the statement that changes it. Where it is no longer so, nothing has changed, and it is read.
+ *   Loads what is known, lets lifecycle/settle.ts decide, and stores what it says: recipient, counts of the
+ *   mail and event together. Of hot mail the row is known since its accept, unless somebody has been at it
+ *   meanwhile: so it is not read, but compared in the statement that changes it. Where it is no longer so,
+ *   nothing has changed, and it is read.
+ *   The counts and the aggregate status of an email move in the same transaction as the recipient, and
+ *   `updated_at` only when they do. Most mails have one recipient, whose status is the mail's: only the
+ *   others have their counts read. One statement per pair of statuses, so that the index on status is
+ *   touched only when it changes.
  */
-
+import type { Statement } from 'better-sqlite3'
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import type { RecipientState } from '../../../lifecycle/recipient.js'
 import {
@@ -17,15 +21,50 @@ import {
   settle,
   settledOf,
 } from '../../../lifecycle/settle.js'
-import type { Status } from '../../../mail/status.js'
+import { type Counts, STATUSES, type Status } from '../../../mail/status.js'
 import type { SoftBounced } from '../../sql/bounces.js'
 import { scopeOf } from '../../sql/log/codec.js'
 import { outcomeEvent } from '../../sql/log/draft.js'
-import type { PendingDsns } from '../dsn/pending.js'
+import type { Db } from '../connect.js'
 import type { WriteContext } from './context.js'
+import { createKeepReport, type PendingDsns } from './dsn.js'
 import type { AddEvent } from './events.js'
-import type { Fold } from './fold.js'
-import { createKeepReport } from './reports.js'
+
+interface Fold {
+  counts(ord: number): Counts
+  /** Stores that one recipient has gone `from` one status `to` another, and its mail from `before` to `after`. */
+  write(ord: number, from: Status, to: Status, before: Status, after: Status, now: number): void
+}
+
+export const createFold = (db: Db): Fold => {
+  const read = db.prepare<[number], Counts>(`SELECT ${STATUSES.join(', ')} FROM emails WHERE ord = ?`)
+  const statements = new Map<string, Statement<unknown[]>>()
+
+  const statement = (from: Status, to: Status, moved: boolean) => {
+    const key = `${from}>${to}${moved ? '!' : ''}`
+    let found = statements.get(key)
+    if (found === undefined) {
+      found = db.prepare(
+        `UPDATE emails SET ${from} = ${from} - 1, ${to} = ${to} + 1, updated_at = ?${moved ? ', status = ?' : ''} WHERE ord = ?`,
+      )
+      statements.set(key, found)
+    }
+    return found
+  }
+
+  return {
+    counts(ord) {
+      const row = read.get(ord)
+      if (row === undefined) throw new Error(`no email at ${ord}`)
+      return row
+    },
+    write(ord, from, to, before, after, now) {
+      if (from === to) return
+      if (before === after) statement(from, to, false).run(now, ord)
+      else statement(from, to, true).run(now, after, ord)
+    },
+  }
+}
 
 export const STATE_COLUMNS =
   'r.status, r.attempts, r.due_at, r.boot, r.lease_gen, r.attempting, r.held, r.deadline, r.last_response, r.reason'

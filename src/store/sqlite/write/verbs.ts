@@ -31,26 +31,25 @@ import { endpointWrites, postWrites } from '../../sql/webhooks.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
 import { createCarryIn } from '../carry/in.js'
 import { durabilityFaults } from '../connect.js'
-import { createPendingDsns } from '../dsn/pending.js'
-import { createEndSuppressed } from '../operate/end-suppressed.js'
-import { createHoldRecipients } from '../operate/hold-recipient.js'
-import { createQueueWrites, standingHolds } from '../operate/queue-writes.js'
-import { createTimes } from '../operate/times.js'
-import { createDayNotes } from '../order/day-notes.js'
+import { createShrinkStep } from '../disk-room.js'
 import type { WriterVerbs } from '../protocol.js'
-import { MAIL } from '../read/tables.js'
-import { createShrinkStep } from '../room/shrink.js'
+import { MAIL } from '../read/statements.js'
 import { createUnindex, type Unindex } from '../search/write.js'
-import { createSweepStep } from '../sweep/sweep.js'
-import { createAccept } from './accept.js'
-import { createClaim } from './claim.js'
+import { createSweepStep } from '../sweep.js'
+import { createAccept, createDayNotes, createIdempotency } from './accept.js'
+import { createClaim, createSchedule } from './claim.js'
 import type { WriteContext } from './context.js'
+import { createPendingDsns } from './dsn.js'
 import { createAddEvent, createAddNotice } from './events.js'
-import { createFold } from './fold.js'
-import { createIdempotency } from './idempotency.js'
 import { createLeases } from './lease.js'
-import { createSchedule } from './schedule.js'
-import { createSettle } from './settle.js'
+import {
+  createEndSuppressed,
+  createHoldRecipients,
+  createQueueWrites,
+  createTimes,
+  standingHolds,
+} from './orders.js'
+import { createFold, createSettle } from './settle.js'
 
 /** Those of tenants; which pools are paused, and where mail waits, is told here. */
 const createTenantWrites = ({ order, names, pauses }: WriteContext) => {

@@ -1,5 +1,5 @@
 /** A daemon as write/heartbeat.ts makes it, a page of it: it beats, takes over, does work that one does at a time, and leaves. */
-import { createObserver, type Seen } from '../../../../src/store/postgres/write/heartbeat.js'
+import { createObserver, type Seen } from '../../../../src/store/postgres/heartbeat.js'
 import type { Row } from '../../../../src/store/sql/query.js'
 import type { Slot, Statement, Tx, WriterRow } from './database.js'
 import { freeing, Mailing } from './mailing.js'

@@ -1,7 +1,7 @@
 /** A daemon with mail that it accepts, claims, sends within its part of the upstream, and settles. */
 import { partOf, shareOf } from '../../../../src/relay/share.js'
 import type { ClusterView } from '../../../../src/store/port/cluster.js'
-import { createView } from '../../../../src/store/postgres/cluster/view.js'
+import { createView } from '../../../../src/store/postgres/cluster.js'
 import { type QueueRow, Slot, type Statement, type Tx } from './database.js'
 import type { Caller, Open } from './upstream.js'
 import type { Process } from './world.js'

@@ -1,7 +1,7 @@
 /** Who reads pages of mail and follows the log while it is written: by the code of the engine, in snapshots of the model. */
 import type { Page } from '../../../../src/lifecycle/page.js'
 import { logEnds, MAIL } from '../../../../src/store/postgres/mails.js'
-import { writerOf } from '../../../../src/store/postgres/write/places.js'
+import { writerOf } from '../../../../src/store/postgres/writer.js'
 import {
   above,
   BOTTOM,

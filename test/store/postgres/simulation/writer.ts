@@ -1,5 +1,5 @@
 /** A writer as write/writer.ts makes it, a page of it: it joins, fences what it writes, and knows what became of it. */
-import { placeAfter } from '../../../../src/store/postgres/write/places.js'
+import { placeAfter } from '../../../../src/store/postgres/writer.js'
 import type { Database, Slot, Statement, Tx, WriterRow } from './database.js'
 import { AgainError, LostError, Session } from './session.js'
 import type { Upstream } from './upstream.js'

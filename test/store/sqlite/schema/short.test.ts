@@ -6,11 +6,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { newId, newRecipientId } from '../../../../src/base/id.js'
 import type { NewEmail } from '../../../../src/lifecycle/facts.js'
-import { openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
-import { Database } from '../../../../src/store/sqlite/driver.js'
+import { Database, openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
+import { SHORT_STEP } from '../../../../src/store/sqlite/migrate/earlier-tables.js'
 import { runStep, STEPS } from '../../../../src/store/sqlite/migrate/steps.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js'
-import { SHORT_STEP } from '../../../../src/store/sqlite/schema/short.js'
 import { accepted, HOUR, newAccount, ofLease, page, scopeOf, T0, toOne } from '../../fixture.js'
 
 const BEFORE = STEPS.indexOf(SHORT_STEP)

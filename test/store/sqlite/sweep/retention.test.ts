@@ -3,7 +3,7 @@
  * right behind it.
  */
 import t from 'tap'
-import { createRetention } from '../../../../src/store/sqlite/sweep/retention.js'
+import { createRetention } from '../../../../src/store/sqlite/sweep.js'
 import { toWire } from '../../../../src/store/sqlite/thread/wire.js'
 import { HOUR, mailFor, T0, toOne } from '../../fixture.js'
 import { openWriterVerbs } from '../writer.js'
