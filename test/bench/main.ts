@@ -20,7 +20,7 @@ import { mailBench } from './mail.js'
 import { memoryBench } from './memory.js'
 import { numberOf, readOptions } from './options.js'
 import { startBench } from './start.js'
-import { grownBench } from './stored/grown.js'
+import { grownBench, QUEUED, ROWS } from './stored/grown.js'
 import { keptBench } from './stored/kept.js'
 import { pagesBench } from './stored/pages.js'
 import { postgresBench } from './stored/postgres.js'
@@ -44,7 +44,10 @@ if (wanted('attack')) await attackBench(runs, count)
 if (wanted('pages')) await pagesBench(numberOf(options, 'rows', 100_000))
 if (wanted('kept')) await keptBench(count * 5)
 if (wanted('guard')) await guardBench(runs, count)
-if (wanted('grown')) await grownBench(Math.min(count, 1_000))
+if (wanted('grown')) {
+  const queued = numberOf(options, 'queued', QUEUED)
+  await grownBench(Math.min(count, 1_000), { queued, rows: numberOf(options, 'rows', ROWS) })
+}
 if (wanted('postgres'))
   await postgresBench(runs, count, numberOf(options, 'rows', 20_000), numberOf(options, 'queued', 20_000))
 if (why === null && wanted('memory')) {

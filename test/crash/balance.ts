@@ -8,6 +8,8 @@ import type { ApiAnswer } from '../parts/postern.js'
 export interface Balance {
   readonly acknowledged: number
   readonly lost: readonly string[]
+  /** Given up, though no upstream refuses anything. */
+  readonly givenUp: readonly string[]
   readonly stuck: readonly string[]
   /** Told as bounced, though the upstream has it. */
   readonly wrong: readonly string[]
@@ -80,6 +82,7 @@ export const balanceOf = async (balancing: Balancing): Promise<Balance> => {
   return {
     acknowledged: ids.length,
     lost: ids.filter((id) => !copies.has(id) && known.get(id) !== 'bounced' && !held.has(id)),
+    givenUp: ids.filter((id) => !copies.has(id) && known.get(id) === 'bounced'),
     stuck: open.filter((id) => !held.has(id)),
     wrong: ids.filter((id) => copies.has(id) && known.get(id) === 'bounced'),
     short,
@@ -95,4 +98,6 @@ export const few = (what: string, all: readonly unknown[]): string[] =>
 
 /** Every demand that is not met, in words. */
 export const wrongIn = (balance: Balance): string[] =>
-  (['lost', 'stuck', 'wrong', 'short', 'unexplained'] as const).flatMap((what) => few(what, balance[what]))
+  (['lost', 'givenUp', 'stuck', 'wrong', 'short', 'unexplained'] as const).flatMap((what) =>
+    few(what, balance[what]),
+  )

@@ -13,6 +13,7 @@ t.test('what the books must not show', async (t) => {
     acknowledged: 30,
     fewest: 12,
     lost: [],
+    givenUp: [],
     stuck: [],
     wrong: [],
     short: [],
@@ -25,7 +26,7 @@ t.test('what the books must not show', async (t) => {
   t.same(unmet(good, 2), [])
   t.same(unmet(good, 3), ['2 of 3 cycles'])
   t.same(unmet({ ...good, fewest: 0 }, 2), ['a cycle with 0 acknowledged mails'])
-  for (const what of ['lost', 'stuck', 'wrong', 'short', 'unexplained', 'otherEnds', 'uncounted'])
+  for (const what of ['lost', 'givenUp', 'stuck', 'wrong', 'short', 'unexplained', 'otherEnds', 'uncounted'])
     t.same(unmet({ ...good, [what]: ['em_1'] }, 2), [`${what}: em_1 (1)`])
   const control = { acknowledged: 5, lost: 0 }
   const power = { ...good, control }

@@ -3,13 +3,13 @@
  * descriptors left, a bad file at SIGHUP, an upstream that is gone for long. The
  * process stays, answers what it can, and goes on when the trouble is over.
  */
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../parts/eventually.js'
 import { PlainMx } from '../parts/plain-mx.js'
-import { Postern, runCli } from '../parts/postern.js'
+import { BIN, cleanEnv, Postern } from '../parts/postern.js'
 import { type Books, Rig, type RigOptions } from './rig.js'
 
 const underLoad = async (
@@ -28,12 +28,21 @@ const underLoad = async (
   }
 }
 
+/** Of another daemon; one that stays is ended: `SIGKILL`. */
+const endOf = (configFile: string): Promise<unknown> =>
+  new Promise((resolve) => {
+    const options = { env: cleanEnv(), timeout: 60_000, killSignal: 'SIGKILL' } as const
+    execFile(process.execPath, [BIN, 'serve', '--config', configFile], options, (error) =>
+      resolve(error === null ? 0 : (error.signal ?? error.code)),
+    )
+  })
+
 export const secondDaemon = (cycles: number, options: RigOptions): Promise<Books> =>
   underLoad(cycles, options, async (rig) => {
     process.kill(rig.postern.pid, 'SIGSTOP')
     try {
-      const { code } = await runCli(['serve', '--config', rig.postern.configFile])
-      if (code !== 75) rig.otherEnds.push(`the second ended with ${code}`)
+      const end = await endOf(rig.postern.configFile)
+      if (end !== 75) rig.otherEnds.push(`the second ended with ${end}`)
     } finally {
       process.kill(rig.postern.pid, 'SIGCONT')
     }

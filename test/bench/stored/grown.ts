@@ -1,6 +1,6 @@
 /**
  * What a mail costs in an installation that has grown, beside a fresh one: 50 workspaces with a key each, 100,000
- * suppressed addresses, 200,000 mails in the queue that wait for an upstream, 2,000,000 mails of history. Both get the
+ * suppressed addresses, by default 200,000 mails in the queue that wait for an upstream and 2,000,000 mails of history. Both get the
  * same mail over TLS, from 50 logins, and relay it over TLS; in alternating windows, so that the machine's moods meet both.
  */
 import { writeFileSync } from 'node:fs'
@@ -16,10 +16,15 @@ import { fill, swell } from './pages.js'
 
 const WORKSPACES = 50
 const SUPPRESSED = 100_000
-const QUEUED = 200_000
-const ROWS = 2_000_000
+export const QUEUED = 200_000
+export const ROWS = 2_000_000
 const WINDOWS = 8
 const GOAL = 1.25
+
+interface Size {
+  readonly queued: number
+  readonly rows: number
+}
 
 interface Side {
   readonly postern: Postern
@@ -54,19 +59,20 @@ const tlsSink = async () => {
 }
 
 /** All that is stored, while the daemon is down. */
-const grow = async (postern: Postern): Promise<void> => {
+const grow = async (postern: Postern, { queued, rows }: Size): Promise<void> => {
   const list = join(postern.dir, 'suppressed.csv')
   writeFileSync(list, Array.from({ length: SUPPRESSED }, (_, i) => `listed${i}@dest.test\n`).join(''))
   await postern.json('suppression', 'import', list)
-  await fill(postern, QUEUED, null)
-  swell(postern, ROWS)
+  await fill(postern, queued, null)
+  swell(postern, rows)
 }
 
-const open = async (sinkPort: number, isGrown: boolean): Promise<Side> => {
+/** Grown to this size, or fresh. */
+const open = async (sinkPort: number, size: Size | null): Promise<Side> => {
   const postern = new Postern({ rate_limit: { per_minute: 100_000_000 } })
   await postern.start()
   await postern.stop()
-  if (isGrown) await grow(postern)
+  if (size !== null) await grow(postern, size)
   await postern.start()
   await postern.json(
     'pool',
@@ -76,7 +82,7 @@ const open = async (sinkPort: number, isGrown: boolean): Promise<Side> => {
     `smtp://127.0.0.1:${sinkPort}?tls=required&max_connections=20`,
   )
   const keys: string[] = []
-  for (let i = 0; i < (isGrown ? WORKSPACES : 1); i++) {
+  for (let i = 0; i < (size === null ? 1 : WORKSPACES); i++) {
     const { id } = await postern.json('workspace', 'create', `w${i}`, '--pool', 'main')
     keys.push((await postern.json('key', 'create', '--workspace', id)).secret)
   }
@@ -113,10 +119,10 @@ const send = async ({ transports }: Side, sink: { taken: number }, count: number
   while (sink.taken < wanted) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-export const grownBench = async (count: number): Promise<void> => {
+export const grownBench = async (count: number, size: Size): Promise<void> => {
   const sink = await tlsSink()
   const began = now()
-  const sides = [await open(sink.port, false), await open(sink.port, true)] as const
+  const sides = [await open(sink.port, null), await open(sink.port, size)] as const
   const [fresh, grown] = sides
   console.log(
     `\nan installation that has grown, beside a fresh one (made in ${((now() - began) / 1_000).toFixed(0)} s)`,
