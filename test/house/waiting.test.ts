@@ -20,6 +20,7 @@ const PASS_TIME: Readonly<Record<string, string>> = {
   'crash/cluster/takeover.ts': 'how long a daemon stands still',
   'crash/cluster/rounds.ts': 'a seed chooses when something breaks',
   'crash/full.ts': 'how long a disk is full',
+  'crash/clocks.ts': 'how long an upstream is away',
   'crash/large.ts': 'small mails alone, to compare with',
   'crash/slow.ts': 'a seed chooses when it is told to end',
   'crash/rig.ts': 'a seed chooses when something breaks; a time limit',
