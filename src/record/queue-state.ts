@@ -43,6 +43,8 @@ export interface PoolFacts extends PoolHealth {
   readonly held: number
   /** When the oldest that waits was accepted. */
   readonly oldestAt: number | null
+  /** When one of its upstreams last took mail; null where nobody tells, or where it may have been mail of others. */
+  readonly sentAt: number | null
 }
 
 /** By what mail is held. `many`: mails that are held one by one. */
@@ -238,13 +240,14 @@ const oldestOf = (pools: readonly PoolFacts[]): number | null => {
 const restWords = (
   pools: readonly PoolFacts[],
   now: number,
-  { isFirst = false, isTold = true } = {},
+  { isFirst = false, isTold = true, isSaid = false } = {},
 ): string | null => {
   const n = sum(pools, ({ waiting }) => waiting)
   if (n === 0) return null
   const oldestAt = oldestOf(pools)
   const age = oldestAt === null ? 0 : Math.max(0, now - oldestAt)
   const more = isFirst ? '' : ' more'
+  if (isSaid) return `${recipients(n)} more ${n === 1 ? 'is on its' : 'are on their'} way.`
   return isTold && age < ON_ITS_WAY_MS
     ? `${isFirst ? 'Mail' : 'Other mail'} flows: ${recipients(n)} on ${n === 1 ? 'its' : 'their'} way.`
     : `${recipients(n)}${more} ${n === 1 ? 'waits, for' : 'wait; the oldest for'} ${longSpan(age)}.`
@@ -310,19 +313,44 @@ const heldBack = (facts: QueueFacts, rest: string | null, now: number): Told => 
   return { title, says: [...few([...kept.map((hold) => holdInFull(hold, now)), ...also]), RELEASE, rest] }
 }
 
+/** That mail left as lately as this shows that mail flows. */
+const LATELY_MS = 5 * 60_000
+
+/**
+ * Whether other mail left since the newest thing that stands in the way began, and what is left of it is on its way.
+ * What flowed only before that shows nothing: it may have been what is stopped now.
+ */
+const othersFlow = (facts: QueueFacts, now: number): boolean => {
+  const { stopped, kept, whole } = inTheWay(facts)
+  if (!facts.isTold || whole !== null) return false
+  const rest = facts.pools.filter((pool) => !stopped.includes(pool))
+  const began = Math.max(now - LATELY_MS, ...[...stopped, ...kept].map(({ since }) => since ?? 0))
+  const oldestAt = oldestOf(rest)
+  return (
+    rest.some(({ sentAt }) => sentAt !== null && sentAt >= began) &&
+    (oldestAt === null || now - oldestAt < ON_ITS_WAY_MS)
+  )
+}
+
 /** Of a queue in which something stands in the way. */
 const troubled = (facts: QueueFacts, now: number): Told => {
   const { stopped, kept, whole } = inTheWay(facts)
+  const isSaid = othersFlow(facts, now)
   const rest = restWords(
     facts.pools.filter((pool) => !stopped.includes(pool)),
     now,
+    { isSaid },
   )
+  const titled = (title: string): string => (isSaid ? `${title.slice(0, -1)}; other mail flows.` : title)
   const [first, ...others] = stopped
-  if (whole !== null || first === undefined) return heldBack(facts, rest, now)
+  if (whole !== null || first === undefined) {
+    const told = heldBack(facts, rest, now)
+    return { ...told, title: titled(told.title) }
+  }
   const how = failures(first, now)
   const oldestAt = oldestOf(stopped)
   return {
-    title: stoppedSentence(first),
+    title: titled(stoppedSentence(first)),
     says: [
       how === null ? null : sentence(how),
       oldestAt === null ? null : `The oldest has waited for ${longSpan(now - oldestAt)}.`,

@@ -120,9 +120,12 @@ const poolsIn = (
     const open = sum(seen.depths, (row) => row.due + row.leased + row.waiting)
     const leader = seen.pools.find(({ id }) => id === pool.follows) ?? pool
     const health = poolHealth(pool, leader, { view, outages, refusedAt: age?.refusedAt ?? null })
+    const sent = leader.upstreams.flatMap(({ id }) => view?.upstreams.get(id)?.lastSuccessAt ?? [])
     return {
       ...health,
       failing: seen.of.isOperator ? health.failing : [],
+      // what an upstream took may have been of any workspace
+      sentAt: seen.of.workspaceId === null && sent.length > 0 ? Math.max(...sent) : null,
       ...{ id: pool.id, called: calledBy(seen, pool), isFollower: pool.follows !== null },
       // counts and ages are read one after the other
       waiting: Math.max(0, open - scheduled),

@@ -13,7 +13,7 @@ const MINUTE = 60_000
 
 const pool = (name: string, over: Partial<PoolFacts> = {}): PoolFacts => ({
   ...{ id: `pool_${name}`, called: `pool ${name}`, isFollower: false, state: 'ok', since: null, failing: [] },
-  ...{ waiting: 0, scheduled: 0, held: 0, oldestAt: null },
+  ...{ waiting: 0, scheduled: 0, held: 0, oldestAt: null, sentAt: null },
   ...over,
 })
 const aged = (waiting: number, ms: number) => ({ waiting, oldestAt: NOW - ms })
@@ -71,6 +71,52 @@ const SCENES: Readonly<Record<string, Scene>> = {
     says: `${HOW} The oldest has waited for 14 minutes. Other mail flows: 12 recipients on their way.`,
     short: '394 wait',
     tone: 'bad',
+  },
+  'a dead pool, and other mail that left since': {
+    pools: [pool('main', { ...aged(12, 3_000), sentAt: NOW - 1_000 }), dead(aged(382, 14 * MINUTE))],
+    title: 'No upstream of pool eu-west answers: 382 recipients wait; other mail flows.',
+    says: `${HOW} The oldest has waited for 14 minutes. 12 recipients more are on their way.`,
+    short: '394 wait',
+    tone: 'bad',
+  },
+  'a held workspace, and mail of others that left since': {
+    pools: [pool('main', { held: 382, sentAt: NOW - MINUTE })],
+    holds: [hold('workspace', 'workspace support is held', 382)],
+    title: 'Workspace support is held: 382 recipients; other mail flows.',
+    says: 'For 3 hours: “a leaked key”. It leaves when somebody releases it.',
+    short: '382 held',
+    tone: 'wait',
+  },
+  'a held workspace, and mail that left only before it was': {
+    pools: [pool('main', { held: 3, sentAt: NOW - MINUTE })],
+    holds: [hold('workspace', 'workspace support is held', 3, { reason: null, since: NOW - 30_000 })],
+    title: 'Workspace support is held: 3 recipients.',
+    says: 'For 30 seconds. It leaves when somebody releases it.',
+    short: '3 held',
+    tone: 'wait',
+  },
+  'a held domain, and other mail that is late': {
+    pools: [pool('main', { ...aged(7, 5 * MINUTE), held: 1, sentAt: NOW - 1_000 })],
+    holds: [hold('domain', 'mail to example.com is held', 1, { reason: null })],
+    title: 'Mail to example.com is held: 1 recipient.',
+    says: 'For 3 hours. It leaves when somebody releases it. 7 recipients more wait; the oldest for 5 minutes.',
+    short: '7 wait, 1 held',
+    tone: 'wait',
+  },
+  'a dead pool, and one that took mail long ago': {
+    pools: [pool('main', { sentAt: NOW - 9 * MINUTE }), dead(aged(382, 14 * MINUTE))],
+    title: 'No upstream of pool eu-west answers: 382 recipients wait.',
+    says: `${HOW} The oldest has waited for 14 minutes.`,
+    short: '382 wait',
+    tone: 'bad',
+  },
+  'everything held, and mail that left since': {
+    pools: [pool('main', { held: 5, sentAt: NOW })],
+    holds: [hold('all', 'the whole queue is held', 5, { reason: null })],
+    title: 'Everything is held: 5 recipients.',
+    says: 'The whole queue is held: 5 recipients (for 3 hours). It leaves when somebody releases it.',
+    short: '5 held',
+    tone: 'wait',
   },
   'a dead pool, and its mail held': {
     pools: [pool('main'), dead({ held: 382 })],
