@@ -79,8 +79,9 @@ export class Journal {
     this.#start()
   }
 
+  /** A pace has fractions of a millisecond, and what is stored has none. */
   release(lease: LeaseRef, dueAt: number): void {
-    this.#releases.push({ lease, dueAt, set: this.#set })
+    this.#releases.push({ lease, dueAt: Math.ceil(dueAt), set: this.#set })
     this.#start()
   }
 

@@ -88,7 +88,7 @@ const OUTSIDE = [
   ...['/sign-in', '/setup/nothing', '/invitation/nothing'],
 ]
 
-const WIDTHS = [360, 390, 720, 1024, 1280, 2560]
+const WIDTHS = [360, 390, 720, 1024, 1280, 1440, 2560]
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 interface Violation {
@@ -129,6 +129,29 @@ const widest = (page: Page): Promise<string | null> =>
     return `${content} wide: ${named.slice(-3).join('; ')}`
   })
 
+/** Words of letters and digits that are broken within, short enough for any column. */
+const broken = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(() => {
+    const walker = document.createTreeWalker(
+      document.querySelector('main') as HTMLElement,
+      NodeFilter.SHOW_TEXT,
+    )
+    const range = document.createRange()
+    const found: string[] = []
+    while (walker.nextNode()) {
+      const node = walker.currentNode as Text
+      if (!/[\p{L}\d]{4}/u.test(node.data) || !node.parentElement?.checkVisibility()) continue
+      if (node.parentElement.closest('pre, .pre, .hid, .code')) continue
+      for (const { 0: word, index } of node.data.matchAll(/(?<![\p{L}\d_])[\p{L}\d]{4,20}(?![\p{L}\d_])/gu)) {
+        range.setStart(node, index)
+        range.setEnd(node, index + word.length)
+        const tops = [...range.getClientRects()].filter(({ width }) => width > 1).map(({ top }) => top)
+        if (Math.max(...tops) - Math.min(...tops) > 6) found.push(`${word} of ${node.data.slice(0, 60)}`)
+      }
+    }
+    return found
+  })
+
 const look = async (
   { page, troubles }: Watched,
   path: string,
@@ -145,6 +168,7 @@ const look = async (
     await page.setViewportSize({ width, height: 900 })
     const wide = await widest(page)
     if (wide !== null) wrong.push(`${width}: ${wide}`)
+    wrong.push(...(await broken(page)).map((one) => `${width}: breaks within ${one}`))
     if (width !== 390 && width !== 1280) continue
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })

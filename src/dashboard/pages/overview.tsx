@@ -28,7 +28,7 @@ import {
 } from '../parts/page-parts.js'
 import { State } from '../parts/status.js'
 import { type List, Table } from '../parts/table.js'
-import { figure, spanWords, Time } from '../parts/text.js'
+import { Address, figure, spanWords, Time } from '../parts/text.js'
 import type { Visit } from '../visit.js'
 import { newestMails } from './emails/emails.js'
 import { FirstMail, TEST_MAIL } from './emails/first-mail.js'
@@ -245,7 +245,7 @@ const WorstDomains = ({ visit, facts, replies }: WorstProps) => {
             head: 'Domain',
             cell: ({ key }) => (
               <a href={visit.link('/emails', { domain: key, time: windowOf(visit) })}>
-                <bdi>{key}</bdi>
+                <Address text={key ?? ''} />
               </a>
             ),
           },

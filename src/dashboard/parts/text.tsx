@@ -85,6 +85,17 @@ export const isolate = (text: string): string =>
 export const Said = ({ text }: { readonly text: string }): VNode =>
   html`${text.split(PART).map((part, at) => (at % 2 === 0 ? part : html`<bdi>${part}</bdi>`))}`
 
+/** A longer one is wider than some columns, and may break anywhere. */
+const LONGEST_LABEL = 20
+
+/** A host name or an address. It breaks behind its dots and other marks, and not within a label or before a port. */
+export const Address = ({ text }: { readonly text: string }): VNode => {
+  const labels = text.match(/[\p{L}\p{N}]+(?::\d+$|[^\p{L}\p{N}]*)|[^\p{L}\p{N}]+/gu) ?? []
+  return html`<bdi>${labels.map((label) =>
+    label.length > LONGEST_LABEL ? html`<wbr>${label}` : html`<wbr><span class="nb">${label}</span>`,
+  )}</bdi>`
+}
+
 const FORMAT = new Intl.NumberFormat('en-US')
 
 /** `12,345`. */

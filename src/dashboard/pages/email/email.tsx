@@ -15,7 +15,7 @@ import type { Page, Refused, View } from '../../page.js'
 import { Code, Crumb, Empty, Facts, Section } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import type { List } from '../../parts/table.js'
-import { Said, Time } from '../../parts/text.js'
+import { Address, Said, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
 import { EMAIL_ACTIONS, EmailActions, type Suppressed } from './actions.js'
 import { Content, domainCheck, tabOf } from './content.js'
@@ -24,7 +24,7 @@ import { Recipients } from './recipients.js'
 const SHOWN = 3
 
 const Addresses = ({ list }: { readonly list: readonly string[] }) => {
-  const one = (address: string) => <bdi>{address}</bdi>
+  const one = (address: string) => <Address text={address} />
   if (list.length <= SHOWN) return <>{list.map((address, at) => [at > 0 ? ', ' : '', one(address)])}</>
   return (
     <details class="fold">
@@ -104,7 +104,12 @@ const MailFacts = ({ visit, email, workspace }: MailFactsProps) => {
                   <code>{email.resent_from}</code>
                 </a>,
               ],
-          ['Message-ID', <code>{email.message_id}</code>],
+          [
+            'Message-ID',
+            <code>
+              <Address text={email.message_id} />
+            </code>,
+          ],
           ['Id', <code>{email.id}</code>],
         ]}
       />

@@ -12,7 +12,7 @@ import { type Email, type Recipient, sinceAccepted, worstFirst } from '../../mai
 import { Section, Tabs } from '../../parts/page-parts.js'
 import { Icon, Status, toneOf, word } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
-import { clockTime, exactTime, figure, isolate, Said, Time } from '../../parts/text.js'
+import { Address, clockTime, exactTime, figure, isolate, Said, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
 
 const SHAPES: Readonly<Record<string, string>> = {
@@ -197,7 +197,7 @@ const One = ({
     <details class="rcpt" open={open}>
       <summary>
         <h3>
-          <bdi>{one.address}</bdi> <small>{one.kind}</small>
+          <Address text={one.address} /> <small>{one.kind}</small>
         </h3>
         <Status status={one.status} />
         <span class={one.waiting === null ? 'why reply' : 'why'} dir="auto">
@@ -256,7 +256,7 @@ export const Recipients = ({ visit, email, events }: Props) => {
           caption="Delivered recipients"
           rows={have}
           columns={[
-            { head: 'Delivered to', kind: 'grow', cell: (one) => <bdi>{one.address}</bdi> },
+            { head: 'Delivered to', kind: 'grow', cell: (one) => <Address text={one.address} /> },
             { head: 'Kind', kind: 'opt', cell: (one) => one.kind },
             { head: 'Attempts', kind: 'num', cell: (one) => one.attempts },
             { head: 'After', kind: 'num', cell: (one) => sinceAccepted(email, one.updated_at) },

@@ -6,7 +6,7 @@ import type { Done, Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Hidden, Leave, Send, useOwnRefusal, Verb } from '../../parts/form.js'
 import { ButtonLink, Empty, Facts, PageBody, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
-import { figure, Time } from '../../parts/text.js'
+import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Visit, WorkspaceName } from '../../visit.js'
 import { actLink, HeldNotes, holdsOver, standingHolds } from '../queue/holds.js'
@@ -154,7 +154,7 @@ const columns = (seen: Seen): readonly Column<Member>[] => {
       head: 'Upstream',
       cell: (row) => (
         <>
-          {addressOf(row)}
+          <Address text={addressOf(row)} />
           <span class="sub">{aboutOf(row)}</span>
         </>
       ),

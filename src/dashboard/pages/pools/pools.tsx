@@ -7,7 +7,7 @@ import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Code, Empty, PageBody } from '../../parts/page-parts.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
-import { figure } from '../../parts/text.js'
+import { Address, figure } from '../../parts/text.js'
 import { asSentence } from '../../parts/trouble.js'
 import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
@@ -76,7 +76,8 @@ const columns = (visit: Visit): readonly Column<Row>[] => {
     },
     {
       head: 'Upstreams',
-      cell: ({ pool }) => pool.members.map((one) => html`<span class="sub">${addressOf(one)}</span>`),
+      cell: ({ pool }) =>
+        pool.members.map((one) => html`<span class="sub">${Address({ text: addressOf(one) })}</span>`),
     },
     { head: 'Waiting', kind: 'num', cell: (row) => entries(row, null, row.seen?.waiting) },
     { head: 'Held', kind: 'num', cell: (row) => entries(row, 'held', row.seen?.held) },

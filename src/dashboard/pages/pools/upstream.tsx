@@ -9,7 +9,7 @@ import { Check, Choice, Field, FoldedFields } from '../../parts/form.js'
 import { Reply, Section } from '../../parts/page-parts.js'
 import { State, type Tone } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
-import { Time } from '../../parts/text.js'
+import { Address, Time } from '../../parts/text.js'
 
 export type Member = Pool['members'][number]
 
@@ -275,7 +275,7 @@ export const Trials = ({ trials }: { readonly trials: readonly Trial[] }) => (
       caption="What was tried just now"
       rows={trials}
       columns={[
-        { head: 'Upstream', cell: addressOf },
+        { head: 'Upstream', cell: (row) => <Address text={addressOf(row)} /> },
         {
           head: 'Result',
           cell: ({ ok }) => <State tone={ok ? 'ok' : 'bad'}>{ok ? 'Works' : 'Fails'}</State>,

@@ -9,7 +9,7 @@ import { Filters, Select, Word } from '../../parts/form.js'
 import { ButtonLink, Choices, Empty, PageBody, Reply } from '../../parts/page-parts.js'
 import { Status } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
-import { Time } from '../../parts/text.js'
+import { Address, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
 import { actLink, anyOf, type Places, placesOf } from './holds.js'
@@ -28,7 +28,7 @@ const next = (row: Entry, visit: Visit) => {
 }
 
 const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
-  { head: 'Recipient', cell: (row) => html`<span dir="auto">${row.address}</span>` },
+  { head: 'Recipient', cell: (row) => Address({ text: row.address }) },
   { head: 'Status', cell: (row) => Status(row) },
   {
     head: 'Why it waits',

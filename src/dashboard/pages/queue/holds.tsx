@@ -9,7 +9,7 @@ import { type QueueStateRecord, recipients } from '../../../record/queue-state.j
 import type { Options } from '../../parts/form.js'
 import { ButtonLink, Note, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
-import { Time } from '../../parts/text.js'
+import { Address, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
 
 export const SCOPE_NAMES = ['workspace_id', 'egress_pool_id', 'domain', 'email_id'] as const
@@ -81,7 +81,7 @@ interface HoldsProps {
 }
 
 const columns = (visit: Visit, places: Places): readonly Column<Hold>[] => [
-  { head: 'What', cell: (row) => scopeWords(row, places) },
+  { head: 'What', cell: (row) => <Address text={scopeWords(row, places)} /> },
   {
     head: 'Why',
     kind: 'grow',

@@ -11,7 +11,7 @@ import type { Page } from '../../page.js'
 import { Hidden, Select, Send, Word } from '../../parts/form.js'
 import { ButtonLink, Choices, Code, Empty, PageBody, Reply, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
-import { figure, Time } from '../../parts/text.js'
+import { Address, figure, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
 import { actLink, anyOf, Holds, type Places, placesOf, Troubles, VERBS } from './holds.js'
 
@@ -86,7 +86,7 @@ const Row = ({ row, most, ...props }: AgesProps & { readonly row: Age; readonly 
   return (
     <tr role="row">
       <th role="rowheader" scope="row">
-        <a href={list}>{name}</a>
+        <a href={list}>{by === 'domain' ? <Address text={name} /> : name}</a>
         {why === null ? null : <span class="sub">{why}</span>}
         <Reply text={row.last_response} clamp />
       </th>
@@ -193,7 +193,7 @@ const Slow = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: Pl
             <a
               href={visit.link('/queue/entries', { egress_pool_id: row.egress_pool_id, domain: row.domain })}
             >
-              {row.domain}
+              <Address text={row.domain} />
             </a>
           ),
         },

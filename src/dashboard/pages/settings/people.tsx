@@ -9,7 +9,7 @@ import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Code, Facts, Note, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
-import { Time } from '../../parts/text.js'
+import { Address, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
 
@@ -58,7 +58,7 @@ const setupLink = async (visit: Visit, ref: string, name: string): Promise<Done>
 
 const columns = (): readonly Column<Person>[] => [
   { head: 'Person', kind: 'grow', cell: (row) => html`<span dir="auto">${nameOf(row)}</span>` },
-  { head: 'Address', kind: 'name', cell: (row) => row.email },
+  { head: 'Address', kind: 'name', cell: (row) => Address({ text: row.email }) },
   {
     head: 'Role',
     cell: (row) => (row.role_from === null ? row.role : `${row.role}, as ${row.role_from} says`),
@@ -314,7 +314,7 @@ export const personPage: Page = {
         >
           <Facts
             facts={[
-              ['Address', row.email],
+              ['Address', <Address text={row.email} />],
               ['Password', row.has_password ? 'set' : 'none'],
               row.has_password ? ['Second factor', row.second_factor ? factorNames(row) : 'none'] : null,
               ['Last signed in', <Time at={row.last_sign_in_at} />],

@@ -13,7 +13,7 @@ import { ExportLinks, exported } from '../../parts/exported.js'
 import { ActionForm, Choice, Field, Filters, Send, Verb, Word } from '../../parts/form.js'
 import { Choices, Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
-import { Time } from '../../parts/text.js'
+import { Address, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
@@ -53,7 +53,7 @@ const listQuery = (visit: Visit): Query => ({
 })
 
 const columns = (visit: Visit): readonly Column<Suppression>[] => [
-  { head: 'Address', cell: (row) => html`<span dir="auto">${row.email}</span>` },
+  { head: 'Address', cell: (row) => Address({ text: row.email }) },
   { head: 'Because', cell: (row) => originText(row.origin) },
   {
     head: 'Reason',

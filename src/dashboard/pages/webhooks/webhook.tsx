@@ -12,7 +12,7 @@ import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.j
 import { ButtonLink, Choices, Code, Crumb, Facts, Section } from '../../parts/page-parts.js'
 import { Icon, State, type Tone } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
-import { figure, Said, Time } from '../../parts/text.js'
+import { Address, figure, Said, Time } from '../../parts/text.js'
 import { useVisit } from '../../render.js'
 import type { Visit } from '../../visit.js'
 import { slugOf, workspacesOf } from '../access/whose.js'
@@ -364,7 +364,12 @@ const pathOf = (visit: Visit, more = ''): string =>
 const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: readonly WorkspaceRow[] }) => (
   <Facts
     facts={[
-      ['Address', <code>{row.endpoint}</code>],
+      [
+        'Address',
+        <code>
+          <Address text={row.endpoint} />
+        </code>,
+      ],
       ['Told of', row.events.includes('*') ? 'everything' : row.events.join(', ')],
       [
         'Of the mail of',

@@ -6,7 +6,7 @@ import type { Page } from '../../page.js'
 import { Code, Empty, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
-import { figure, isolate, spanWords, Time } from '../../parts/text.js'
+import { Address, figure, isolate, spanWords, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import { slugOf, workspacesOf } from '../access/whose.js'
 import type { WorkspaceRow } from '../workspaces/workspaces.js'
@@ -113,7 +113,11 @@ const eventsIn = ({ events }: Webhook): string => {
 }
 
 const columns = (workspaces: readonly WorkspaceRow[]): readonly Column<Webhook>[] => [
-  { head: 'Endpoint', kind: 'grow', cell: (row) => html`<span class="mono">${nameOf(row)}</span>` },
+  {
+    head: 'Endpoint',
+    kind: 'grow',
+    cell: (row) => html`<span class="mono">${Address({ text: nameOf(row) })}</span>`,
+  },
   { head: 'Health', cell: (row) => Health({ row }) },
   { head: 'Told of', cell: (row) => html`<span title="${row.events.join(', ')}">${eventsIn(row)}</span>` },
   {
