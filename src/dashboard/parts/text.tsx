@@ -90,6 +90,7 @@ const LONGEST_LABEL = 20
 
 /** A host name or an address. It breaks behind its dots and other marks, and not within a label or before a port. */
 export const Address = ({ text }: { readonly text: string }): VNode => {
+  if (text.length <= LONGEST_LABEL) return html`<bdi class="nb">${text}</bdi>`
   const labels = text.match(/[\p{L}\p{N}]+(?::\d+$|[^\p{L}\p{N}]*)|[^\p{L}\p{N}]+/gu) ?? []
   return html`<bdi>${labels.map((label) =>
     label.length > LONGEST_LABEL ? html`<wbr>${label}` : html`<wbr><span class="nb">${label}</span>`,

@@ -106,7 +106,7 @@ t.test('a viewer gets what /v1 gives to viewers; a stranger is asked who it is',
   t.match((await browser.request('GET', report)).html, 'Final-Recipient')
   t.equal((await viewer.request('GET', report)).status, 403)
   const forViewer = await viewer.visit(`/emails/${id}?mode=test`)
-  t.match(forViewer.html, 'bounced-later@example.com')
+  t.match(forViewer.html.replace(/<[^>]+>/g, ''), 'bounced-later@example.com')
   t.same(hrefs(forViewer.html, `/emails/${id}/events/`), [], 'no link to what is refused')
 })
 
