@@ -43,6 +43,24 @@ const unknown = (what: string, word: string, known: readonly string[], at: Place
   )
 }
 
+/** yargs loses a lone `-` among the positionals, and whatever follows `--`, so these travel under another name. */
+const SHIELD = '\u0000'
+const shielded = (argv: readonly string[]): string[] => {
+  const end = argv.indexOf('--')
+  const options = end < 0 ? argv : argv.slice(0, end)
+  const others = end < 0 ? [] : argv.slice(end + 1)
+  return [
+    ...options.map((word) => (word === STDIN ? SHIELD + word : word)),
+    ...others.map((word) => SHIELD + word),
+  ]
+}
+const asTyped = (word: string): string => (word.startsWith(SHIELD) ? word.slice(SHIELD.length) : word)
+const unshield = (args: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+  const plain = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(plain) : typeof value === 'string' ? asTyped(value) : value
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, plain(value)]))
+}
+
 const refuseUnknown = (words: readonly string[], argv: readonly string[], at: Place, catalog: Catalog) => {
   const typed = argv.map((arg) => arg.replace(/=.*/s, ''))
   const option = typed.find((arg) => arg.startsWith('-') && words.includes(arg.replace(/^--?(no-)?/, '')))
@@ -59,7 +77,7 @@ const refuseUnknown = (words: readonly string[], argv: readonly string[], at: Pl
       at,
     )
   }
-  const [word = ''] = words
+  const word = asTyped(words[0] ?? '')
   if (at.command !== null) return usage(`unexpected argument ${word}; usage: ${usageOf(at)}`)
   const known = at.subject === null ? catalog.map(({ name }) => name) : at.subject.commands.map(verbOf)
   return unknown('command', word, known, at)
@@ -198,27 +216,6 @@ const root = (argv: readonly string[], catalog: Catalog, at: Place): Argv =>
 const nothingToRun = ({ subject }: Place): never => {
   if (subject === null) throw usage('name a command; try: postern --help')
   throw usage(`${subject.name} needs a verb: ${subject.commands.map(verbOf).join(', ')}`)
-}
-
-/** yargs loses a lone `-` among the positionals, and whatever follows `--`, so these travel under another name. */
-const SHIELD = '\u0000'
-const shielded = (argv: readonly string[]): string[] => {
-  const end = argv.indexOf('--')
-  const options = end < 0 ? argv : argv.slice(0, end)
-  const others = end < 0 ? [] : argv.slice(end + 1)
-  return [
-    ...options.map((word) => (word === STDIN ? SHIELD + word : word)),
-    ...others.map((word) => SHIELD + word),
-  ]
-}
-const unshield = (args: Readonly<Record<string, unknown>>): Record<string, unknown> => {
-  const plain = (value: unknown): unknown =>
-    Array.isArray(value)
-      ? value.map(plain)
-      : typeof value === 'string' && value.startsWith(SHIELD)
-        ? value.slice(SHIELD.length)
-        : value
-  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, plain(value)]))
 }
 
 /** Reads a command line. Throws a Refusal (64) with one line when it is wrong. */

@@ -76,7 +76,18 @@ t.test('2 a secret that others can read', async (t) => {
 })
 
 t.test('a checkout has a file of its own in the data folder', async (t) => {
-  const { look, run, dir } = await examine(t)
+  const { look, run, dir } = await examine(t, QUIET, (dir) => {
+    mkdirSync(join(dir, 'data'))
+    writeFileSync(join(dir, 'data', '.gitkeep'), '', { mode: 0o644 })
+    chmodSync(join(dir, 'data'), 0o755)
+  })
+  const fresh = await look()
+  t.equal(fresh.code, 0)
+  t.match(fresh.of('data folder'), {
+    result: 'warn',
+    detail: /is empty, and open to others/,
+    remedy: /first start/,
+  })
   await run(['key', 'list'])
   writeFileSync(join(dir, 'data', '.gitkeep'), '', { mode: 0o644 })
   t.match((await look()).of('file modes'), { result: 'ok' })

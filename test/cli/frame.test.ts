@@ -29,6 +29,8 @@ t.test('a wrong command line is one line that names the remedy, and 64', async (
     ['key create --platform --mode prod', /--mode: "prod" is not one of live, test$/],
     ['workspace create', /something is missing; usage: postern workspace create <name>$/],
     ['key list more', /unexpected argument more; usage: postern key list$/],
+    ['key list -', /unexpected argument -; usage: postern key list$/],
+    ['key list -- more', /unexpected argument more; usage: postern key list$/],
     ['frobnicate', /unknown command frobnicate; try: postern --help$/],
   ]
   for (const [args, said] of cases) {

@@ -54,13 +54,23 @@ export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
     return [fail('data folder', `${dataDir} ${what}`, 'set data_dir to a folder of its own', 73)]
   }
   const found: Finding[] = []
+  const isClosed = (folder.mode & 0o500) !== 0o500
+  // a checkout keeps its folder by that file, which has nothing in it
+  const names = isClosed ? [] : readdirSync(dataDir).filter((one) => one !== '.gitkeep')
   const wrong = wrongMode(folder.mode, 0o700)
+  if (wrong?.startsWith('open') === true && !isClosed && names.length === 0)
+    return [
+      warn(
+        'data folder',
+        `${dataDir} is empty, and ${wrong}`,
+        'postern serve makes it private on the first start',
+      ),
+    ]
   if (wrong !== null) found.push(fail('data folder', `${dataDir} is ${wrong}`, `chmod 700 ${dataDir}`, 77))
-  if ((folder.mode & 0o500) !== 0o500) return found
+  if (isClosed) return found
   // one user owns it all: the daemon, which could not write what a command of root has left
   const owner = folder.uid
-  // a checkout keeps its folder by that file, which has nothing in it
-  for (const name of readdirSync(dataDir).filter((one) => one !== '.gitkeep')) {
+  for (const name of names) {
     const path = join(dataDir, name)
     const stat = statSync(path)
     const wrong = stat.isFile() ? wrongMode(stat.mode, name.endsWith('.crt') ? 0o644 : 0o600) : null
