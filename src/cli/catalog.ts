@@ -35,13 +35,23 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./healthcheck.js')).healthcheckCommand,
   },
   {
+    name: 'apply',
+    summary: 'Make this installation as YAML files say: the plan first, then a question',
+    load: async () => (await import('./setup.js')).applyCommand,
+  },
+  {
+    name: 'export',
+    summary: 'Write the files that would make this installation',
+    load: async () => (await import('./setup.js')).exportCommand,
+  },
+  {
     name: 'workspace',
     summary: 'Sending tenants: list, show, create, update, suspend, resume, delete',
     load: async () => (await import('./workspace.js')).workspaceSubject,
   },
   {
     name: 'key',
-    summary: 'API keys: list, create, rotate, revoke',
+    summary: 'API keys: list, create, secret, rotate, revoke',
     load: async () => (await import('./key.js')).keySubject,
   },
   {
@@ -104,7 +114,7 @@ export const CATALOG: Catalog = [
   {
     name: 'webhook',
     summary:
-      'Endpoints that events are posted to: list, create, show, update, delete, rotate, test, events, replay, listen',
+      'Endpoints that events are posted to: list, create, secret, show, update, delete, rotate, test, events, replay, listen',
     load: async () => (await import('./webhook.js')).webhookSubject,
   },
   {

@@ -52,9 +52,11 @@ export type Catalog = readonly Entry[]
 
 type Positional<P extends PositionalOptions> = P extends { array: true; demandOption: true }
   ? string[]
-  : P extends { demandOption: true }
-    ? string
-    : string | undefined
+  : P extends { array: true }
+    ? string[] | undefined
+    : P extends { demandOption: true }
+      ? string
+      : string | undefined
 
 /** What a command is given of these options. */
 export type OptionArgs<O extends Named<Options>> = ArgumentsCamelCase<InferredOptionTypes<O>>

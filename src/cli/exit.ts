@@ -15,6 +15,7 @@ import { LooseModeError } from '../base/secret.js'
 export const EXITS = {
   0: 'done',
   1: 'healthcheck: not well',
+  2: 'apply --dry-run: there is something to do',
   64: 'usage: the command line is wrong',
   65: 'bad input: a value, a file or a reference is wrong',
   69: 'a peer is unavailable: an upstream, or the daemon',
@@ -93,6 +94,7 @@ const exitOfCode = (code: string): ExitCode | null => {
 const NAMED: Readonly<Record<string, ExitCode>> = {
   OutageError: 74,
   ConfigError: 78,
+  SetupError: 78,
   PepperError: 78,
   DamagedFileError: 74,
   StoreBusyError: 75,

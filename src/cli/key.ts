@@ -9,7 +9,7 @@ import { timeOrNull } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { parseDuration } from '../config/units.js'
 import { createdKeyRecord, keyPrefix, keyRecord, removed, rotatedKeyRecord } from '../record/tenants.js'
-import { createKey, MOST_OVERLAP_MS, revokeKey, rotateKey } from '../tenant/key.js'
+import { createKey, MOST_OVERLAP_MS, newKeyText, revokeKey, rotateKey } from '../tenant/key.js'
 import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
@@ -77,6 +77,19 @@ const create = command({
   },
 })
 
+const secret = command({
+  usage: 'secret',
+  summary: 'Print the text of a key that is not stored: a file of it goes to postern apply',
+  options: {
+    mode: { choices: ['live', 'test'], default: 'live', describe: 'Mail of test keys goes to the sandbox' },
+  },
+  examples: [['(umask 077; $0 key secret > web.key)', 'then in a setup: secret_file: web.key']],
+  run: async (args, terminal) => {
+    const text = newKeyText(args.mode === 'test' ? 'test' : 'live')
+    terminal.data({ object: 'api_key_secret', key: text }, () => text)
+  },
+})
+
 const rotate = command({
   usage: 'rotate <id>',
   summary: 'Make the next key of the same rights; the one so far ends after the overlap',
@@ -122,5 +135,5 @@ const revoke = command({
 
 export const keySubject: Subject = {
   name: 'key',
-  commands: [list, create, rotate, revoke],
+  commands: [list, create, secret, rotate, revoke],
 }

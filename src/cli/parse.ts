@@ -236,7 +236,9 @@ export const parse = async (argv: readonly string[], catalog: Catalog): Promise<
     config: read.config as string | undefined,
     json: read.json === true,
   }
-  for (const name of ['yes', 'dryRun']) args[name] = args[name] === true
+  // `--yes=3` says how many
+  for (const name of ['yes', 'dryRun'])
+    if (typeof args[name] !== 'string') args[name] = args[name] === true
   // somebody who does not know yet what there is
   if (argv.length === 0) text = await parser.getHelp()
   if (text !== null) {

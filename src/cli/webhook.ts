@@ -36,7 +36,7 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../webhook/endpoints.js'
-import { createPost, type Post } from '../webhook/post.js'
+import { createPost, newSigningSecret, type Post } from '../webhook/post.js'
 import { countAfter, type ReplayWish, replayEvent, replayMany, testEndpoint } from '../webhook/repost.js'
 import { apiBase, callApi, isHttpUrl } from './api.js'
 import { command, type Globals, type OptionArgs, type Subject } from './command.js'
@@ -551,7 +551,17 @@ const rotate = command({
     }),
 })
 
+const secret = command({
+  usage: 'secret',
+  summary: 'Print a signing secret that is not stored: a file of it goes to postern apply',
+  examples: [['(umask 077; $0 webhook secret > hook.secret)', 'then in a setup: secret_file: hook.secret']],
+  run: async (_args, terminal) => {
+    const text = newSigningSecret()
+    terminal.data({ object: 'signing_secret', signing_secret: text }, () => text)
+  },
+})
+
 export const webhookSubject: Subject = {
   name: 'webhook',
-  commands: [list, create, show, update, remove, rotate, test, events, replay, listen],
+  commands: [list, create, secret, show, update, remove, rotate, test, events, replay, listen],
 }

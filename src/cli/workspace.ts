@@ -11,15 +11,14 @@ import { removed, workspaceRecord } from '../record/tenants.js'
 import { leaderOf } from '../store/pools.js'
 import {
   ALARM_HOLD,
-  ALARM_LIMITS,
   ALARM_SEARCH,
   ALARMS,
   type Alarm,
   alarmText,
   limitOf,
-  MOST_SOFT_BOUNCES,
-  MOST_SOFT_DAYS,
   percent,
+  readAlarmLimit,
+  readSoftLimit,
   SOFT_KINDS,
   type SoftLimits,
 } from '../store/port/alarms.js'
@@ -73,20 +72,11 @@ type Args = Readonly<Partial<Record<(typeof OPTION)[Alarm], string | undefined>>
   readonly 'on-alarm'?: string | undefined
 }
 
-const ALARM_FORM = /^(\d{1,3}(?:\.\d{1,4})?)\s*%\s*\/\s*(\d{1,7})$/
-
 const limitIn = (alarm: Alarm, text: string): AlarmsWish[Alarm] => {
-  if (text === 'off') return 'off'
-  if (text === 'default') {
-    const { rate, atLeast } = ALARM_LIMITS[alarm]
-    return { rate, at_least: atLeast }
-  }
-  const [, share = '', least = ''] = ALARM_FORM.exec(text) ?? []
-  const rate = Number(share) / 100
-  const count = Number(least)
-  if (rate < 0.0001 || rate > 1 || count < 1 || count > 1_000_000)
+  const limit = readAlarmLimit(alarm, text)
+  if (limit === null)
     throw usage(`--${OPTION[alarm]}: ${text} is not ${ALARM_LIMIT} (0.01% to 100%, 1 to 1000000)`)
-  return { rate, at_least: count }
+  return limit === 'off' ? limit : { rate: limit.rate, at_least: limit.atLeast }
 }
 
 /** What the options wish. */
@@ -264,22 +254,19 @@ const SOFT_OPTION = {
   },
 } as const
 
-const SOFT_FORM = /^([a-z_]+)=(\d{1,4})\/(\d{1,3})d$/
-
 /** What is written replaces all that was. */
 export const softLimitsIn = (text: string | undefined): SoftLimits | undefined => {
   if (text === undefined) return undefined
   const limits = text === 'none' ? [] : text.split(',').map((one) => one.trim())
   return Object.fromEntries(
     limits.map((one) => {
-      const [, name = '', many = '', length = ''] = SOFT_FORM.exec(one) ?? []
-      const kind = SOFT_KINDS.find((known) => known === name)
-      const [bounces, days] = [Number(many), Number(length)]
-      if (kind === undefined || bounces < 1 || bounces > MOST_SOFT_BOUNCES || days > MOST_SOFT_DAYS)
+      const [name = '', ...rest] = one.split('=')
+      const read = readSoftLimit(name, rest.join('='))
+      if (read === null)
         throw usage(
           `--suppress-soft: ${one} is not a kind (${SOFT_KINDS.join(', ')}), a count and days such as mailbox_full=8/30d`,
         )
-      return [kind, { bounces, days }]
+      return [read.kind, read.limit]
     }),
   )
 }

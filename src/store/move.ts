@@ -87,6 +87,8 @@ export const MOVED: Readonly<Record<string, string>> = {
   queue_orders: 'n',
   lots: 'id',
   jobs: 'id',
+  setups: 'account_id, setup',
+  managed: 'account_id, setup, kind, workspace, name',
   webhooks: 'id',
   webhook_places: 'endpoint_id',
   posts: 'id',

@@ -34,7 +34,12 @@ interface NewKey {
   readonly expiresAt?: number | null | undefined
   readonly rateLimitPerMinute?: number | null | undefined
   readonly permission?: KeyPermission | undefined
+  /** A text that newKeyText made, kept until now by whoever brings it; else one is made. */
+  readonly secret?: string | undefined
 }
+
+/** The text of a key that is not stored yet. */
+export const newKeyText = (mode: Mode): string => `svc_${mode}_${randomText(LOOKUP)}${randomText(SECRET)}`
 
 /** True when the text has the shape of a key, real or not. */
 export const looksLikeKey = (text: string): boolean => SHAPE.test(text)
@@ -57,6 +62,10 @@ export const checkNewKey = (wish: Partial<NewKey>, now: number): FieldError[] =>
     wrong('workspace_id', 'forbidden', 'a key of scope platform belongs to no single workspace')
   }
   if (wish.expiresAt != null && wish.expiresAt <= now) wrong('expires_at', 'past', 'must lie in the future')
+  if (wish.secret !== undefined && SHAPE.exec(wish.secret)?.[1] !== (wish.mode ?? 'live')) {
+    const mode = wish.mode ?? 'live'
+    wrong('secret', 'format', `must be a ${mode} key as postern key secret --mode ${mode} makes them`)
+  }
   if (wish.rateLimitPerMinute != null && wish.rateLimitPerMinute < 1) {
     wrong('rate_limit_per_minute', 'range', 'must be at least 1')
   }
@@ -71,10 +80,13 @@ interface MadeKey {
 /** What a key may do, and for whom: all of its row that the next one has as well. */
 type Rights = Omit<KeyRow, 'id' | 'lookup' | 'hash' | 'createdAt' | 'lastUsedAt' | 'lastUsedFrom'>
 
-const newKey = ({ clock, pepper }: TenantDeps, rights: Rights): MadeKey => {
+const newKey = (
+  { clock, pepper }: TenantDeps,
+  rights: Rights,
+  secret: string = newKeyText(rights.mode),
+): MadeKey => {
   const now = clock.now()
-  const lookup = randomText(LOOKUP)
-  const secret = `svc_${rights.mode}_${lookup}${randomText(SECRET)}`
+  const lookup = SHAPE.exec(secret)?.[2] ?? ''
   const own = { id: newId('key', now), lookup, hash: hashKey(pepper, secret) }
   return { row: { ...rights, ...own, createdAt: now, lastUsedAt: null, lastUsedFrom: null }, secret }
 }
@@ -88,14 +100,17 @@ export const createKey = async (deps: TenantDeps, accountId: string, wish: NewKe
   const workspace = wish.workspace ? await deps.store.workspace(accountId, wish.workspace) : null
   if (wish.workspace && workspace === null) throw new Fault('workspace.not_found')
   const mode = wish.mode ?? 'live'
-  const made = newKey(deps, {
+  const rights: Rights = {
     ...{ accountId, mode, scope },
     name: wish.name.trim(),
     workspaceId: workspace?.id ?? null,
     expiresAt: wish.expiresAt ?? null,
     rateLimitPerMinute: wish.rateLimitPerMinute ?? null,
     permission: wish.permission ?? 'full_access',
-  })
+  }
+  const made = newKey(deps, rights, wish.secret)
+  if (wish.secret !== undefined && (await deps.store.keyByLookup(made.row.lookup)) !== null)
+    throw invalid([{ field: 'body.secret', kind: 'not_unique', message: 'is a key already' }])
   await deps.store.createKey(made.row)
   return made
 }
@@ -135,6 +150,10 @@ export const verifyKey = (
     return row !== null && same && row.mode === shape[1] && isCurrent(row, clock.now()) ? row : null
   })
 }
+
+/** Whether a row is of this text. */
+export const isKeyOf = (pepper: Uint8Array, row: KeyRow, text: string): boolean =>
+  sameBytes(hashKey(pepper, text), row.hash)
 
 /** False once the time of a key or session has run out. */
 export const isCurrent = (row: { readonly expiresAt: number | null }, now: number): boolean =>

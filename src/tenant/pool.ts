@@ -109,7 +109,7 @@ const upstreamOf = (
 }
 
 /** New members beside the old list: one that is recognised keeps its id, its state and its password. */
-const mergeMembers = (
+export const mergeMembers = (
   deps: TenantDeps,
   members: readonly Member[],
   old: readonly UpstreamRow[],

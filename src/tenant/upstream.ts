@@ -205,8 +205,10 @@ export const checkMember = (member: Member, at: string): readonly FieldError[] =
 type Query = Readonly<Record<string, string>>
 
 /** The daemon opens it later, from another folder. */
-const file = (path: string | undefined): string | undefined =>
-  path === undefined ? undefined : resolve(path)
+const fileIn =
+  (folder: string) =>
+  (path: string | undefined): string | undefined =>
+    path === undefined ? undefined : resolve(folder, path)
 
 /** `word`: by which the URL names it. */
 type ReadSecret = (path: string, word: string) => Promise<string>
@@ -217,6 +219,7 @@ const loginOf = async (
   query: Query,
   readSecret: ReadSecret,
   at: string,
+  file: ReturnType<typeof fileIn>,
 ): Promise<MemberAuth | null> => {
   if (user === '') return null
   const secret = async (word: string): Promise<string | undefined> => {
@@ -262,12 +265,14 @@ const checkUrl = (url: URL, query: Query, tls: string | undefined, wrong: Wrong)
     wrong(orphan, 'forbidden', 'needs a user name: smtp://user@host')
 }
 
-/** Reads an upstream URL. `readSecret` fetches the content of a password file. */
+/** Reads an upstream URL. `readSecret` fetches the content of a password file; other files are relative to `folder`. */
 export const parseUpstream = async (
   text: string,
   readSecret: ReadSecret,
   at = 'upstream',
+  folder = '.',
 ): Promise<Member> => {
+  const file = fileIn(folder)
   const errors: FieldError[] = []
   const wrong: Wrong = (field, kind, message) =>
     errors.push({ field: `${at}${field === '' ? '' : `.${field}`}`, kind, message })
@@ -289,7 +294,7 @@ export const parseUpstream = async (
     port: url.port === '' ? undefined : Number(url.port),
     tls: tls as UpstreamTls | undefined,
     fingerprint: query.fingerprint,
-    auth: await loginOf(user, query, readSecret, at),
+    auth: await loginOf(user, query, readSecret, at, file),
     authMechanism:
       query.auth_mechanism === 'any'
         ? null

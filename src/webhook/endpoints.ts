@@ -41,6 +41,10 @@ const HEADERS = 'webhook headers'
 
 const sealSecret = (pepper: Uint8Array, secret: string): string => seal(pepper, SECRET, secret)
 
+/** What this endpoint signs with now. */
+export const signingSecretOf = (pepper: Uint8Array, { secret }: Pick<EndpointRow, 'secret'>): string =>
+  unseal(pepper, SECRET, secret)
+
 const sealHeaders = (
   pepper: Uint8Array,
   headers: Readonly<Record<string, string>>,
@@ -249,11 +253,12 @@ export interface Made {
   readonly secret: string
 }
 
-/** Told of everything from now on; throws validation.request_invalid. */
+/** The secret may be one that newSigningSecret made before. Told of everything from now on; throws validation.request_invalid. */
 export const createEndpoint = async (
   deps: HookDeps,
   owner: Owner,
   wish: Pick<EndpointWish, 'url' | 'events'> & Partial<EndpointWish>,
+  secret: string = newSigningSecret(),
 ): Promise<Made> => {
   const { store, pepper, clock, dialler } = deps
   const wrong = await wrongWithEndpoint(wish, owner.workspaceId === null, dialler.refusal)
@@ -263,7 +268,6 @@ export const createEndpoint = async (
   if (all.filter((row) => row.workspaceId === owner.workspaceId).length >= MOST_ENDPOINTS)
     throw invalid([FULL])
   const now = clock.now()
-  const secret = newSigningSecret()
   const { headers, ...rest } = { ...DEFAULTS, ...wish }
   const row: EndpointRow = {
     id: newId('wh', now),

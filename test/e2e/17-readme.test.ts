@@ -199,6 +199,20 @@ const addsUpstreams = async (t: Test, block: string): Promise<void> => {
   t.match(listed.stdout, /smtp\.office365\.com[\s\S]*smtp\.gmail\.com/)
 }
 
+/** The setup of the paper, on a new installation; the second apply has nothing to do. */
+const applies = async (t: Test, block: string): Promise<void> => {
+  const dir = folder(t)
+  const [, yaml = ''] = /^```yaml\n(setup: .*?)^```$/ms.exec(paper('config/SETUP.md')) ?? []
+  writeFileSync(join(dir, 'mta1'), 'sesame\n', { mode: 0o600 })
+  writeFileSync(join(dir, 'suppressed.csv'), 'email,reason\nx@example.com,gone\n')
+  writeFileSync(join(dir, 'shop.yaml'), yaml.replace('/run/secrets/mta1', 'mta1'))
+  writeFileSync(join(dir, 'postern.yaml'), `data_dir: ${join(dir, 'data')}\n`)
+  const ran = await shell(block, dir, { POSTERN_CONFIG: join(dir, 'postern.yaml'), PATH: path(dir) })
+  t.equal(ran.code, 0, ran.stderr)
+  t.match(ran.stderr, /8 done[\s\S]*nothing to do/)
+  t.match(readFileSync(join(dir, 'all/postern.yaml'), 'utf8'), /shop\/orders/)
+}
+
 /** `postern dev` says what the README shows; e2e 03 runs `npm start` itself. */
 const starts = async (t: Test): Promise<void> => {
   const ran = await untilSaid([process.execPath, BIN, 'dev'], folder(t), /^Watch:/)
@@ -345,6 +359,7 @@ const TRIALS: readonly Trial[] = [
   { begins: 'postern doctor', run: operates },
   { begins: 'postern key rotate', run: operates },
   { begins: 'postern suppression import', run: operates },
+  { begins: '(umask 077; postern key secret', run: applies },
   { begins: 'postern credential import', run: operates },
   { begins: "printf 'To: you@example.com", run: operates },
   {

@@ -32,6 +32,7 @@ import { createIncidents } from './subjects/incidents.js'
 import { createJobs } from './subjects/jobs.js'
 import { createReading } from './subjects/reading.js'
 import { createSearch } from './subjects/search.js'
+import { createSetups } from './subjects/setup.js'
 import { createSoftBounces } from './subjects/soft-bounces.js'
 import { createStatistics } from './subjects/statistics.js'
 import { createWatch } from './subjects/watch.js'
@@ -96,6 +97,7 @@ export const openMemoryStore = (state: State): Store => {
     ...createAuditReads(state),
     ...createIdentity(state),
     ...createJobs(state),
+    ...createSetups(state),
     ...createReading(state, { ...log, addStatistics, addAlarmCounts }),
     ...statistics,
     ...createSearch(state),

@@ -31,6 +31,7 @@ import type {
 import type { LogRow } from '../../src/store/port/log.js'
 import type { JobRow } from '../../src/store/port/mail.js'
 import type { HoldRow, LotRow } from '../../src/store/port/operations.js'
+import type { ManagedRow } from '../../src/store/port/setup.js'
 import type { StatisticsRow } from '../../src/store/port/statistics.js'
 import type {
   AccountRow,
@@ -240,6 +241,8 @@ export interface State {
   readonly replays: Table<ReplayRow>
   readonly lots: Table<LotRow>
   readonly audit: Table<AuditRow>
+  readonly setups: Table<{ readonly owner: string | null; readonly until: number }>
+  readonly managed: Table<ManagedRow & { readonly accountId: string }>
   /** How far somebody is who goes on from there, and the mark of the pepper. */
   readonly marks: Table<string>
 }
@@ -272,7 +275,7 @@ const TABLES = [
   ...(['accounts', 'workspaces', 'deleted', 'keys', 'credentials', 'pools', 'suppressions'] as const),
   ...(['windows', 'domains', 'holds', 'idempotency', 'mails', 'recipients', 'events', 'reports'] as const),
   ...(['pauses', 'pending', 'users', 'identities', 'links', 'sessions', 'remembered', 'jobs'] as const),
-  ...(['factors'] as const),
+  ...(['factors', 'setups', 'managed'] as const),
   ...(['statistics', 'alarmCounts', 'outages', 'hardBounces', 'hardCounts', 'incidents'] as const),
   ...(['pendingSuppressions', 'endpoints', 'places', 'posts', 'replays', 'lots', 'audit', 'marks'] as const),
 ] satisfies readonly (keyof State)[]

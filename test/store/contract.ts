@@ -29,6 +29,7 @@ import { restContract } from './contract-rest.js'
 import { searchContract } from './contract-search.js'
 import { senderDsnsContract } from './contract-sender-dsns.js'
 import { settleContract } from './contract-settle.js'
+import { setupsContract } from './contract-setups.js'
 import { softBouncesContract } from './contract-soft-bounces.js'
 import { statisticsContract } from './contract-statistics.js'
 import { tenantsContract } from './contract-tenants.js'
@@ -69,6 +70,7 @@ const FAMILIES = {
   reports: (t, _store, open) => reportsContract(t, open),
   'soft bounces': softBouncesContract,
   jobs: jobsContract,
+  setups: setupsContract,
   carry: carryContract,
   backup: backupContract,
   upkeep: (t, _store, open) => upkeepContract(t, open),

@@ -212,3 +212,26 @@ export const MOST_SOFT_DAYS = 365
 export const SOFT_KINDS = (Object.keys(CATEGORIES) as Category[]).filter(
   (kind) => CATEGORIES[kind].severity === 'soft' && CATEGORIES[kind].fault === 'recipient',
 )
+
+/** A limit as people write it: `0.3%/5`, off, or default. Null for what is none. */
+export const readAlarmLimit = (alarm: Alarm, text: string): AlarmLimit | 'off' | null => {
+  if (text === 'off') return 'off'
+  if (text === 'default') return ALARM_LIMITS[alarm]
+  const [, share = '', least = ''] = /^(\d{1,3}(?:\.\d{1,4})?)\s*%\s*\/\s*(\d{1,7})$/.exec(text) ?? []
+  const [rate, atLeast] = [Number(share) / 100, Number(least)]
+  return rate < 0.0001 || rate > 1 || atLeast < 1 || atLeast > 1_000_000 ? null : { rate, atLeast }
+}
+
+/** The same in writing. */
+export const alarmLimitText = (limit: AlarmLimit | 'off'): string =>
+  limit === 'off' ? limit : `${Number((limit.rate * 100).toFixed(4))}%/${limit.atLeast}`
+
+/** A limit of soft bounces as people write it: a kind, and `8/30d` for eight over thirty days. Null for what is none. */
+export const readSoftLimit = (name: string, text: string) => {
+  const [, many = '', length = ''] = /^(\d{1,4})\/(\d{1,3})d$/.exec(text) ?? []
+  const [bounces, days] = [Number(many), Number(length)]
+  const kind = SOFT_KINDS.find((known) => known === name)
+  return kind === undefined || bounces < 1 || bounces > MOST_SOFT_BOUNCES || days > MOST_SOFT_DAYS
+    ? null
+    : { kind, limit: { bounces, days } }
+}

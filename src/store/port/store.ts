@@ -23,6 +23,7 @@ import type { Actor, Audit, Identity } from './identity.js'
 import type { EventLog } from './log.js'
 import type { EmailSearch, Jobs, Ledger, Queue, Schedule, SenderDsns } from './mail.js'
 import type { Carry, Operations } from './operations.js'
+import type { Setups } from './setup.js'
 import type { Statistics } from './statistics.js'
 import type { Domains, Tenants } from './tenants.js'
 import type { Lifecycle, Upkeep } from './upkeep.js'
@@ -43,6 +44,7 @@ type Verbs = Queue &
   Identity &
   Audit &
   Domains &
+  Setups &
   Operations &
   Carry &
   SenderDsns &
@@ -191,6 +193,12 @@ export const VERBS = {
   domain: 'read',
   domains: 'read',
   allDomains: 'read',
+
+  // Setups
+  managed: 'read',
+  beginSetup: 'write',
+  noteManaged: 'write',
+  endSetup: 'write',
 
   // Operations
   hold: 'steps',

@@ -35,6 +35,7 @@ import { depthReads, heldReads, queueReads } from '../sql/queue.js'
 import { readingReads, readingWrites } from '../sql/reading.js'
 import { searchReads } from '../sql/search/reads.js'
 import { indexReads } from '../sql/search/to-index.js'
+import { setupReads, setupWrites } from '../sql/setup.js'
 import { addStatistics, statisticsReads } from '../sql/statistics.js'
 import { insertInto, type Places } from '../sql/table.js'
 import { ringReads, ringWrites, tenantReads } from '../sql/tenants.js'
@@ -88,6 +89,7 @@ export const READS = {
   ...tenantReads,
   ...identityReads,
   ...jobReads,
+  ...setupReads,
   ...auditReads,
   ...holdReads,
   ...heldReads(MAIL.waiting),
@@ -141,6 +143,7 @@ const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
     ...tenants,
     ...identityWrites(places),
     ...jobWrites(places),
+    ...setupWrites(places),
     ...ringWrites,
     ...endpointWrites(places, addNotice),
     ...postWrites(places),

@@ -621,6 +621,15 @@ const TENANT_RULES: Rules = {
       first === undefined || made === 0 ? null : ofImported(first, made),
   revokeCredential: (look, _accountId, id) =>
     about(look('credentials', id), (row) => ofCredential(row, 'revoked')),
+  beginSetup:
+    (_look, { accountId, setup }) =>
+    (result) =>
+      result !== 'done'
+        ? null
+        : {
+            ...{ accountId, action: 'setup.applied', object: { type: 'setup', id: setup } },
+            detail: { changed: 0 },
+          },
   ...POOL_RULES,
   ...DOMAIN_RULES,
   ...WEBHOOK_RULES,

@@ -27,6 +27,7 @@ import { depthReads, dueReads, heldReads, queueReads } from '../sql/queue.js'
 import { readingReads } from '../sql/reading.js'
 import { searchReads } from '../sql/search/reads.js'
 import { indexReads } from '../sql/search/to-index.js'
+import { setupReads } from '../sql/setup.js'
 import { statisticsReads } from '../sql/statistics.js'
 import { createTouches, ringReads, type Touches, tenantReads } from '../sql/tenants.js'
 import { hookReads } from '../sql/webhooks.js'
@@ -95,6 +96,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answeredLater(searchReads(WORDS), sql.askLater),
     ...answered(indexReads, sql.ask),
     ...answered(jobReads, sql.ask),
+    ...answered(setupReads, sql.ask),
     ...answered(ringReads, sql.ask),
     ...answered({ ...alarmReads, ...outageReads, ...incidentReads }, sql.ask),
   } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers' | 'serverState' | 'relayMark'>

@@ -10,6 +10,7 @@
 import { hardCountsStep } from '../../sql/bounces.js'
 import { FACTORS_STEP } from '../../sql/identity.js'
 import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
+import { SETUP_STEP } from '../../sql/setup.js'
 import { CLUSTER } from './cluster.js'
 import { MAIL } from './mail.js'
 import { SEARCH } from './search.js'
@@ -47,6 +48,7 @@ export const STEPS: readonly Step[] = [
   },
   { text: tables(SANDBOX_STEP), compatibleFrom: 1 },
   { text: tables(FACTORS_STEP), compatibleFrom: 1 },
+  { text: tables(SETUP_STEP), compatibleFrom: 1 },
 ]
 
 /** The version that they make. */

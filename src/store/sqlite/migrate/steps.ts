@@ -18,6 +18,7 @@ import { FACTORS_STEP } from '../../sql/identity.js'
 import { JOBS_STEP } from '../../sql/jobs.js'
 import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
 import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
+import { SETUP_STEP } from '../../sql/setup.js'
 import { HOOKS_STEP } from '../../sql/webhooks.js'
 import type { Db } from '../connect.js'
 import { SEARCH_PARTS_STEP } from '../search/parts.js'
@@ -345,4 +346,5 @@ export const STEPS: readonly Step[] = [
   SANDBOX_STEP,
   FACTORS_STEP,
   RULES_STEP,
+  SETUP_STEP,
 ]

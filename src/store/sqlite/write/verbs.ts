@@ -23,6 +23,7 @@ import { storedId } from '../../sql/log/event-id.js'
 import { orderWrites, type QueueWrites, suspendWrites, updateMoving } from '../../sql/orders.js'
 import { answered, atOnce, first } from '../../sql/query.js'
 import { readingWrites } from '../../sql/reading.js'
+import { setupWrites } from '../../sql/setup.js'
 import { addStatistics } from '../../sql/statistics.js'
 import { suppressionWrites, windowWrites } from '../../sql/suppressions.js'
 import { isThere } from '../../sql/table.js'
@@ -162,6 +163,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...answered(eraseWrites(createEraseParts(context, queue, telling, unindex)), ask),
     ...answered({ ...endpointWrites(context.order, noticing), ...postWrites(context.order) }, ask),
     ...answered(jobWrites(context.order), ask),
+    ...answered(setupWrites(context.order), ask),
     ...answered(ringWrites, ask),
     ...createIdempotency(context),
     ...answered(

@@ -1,0 +1,138 @@
+/**
+ * NAME      export - the files that would make this installation
+ * DESCRIPTION
+ *   Everything that a setup can say, whoever made it, in the words in which it is compared: on an empty store these
+ *   files make the same again. A secret is never in them: FILL-IN stands where its file is to be named. The folder is
+ *   new, and only its owner can read it.
+ *   What is over, such as a key whose time has come, is left out; so are people who are disabled.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { toRfc3339 } from '../base/clock.js'
+import { guarded, writeCsv } from '../record/csv.js'
+import { DEFAULT_POOL, SANDBOX_POOL } from '../store/pools.js'
+import type { UserRow } from '../store/port/identity.js'
+import type { ManagedKind } from '../store/port/setup.js'
+import type { KeyRow, WorkspaceRow } from '../store/port/tenants.js'
+import { listOfWorkspace } from '../tenant/suppression.js'
+import { KIND_NAMES, SECTIONS } from './fields.js'
+import { FILL_IN, keyText } from './files.js'
+import { type Context, type Described, type DescribedUpstream, kindOf } from './kinds.js'
+import { collect, readWorld, type SetupDeps } from './world.js'
+
+interface Exported {
+  /** By their names below the folder. */
+  readonly files: ReadonlyMap<string, string>
+  /** How many secrets are to be filled in. */
+  readonly fillIns: number
+}
+
+const isOver = (kind: ManagedKind, row: unknown, now: number): boolean => {
+  if (kind === 'pool') return (row as { readonly name: string }).name === SANDBOX_POOL
+  if (kind === 'key') return ((row as KeyRow).expiresAt ?? Number.POSITIVE_INFINITY) <= now
+  return kind === 'person' && (row as UserRow).disabledAt !== null
+}
+
+/** With the words that name a secret's file. */
+const upstreamUrl = ({ url, secrets }: DescribedUpstream): string =>
+  [url, ...Object.keys(secrets).map((word) => `${word}=${FILL_IN}`)].join('&')
+
+/** As a file says it: what is none is left out, and secrets are to be filled in. */
+const written = (kind: ManagedKind, described: Described): Described =>
+  Object.fromEntries(
+    Object.entries(described).flatMap(([field, value]) => {
+      if (value === null) return []
+      if (SECTIONS[kind].fields[field]?.isSecret) return [[field, FILL_IN]]
+      if (field === 'upstreams') return [[field, (value as readonly DescribedUpstream[]).map(upstreamUrl)]]
+      const isEmpty = typeof value === 'object' && Object.keys(value).length === 0
+      return isEmpty && (kind === 'workspace' || kind === 'webhook') ? [] : [[field, value]]
+    }),
+  )
+
+/** `web`, `web-2`: a name that no other of its kind has. */
+const freeName = (taken: Set<string>, wanted: string): string => {
+  const plain = wanted.replace(/[\p{Cc}\p{Cs}/]/gu, '-').slice(0, 200) || 'unnamed'
+  for (let n = 1; ; n++) {
+    const name = n === 1 ? plain : `${plain}-${n}`
+    if (taken.has(name)) continue
+    taken.add(name)
+    return name
+  }
+}
+
+const sectionOf = (context: Context, kind: ManagedKind, now: number): Record<string, Described> => {
+  const { world } = context
+  const one = kindOf(kind)
+  const taken = new Map<string, Set<string>>()
+  const takenIn = (workspace: string): Set<string> => {
+    const known = taken.get(workspace) ?? new Set<string>()
+    taken.set(workspace, known)
+    return known
+  }
+  const rows = [...one.rows(world)].filter((row) => !isOver(kind, row, now)).reverse()
+  const known = rows.map((row) => ({ row, made: world.managed.find(({ objectId }) => objectId === row.id) }))
+  // names that setups gave come first: they stay as they are
+  known.sort((a, b) => Number(a.made === undefined) - Number(b.made === undefined))
+  const named = known.map(({ row, made }) => {
+    const own = one.keyOf(world, row)
+    const given = made?.kind === kind && SECTIONS[kind].within !== 'never' ? made.name : own.name
+    const isPlain = SECTIONS[kind].within === 'never'
+    const name = isPlain ? own.name : freeName(takenIn(own.workspace), given)
+    return [
+      keyText({ workspace: own.workspace, name }),
+      written(kind, one.describe(context, row, null)),
+    ] as const
+  })
+  return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** Live suppressions of a workspace, as import reads them; null where there are none. */
+const listText = async ({ store }: SetupDeps, workspace: WorkspaceRow): Promise<string | null> => {
+  const { id } = listOfWorkspace(workspace, 'live')
+  const rows = await collect((page) => store.suppressions(id, null, page))
+  if (rows.length === 0) return null
+  const lines = [...rows]
+    .sort((a, b) => (a.email < b.email ? -1 : 1))
+    .map(({ email, reason, expiresAt }) => [
+      ...[guarded(email), reason === null ? '' : guarded(reason)],
+      expiresAt === null ? '' : toRfc3339(expiresAt),
+    ])
+  return `${writeCsv([['email', 'reason', 'expires_at'], ...lines])}\r\n`
+}
+
+/** What the default workspace begins with needs no words. */
+const isPlainDefault = (kind: ManagedKind, name: string, fields: Described): boolean =>
+  kind === 'pool' && name === DEFAULT_POOL && (fields.upstreams as readonly string[]).length === 0
+
+export const exportSetup = async (deps: SetupDeps, accountId: string, setup: string): Promise<Exported> => {
+  const world = await readWorld(deps, accountId)
+  const context: Context = { deps, world, planned: new Set() }
+  const files = new Map<string, string>()
+  const content: Record<string, unknown> = { setup }
+  for (const kind of KIND_NAMES) {
+    if (kind === 'suppressions') continue
+    const section = Object.entries(sectionOf(context, kind, deps.clock.now())).filter(
+      ([name, fields]) => !isPlainDefault(kind, name, fields),
+    )
+    if (section.length > 0) content[SECTIONS[kind].section] = Object.fromEntries(section)
+  }
+  const lists: Record<string, Described> = {}
+  for (const workspace of [...world.workspaces].sort((a, b) => (a.slug < b.slug ? -1 : 1))) {
+    const text = await listText(deps, workspace)
+    if (text === null) continue
+    const name = `suppressed-${workspace.slug}.csv`
+    files.set(name, text)
+    lists[workspace.slug] = { file: `./${name}` }
+  }
+  if (Object.keys(lists).length > 0) content[SECTIONS.suppressions.section] = lists
+  const text = stringify(content, { lineWidth: 0 })
+  files.set('postern.yaml', text)
+  return { files, fillIns: text.split(FILL_IN).length - 1 }
+}
+
+/** Into a folder that is made for it, 0700; its files are 0600. */
+export const writeExport = (folder: string, { files }: Exported): void => {
+  mkdirSync(folder, { mode: 0o700 })
+  for (const [name, text] of files) writeFileSync(join(folder, name), text, { mode: 0o600, flag: 'wx' })
+}

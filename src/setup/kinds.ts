@@ -1,0 +1,716 @@
+/**
+ * NAME      kinds - what the words of a setup mean: how each kind is read, compared, made, changed and removed
+ * DESCRIPTION
+ *   A kind describes a row in the words of the files, and says what a row would be described as once a file's words
+ *   are applied: where the two differ, something is to be done. What a file leaves out stays as it is. The checks and
+ *   the verbs are those of tenant/ and webhook/; there is no rule here that another door has not.
+ *   Secrets are compared, never described: `the same` or `another`, or a keyed hash.
+ */
+
+import { resolve } from 'node:path'
+import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { unseal } from '../base/secret.js'
+import type { Role } from '../config/identity.js'
+import { readTag, tagText } from '../mail/query.js'
+import { ALARMS, alarmLimitText, readAlarmLimit, readSoftLimit, SOFT_KINDS } from '../store/port/alarms.js'
+import type { KnownEndpoint } from '../store/port/hooks.js'
+import type { UserRow } from '../store/port/identity.js'
+import type { ManagedKind, ManagedRow } from '../store/port/setup.js'
+import type {
+  CredentialRow,
+  DomainRow,
+  KeyRow,
+  KnownPool,
+  UpstreamRow,
+  WorkspaceRow,
+} from '../store/port/tenants.js'
+import {
+  checkNewCredential,
+  createCredential,
+  isChosenSecret,
+  isKeyedSecret,
+  revokeCredential,
+} from '../tenant/credential.js'
+import { addDomain, normalDomain, removeDomain, wrongWithDomain } from '../tenant/domain/domain.js'
+import { checkNewKey, createKey, isKeyOf, newKeyText, revokeKey } from '../tenant/key.js'
+import { changePerson, checkNewPerson, createPerson } from '../tenant/people.js'
+import {
+  createPool,
+  deletePool,
+  mergeMembers,
+  UPSTREAM_SEAL,
+  updatePool,
+  wrongWithPool,
+} from '../tenant/pool.js'
+import { type Member, parseUpstream } from '../tenant/upstream.js'
+import {
+  createWorkspace,
+  updateWorkspace,
+  type WorkspaceWish,
+  wrongWithWorkspace,
+} from '../tenant/workspace.js'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  signingSecretOf,
+  updateEndpoint,
+  wrongWithChange,
+  wrongWithEndpoint,
+} from '../webhook/endpoints.js'
+import { newSigningSecret } from '../webhook/post.js'
+import type { Declared } from './files.js'
+import { importList, readList } from './lists.js'
+import { markOf, outPlace, readSecret, secretAt, writeSecret } from './secrets.js'
+import { poolName, type SetupDeps, slugOf, type World, workspaceNamed } from './world.js'
+
+/** A row in the words of the files, secrets as marks. */
+export type Described = Readonly<Record<string, unknown>>
+
+export interface Context {
+  /** Its store knows the pools of the files, too. */
+  readonly deps: SetupDeps
+  readonly world: World
+  /** Slugs of the workspaces that the files describe. */
+  readonly planned: ReadonlySet<string>
+}
+
+/** What a file wants of a thing, beside the row that is there. */
+export interface Wanted {
+  /** Only of what the file says. */
+  readonly fields: Described
+  readonly errors: readonly FieldError[]
+  /** Resolves with the id of the object. */
+  make(deps: SetupDeps): Promise<string>
+  change(deps: SetupDeps): Promise<unknown>
+}
+
+interface Owned {
+  readonly id: string
+  readonly createdAt: number
+}
+
+export interface Kind<Row extends Owned> {
+  rows(world: World): readonly Row[]
+  load(deps: SetupDeps, accountId: string, id: string): Promise<Row | null>
+  /** A row that nobody's setup made and that the file would make again. */
+  matches(context: Context, one: Declared, row: Row): boolean
+  /** As the files name it. */
+  keyOf(world: World, row: Row): { readonly workspace: string; readonly name: string }
+  describe(context: Context, row: Row, managed: ManagedRow | null): Described
+  want(context: Context, one: Declared, row: Row | null, managed: ManagedRow | null): Promise<Wanted>
+  remove?(deps: SetupDeps, accountId: string, row: Row): Promise<unknown>
+}
+
+const SAME = 'the same'
+const ANOTHER = 'another'
+
+const errorsOf = (error: unknown): readonly FieldError[] => {
+  if (error instanceof Fault && error.options.errors !== undefined) return error.options.errors
+  if (error instanceof Fault) return [{ field: '', kind: 'unknown', message: error.message }]
+  throw error
+}
+
+/** The value, or what is wrong with it. */
+const tried = async <T>(errors: FieldError[], work: () => T | Promise<T>): Promise<T | undefined> => {
+  try {
+    return await work()
+  } catch (error) {
+    errors.push(...errorsOf(error))
+    return undefined
+  }
+}
+
+const sorted = (list: readonly string[]): readonly string[] => [...list].sort()
+
+/** A text that holds every octet of a value, and is still read with ease. */
+const escaped = (text: string): string =>
+  encodeURIComponent(text).replaceAll('%2F', '/').replaceAll('%3A', ':')
+
+const DEFAULT_NUMBERS = { weight: 1, priority: 0, max_connections: 10, messages_per_connection: 100 }
+
+/** The URL of an upstream, and marks of what is sealed of it by the words of the URL. */
+const describeUpstream = (pepper: Uint8Array, row: UpstreamRow) => {
+  const { oauth } = row
+  const numbers = {
+    ...{ weight: row.weight, priority: row.priority, max_connections: row.maxConnections },
+    messages_per_connection: row.messagesPerConnection,
+  }
+  const said = Object.entries(numbers).filter(
+    ([name, value]) => DEFAULT_NUMBERS[name as keyof typeof numbers] !== value,
+  )
+  const query: readonly (readonly [string, string | number | null | undefined])[] = [
+    ['tls', row.tls],
+    ['fingerprint', row.fingerprint],
+    ['ca_file', row.caFile],
+    ['client_cert_file', row.clientCertFile],
+    ['client_key_file', row.clientKeyFile],
+    ['auth_mechanism', row.authMechanism],
+    ['token_file', oauth?.tokenFile],
+    ['service_account_file', oauth?.serviceAccountFile],
+    ['token_url', oauth?.tokenUrl],
+    ['client_id', oauth?.clientId],
+    ['scope', oauth?.scope],
+    ...said,
+    ['rate', row.rate],
+  ]
+  const words = query.flatMap(([name, value]) => (value == null ? [] : [`${name}=${escaped(String(value))}`]))
+  const host = row.host.includes(':') ? `[${row.host}]` : row.host
+  const user = row.user === null ? '' : `${encodeURIComponent(row.user)}@`
+  const sealed: readonly (readonly [string, string | null | undefined])[] = [
+    ['password_file', row.sealedPassword],
+    ['client_secret_file', oauth?.sealedSecret],
+    ['refresh_token_file', oauth?.sealedRefreshToken],
+  ]
+  const secrets = sealed.flatMap(([word, text]) => {
+    if (text == null) return []
+    try {
+      return [[word, markOf(pepper, unseal(pepper, UPSTREAM_SEAL, text))]]
+    } catch {
+      // sealed under another pepper
+      return [[word, 'unknown']]
+    }
+  })
+  return { url: `smtp://${user}${host}:${row.port}?${words.join('&')}`, secrets: Object.fromEntries(secrets) }
+}
+
+export type DescribedUpstream = ReturnType<typeof describeUpstream>
+
+const membersOf = async (one: Declared, errors: FieldError[]): Promise<readonly Member[] | undefined> => {
+  const urls = one.given.upstreams as readonly string[] | undefined
+  if (urls === undefined) return undefined
+  const members: Member[] = []
+  for (const [i, url] of urls.entries()) {
+    const at = `upstreams[${i}]`
+    const secret = async (path: string, word: string): Promise<string> =>
+      readSecret(resolve(one.folder, path), `${at}.${word}`)
+    const member = await tried(errors, () => parseUpstream(url, secret, at, one.folder))
+    if (member !== undefined) members.push(member)
+  }
+  return members
+}
+
+const pool: Kind<KnownPool> = {
+  rows: ({ pools }) => pools,
+  load: ({ store }, accountId, id) => store.pool(accountId, id),
+  keyOf: (_world, { name }) => ({ workspace: '', name }),
+  matches: (_context, one, row) => row.name === one.name,
+  describe: ({ deps }, row) => ({
+    upstreams: row.upstreams.map((upstream) => describeUpstream(deps.pepper, upstream)),
+    return_path: row.returnPath,
+    notify_success: row.notifySuccess,
+    relayed_means: row.relayedMeans,
+  }),
+  async want({ deps, world: { accountId } }, one, row) {
+    const errors: FieldError[] = []
+    const { given, name } = one
+    const members = await membersOf(one, errors)
+    const wish = {
+      name,
+      // their numbers count in what follows: all of them, or none
+      members: errors.length === 0 ? members : undefined,
+      returnPath: given.return_path as KnownPool['returnPath'] | undefined,
+      notifySuccess: given.notify_success as boolean | undefined,
+      relayedMeans: given.relayed_means as KnownPool['relayedMeans'] | undefined,
+    }
+    errors.push(...wrongWithPool(wish))
+    const merged =
+      members === undefined || errors.length > 0
+        ? undefined
+        : await tried(errors, () => mergeMembers(deps, members, row?.upstreams ?? []))
+    return {
+      fields: {
+        ...given,
+        ...(merged !== undefined && {
+          upstreams: merged.map((upstream) => describeUpstream(deps.pepper, upstream)),
+        }),
+      },
+      errors,
+      make: async (acting) => (await createPool(acting, accountId, wish)).id,
+      change: (acting) => updatePool(acting, accountId, row?.id ?? name, wish),
+    }
+  },
+  remove: (deps, accountId, { id }) => deletePool(deps, accountId, id),
+}
+
+const alarmsIn = (given: Record<string, string>, errors: FieldError[]) =>
+  Object.fromEntries(
+    Object.entries(given).flatMap(([name, text]) => {
+      const alarm = ALARMS.find((known) => known === name)
+      const limit = alarm === undefined ? null : readAlarmLimit(alarm, text)
+      if (limit !== null) return [[name, limit] as const]
+      const message =
+        alarm === undefined
+          ? `is not one of ${ALARMS.join(', ')}`
+          : 'must be a share and a count such as 0.3%/5 (0.01% to 100%, 1 to 1000000), off, or default'
+      errors.push({ field: `alarms.${name}`, kind: 'format', message })
+      return []
+    }),
+  )
+
+const softIn = (given: Record<string, string>, errors: FieldError[]) =>
+  Object.fromEntries(
+    Object.entries(given).flatMap(([name, text]) => {
+      const read = readSoftLimit(name, text)
+      if (read !== null) return [[read.kind, read.limit] as const]
+      const message = `must be a kind (${SOFT_KINDS.join(', ')}) with a count and days such as 8/30d`
+      errors.push({ field: `suppress_soft.${name}`, kind: 'format', message })
+      return []
+    }),
+  )
+
+const softText = (limits: Readonly<Record<string, { bounces: number; days: number } | undefined>>) =>
+  Object.fromEntries(
+    SOFT_KINDS.flatMap((kind) => {
+      const limit = limits[kind]
+      return limit === undefined ? [] : [[kind, `${limit.bounces}/${limit.days}d`]]
+    }),
+  )
+
+const alarmsText = (alarms: WorkspaceRow['alarms']) =>
+  Object.fromEntries(
+    ALARMS.flatMap((alarm) => {
+      const limit = alarms[alarm]
+      return limit === undefined ? [] : [[alarm, alarmLimitText(limit)]]
+    }),
+  )
+
+const routesText = (routes: readonly (readonly [domain: string, pool: string])[]) =>
+  Object.fromEntries([...routes].sort(([a], [b]) => (a < b ? -1 : 1)))
+
+const workspaceWish = (one: Declared, errors: FieldError[]) => {
+  const { given } = one
+  const alarms = alarmsIn((given.alarms ?? {}) as Record<string, string>, errors)
+  const suppressSoft = softIn((given.suppress_soft ?? {}) as Record<string, string>, errors)
+  const routes = Object.entries((given.routes ?? {}) as Record<string, string>)
+  const wish: WorkspaceWish & { readonly name: string } = {
+    name: (given.name as string | undefined) ?? one.name,
+    slug: one.name,
+    pool: given.pool as string | undefined,
+    defaultFrom: given.default_from as string | null | undefined,
+    ambiguous: given.ambiguous as WorkspaceWish['ambiguous'],
+    lineEndings: given.line_endings as WorkspaceWish['lineEndings'],
+    senderDsn: given.sender_dsn as boolean | undefined,
+    restrictSenders: given.restrict_senders as boolean | undefined,
+    onAlarm: given.on_alarm as WorkspaceWish['onAlarm'],
+    statisticsTags: given.statistics_tags as readonly string[] | undefined,
+    ...(given.alarms !== undefined && {
+      alarms: Object.fromEntries(
+        Object.entries(alarms).map(([name, limit]) => [
+          name,
+          limit === 'off' ? limit : { rate: limit.rate, at_least: limit.atLeast },
+        ]),
+      ),
+    }),
+    ...(given.suppress_soft !== undefined && { suppressSoft }),
+    ...(given.routes !== undefined && { routes: routes.map(([domain, to]) => ({ domain, pool: to })) }),
+  }
+  return { wish, alarms, suppressSoft, routes }
+}
+
+const workspace: Kind<WorkspaceRow> = {
+  rows: ({ workspaces }) => workspaces,
+  load: ({ store }, accountId, id) => store.workspace(accountId, id),
+  keyOf: (_world, { slug }) => ({ workspace: '', name: slug }),
+  matches: (_context, one, row) => row.slug === one.name,
+  describe: ({ world }, row) => ({
+    name: row.name,
+    pool: poolName(world, row.poolId),
+    default_from: row.defaultFrom,
+    routes: routesText(row.routes.map(({ domain, poolId }) => [domain, poolName(world, poolId)])),
+    ambiguous: row.ambiguous,
+    line_endings: row.lineEndings,
+    sender_dsn: row.senderDsn,
+    restrict_senders: row.restrictSenders,
+    alarms: alarmsText(row.alarms),
+    on_alarm: row.onAlarm,
+    statistics_tags: row.statisticsTags,
+    suppress_soft: softText(row.suppressSoft),
+  }),
+  async want({ deps, world }, one, row) {
+    const errors: FieldError[] = []
+    const { given } = one
+    const { wish, alarms, suppressSoft, routes } = workspaceWish(one, errors)
+    const { name, ...rest } = wish
+    const change = given.name === undefined ? rest : wish
+    // a slug that it has by now is its own
+    errors.push(...(await wrongWithWorkspace(deps, world.accountId, wish, row?.id ?? null)))
+    return {
+      fields: {
+        ...given,
+        ...(given.alarms !== undefined && { alarms: alarmsText({ ...row?.alarms, ...alarms }) }),
+        ...(given.suppress_soft !== undefined && { suppress_soft: softText(suppressSoft) }),
+        ...(given.routes !== undefined && {
+          routes: routesText(routes.map(([domain, to]) => [normalRoute(domain), to])),
+        }),
+      },
+      errors,
+      make: async (acting) => (await createWorkspace(acting, world.accountId, wish)).id,
+      change: (acting) => updateWorkspace(acting, world.accountId, row?.id ?? name, change),
+    }
+  },
+}
+
+/** A dot before it stays. */
+const normalRoute = (text: string): string => {
+  const [, dot = '', name = ''] = /^(\.?)(.*)$/s.exec(text.trim()) ?? []
+  return dot + (normalDomain(name) ?? name)
+}
+
+/** The row of the workspace that a thing is in, and what is wrong where the file names none. */
+const ownerOf = (world: World, slug: string, errors: FieldError[], planned: ReadonlySet<string>) => {
+  const row = slug === '' ? null : workspaceNamed(world, slug)
+  if (slug !== '' && row === null && !planned.has(slug))
+    errors.push({
+      field: '',
+      kind: 'unknown',
+      message: `there is no workspace ${slug}, here or in the files`,
+    })
+  return row
+}
+
+const domain: Kind<DomainRow> = {
+  rows: ({ domains }) => domains,
+  load: ({ store }, accountId, id) => store.domain(accountId, id),
+  keyOf: (_world, { name }) => ({ workspace: '', name }),
+  matches: (_context, one, row) => row.name === normalDomain(one.name),
+  describe: ({ world }, row) => ({ workspace: slugOf(world, row.workspaceId) || null }),
+  async want(context, one, row) {
+    const errors: FieldError[] = []
+    const { deps, world } = context
+    const slug = (one.given.workspace as string | undefined) ?? ''
+    const owner = ownerOf(world, slug, errors, context.planned)
+    if (row === null) errors.push(...(await wrongWithDomain(deps, world.accountId, { name: one.name })))
+    const wish = { name: one.name, workspace: slug === '' ? undefined : (owner?.id ?? slug) }
+    return {
+      fields: slug === '' ? {} : { workspace: owner === null ? slug : slugOf(world, owner.id) },
+      errors,
+      make: async (acting) => (await addDomain(acting, world.accountId, wish)).id,
+      change: async () => undefined,
+    }
+  },
+  remove: (deps, accountId, { id }) => removeDomain(deps, accountId, id),
+}
+
+/** The secret that a file names, or that is in the one that `out` names; null where one is to be made. */
+const givenSecret = (deps: SetupDeps, { given, folder }: Declared): string | null => {
+  const { secret_file: from, out } = given as Partial<Record<string, string>>
+  if ((from === undefined) === (out === undefined))
+    throw invalid([
+      { field: 'secret_file', kind: 'missing', message: 'one of secret_file and out is needed' },
+    ])
+  if (from !== undefined) return readSecret(resolve(folder, from), 'secret_file')
+  return secretAt(outPlace(resolve(folder, out ?? ''), deps.dataDir, 'out'), 'out')
+}
+
+/** The same once more, and a new one is written to its file first. */
+const secretFor = (deps: SetupDeps, one: Declared, make: () => string): string => {
+  const known = givenSecret(deps, one)
+  if (known !== null) return known
+  const secret = make()
+  writeSecret(outPlace(resolve(one.folder, String(one.given.out)), deps.dataDir, 'out'), secret)
+  return secret
+}
+
+/** Of a thing whose secret is in `secret_file`; where `out` names a file, it was made with what was written there. */
+const secretField = async (
+  one: Declared,
+  secret: string | null,
+  isSame: (secret: string) => boolean | Promise<boolean>,
+): Promise<Described> =>
+  one.given.secret_file === undefined || secret === null
+    ? {}
+    : { secret_file: (await isSame(secret)) ? SAME : ANOTHER }
+
+const plainOf = ({ given }: Declared): Described => {
+  const { secret_file: _, out: __, ...rest } = given
+  return rest
+}
+
+const timeText = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+const key: Kind<KeyRow> = {
+  rows: ({ keys }) => keys,
+  load: ({ store }, accountId, id) => store.key(accountId, id),
+  keyOf: (world, row) => ({ workspace: slugOf(world, row.workspaceId), name: row.name }),
+  matches: ({ world }, one, row) =>
+    row.name === one.name && row.workspaceId === (workspaceNamed(world, one.workspace)?.id ?? null),
+  describe: (_context, row) => ({
+    mode: row.mode,
+    permission: row.permission,
+    rate_limit_per_minute: row.rateLimitPerMinute,
+    expires_at: timeText(row.expiresAt),
+    secret_file: SAME,
+  }),
+  async want(context, one, row) {
+    const { deps, world } = context
+    const errors: FieldError[] = []
+    const { given } = one
+    const owner = ownerOf(world, one.workspace, errors, context.planned)
+    const secret = (await tried(errors, () => givenSecret(deps, one))) ?? null
+    const expires = given.expires_at as string | undefined
+    const expiresAt = expires === undefined ? null : Date.parse(expires)
+    if (Number.isNaN(expiresAt))
+      errors.push({
+        field: 'expires_at',
+        kind: 'format',
+        message: 'must be a time such as 2027-01-31T00:00:00Z',
+      })
+    const wish = {
+      name: one.name,
+      mode: (given.mode as KeyRow['mode'] | undefined) ?? 'live',
+      workspace: one.workspace === '' ? null : (owner?.id ?? one.workspace),
+      expiresAt: Number.isNaN(expiresAt) ? null : expiresAt,
+      rateLimitPerMinute: (given.rate_limit_per_minute as number | undefined) ?? null,
+      permission: given.permission as KeyRow['permission'] | undefined,
+    }
+    const checked = { ...wish, ...(secret !== null && { secret }) }
+    if (row === null) errors.push(...checkNewKey(checked, deps.clock.now()))
+    return {
+      fields: {
+        ...plainOf(one),
+        ...(expires !== undefined && { expires_at: timeText(wish.expiresAt) }),
+        ...(row !== null && (await secretField(one, secret, (text) => isKeyOf(deps.pepper, row, text)))),
+      },
+      errors,
+      make: async (acting) => {
+        const text = secretFor(acting, one, () => newKeyText(wish.mode))
+        return (await createKey(acting, world.accountId, { ...wish, secret: text })).row.id
+      },
+      change: async () => undefined,
+    }
+  },
+  remove: (deps, accountId, { id }) => revokeKey(deps, accountId, id),
+}
+
+const isLogin = (one: Declared): boolean =>
+  one.given.cidr === undefined && one.given.certificate_fingerprint === undefined
+
+const loginName = (one: Declared): string => (one.given.username as string | undefined) ?? one.name
+
+const normalFingerprint = (text: string): string =>
+  text
+    .trim()
+    .toLowerCase()
+    .replace(/^sha-?256 fingerprint=/, '')
+    .replaceAll(':', '')
+
+const credential: Kind<CredentialRow> = {
+  rows: ({ credentials }) => credentials,
+  load: ({ store }, _accountId, id) => store.credential(id),
+  keyOf: (world, row) => ({
+    workspace: slugOf(world, row.workspaceId),
+    name: row.username ?? row.cidr ?? row.certificateFingerprint ?? row.id,
+  }),
+  matches: ({ world }, one, row) =>
+    row.workspaceId === workspaceNamed(world, one.workspace)?.id &&
+    (isLogin(one)
+      ? row.username === loginName(one)
+      : one.given.cidr === undefined
+        ? row.certificateFingerprint === normalFingerprint(String(one.given.certificate_fingerprint))
+        : row.cidr === one.given.cidr),
+  describe: (_context, row, managed) => ({
+    ...(row.username !== null && { username: row.username }),
+    ...(row.cidr !== null && { cidr: row.cidr }),
+    ...(row.certificateFingerprint !== null && { certificate_fingerprint: row.certificateFingerprint }),
+    mode: row.mode,
+    // only its keyed hash is known, where a setup made it
+    ...(row.hash !== null && { secret_file: managed?.applied.secret_file ?? SAME }),
+  }),
+  async want(context, one, row, managed) {
+    const { deps, world } = context
+    const errors: FieldError[] = []
+    const { given } = one
+    const owner = ownerOf(world, one.workspace, errors, context.planned)
+    const file = given.secret_file as string | undefined
+    if (isLogin(one) && file === undefined)
+      errors.push({
+        field: 'secret_file',
+        kind: 'missing',
+        message: 'a user name needs the file of its password',
+      })
+    const password =
+      file === undefined
+        ? null
+        : ((await tried(errors, () => readSecret(resolve(one.folder, file), 'secret_file'))) ?? null)
+    const wish = {
+      workspace: owner?.id ?? one.workspace,
+      mode: (given.mode as CredentialRow['mode'] | undefined) ?? 'live',
+      username: isLogin(one) ? loginName(one) : ((given.username as string | undefined) ?? null),
+      password,
+      cidr: (given.cidr as string | undefined) ?? null,
+      certificateFingerprint: (given.certificate_fingerprint as string | undefined) ?? null,
+    }
+    if (row === null && errors.length === 0) errors.push(...checkNewCredential(wish))
+    const mark = password === null ? null : markOf(deps.pepper, password)
+    const isKnown = async (): Promise<boolean> =>
+      managed?.applied.secret_file === mark ||
+      (managed?.applied.secret_file === undefined &&
+        row !== null &&
+        (isKeyedSecret(deps.pepper, row, password ?? '') || (await isChosenSecret(row.hash, password ?? ''))))
+    return {
+      fields: {
+        ...plainOf(one),
+        ...(given.certificate_fingerprint !== undefined && {
+          certificate_fingerprint: normalFingerprint(String(given.certificate_fingerprint)),
+        }),
+        ...(isLogin(one) && { username: loginName(one) }),
+        ...(mark !== null && { secret_file: row !== null && !(await isKnown()) ? ANOTHER : mark }),
+      },
+      errors,
+      make: async (acting) => (await createCredential(acting, world.accountId, wish)).id,
+      change: async () => undefined,
+    }
+  },
+  remove: (deps, accountId, { id }) => revokeCredential(deps, accountId, id),
+}
+
+const webhookWish = ({ given }: Declared) => ({
+  ...(given.endpoint !== undefined && { url: String(given.endpoint) }),
+  ...(given.events !== undefined && { events: given.events as readonly string[] }),
+  ...(given.domains !== undefined && { domains: given.domains as readonly string[] }),
+  ...(given.tags !== undefined && { tags: (given.tags as readonly string[]).map(readTag) }),
+  ...(given.fields !== undefined && { fields: given.fields as 'full' | 'thin' }),
+  ...(given.max_in_flight !== undefined && { maxInFlight: Number(given.max_in_flight) }),
+  ...(given.replay_rate !== undefined && { replayRate: Number(given.replay_rate) }),
+})
+
+/** Of the two numbers, as the other doors say it. */
+const wrongNumbers = ({ given }: Declared): readonly FieldError[] =>
+  (
+    [
+      ['max_in_flight', 32],
+      ['replay_rate', 1000],
+    ] as const
+  ).flatMap(([field, most]) => {
+    const value = given[field]
+    return value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most)
+      ? []
+      : [{ field, kind: 'range', message: `must be a whole number from 1 to ${most}` } as const]
+  })
+
+const webhook: Kind<KnownEndpoint> = {
+  rows: ({ webhooks }) => webhooks,
+  load: ({ store }, accountId, id) => store.endpoint(accountId, id),
+  keyOf: (world, row) => ({ workspace: slugOf(world, row.workspaceId), name: new URL(row.url).hostname }),
+  matches: ({ world }, one, row) =>
+    row.url === one.given.endpoint &&
+    row.mode === (one.given.mode ?? 'live') &&
+    row.workspaceId === (workspaceNamed(world, one.workspace)?.id ?? null),
+  describe: (_context, row) => ({
+    endpoint: row.url,
+    events: sorted(row.events),
+    domains: sorted(row.domains),
+    tags: sorted(row.tags.map(tagText)),
+    fields: row.fields,
+    max_in_flight: row.maxInFlight,
+    replay_rate: row.replayRate,
+    mode: row.mode,
+    secret_file: SAME,
+  }),
+  async want(context, one, row) {
+    const { deps, world } = context
+    const { accountId } = world
+    const errors: FieldError[] = []
+    const { given } = one
+    const owner = ownerOf(world, one.workspace, errors, context.planned)
+    const secret = (await tried(errors, () => givenSecret(deps, one))) ?? null
+    if (secret !== null && !/^whsec_[A-Za-z0-9+/]{43}=$/.test(secret)) {
+      const message = 'must be whsec_ and 32 octets in base64, as postern webhook secret makes them'
+      errors.push({ field: 'secret_file', kind: 'format', message })
+    }
+    const wish = webhookWish(one)
+    const { url } = wish
+    if (url === undefined) errors.push({ field: 'endpoint', kind: 'missing', message: 'is needed' })
+    errors.push(
+      ...wrongNumbers(one),
+      ...(row === null
+        ? await wrongWithEndpoint(wish, one.workspace === '', deps.dialler.refusal)
+        : await wrongWithChange(deps, row, wish)),
+    )
+    const events = wish.events ?? ['*']
+    return {
+      fields: {
+        ...plainOf(one),
+        ...(wish.events !== undefined && { events: sorted([...new Set(events)]) }),
+        ...(wish.domains !== undefined && {
+          domains: sorted([...new Set(wish.domains.map((name) => normalDomain(name) ?? name))]),
+        }),
+        ...(wish.tags !== undefined && { tags: sorted(wish.tags.map(tagText)) }),
+        ...(row !== null &&
+          (await secretField(one, secret, (text) => signingSecretOf(deps.pepper, row) === text))),
+      },
+      errors,
+      make: async (acting) => {
+        const text = secretFor(acting, one, newSigningSecret)
+        const mode = (given.mode as KnownEndpoint['mode'] | undefined) ?? 'live'
+        const inside =
+          owner?.id ?? (one.workspace === '' ? null : await idOf(acting, accountId, one.workspace))
+        const of = { accountId, workspaceId: inside, mode }
+        return (await createEndpoint(acting, of, { ...wish, url: url ?? '', events }, text)).row.id
+      },
+      change: (acting) =>
+        updateEndpoint(acting, { accountId, workspaceId: null, mode: null }, row?.id ?? '', wish),
+    }
+  },
+  remove: (deps, accountId, { id }) => deleteEndpoint(deps, { accountId, workspaceId: null, mode: null }, id),
+}
+
+/** Of a workspace that was made since the plan. */
+const idOf = async ({ store }: SetupDeps, accountId: string, slug: string): Promise<string> => {
+  const row = await store.workspace(accountId, slug)
+  if (row === null) throw new Fault('workspace.not_found')
+  return row.id
+}
+
+/** A list is its workspace's, and nobody owns it: files are taken once for each digest. */
+const suppressions: Kind<WorkspaceRow> = {
+  rows: ({ workspaces }) => workspaces,
+  load: ({ store }, accountId, id) => store.workspace(accountId, id),
+  keyOf: (_world, { slug }) => ({ workspace: '', name: slug }),
+  matches: (_context, one, row) => row.slug === one.name,
+  describe: (_context, _row, managed) => ({ file: managed?.applied.file ?? null }),
+  async want(context, one, row) {
+    const { deps, world } = context
+    const errors: FieldError[] = []
+    const owner = row ?? ownerOf(world, one.name, errors, context.planned)
+    const file = one.given.file as string | undefined
+    if (file === undefined) errors.push({ field: 'file', kind: 'missing', message: 'is needed' })
+    const read =
+      file === undefined
+        ? undefined
+        : await tried(errors, () => readList(resolve(one.folder, file), deps.clock.now()))
+    errors.push(...(read?.errors ?? []))
+    const take = async (acting: SetupDeps): Promise<string> => {
+      const id = owner?.id ?? (await idOf(acting, world.accountId, one.name))
+      await importList(acting, { id, accountId: world.accountId }, read?.lines ?? [])
+      return id
+    }
+    const fields = { file: read === undefined ? null : `${read.lines.length} addresses, ${read.digest}` }
+    return { fields, errors, make: take, change: take }
+  },
+}
+
+const person: Kind<UserRow> = {
+  rows: ({ people }) => people,
+  load: ({ store }, accountId, id) => store.user(accountId, id),
+  keyOf: (_world, { email }) => ({ workspace: '', name: email }),
+  matches: (_context, one, row) => row.email === one.name.trim().toLowerCase(),
+  describe: (_context, row) => ({ role: row.role, name: row.name }),
+  async want({ world: { accountId } }, one, row) {
+    const { role, name } = one.given as { readonly role?: Role; readonly name?: string | null }
+    const wish = { email: one.name, name }
+    const errors: FieldError[] = [...checkNewPerson(wish)]
+    if (role === undefined) errors.push({ field: 'role', kind: 'missing', message: 'is needed' })
+    return {
+      fields: one.given,
+      errors,
+      make: async (acting) => (await createPerson(acting, accountId, { ...wish, role: role ?? 'viewer' })).id,
+      change: (acting) => (row === null ? Promise.resolve() : changePerson(acting, row, { role, name })),
+    }
+  },
+}
+
+export const KINDS = { pool, workspace, domain, key, credential, webhook, suppressions, person }
+
+/** The same for a caller who does not know which row it is. */
+export const kindOf = (kind: ManagedKind): Kind<Owned> => KINDS[kind] as unknown as Kind<Owned>

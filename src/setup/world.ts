@@ -1,0 +1,73 @@
+/**
+ * NAME      world - what there is, as a plan sees it
+ */
+import type { Dialler } from '../base/dial.js'
+import type { Page, Rows } from '../lifecycle/page.js'
+import type { KnownEndpoint } from '../store/port/hooks.js'
+import type { UserRow } from '../store/port/identity.js'
+import type { ManagedKey, ManagedRow } from '../store/port/setup.js'
+import type { Store } from '../store/port/store.js'
+import type { CredentialRow, DomainRow, KeyRow, KnownPool, WorkspaceRow } from '../store/port/tenants.js'
+import type { TenantDeps } from '../tenant/principal.js'
+
+export interface SetupDeps extends TenantDeps {
+  readonly store: Store
+  readonly dialler: Dialler
+  /** New secrets are written below it. */
+  readonly dataDir: string
+}
+
+export interface World {
+  readonly accountId: string
+  readonly pools: readonly KnownPool[]
+  readonly workspaces: readonly WorkspaceRow[]
+  readonly domains: readonly DomainRow[]
+  readonly keys: readonly KeyRow[]
+  readonly credentials: readonly CredentialRow[]
+  readonly webhooks: readonly KnownEndpoint[]
+  readonly people: readonly UserRow[]
+  /** Of every setup. */
+  readonly managed: readonly ManagedRow[]
+}
+
+/** All of a list, newest first. */
+export const collect = async <Row>(fetch: (page: Page) => Promise<Rows<Row>>): Promise<readonly Row[]> => {
+  const found: Row[] = []
+  for (let anchor: string | null = null; ; ) {
+    const page: Rows<Row> = await fetch({ limit: 100, direction: 'older', anchor, countUpTo: 0 })
+    found.push(...page.rows)
+    if (!page.hasOlder) return found
+    anchor = page.older
+  }
+}
+
+export const readWorld = async ({ store }: Pick<SetupDeps, 'store'>, accountId: string): Promise<World> => ({
+  accountId,
+  pools: await collect((page) => store.pools(accountId, page)),
+  workspaces: await collect((page) => store.workspaces(accountId, page)),
+  domains: await collect((page) => store.domains(accountId, page)),
+  keys: await collect((page) => store.keys(accountId, page)),
+  credentials: await collect((page) => store.credentials(accountId, page)),
+  webhooks: await collect((page) => store.endpoints({ accountId, workspaceId: null, mode: null }, page)),
+  people: await collect((page) => store.users(accountId, page)),
+  managed: await store.managed(accountId),
+})
+
+export const isSameKey = (a: ManagedKey, b: ManagedKey): boolean =>
+  a.kind === b.kind && a.workspace === b.workspace && a.name === b.name
+
+/** The workspace that a file names: by its slug, or one that a setup made under it and that has another by now. */
+export const workspaceNamed = (world: World, name: string): WorkspaceRow | null => {
+  const made = world.managed.find(({ kind, name: known }) => kind === 'workspace' && known === name)
+  return (
+    world.workspaces.find(({ slug }) => slug === name) ??
+    world.workspaces.find(({ id }) => id === made?.objectId) ??
+    null
+  )
+}
+
+export const slugOf = (world: World, id: string | null): string =>
+  id === null ? '' : (world.workspaces.find((row) => row.id === id)?.slug ?? id)
+
+export const poolName = (world: World, id: string): string =>
+  world.pools.find((row) => row.id === id)?.name ?? id

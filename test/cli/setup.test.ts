@@ -1,0 +1,281 @@
+/** An installation as files: the plan, whose is what, and what is never touched. */
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Desk, openDesk } from './desk.js'
+
+const UPSTREAM = 'smtp://gw@mta1.eu.example:587?tls=verify&password_file=mta.pw'
+
+const FILES = (over: Readonly<Record<string, string>> = {}): string =>
+  Object.entries({
+    setup: 'shop',
+    pools: `{ eu: { upstreams: ['${UPSTREAM}'] }, us: { upstreams: ['smtp://mta1.us.example'] } }`,
+    workspaces: `{ shop: { name: The shop, pool: eu, default_from: 'Shop <no-reply@shop.example>', routes: { .example.org: us }, alarms: { complaints: 0.1%/5, deferrals: off }, suppress_soft: { mailbox_full: 8/30d } } }`,
+    domains: '{ shop.example: { workspace: shop } }',
+    keys: '{ shop/web: { secret_file: web.key }, ops: { out: data/ops.key, permission: sending_access } }',
+    credentials: '{ shop/printer: { cidr: 10.1.0.0/16 }, shop/scanner: { secret_file: scanner.pw } }',
+    webhooks: `{ shop/orders: { endpoint: 'https://203.0.113.9/hook', events: [email.bounced], secret_file: hook.key } }`,
+    suppressions: '{ shop: { file: s.csv } }',
+    people: '{ ana@example.com: { role: owner } }',
+    ...over,
+  })
+    .map(([name, text]) => `${name}: ${text}\n`)
+    .join('')
+
+const opened = async (t: Test): Promise<Desk> => {
+  const desk = openDesk(t)
+  desk.file('mta.pw', 'hunter22\n')
+  desk.file('scanner.pw', 'scannerpassword\n')
+  desk.file('web.key', (await desk.run(['key', 'secret'])).stdout)
+  desk.file('hook.key', (await desk.run(['webhook', 'secret'])).stdout)
+  desk.file('s.csv', 'email,reason\na@b.example,bounced\nc@d.example,\n')
+  await desk.run(['workspace', 'list'])
+  return desk
+}
+
+const NOTHING = { code: 0, stdout: /^= \d+ as the files say\n$/, stderr: 'nothing to do\n' }
+
+t.test('made once, and twice does nothing', async (t) => {
+  const desk = await opened(t)
+  const file = desk.file('shop.yaml', FILES())
+  const dry = await desk.run(['apply', file, '--dry-run'])
+  t.equal(dry.code, 2, dry.stderr)
+  t.equal(dry.stdout.match(/^\+ /gm)?.length, 11)
+  t.notMatch(dry.stdout, /hunter22|scannerpassword|svc_live|whsec/, 'no secret is shown')
+  t.same(await desk.json(['workspace', 'list']).then((rows) => rows.length), 1, 'and nothing was made')
+  t.match(await desk.run(['apply', file]), { code: 64, stderr: /--yes/ })
+  const done = await desk.run(['apply', '--yes', file])
+  t.match(done, { code: 0, stderr: /11 done[\s\S]*next: postern setup-link --user ana@example\.com/ })
+  t.match(await desk.run(['apply', file]), NOTHING)
+  t.match(await desk.run(['apply', file, '--dry-run']), { code: 0 })
+  t.same(
+    (await desk.json(['audit', 'list', '--action', 'setup'])).map((row: { action: string }) => row.action),
+    ['setup.applied'],
+    'one entry for all',
+  )
+  const [shop] = (await desk.json(['workspace', 'list'])).filter(
+    ({ slug }: { slug: string }) => slug === 'shop',
+  )
+  t.match(shop, { name: 'The shop', default_from: 'Shop <no-reply@shop.example>' })
+  t.equal((await desk.json(['suppression', 'list', '--workspace', 'shop'])).length, 2)
+  const made = readFileSync(join(desk.dir, 'data/ops.key'), 'utf8')
+  t.match(made, /^svc_live_\w{44}\n$/)
+  t.equal(statSync(join(desk.dir, 'data/ops.key')).mode & 0o777, 0o600)
+  const prefixes = (await desk.json(['key', 'list'])).map(({ prefix }: { prefix: string }) => prefix)
+  t.ok(
+    prefixes.every((one: string) =>
+      [made, readFileSync(join(desk.dir, 'web.key'), 'utf8')].some((key) => key.startsWith(one)),
+    ),
+  )
+  t.match(await desk.json(['apply', file, '--dry-run']), {
+    object: 'setup_plan',
+    setup: 'shop',
+    steps: [],
+    same: 11,
+  })
+})
+
+t.test('changed in place, and what cannot be', async (t) => {
+  const desk = await opened(t)
+  const file = desk.file('shop.yaml', FILES())
+  await desk.run(['apply', '--yes', file])
+  desk.file('mta.pw', 'another secret\n')
+  writeFileSync(
+    file,
+    FILES({
+      pools: `{ eu: { upstreams: ['${UPSTREAM}'], return_path: fixed }, us: { upstreams: ['smtp://mta2.us.example'] } }`,
+    }),
+  )
+  const { stdout } = await desk.run(['apply', '--yes', file])
+  t.match(
+    stdout,
+    /~ pool\/eu\n {4}upstreams: .* with another secret\n {4}return_path: verp -> fixed\n~ pool\/us/,
+  )
+  t.notMatch(stdout, /another secret\n.*another secret\n.*hunter/)
+  t.match(await desk.run(['apply', file]), NOTHING)
+  writeFileSync(
+    file,
+    FILES({
+      credentials: '{ shop/printer: { cidr: 10.2.0.0/16 }, shop/scanner: { secret_file: other.pw } }',
+      keys: '{ shop/web: { secret_file: web.key, mode: test }, ops: { out: data/ops.key } }',
+      pools: `{ eu: { upstreams: ['${UPSTREAM}'] }, us: {} }`,
+    }),
+  )
+  desk.file('other.pw', 'someotherpassword')
+  const fixed = await desk.run(['apply', file])
+  t.match(fixed.stdout, /! key\/shop\/web: mode cannot be changed in place/)
+  t.match(fixed.stdout, /! credential\/shop\/printer: cidr cannot/)
+  t.match(fixed.stdout, /! credential\/shop\/scanner: secret_file cannot/)
+  t.notMatch(fixed.stdout, /someotherpassword/)
+  t.equal(fixed.code, 0, 'what is left alone is no mistake')
+})
+
+t.test('whose is what', async (t) => {
+  const desk = await opened(t)
+  await desk.run(['pool', 'create', 'eu', '--upstream', 'smtp://hand.example'])
+  const file = desk.file('shop.yaml', FILES())
+  const first = await desk.run(['apply', '--yes', file])
+  t.match(first.stdout, /! pool\/eu: a person made it; --adopt pool\/eu takes it over/)
+  t.match((await desk.json(['pool', 'show', 'eu'])).members, [{ host: 'hand.example' }])
+  t.match(await desk.run(['apply', '--yes', file, '--adopt', 'pool/eu']), { code: 0, stdout: /~ pool\/eu\n/ })
+  t.match(await desk.run(['apply', file]), NOTHING)
+
+  await desk.run(['pool', 'update', 'us', '--return-path', 'fixed'])
+  t.match(await desk.run(['apply', file]), NOTHING, 'what the files do not say is free')
+  writeFileSync(
+    file,
+    FILES({
+      pools: `{ eu: { upstreams: ['${UPSTREAM}'] }, us: { upstreams: ['smtp://mta3.example'], return_path: verp } }`,
+    }),
+  )
+  t.match(await desk.run(['apply', file]), {
+    code: 0,
+    stdout: /! pool\/us: return_path was changed by \S+ on 20\d\d-.*--adopt pool\/us/,
+  })
+  t.match((await desk.json(['pool', 'show', 'us'])).members, [{ host: 'mta1.us.example' }], 'nothing of it')
+  t.match(await desk.run(['apply', file, '--yes', '--adopt', 'pool/us']), { code: 0, stderr: /1 done/ })
+
+  const keys = await desk.json(['key', 'list'])
+  await desk.run(['key', 'revoke', keys.find(({ name }: { name: string }) => name === 'web').id, '--yes'])
+  t.match(await desk.run(['apply', file]), { code: 0, stdout: /! key\/shop\/web: was removed by \S+ on 20/ })
+  t.equal((await desk.json(['key', 'list'])).length, 1, 'it stays removed')
+  t.match(await desk.run(['apply', file, '--yes', '--again', 'key/shop/web']), {
+    code: 0,
+    stdout: /\+ key\/shop\/web/,
+  })
+  t.match(await desk.run(['apply', file]), NOTHING)
+
+  const other = desk.file('other.yaml', `setup: other\npools: { eu: { upstreams: ['smtp://x.example'] } }\n`)
+  t.match(await desk.run(['apply', other, '--adopt', 'pool/eu']), {
+    stdout: /! pool\/eu: belongs to the setup shop/,
+  })
+  t.match(await desk.run(['apply', file, '--adopt', 'pool/nix']), {
+    code: 78,
+    stderr: /--adopt: pool\/nix is not in the files/,
+  })
+})
+
+t.test('pruned is only what it made, and never what would be missed', async (t) => {
+  const desk = await opened(t)
+  const file = desk.file('shop.yaml', FILES())
+  await desk.run(['apply', '--yes', file])
+  await desk.run(['pool', 'create', 'hand', '--upstream', 'smtp://hand.example'])
+  writeFileSync(file, 'setup: shop\nworkspaces: { shop: { routes: {} } }\n')
+  const kept = await desk.run(['apply', file, '--yes'])
+  t.match(kept.stdout, /! key\/ops: the files name it no more; --prune removes it/)
+  t.match(await desk.run(['apply', file, '--yes', '--prune']), { code: 64, stderr: /--yes=7/ })
+  t.match(await desk.run(['apply', file, '--yes=3', '--prune']), {
+    code: 64,
+    stderr: /removes 7; nothing was changed/,
+  })
+  const done = await desk.run(['apply', file, '--yes=7', '--prune'])
+  t.equal(done.code, 0, done.stderr)
+  t.match(done.stdout, /! pool\/eu: the workspace shop uses it/)
+  t.match(done.stdout, /! person\/ana@example\.com: .*postern user update/)
+  t.match(done.stdout, /! suppressions\/shop: /)
+  t.same((await desk.json(['pool', 'list'])).map(({ name }: { name: string }) => name).sort(), [
+    'default',
+    'eu',
+    'hand',
+    'sandbox',
+  ])
+  t.same(await desk.json(['key', 'list']), [])
+  writeFileSync(file, 'setup: shop\n')
+  t.match(await desk.run(['apply', file, '--yes', '--prune']), { code: 78, stderr: /describes nothing/ })
+  t.match(await desk.run(['apply', file, join(desk.dir, 'gone.yaml'), '--yes', '--prune']), {
+    code: 78,
+    stderr: /no such file/,
+  })
+})
+
+t.test('secrets come from files that others cannot read, and new ones go where they are safe', async (t) => {
+  const desk = await opened(t)
+  chmodSync(join(desk.dir, 'web.key'), 0o644)
+  const file = desk.file(
+    'shop.yaml',
+    FILES({
+      keys: '{ shop/web: { secret_file: web.key }, a: { out: /etc/a.key }, b: { out: data/link.key }, c: { out: ../c.key } }',
+    }),
+  )
+  symlinkSync('/etc/passwd', join(desk.dir, 'data/link.key'))
+  const { code, stderr } = await desk.run(['apply', '--yes', file])
+  t.equal(code, 78)
+  if (process.getuid?.() !== 0)
+    t.match(stderr, /key\/shop\/web: secret_file: .*others can read it; chmod 600/)
+  t.match(stderr, /key\/a: out: \/etc\/a\.key: a new secret is written below/)
+  t.match(stderr, /key\/b: out: .*link\.key/)
+  t.match(stderr, /key\/c: out: .* is written below/)
+  t.notOk(existsSync(join(desk.dir, 'c.key')))
+  t.equal((await desk.json(['pool', 'list'])).length, 2, 'nothing was done')
+  writeFileSync(file, FILES({ keys: '{ shop/web: {}, a: { secret_file: mta.pw } }' }))
+  t.match(
+    (await desk.run(['apply', '--yes', file])).stderr,
+    /key\/shop\/web: .*one of secret_file and out[\s\S]*key\/a: secret_file: must be a live key/,
+  )
+})
+
+t.test('exported, applied to an empty store, and exported again: the same', async (t) => {
+  const desk = await opened(t)
+  await desk.run([
+    'pool',
+    'create',
+    'hand',
+    '--upstream',
+    'smtps://[2001:db8::1]:2465?weight=7&rate=2.5',
+    '--no-notify-success',
+  ])
+  await desk.run(['key', 'create', '--platform', '--name', 'ci/one'])
+  await desk.run(['webhook', 'create', 'https://203.0.113.9/all', '--tag', 'a=b', '--domain', 'shop.example'])
+  await desk.run(['workspace', 'update', 'default', '--pool', 'hand', '--statistics-tags', 'kind,plan'])
+  t.equal((await desk.run(['apply', '--yes', desk.file('shop.yaml', FILES())])).code, 0)
+  const out = join(desk.dir, 'out')
+  t.match(await desk.run(['export', '--setup', out]), { code: 0, stderr: /FILL-IN stands for/ })
+  t.equal(statSync(out).mode & 0o777, 0o700)
+  t.equal(statSync(join(out, 'postern.yaml')).mode & 0o777, 0o600)
+  t.match(await desk.run(['export', '--setup', out]), { code: 73 }, 'over nothing that is there')
+  const text = readFileSync(join(out, 'postern.yaml'), 'utf8')
+  t.match(await desk.run(['apply', '--yes', out, '--name', 'main']), {
+    code: 78,
+    stderr: /FILL-IN stands for a secret/,
+  })
+
+  const next = await opened(t)
+  next.file('suppressed-shop.csv', readFileSync(join(out, 'suppressed-shop.csv')))
+  let n = 0
+  const filled = text
+    .replace(/password_file=FILL-IN/g, 'password_file=mta.pw')
+    .replace(/secret_file: FILL-IN/g, () => `secret_file: fill-${n++}`)
+  const sections = filled.split(/^(?=\w+:)/m)
+  for (const section of sections)
+    for (const [, name] of section.matchAll(/secret_file: (fill-\d+)/g)) {
+      const making = section.startsWith('webhooks') ? ['webhook', 'secret'] : ['key', 'secret']
+      const secret = section.startsWith('credentials') ? 'scannerpassword' : (await next.run(making)).stdout
+      next.file(String(name), secret)
+    }
+  const file = next.file('all.yaml', filled)
+  const applied = await next.run(['apply', '--yes', file])
+  t.equal(applied.code, 0, applied.stderr)
+  t.notMatch(applied.stdout, /^!/m, "what an installation begins with is nobody else's")
+  t.match(await next.run(['apply', file]), NOTHING)
+  const again = join(next.dir, 'again')
+  await next.run(['export', '--setup', again])
+  t.equal(readFileSync(join(again, 'postern.yaml'), 'utf8'), text)
+  t.same(readFileSync(join(again, 'suppressed-shop.csv')), readFileSync(join(out, 'suppressed-shop.csv')))
+})
+
+t.test('a hundred things, one after the other', async (t) => {
+  const desk = await opened(t)
+  const many = (text: (n: number) => string): string =>
+    `{ ${Array.from({ length: 25 }, (_, n) => text(n)).join(', ')} }`
+  const file = desk.file(
+    'many.yaml',
+    `setup: many
+pools: ${many((n) => `p${n}: { upstreams: ['smtp://mta${n}.example'] }`)}
+workspaces: ${many((n) => `w${n}: { pool: p${n} }`)}
+keys: ${many((n) => `w${n}/k: { out: data/k${n} }`)}
+credentials: ${many((n) => `w${n}/range: { cidr: 10.${n}.0.0/16 }`)}
+`,
+  )
+  t.match(await desk.run(['apply', '--yes', file]), { code: 0, stderr: /100 done/ })
+  t.match(await desk.run(['apply', file]), NOTHING)
+})

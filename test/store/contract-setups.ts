@@ -1,0 +1,69 @@
+/** contract-setups - what a setup made is known by its name in the files; one at a time applies it */
+import type { Test } from 'tap'
+import { newId } from '../../src/base/id.js'
+import type { Actor } from '../../src/store/port/identity.js'
+import type { ManagedRow, SetupLock } from '../../src/store/port/setup.js'
+import type { Store } from '../../src/store/port/store.js'
+import { newAccount, page, T0, type TestAccount } from './fixture.js'
+
+const lockOf = (at: TestAccount, over: Partial<SetupLock> = {}): SetupLock => ({
+  ...{ accountId: at.accountId, setup: 'shop', owner: 'a', until: T0 + 10 },
+  ...over,
+})
+
+const rowOf = (over: Partial<ManagedRow> = {}): Omit<ManagedRow, 'setup'> => ({
+  ...{ kind: 'key', workspace: 'shop', name: 'web', objectId: newId('key') },
+  ...{ applied: { mode: 'live', list: ['a', 1] }, at: T0 },
+  ...over,
+})
+
+export const setupsContract = async (t: Test, store: Store): Promise<void> => {
+  await t.test('one owner at a time, until the end of the lock or until it is given back', async (t) => {
+    const at = await newAccount(store)
+    const [a, b] = [lockOf(at), lockOf(at, { owner: 'b', until: T0 + 30 })]
+    t.equal(await store.beginSetup(a, T0), 'done')
+    t.equal(await store.beginSetup(b, T0 + 9), 'taken')
+    t.equal(await store.beginSetup({ ...b, setup: 'other' }, T0), 'done', 'another setup has its own')
+    t.equal(await store.noteManaged({ ...a, until: T0 + 20 }, [], []), true, 'who works on has it for longer')
+    t.equal(await store.beginSetup(b, T0 + 19), 'taken')
+    t.equal(await store.beginSetup(b, T0 + 20), 'done', 'its end has come')
+    t.equal(await store.noteManaged(a, [rowOf()], []), false, 'who lost it writes nothing')
+    t.same(await store.managed(at.accountId), [])
+    await store.endSetup(a)
+    t.equal(await store.beginSetup(a, T0 + 21), 'taken', 'nor gives it back for others')
+    await store.endSetup(b)
+    t.equal(await store.beginSetup(a, T0 + 21), 'done')
+  })
+
+  await t.test('rows are written, replaced and removed by their names', async (t) => {
+    const at = await newAccount(store)
+    const lock = lockOf(at)
+    await store.beginSetup(lock, T0)
+    const begun = rowOf({ objectId: null })
+    const pool = rowOf({ kind: 'pool', workspace: '', name: 'eu' })
+    await store.noteManaged(lock, [pool, begun], [])
+    t.same(await store.managed(at.accountId), [
+      { ...begun, setup: 'shop' },
+      { ...pool, setup: 'shop' },
+    ])
+    const done = rowOf({ applied: { mode: 'test' }, at: T0 + 1 })
+    await store.noteManaged(lock, [done], [pool])
+    t.same(await store.managed(at.accountId), [{ ...done, setup: 'shop' }])
+    t.same(await store.managed((await newAccount(store)).accountId), [], 'another account has none of it')
+  })
+
+  await t.test('all of one apply is one entry of the audit', async (t) => {
+    const at = await newAccount(store)
+    const actor: Actor = { kind: 'cli', id: 'cli:1', name: 'bo', address: null }
+    const entry = newId('aud')
+    const applying = store.by(actor, entry)
+    t.equal(await applying.beginSetup(lockOf(at), T0), 'done')
+    await store.by(actor).noteManaged(lockOf(at), [rowOf()], [])
+    await applying.deletePool(at.accountId, 'pool_none')
+    t.equal(await store.by(actor).beginSetup(lockOf(at, { owner: 'b' }), T0), 'taken')
+    const all = { action: null, actorId: null, objectId: null, workspaceId: null, since: null, until: null }
+    const { rows } = await store.audit(at.accountId, all, page())
+    t.equal(rows.length, 1)
+    t.match(rows[0], { id: entry, action: 'setup.applied', object: { type: 'setup', id: 'shop' } })
+  })
+}
