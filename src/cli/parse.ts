@@ -237,8 +237,7 @@ export const parse = async (argv: readonly string[], catalog: Catalog): Promise<
     json: read.json === true,
   }
   // `--yes=3` says how many
-  for (const name of ['yes', 'dryRun'])
-    if (typeof args[name] !== 'string') args[name] = args[name] === true
+  for (const name of ['yes', 'dryRun']) if (typeof args[name] !== 'string') args[name] = args[name] === true
   // somebody who does not know yet what there is
   if (argv.length === 0) text = await parser.getHelp()
   if (text !== null) {

@@ -16,7 +16,11 @@ interface Release {
 }
 
 const FIRST: Release = { version: '0.9.0', sqlite: 43, postgres: 6 }
-const RELEASES: readonly Release[] = [FIRST, { version: '0.9.1', sqlite: 44, postgres: 6 }]
+const RELEASES: readonly Release[] = [
+  FIRST,
+  { version: '0.9.1', sqlite: 44, postgres: 6 },
+  { version: '0.9.2', sqlite: 45, postgres: 7 },
+]
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
