@@ -76,6 +76,28 @@ t.test('who has sent with a test key only is told where that is', async (t) => {
   t.notMatch((await desk.run(['stats', '--mode', 'test'])).stderr, /--mode/)
 })
 
+t.test(
+  'where only a test key sends, as in dev, a person sees its mail; a program gets what it asked for',
+  async (t) => {
+    const dev = openDesk(t)
+    await dev.json(['workspace', 'update', 'default', '--name', 'Dev'])
+    const kept = await openStoreIn(join(dev.dir, 'data'))
+    await kept.open()
+    const id = (await kept.accounts())[0]?.id ?? ''
+    const home = await kept.workspace(id, 'default')
+    if (home === null) throw new Error('there is no default workspace')
+    const sender = { accountId: id, workspace: home, poolId: home.poolId }
+    for (let i = 0; i < 3; i++) await accepted(kept, sender, { createdAt: Date.now() - 1_000, mode: 'test' })
+    await countAll(kept)
+    await kept.close()
+    const seen = await dev.run(['stats'])
+    t.match(seen.stdout, /^from .*, test mail\nrecipients +3 accepted/m)
+    t.match(seen.stderr, /no live mail in that time: this is mail of test keys/)
+    t.match(await dev.json(['stats']), { mode: 'live', totals: { accepted: 0 } })
+    t.match((await dev.run(['stats', '--mode', 'live'])).stdout, /, live mail\nrecipients +0 accepted/)
+  },
+)
+
 t.test('in a pipe: plain lines, and the same numbers as JSON', async (t) => {
   const { stdout, code } = await desk.run(['stats', '--by', 'tag'])
   t.equal(code, 0)
