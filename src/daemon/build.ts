@@ -7,7 +7,7 @@ import { systemClock } from '../base/clock.js'
 import { readCrashPoint } from '../base/crash.js'
 import { tokenSettings } from '../base/dial.js'
 import type { DiskWatch } from '../base/disk.js'
-import { createGiveWay } from '../base/give-way.js'
+import { createGiveWay, type Reason } from '../base/give-way.js'
 import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { Budget } from '../base/memory.js'
@@ -191,14 +191,14 @@ const shareParts = async (store: Store, options: DaemonOptions) => {
   void store.broken.then(() => {
     broken = true
   })
-  const hearing: (() => void)[] = []
+  const hearing: ((why: Reason) => void)[] = []
   return {
     ...{ store, options, config, log, clock, pepper, deps, accountId, certificate, state, disk, spans },
-    /** Live mail that comes in, and who hears of it. */
-    way: createGiveWay(() => {
-      for (const hear of hearing) hear()
+    /** Why test mail gives way, and who hears of it. */
+    way: createGiveWay((why) => {
+      for (const hear of hearing) hear(why)
     }),
-    onLive: (hear: () => void) => void hearing.push(hear),
+    onReason: (hear: (why: Reason) => void) => void hearing.push(hear),
     accepting: (): boolean => !disk.isLow && !broken,
     ring: await liveKeys(store, pepper),
     begun: logIncident(log),
@@ -250,8 +250,8 @@ const buildRelay = ({ store, options, config, clock, log, pepper, state, spans, 
 
 const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
   const { store, options, config, clock, log, pepper, deps, accountId, certificate, doors } = shared
-  const { accepting, spans, way, onLive } = shared
-  onLive(relay.live)
+  const { accepting, spans, way, onReason } = shared
+  onReason(relay.giveWay)
   const tenants = createTenants(deps)
   const submission = createSubmission({
     ...{ store, config, clock, accepting, spans },
@@ -300,13 +300,13 @@ const byOne =
 
 /** What works on the store by itself, beside the mail that comes and goes. */
 const buildFollowers = (shared: Shared, metrics: ReportMetrics) => {
-  const { store, options, config, clock, log, pepper, state, accepting, onLive } = shared
+  const { store, options, config, clock, log, pepper, state, accepting, way, onReason } = shared
   const when = running(options)
   const own = { store, config, clock, log, accepting }
   const retention = () => state.config.retention
   const upkeep = () => createUpkeep({ store, retention, log, clock, retry: config.relay.retry })
   let following: Followers | null = null
-  onLive(() => following?.live())
+  onReason((why) => why === 'live' && following?.live())
   const followers = () => {
     following = createFollowers({
       ...{ share: () => shareStore(store, 'followers'), config, pepper, log },
@@ -315,6 +315,7 @@ const buildFollowers = (shared: Shared, metrics: ReportMetrics) => {
         for (const one of made) metrics.note(one)
         metrics.lost(lost)
       },
+      behind: way.behind,
     })
     return following
   }

@@ -48,7 +48,7 @@ const reported = (made: Recorded | null): void => {
   if (made === null) reports.lost++
   else reports.made.push(made)
 }
-const way = createGiveWay()
+const way = createGiveWay((why) => why === 'behind' && tell({ say: why }))
 const services = await followersOf({
   ...{ ...start, store, clock: systemClock, log },
   ...{ rules: () => live.rules, way, reported },

@@ -34,6 +34,8 @@ interface FollowerParts {
   readonly rules: () => readonly Rule[]
   /** What came of reports of the sandbox, and how many more were given up. */
   readonly reported: (made: readonly Recorded[], lost: number) => void
+  /** The log is read more slowly than records come. */
+  readonly behind: () => void
   readonly log: Log
 }
 
@@ -45,7 +47,7 @@ export interface Followers extends Service {
 }
 
 export const createFollowers = (parts: FollowerParts): Followers => {
-  const { share, config, pepper, capture, rules, reported, log } = parts
+  const { share, config, pepper, capture, rules, reported, behind, log } = parts
   let worker: Worker | null = null
   let again: NodeJS.Timeout | null = null
   let isStopping = false
@@ -66,6 +68,7 @@ export const createFollowers = (parts: FollowerParts): Followers => {
       started.on('message', (message: FromFollowers) => {
         if (message.say === 'ready') resolve()
         else if (message.say === 'reported') reported(message.made, message.lost)
+        else if (message.say === 'behind') behind()
         else if (message.say === 'log')
           for (const { level, fields, text } of message.lines) log[level](fields, text)
       })

@@ -8,14 +8,16 @@
  *   index, of an older database; one that failed) is read for by itself, up to where the others stand. One that fails
  *   rests for a while and the others go on.
  * NOTES
- *   Test mail stands in the same log. Beside a flood of it a look takes some hundred milliseconds, and as much of the rest
- *   is left out as keeps what live mail waits at what it is without the flood. Nothing of it is read before its turn: where
- *   records come faster than they can be read, all of them wait.
+ *   Test mail stands in the same log, and nothing is read before its turn. Beside a flood of it a look takes some hundred
+ *   milliseconds, and as much of the rest is left out as keeps what live mail waits at what it is without the flood. A
+ *   look that takes longer, since records come faster than they are read, makes test mail rest until it is over
+ *   (base/give-way.ts): what live mail waits is bounded by the look, and not by the flood. Live mail rests for nobody.
  *   With nothing new alarms are judged once a minute, since they end by time. Their first start counts from now on.
  *   Where the log is gone before it was counted, its numbers are missing, and the log of the daemon says so.
  */
 import { tally } from '../alarm/tally.js'
 import type { Clock } from '../base/clock.js'
+import type { GiveWay } from '../base/give-way.js'
 import type { Log } from '../base/log.js'
 import { createTrouble, overIn, repeated, type Service } from '../base/service.js'
 import { compare, readMark } from '../lifecycle/page.js'
@@ -30,12 +32,16 @@ interface ReaderParts {
   readonly store: Reading & Pick<EventLog, 'logEnds'> & Pick<Tenants, 'workspace'>
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+  /** Hears of a log that is read too slowly. */
+  readonly way?: Pick<GiveWay, 'behind'>
 }
 
 /** Records of one part: some milliseconds of the writer. */
 const PART = 500
 /** What comes within it is read together: the disk is asked once, and nothing waits longer until it is read and kept. */
 const LOOK_MS = 1_000
+/** A look that takes longer waits for the next at the cost of what comes meanwhile: no rest is left to leave out. */
+const LONG_MS = LOOK_MS / 4
 /** Between two parts: others come first. */
 const PAUSE_MS = 5
 const IDLE_MS = 60_000
@@ -85,7 +91,7 @@ class LogReader {
 
   /** Answers how long to rest. */
   async turn(): Promise<number> {
-    const { store, clock } = this.#parts
+    const { store, clock, way } = this.#parts
     const { oldest, newest } = await store.logEnds()
     if (newest === this.#readTo && !this.#isIdle()) return LOOK_MS
     const places = await store.readPlaces()
@@ -110,7 +116,9 @@ class LogReader {
       this.#looked()
       if (group.who.length === ALL.length) this.#readTo = newest
     }
-    return isMore ? PAUSE_MS : this.#rest()
+    if (!isMore) return this.#rest()
+    if (clock.tick() - (this.#beganAt ?? clock.tick()) >= LONG_MS) way?.behind()
+    return PAUSE_MS
   }
 
   /**

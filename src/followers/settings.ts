@@ -36,4 +36,6 @@ export type FromFollowers =
   | { readonly say: 'log'; readonly lines: readonly LogLine[] }
   /** Of the sandbox: what was made of its reports, and how many more were given up. */
   | { readonly say: 'reported'; readonly made: readonly Recorded[]; readonly lost: number }
+  /** The log is read more slowly than records come. */
+  | { readonly say: 'behind' }
   | { readonly say: 'stopped' }

@@ -64,7 +64,7 @@ export const followersOf = async (deps: FollowerDeps): Promise<readonly Service[
   return [
     // before anything is handed to the sandbox
     await sandboxReports(deps),
-    createReader({ store, clock, log }),
+    createReader({ store, clock, log, way }),
     createPosting({ store, config, pepper, clock, log, way }),
   ]
 }

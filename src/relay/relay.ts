@@ -11,6 +11,7 @@ import type { Worker } from 'node:worker_threads'
 import { systemClock } from '../base/clock.js'
 import type { FaultPoint } from '../base/crash.js'
 import type { DialSettings } from '../base/dial.js'
+import type { Reason } from '../base/give-way.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import { startThread, stopThread } from '../base/thread.js'
@@ -84,8 +85,8 @@ export interface Relay extends Service {
   reload(): void
   /** Upstreams that are avoided are tried now instead of after their pause. */
   wake(): void
-  /** Live mail comes in: that of the sandbox gives way for a while. */
-  live(): void
+  /** Mail of the sandbox gives way for a while. */
+  giveWay(why: Reason): void
   /** Settings were read anew: the next reply is judged by these rules, and told as the log wants it now. */
   renew(rules: readonly Rule[]): void
   /** The sandbox listens there from now on. */
@@ -209,7 +210,7 @@ export const createRelay = (parts: RelayParts): Relay => {
     },
     reload: () => order({ say: 'reload' }),
     wake: () => order({ say: 'wake' }),
-    live: () => order({ say: 'live' }),
+    giveWay: (why) => order({ say: why }),
     renew: (rules) => order({ say: 'renewed', rules, quiet: isQuiet(parts.log) }),
     useSandbox(address) {
       sandbox = address

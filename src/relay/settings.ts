@@ -6,6 +6,7 @@
 
 import type { FaultPoint } from '../base/crash.js'
 import type { DialSettings } from '../base/dial.js'
+import type { Reason } from '../base/give-way.js'
 import type { Rule } from '../mail/report/category.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { SharedStore } from '../store/open.js'
@@ -107,8 +108,8 @@ export type ToWorker =
   | { readonly say: 'stop' }
   | { readonly say: 'reload' }
   | { readonly say: 'wake' }
-  /** Live mail comes in. */
-  | { readonly say: 'live' }
+  /** Why mail of the sandbox gives way. */
+  | { readonly say: Reason }
   | { readonly say: 'renewed'; readonly rules: readonly Rule[]; readonly quiet: boolean }
   | { readonly say: 'sandbox'; readonly address: { readonly host: string; readonly port: number } }
 

@@ -237,7 +237,7 @@ const reloading = setInterval(() => {
 
 port.on('message', (message: ToWorker) => {
   if (message.say === 'reload') void reload().then(() => flow.look())
-  else if (message.say === 'live') way.live()
+  else if (message.say === 'live' || message.say === 'behind') way[message.say]()
   else if (message.say === 'wake') for (const { breaker } of pools.upstreams()) breaker.wake()
   else if (message.say === 'renewed') Object.assign(live, { rules: message.rules, quiet: message.quiet })
   else if (message.say === 'sandbox') {

@@ -141,6 +141,40 @@ const failing = (store: Store, isSo: (read: ReadUp) => boolean): Pick<Store, 'ke
   },
 })
 
+t.test(
+  'a look that takes long is told while there is more to read, and one that comes to the end is not',
+  async (t) => {
+    const store = await openStore(t)
+    const at = await newAccount(store)
+    // by each part that is kept
+    let tick = 0
+    const keepRead: Store['keepRead'] = (read) => {
+      tick += 300
+      return store.keepRead(read)
+    }
+    const behind: number[] = []
+    const reader = createReader({
+      ...{ store: { ...store, keepRead }, clock: { ...systemClock, tick: () => tick }, log: silentLog() },
+      way: { behind: () => void behind.push(tick) },
+    })
+    t.teardown(() => reader.stop())
+    await accepted(store, at)
+    await reader.start()
+    await eventually('all stand behind the only one', async () => {
+      const { statistics, alarms, search } = await store.readPlaces()
+      return statistics !== null && statistics === alarms && statistics === search
+    })
+    t.same(behind, [])
+    await reader.stop()
+    for (let i = 0; i < 1_100; i++) await accepted(store, at)
+    tick = 10_000
+    await reader.start()
+    await eventually('three parts are counted', async () => (await acceptedIn(store, at)) === 1_101)
+    await reader.stop()
+    t.same(behind, [10_300, 10_600])
+  },
+)
+
 t.test('a store that fails for a while costs no number', async (t) => {
   const store = await openStore(t)
   const at = await newAccount(store)

@@ -53,6 +53,24 @@ t.test('beside live mail it comes one by one, with rests; live mail never waits'
   t.ok(rests.every((ms) => ms === 45))
 })
 
+t.test('where the log is behind, a rest is a second at least, while live mail is about', async (t) => {
+  const { at, inTurn, work, rests, way } = begin()
+  way.behind()
+  await Promise.all(ten.map(() => inTurn('test', work(5))))
+  t.same(rests, [], 'no live mail')
+  for (const took of [5, 500]) {
+    await inTurn('live', work(0))
+    way.behind()
+    await inTurn('test', work(took))
+    // its rest is that of who comes next
+    await inTurn('test', work(0))
+  }
+  t.same(rests, [1_000, 4_500])
+  at.ms += 10_000
+  way.live()
+  t.equal(way.restAfter(5), 45, 'it is read to its end again')
+})
+
 t.test('what fails takes its turn, and rests, too; its failure is its own', async (t) => {
   const { inTurn, work } = begin()
   await inTurn('live', work(0))

@@ -350,6 +350,7 @@ t.test('beside live mail, what is done for test mail is followed by a rest', asy
   let rests = 0
   const way = {
     live() {},
+    behind() {},
     isLive: true,
     restAfter(ms: number) {
       t.ok(ms >= 0)
