@@ -4,7 +4,8 @@
  *   All parts of a session connect by one of these. While nobody can, one tries now and then, after 0.1 s,
  *   then ever later up to 5 s and never with other daemons in step; whoever else wants a connection is told
  *   so at once, since a server that does not answer would keep each of them for seconds. Why it is away is
- *   told once, and each minute that it lasts.
+ *   told once, again each minute that it lasts, and at once where it is another: a server that was shut down may refuse
+ *   the password when it is back.
  */
 import { systemClock } from '../../base/clock.js'
 import { causesOf } from '../../base/fault.js'
@@ -22,6 +23,8 @@ interface Away {
   /** By the tick clock: nobody tries before. */
   until: number
   toldAt: number
+  /** The causes that were told in this minute. */
+  readonly told: Set<string>
   isTrying: boolean
 }
 
@@ -39,13 +42,21 @@ export const resting = (
 
   const note = (error: unknown): void => {
     const now = tick()
-    away ??= { since: now, error, tries: 0, until: 0, toldAt: Number.NEGATIVE_INFINITY, isTrying: false }
+    away ??= {
+      ...{ since: now, error, tries: 0, until: 0, isTrying: false },
+      ...{ toldAt: Number.NEGATIVE_INFINITY, told: new Set() },
+    }
     away.error = error
     away.until = now + restMs(away.tries, random)
     away.tries += 1
-    if (now - away.toldAt < TOLD_EACH_MS) return
-    away.toldAt = now
-    log?.warn({ error: causesOf(error as Error) }, 'the database is away')
+    if (now - away.toldAt >= TOLD_EACH_MS) {
+      away.toldAt = now
+      away.told.clear()
+    }
+    const cause = causesOf(error as Error)
+    if (away.told.has(cause)) return
+    away.told.add(cause)
+    log?.warn({ error: cause }, 'the database is away')
   }
   const back = (): void => {
     if (away !== null) log?.info({ ms: Math.round(tick() - away.since) }, 'the database is back')

@@ -59,6 +59,16 @@ t.test('who tries to connect, and what is told', async (t) => {
   failure = new Error('password authentication failed')
   await crowd()
   t.match(said[3], { error: 'password authentication failed' }, 'the next one is told at once')
+  for (const cause of ['starting up', 'password authentication failed', 'starting up']) {
+    failure = new Error(cause)
+    now += 5000
+    await crowd()
+  }
+  t.same(
+    said.slice(4).map(({ error }) => error),
+    ['starting up'],
+    'another cause, too, and each once in a minute',
+  )
 })
 
 t.test('sessions keep what they acknowledge', { skip: noPostgres() }, async (t) => {
