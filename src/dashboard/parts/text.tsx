@@ -88,9 +88,15 @@ export const Said = ({ text }: { readonly text: string }): VNode =>
 /** A longer one is wider than some columns, and may break anywhere. */
 const LONGEST_LABEL = 20
 
+interface AddressProps {
+  readonly text: string
+  /** Of a table with little room: a short one breaks, too. */
+  readonly isTight?: boolean
+}
+
 /** A host name or an address. It breaks behind its dots and other marks, and not within a label or before a port. */
-export const Address = ({ text }: { readonly text: string }): VNode => {
-  if (text.length <= LONGEST_LABEL) return html`<bdi class="nb">${text}</bdi>`
+export const Address = ({ text, isTight = false }: AddressProps): VNode => {
+  if (!isTight && text.length <= LONGEST_LABEL) return html`<bdi class="nb">${text}</bdi>`
   const labels = text.match(/[\p{L}\p{N}]+(?::\d+$|[^\p{L}\p{N}]*)|[^\p{L}\p{N}]+/gu) ?? []
   return html`<bdi>${labels.map((label) =>
     label.length > LONGEST_LABEL ? html`<wbr>${label}` : html`<wbr><span class="nb">${label}</span>`,

@@ -52,8 +52,9 @@ t.test('what waits, where, why, and an order that tells first what it meets', as
   t.equal(told.code, 69, 'a script sees it, too')
   t.match(told.stdout, /^No upstream of pool \S+ answers: 2 recipients wait\.\n/)
   const entries = await browser.visit('/queue/entries?domain=slow.example')
-  t.match(entries.html, /ana@slow\.example/)
-  t.notMatch(entries.html, /bo@other\.example/)
+  const listed = entries.html.replace(/<[^>]+>/g, '')
+  t.match(listed, /ana@slow\.example/)
+  t.notMatch(listed, /bo@other\.example/)
 
   const looked = await browser.visit('/queue/order?verb=hold&domain=slow.example')
   t.equal(title(looked.html), 'This matches 1 recipient.')

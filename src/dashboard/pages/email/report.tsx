@@ -14,7 +14,7 @@ import type { Page } from '../../page.js'
 import { Empty, Facts, PageBody, Reply, Section } from '../../parts/page-parts.js'
 import { State, toneOf, word } from '../../parts/status.js'
 import { type Column, Table } from '../../parts/table.js'
-import { isolate, Said, Time } from '../../parts/text.js'
+import { Address, isolate, Said, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
 import { Verbatim } from './content.js'
 
@@ -119,6 +119,12 @@ const Became = ({ event }: { readonly event: MailEvent }) => {
   )
 }
 
+const idIn = (text: string) => (
+  <code>
+    <Address text={text} />
+  </code>
+)
+
 const ReportFacts = ({ report, event }: { readonly report: Report; readonly event: MailEvent }) => (
   <Facts
     facts={[
@@ -126,9 +132,9 @@ const ReportFacts = ({ report, event }: { readonly report: Report; readonly even
       ['Reporting MTA', report.reportingMta === null ? 'not named' : <bdi>{report.reportingMta}</bdi>],
       report.feedbackType === undefined ? null : ['Feedback', <bdi>{report.feedbackType}</bdi>],
       report.source === null ? null : ['Read from', SOURCES[report.source]],
-      report.originalMessageId === null ? null : ['About the mail', <code>{report.originalMessageId}</code>],
+      report.originalMessageId === null ? null : ['About the mail', idIn(report.originalMessageId)],
       report.envid === null ? null : ['Envelope id', <code>{report.envid}</code>],
-      report.messageId === null ? null : ['Its own Message-ID', <code>{report.messageId}</code>],
+      report.messageId === null ? null : ['Its own Message-ID', idIn(report.messageId)],
       ['Became', <Became event={event} />],
     ]}
   />

@@ -28,7 +28,7 @@ const next = (row: Entry, visit: Visit) => {
 }
 
 const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
-  { head: 'Recipient', cell: (row) => Address({ text: row.address }) },
+  { head: 'Recipient', cell: (row) => Address({ text: row.address, isTight: true }) },
   { head: 'Status', cell: (row) => Status(row) },
   {
     head: 'Why it waits',
