@@ -27,7 +27,7 @@ import type { Raw, RawRoute } from '../../page.js'
 import { ButtonLink, Choices, Empty, Tabs } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
-import { Time } from '../../parts/text.js'
+import { Address, Time } from '../../parts/text.js'
 import { asSentence } from '../../parts/trouble.js'
 import type { Visit } from '../../visit.js'
 
@@ -227,8 +227,15 @@ const Events = ({ events }: { readonly events: readonly MailEvent[] }) => (
     rows={events}
     columns={[
       { head: 'When', cell: (event) => Time({ at: event.occurred_at }) },
-      { head: 'Type', cell: (event) => <code>{event.type}</code> },
-      { head: 'Recipient', cell: (event) => <bdi>{event.recipient ?? 'all'}</bdi> },
+      {
+        head: 'Type',
+        cell: (event) => (
+          <code>
+            <Address text={event.type} isTight />
+          </code>
+        ),
+      },
+      { head: 'Recipient', cell: (event) => <Address text={event.recipient ?? 'all'} isTight /> },
       {
         head: 'Said',
         kind: 'grow',
