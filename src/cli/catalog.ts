@@ -112,6 +112,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./suppression.js')).suppressionSubject,
   },
   {
+    name: 'import',
+    summary: 'Take along the suppressed addresses of another service, with why and since when',
+    load: async () => (await import('./import.js')).importCommand,
+  },
+  {
     name: 'webhook',
     summary:
       'Endpoints that events are posted to: list, create, secret, show, update, delete, rotate, test, events, replay, listen',

@@ -4,6 +4,7 @@
  *   `add` prints what to publish, `check` looks whether it is. `rotate` makes new
  *   keys beside the old ones; the next check that finds them in DNS puts them to use.
  */
+import { loadDkimKey } from '../mail/dkim.js'
 import {
   type CheckedRecord,
   type DnsRecord,
@@ -23,8 +24,8 @@ import {
   rotateKeys,
 } from '../tenant/domain/domain.js'
 import { command, type Subject } from './command.js'
-import { type CliContext, withContext } from './context.js'
-import { usage } from './exit.js'
+import { type CliContext, readSecretFile, withContext } from './context.js'
+import { badInput, usage } from './exit.js'
 import { collect, listing } from './list.js'
 import { tableOf } from './table.js'
 import { tellProgress } from './terminal.js'
@@ -35,18 +36,57 @@ const zoneLines = (records: readonly DnsRecord[]): string => records.map(zoneLin
 
 const REF = { ref: { type: 'string', demandOption: true, describe: 'Name or id' } } as const
 
+/** RFC 6376, section 3.1: labels as in a domain. */
+const SELECTOR = /^(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
+
+/** The key that is to be brought along; an error names its file, never its content. */
+const broughtBy = async (args: {
+  readonly dkimKeyFile?: string | undefined
+  readonly selector?: string | undefined
+}) => {
+  const { dkimKeyFile: file, selector } = args
+  if (file === undefined && selector === undefined) return undefined
+  if (file === undefined) throw usage('--selector: it is the one of --dkim-key-file, which is missing')
+  if (selector === undefined) throw usage('--selector: is missing; under which name is that key published?')
+  if (!SELECTOR.test(selector)) throw usage(`--selector: ${selector} is no selector such as s1`)
+  const pem = await readSecretFile(file)
+  try {
+    loadDkimKey(pem)
+  } catch (error) {
+    throw badInput(`${file}: ${(error as Error).message}`)
+  }
+  return { selector: selector.toLowerCase(), pem }
+}
+
 const add = command({
   usage: 'add <name>',
   summary: 'Sign the mail of a domain; prints what to publish',
   positionals: { name: { type: 'string', demandOption: true, describe: 'Such as shop.example' } },
-  options: { workspace: { type: 'string', describe: 'Only for this workspace, by id or slug' } },
-  examples: [['$0 domain add shop.example', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const row = await addDomain(depsOf(context), context.account.id, args)
+  options: {
+    workspace: { type: 'string', describe: 'Only for this workspace, by id or slug' },
+    'dkim-key-file': {
+      type: 'string',
+      describe: 'A private key in PEM that signs already, instead of two that are made',
+      requiresArg: true,
+    },
+    selector: {
+      type: 'string',
+      describe: 'Under which it is published, with --dkim-key-file',
+      requiresArg: true,
+    },
+  },
+  examples: [
+    ['$0 domain add shop.example', ''],
+    ['$0 domain add shop.example --dkim-key-file s1.pem --selector s1', 'bring the key of before along'],
+  ],
+  run: async (args, terminal) => {
+    const brought = await broughtBy(args)
+    return withContext(args, async (context) => {
+      const row = await addDomain(depsOf(context), context.account.id, { ...args, brought })
       terminal.data(domainRecord(row), () => zoneLines(dnsRecords(row)))
       terminal.say(`next: publish these records, then: postern domain check ${row.name}`)
-    }),
+    })
+  },
 })
 
 const signers = (row: DomainRow): string =>

@@ -1,13 +1,12 @@
 /**
  * NAME      suppression - addresses not to write to, and those that bounced for good at the same time
  * DESCRIPTION
- *   CSV in and out.
+ *   CSV out; `postern import` reads it again, and stands here, too.
  */
 
-import { Fault } from '../base/fault.js'
 import type { Page } from '../lifecycle/page.js'
 import { incidentText, incident as record } from '../record/queue.js'
-import { type ListLine, readSuppressionList, suppressionRecord } from '../record/suppression.js'
+import { suppressionRecord } from '../record/suppression.js'
 import { removed } from '../record/tenants.js'
 import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port/tenants.js'
 import type { Decision, KnownIncident } from '../store/port/watch.js'
@@ -16,18 +15,15 @@ import {
   decideIncident,
   findIncident,
   findSuppression,
-  listOfAccount,
-  listOfWorkspace,
   removeSuppression,
-  suppressionOf,
 } from '../tenant/suppression.js'
-import { findWorkspace } from '../tenant/workspace.js'
-import { type Command, command, type Globals, type OptionArgs, type Subject, WHY } from './command.js'
-import { asOneOrder, type CliContext, withContext } from './context.js'
-import { badInput, Refusal, usage } from './exit.js'
+import { type Command, command, type Globals, type Subject, WHY } from './command.js'
+import { type CliContext, withContext } from './context.js'
+import { badInput, usage } from './exit.js'
+import { importCommand } from './import.js'
 import { listing } from './list.js'
+import { PLACE, type PlaceArgs, placeOf } from './suppression-place.js'
 import { AT, type Columns, EXPIRES, tableOf } from './table.js'
-import { tellProgress, withInterrupt } from './terminal.js'
 import { readInstant } from './time.js'
 
 const INCIDENT_COLUMNS: Columns<KnownIncident> = [
@@ -90,23 +86,6 @@ const incidentCommands = [
   deciding('dismiss', 'dismissed', 'The addresses of an incident live: forget its suppressions', 'go on'),
 ]
 
-const PLACE = {
-  workspace: { type: 'string', default: 'default', describe: 'Workspace, by id or slug' },
-  account: { type: 'boolean', default: false, describe: 'The list that holds for every workspace' },
-  mode: { choices: ['live', 'test'], default: 'live', describe: 'The list for live or for test mail' },
-} as const
-
-type PlaceArgs = OptionArgs<typeof PLACE>
-
-const placeOf = async ({ deps, account }: CliContext, args: PlaceArgs) => {
-  if (!args.account) {
-    const workspace = await findWorkspace(deps, account.id, args.workspace)
-    return listOfWorkspace(workspace, args.mode === 'test' ? 'test' : 'live')
-  }
-  if (args.mode === 'test') throw usage('--account: test mail has no list for the whole account')
-  return listOfAccount(account.id)
-}
-
 const ORIGIN = {
   origin: { choices: SUPPRESSION_ORIGINS, describe: 'Only these' },
 } as const
@@ -159,7 +138,7 @@ const list = listing({
   },
   examples: [['$0 suppression list --origin complaint', 'who complained']],
   what: 'suppressed addresses',
-  next: 'postern suppression import FILE, or add ADDRESS',
+  next: 'postern import FILE, or add ADDRESS',
   rows: pagesOf,
   record: suppressionRecord,
   columns: COLUMNS,
@@ -232,90 +211,6 @@ const remove = command({
     }),
 })
 
-/** What is wrong with a line; anything else is thrown on. */
-const complaintOf = (error: unknown): string => {
-  if (error instanceof Fault) return error.options.errors?.[0]?.message ?? error.message
-  if (error instanceof Refusal) return error.message
-  throw error
-}
-
-/** So many lines are one commit. */
-const CHUNK = 1000
-
-/** How many of these are not on their list; `seen` are those that an earlier line would put there. */
-const wouldAdd = async (
-  { store }: CliContext,
-  rows: readonly SuppressionRow[],
-  seen: Set<string>,
-): Promise<number> => {
-  const before = seen.size
-  for (const { list, email } of rows) {
-    const held = await store.suppression(list, email)
-    if (held === null || (held.expiresAt !== null && held.expiresAt <= Date.now())) seen.add(email)
-  }
-  return seen.size - before
-}
-
-const importAll = command({
-  usage: 'import <file>',
-  summary: 'Add addresses from CSV (- is standard input); bad lines are told and skipped',
-  positionals: {
-    file: { type: 'string', demandOption: true, describe: 'CSV file, or - for standard input' },
-  },
-  options: { ...PLACE, 'dry-run': { type: 'boolean', describe: 'Only say what would be added' } },
-  examples: [['$0 suppression import bounces.csv --dry-run', 'see first what would be added']],
-  run: async (args, terminal) => {
-    const lines = readSuppressionList(String(await terminal.readInput(args.file)))
-    return withContext(args, async (here) => {
-      const context = asOneOrder(here)
-      const place = await placeOf(context, args)
-      const skipped: { line: number; email: string; message: string }[] = []
-      const rowOf = ({ at, email, reason, expires }: ListLine): readonly SuppressionRow[] => {
-        try {
-          const wish = {
-            email,
-            reason,
-            expiresAt: instantOf(expires, 'expires_at'),
-            origin: 'import',
-          } as const
-          return [suppressionOf(place, wish, Date.now())]
-        } catch (error) {
-          const message = complaintOf(error)
-          skipped.push({ line: at, email, message })
-          terminal.say(`line ${at}: ${email}: ${message}`)
-          return []
-        }
-      }
-      const progress = tellProgress(terminal, lines.length)
-      const seen = new Set<string>()
-      let [read, added] = [0, 0]
-      await withInterrupt(async (signal) => {
-        while (read < lines.length && !signal.aborted) {
-          const some = lines.slice(read, read + CHUNK)
-          const rows = some.flatMap(rowOf)
-          added += args.dryRun
-            ? await wouldAdd(context, rows, seen)
-            : (await context.store.importSuppressions(rows)).changed
-          read += some.length
-          progress(read)
-        }
-      })
-      const listed = read - added - skipped.length
-      const words = `${added} of ${read} ${args.dryRun ? 'would be added' : 'added'}`
-      terminal.data({ read, added, listed, skipped }, () =>
-        listed > 0 ? `${words}, ${listed} listed already` : words,
-      )
-      if (read < lines.length) {
-        terminal.say(
-          `interrupted after ${read} of ${lines.length} lines: give the same file again for the rest`,
-        )
-        return 75
-      }
-      return skipped.length > 0 ? 65 : 0
-    })
-  },
-})
-
 const exportAll = listing({
   path: 'suppression export',
   summary: 'All suppressed addresses as CSV',
@@ -331,5 +226,5 @@ const exportAll = listing({
 
 export const suppressionSubject: Subject = {
   name: 'suppression',
-  commands: [list, show, add, remove, ...incidentCommands, importAll, exportAll],
+  commands: [list, show, add, remove, ...incidentCommands, importCommand, exportAll],
 }

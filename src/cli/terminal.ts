@@ -51,6 +51,8 @@ export interface Terminal {
   progress(text: string): void
   /** Asks before something is destroyed; off a terminal only --yes will do. */
   confirm(what: string, yes: boolean): Promise<void>
+  /** Standard input as it comes. */
+  readonly stdin: AsyncIterable<string | Buffer>
   /** The content of a file; `-` is standard input. */
   readInput(file: string): Promise<Buffer>
   /** One line from the person, or from a pipe; hidden when it is a secret. */
@@ -124,10 +126,7 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
     return was ? '\r\u001b[K' : ''
   }
   return {
-    json,
-    paint,
-    isTty,
-    write,
+    ...{ json, paint, stdin, isTty, write },
     writeOctets: (octets) => {
       if (isTty) write(Buffer.from(octets).toString())
       else stdout.write(octets)

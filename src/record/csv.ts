@@ -8,50 +8,159 @@
  *   has some, or tabs, and no comma outside of quotes says so.
  */
 
-interface CsvRecord {
+export interface CsvRecord {
   /** The line of the text on which it begins, from 1. */
   readonly line: number
-  readonly fields: readonly string[]
+  /** Null: it is longer than allowed, and passed over. */
+  readonly fields: readonly string[] | null
 }
+
+/** Its first line is looked for in as much. */
+const FIRST = 65_536
 
 const separatorOf = (text: string): ',' | ';' | '\t' => {
   const [first = ''] = text
-    .slice(0, 65_536)
+    .slice(0, FIRST)
     .replace(/"[^"]*"/g, '')
     .split(/[\r\n]/, 1)
   if (first.includes(',')) return ','
   return first.includes(';') ? ';' : first.includes('\t') ? '\t' : ','
 }
 
-const fieldBefore = (separator: string): RegExp =>
-  new RegExp(
-    `[^\\S\\r\\n${separator}]*(?:"((?:[^"]|"")*)"[^\\S\\r\\n${separator}]*|([^${separator}\\r\\n]*))(${separator}|\\r?\\n|\\r|$)`,
-    'y',
-  )
+const [TAB, LF, CR, SPACE, QUOTE] = [9, 10, 13, 32, 34]
 
-/** Records of fields. Quoted fields may hold commas, quotes and line ends; empty lines are skipped. */
-export const readCsvLines = (text: string): readonly CsvRecord[] => {
-  const records: CsvRecord[] = []
-  let record: string[] = []
-  let line = 1
-  let ends = 0
-  const body = text.replace(/^\ufeff/, '')
-  const separator = separatorOf(body)
-  const field = fieldBefore(separator)
-  while (field.lastIndex < body.length) {
-    const [all = '', quoted, plain = '', end] = field.exec(body) ?? []
-    if (end === undefined) break
-    record.push(quoted?.replace(/""/g, '"') ?? plain.trim())
-    ends += all.match(/\r?\n|\r/g)?.length ?? 0
-    if (end === separator) continue
-    if (record.some((value) => value !== '')) records.push({ line, fields: record })
-    record = []
-    line += ends
-    ends = 0
-  }
-  if (record.some((value) => value !== '')) records.push({ line, fields: [...record, ''] })
-  return records
+/** Behind a quoted field from `at`; -1: it is not closed, 0: more text must tell. */
+const closeOf = (text: string, at: number): number => {
+  let close = at
+  do {
+    close = text.indexOf('"', close + 1)
+    if (close < 0) return -1
+    if (close + 1 === text.length) return 0
+  } while (text.charCodeAt(close + 1) === QUOTE && ++close)
+  return close + 1
 }
+
+interface CsvField {
+  readonly value: string
+  /** Where its separator or its line end stands, or the text ends. */
+  readonly end: number
+}
+
+const pastBlanks = (text: string, at: number, separator: number): number => {
+  let to = at
+  for (let c = text.charCodeAt(to); (c === SPACE || c === TAB) && c !== separator; c = text.charCodeAt(++to));
+  return to
+}
+
+const isEnd = (c: number, separator: number): boolean => c === separator || c === LF || c === CR
+
+/** Null: the text goes on, and what follows may belong to it. */
+const fieldAt = (text: string, at: number, separator: number, isLast: boolean): CsvField | null => {
+  const from = pastBlanks(text, at, separator)
+  if (text.charCodeAt(from) === QUOTE) {
+    const found = closeOf(text, from)
+    const close = found === 0 ? text.length : found
+    if (!isLast && found <= 0) return null
+    const end = close < 0 ? -1 : pastBlanks(text, close, separator)
+    if (!isLast && end === text.length) return null
+    if (end === text.length || (end > 0 && isEnd(text.charCodeAt(end), separator)))
+      return { value: text.slice(from + 1, close - 1).replaceAll('""', '"'), end }
+  }
+  let end = at
+  while (end < text.length && !isEnd(text.charCodeAt(end), separator)) end++
+  return end === text.length && !isLast ? null : { value: text.slice(at, end).trim(), end }
+}
+
+const lineEnds = (text: string, from: number, to: number): number => {
+  let n = 0
+  for (let at = from; at < to; at++) {
+    const c = text.charCodeAt(at)
+    if (c === LF || (c === CR && text.charCodeAt(at + 1) !== LF)) n++
+  }
+  return n
+}
+
+/** Behind the line end at `at`; null: it may be the first half of one. */
+const pastEnd = (text: string, at: number, isLast: boolean): number | null => {
+  if (text.charCodeAt(at) !== CR) return at + 1
+  if (at + 1 === text.length && !isLast) return null
+  return text.charCodeAt(at + 1) === LF ? at + 2 : at + 1
+}
+
+interface Cut {
+  readonly fields: readonly string[]
+  /** Where the next record begins. */
+  readonly end: number
+}
+
+const recordAt = (text: string, from: number, separator: number, isLast: boolean): Cut | null => {
+  const fields: string[] = []
+  for (let at = from; ; at++) {
+    const field = fieldAt(text, at, separator, isLast)
+    if (field === null) return null
+    fields.push(field.value)
+    at = field.end
+    if (at === text.length) return { fields, end: at }
+    if (text.charCodeAt(at) === separator) continue
+    const end = pastEnd(text, at, isLast)
+    return end === null ? null : { fields, end }
+  }
+}
+
+/**
+ * Records of fields of a text that comes in pieces. Quoted fields may hold separators, quotes and line ends; empty lines
+ * are skipped. A record of more than `longest` characters is passed over: up to the end of its first line where it
+ * is not known where it ends, as behind a quote that nobody closes.
+ */
+export class CsvReader {
+  readonly #longest: number
+  #separator: number | null = null
+  #rest = ''
+  #line = 1
+  #isSkipping = false
+
+  constructor(longest = Number.POSITIVE_INFINITY) {
+    this.#longest = longest
+  }
+
+  *push(text: string, isLast: boolean): Generator<CsvRecord> {
+    this.#rest += text
+    if (this.#separator === null) {
+      if (!isLast && this.#rest.length < FIRST) return
+      this.#rest = this.#rest.replace(/^\ufeff/, '')
+      this.#separator = separatorOf(this.#rest).charCodeAt(0)
+    }
+    let at = 0
+    while (at < this.#rest.length) {
+      const cut = this.#isSkipping ? null : recordAt(this.#rest, at, this.#separator, isLast)
+      if (cut === null) {
+        if (!this.#isSkipping && this.#rest.length - at <= this.#longest) break
+        if (!this.#isSkipping) yield { line: this.#line, fields: null }
+        at = this.#skipLine(at)
+        continue
+      }
+      const isLong = cut.end - at > this.#longest + 2
+      if (isLong) yield { line: this.#line, fields: null }
+      else if (cut.fields.some((value) => value !== '')) yield { line: this.#line, fields: cut.fields }
+      this.#line += lineEnds(this.#rest, at, cut.end)
+      at = cut.end
+    }
+    this.#rest = this.#rest.slice(at)
+  }
+
+  /** Goes on behind the next line end, now or with the next piece. */
+  #skipLine(from: number): number {
+    const found = this.#rest.slice(from).search(/[\r\n]/)
+    this.#isSkipping = found < 0
+    if (found < 0) return this.#rest.length
+    this.#line++
+    return pastEnd(this.#rest, from + found, true) ?? from
+  }
+}
+
+/** All of them. */
+export const readCsvLines = (text: string) =>
+  [...new CsvReader().push(text, true)].map(({ line, fields }) => ({ line, fields: fields ?? [] }))
 
 export const readCsv = (text: string): readonly (readonly string[])[] =>
   readCsvLines(text).map(({ fields }) => fields)

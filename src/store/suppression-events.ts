@@ -45,7 +45,7 @@ export interface SuppressionEvents<Told = unknown> {
   removed(row: SuppressionRow, why: Removal, now: number): Told
 }
 
-export const addedNotice = (row: SuppressionRow, now: number): Notice =>
+const addedNotice = (row: SuppressionRow, now: number): Notice =>
   noticeOf('suppression.added', row, now, { expires_at: timeOrNull(row.expiresAt) })
 
 export const removedNotice = (row: SuppressionRow, why: Removal, now: number): Notice =>

@@ -13,6 +13,7 @@ import { newId } from '../base/id.js'
 import type { Mode } from '../lifecycle/page.js'
 import { suppressionList } from '../lifecycle/suppress.js'
 import { normalizeAddress, parseRecipient } from '../mail/address.js'
+import type { Audit } from '../store/port/identity.js'
 import type { SuppressionRow, WorkspaceRow } from '../store/port/tenants.js'
 import type { Decision, Incidents, KnownIncident, PendingSuppression } from '../store/port/watch.js'
 import type { TenantDeps } from './principal.js'
@@ -23,6 +24,8 @@ interface NewSuppression {
   readonly sourceId?: string | null | undefined
   readonly reason?: string | null | undefined
   readonly expiresAt?: number | null | undefined
+  /** Of what was suppressed elsewhere before. */
+  readonly createdAt?: number | undefined
 }
 
 /** A list: `id` is as suppressionList names it. */
@@ -45,15 +48,14 @@ export interface SuppressDeps extends Pick<TenantDeps, 'clock'> {
   readonly store: Pick<TenantDeps['store'], 'addSuppression'>
 }
 
-/** Throws validation.failed where it is about no address. */
-export const suppressionOf = (
+/** Null where it is about no address. */
+export const suppressionRow = (
   { accountId, id: list }: Place,
   wish: NewSuppression,
   now: number,
-  field = 'body.email',
-): SuppressionRow => {
+): SuppressionRow | null => {
   const mailbox = parseRecipient(wish.email)
-  if (mailbox === null) throw invalid([{ field, kind: 'format', message: 'must be an address' }])
+  if (mailbox === null) return null
   return {
     id: newId('sup', now),
     accountId,
@@ -63,8 +65,20 @@ export const suppressionOf = (
     sourceId: wish.sourceId ?? null,
     reason: wish.reason ?? null,
     expiresAt: wish.expiresAt ?? null,
-    createdAt: now,
+    createdAt: wish.createdAt ?? now,
   }
+}
+
+/** Throws validation.failed where it is about no address. */
+export const suppressionOf = (
+  place: Place,
+  wish: NewSuppression,
+  now: number,
+  field = 'body.email',
+): SuppressionRow => {
+  const row = suppressionRow(place, wish, now)
+  if (row === null) throw invalid([{ field, kind: 'format', message: 'must be an address' }])
+  return row
 }
 
 /** The row of this address, and whether it was made now. */
@@ -113,6 +127,32 @@ export const removeSuppression = async (
   const row = await store.removeSuppression(workspaceId, refOf(idOrEmail))
   if (row === null) throw new Fault('suppression.not_found')
   return row
+}
+
+const PAGE = { limit: 500, direction: 'older', anchor: null, countUpTo: 0 } as const
+
+/** What was taken off a list and when, as long as the audit knows it: an import of older rows leaves it off. */
+export const takenOff = async (
+  store: Pick<Audit, 'audit'>,
+  { accountId, id }: Place,
+): Promise<ReadonlyMap<string, number>> => {
+  const found = new Map<string, number>()
+  const [workspaceId = ''] = id.split('/')
+  const filter = {
+    ...{ action: 'suppression.removed', actorId: null, objectId: null, since: null, until: null },
+    workspaceId: id === accountId ? null : workspaceId,
+  }
+  const isOfTests = id !== workspaceId
+  for (let anchor: string | null = null; ; ) {
+    const { rows, hasOlder, older } = await store.audit(accountId, filter, { ...PAGE, anchor })
+    for (const { at, detail, workspaceId: of } of rows) {
+      const { email } = detail
+      const isHere = (of === null) === (id === accountId) && (detail.mode === 'test') === isOfTests
+      if (isHere && typeof email === 'string' && !found.has(email)) found.set(email, at)
+    }
+    if (!hasOlder) return found
+    anchor = older
+  }
 }
 
 /** One of the account, or of this workspace of it. Throws incident.not_found. */

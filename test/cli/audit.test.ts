@@ -119,6 +119,7 @@ const CALLS: Readonly<Record<string, () => Promise<Words>>> = {
   // in this order: what is suppressed dies no second time
   'suppression dismiss': async () => [await incident()],
   'suppression accept': async () => [await incident()],
+  import: async () => [desk.file(unique('s'), 'd@y.test\ne@y.test\nf@y.test\n')],
   'suppression import': async () => [desk.file(unique('s'), 'a@y.test\nb@y.test\nc@y.test\n')],
   'webhook create': async () => ['https://app.acme.test/hook', '--events', '*'],
   'webhook update': async () => [await webhook(), '--disable'],

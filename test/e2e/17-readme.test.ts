@@ -75,8 +75,14 @@ const operates = async (t: Test, block: string): Promise<void> => {
   const dir = folder(t)
   const env = { POSTERN_CONFIG: postern.configFile, PATH: path(dir), KEY_ID: key.id }
   const files = {
-    'bounces.csv': 'email,reason\nx@example.com,gone\n',
+    'bounces.csv': 'status,reason,email,created\n5.1.1,gone,x@example.com,1700000000\n',
+    'spam_reports.csv': 'ip,email,created\n192.0.2.1,y@example.com,1700000000\n',
     'users.csv': 'printer,sesame sesame\n',
+    's1.pem': generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+    }).privateKey,
   }
   for (const [name, text] of Object.entries({ ...files, 'shop.key': key.secret }))
     writeFileSync(join(dir, name), text, { mode: 0o600 })
@@ -358,7 +364,8 @@ const TRIALS: readonly Trial[] = [
   { begins: 'postern workspace suspend', run: operates },
   { begins: 'postern doctor', run: operates },
   { begins: 'postern key rotate', run: operates },
-  { begins: 'postern suppression import', run: operates },
+  { begins: 'postern import', run: operates },
+  { begins: 'postern domain add moved.example', run: operates },
   { begins: '(umask 077; postern key secret', run: applies },
   { begins: 'postern credential import', run: operates },
   { begins: "printf 'To: you@example.com", run: operates },

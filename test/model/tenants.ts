@@ -19,6 +19,7 @@ import {
   type Tenants,
   type Written,
 } from '../../src/store/port/tenants.js'
+import { oneForEach, strongestOf } from '../../src/store/rules/tenants.js'
 import { createSuppressionEvents } from '../../src/store/suppression-events.js'
 import { pageOf } from './page.js'
 import type { Plain } from './plain.js'
@@ -243,22 +244,34 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
     suppressions.where((row) => row.list === list && (row.id === ref || row.email === ref))[0] ?? null
   const forgive = createForgive(state)
   /** The row that stands already; null when this one does from now on. */
-  const put = (row: SuppressionRow): SuppressionRow | null => {
+  const put = (row: SuppressionRow, isImport = false): SuppressionRow | null => {
+    const now = isImport ? state.clock.now() : row.createdAt
     const held = found(row.list, row.email)
-    if (held !== null && isSuppressing(held.expiresAt, row.createdAt)) return held
+    if (held !== null && isSuppressing(held.expiresAt, now)) return held
     if (held !== null) {
       suppressions.delete(held.id)
-      tell.removed(held, 'expired', row.createdAt)
+      tell.removed(held, 'expired', now)
     }
     forgive(row.list, row.email)
     suppressions.add(row.id, row)
-    tell.added(row, row.createdAt)
+    if (!isImport) tell.added(row, row.createdAt)
     return null
   }
   return {
     suppression: found,
     addSuppression: (row) => put(row) ?? row,
-    importSuppressions: (rows) => ({ changed: rows.filter((row) => put(row) === null).length }),
+    importSuppressions(rows) {
+      const sum = { added: 0, changed: 0 }
+      for (const row of oneForEach(rows).values()) {
+        const held = put(row, true)
+        const after = held === null ? row : strongestOf(held, row)
+        suppressions.put(after.id, after)
+        const isStronger = held !== null && JSON.stringify(held) !== JSON.stringify(after)
+        sum.added += held === null ? 1 : 0
+        sum.changed += held === null || isStronger ? 1 : 0
+      }
+      return sum
+    },
     removeSuppression(list, ref) {
       const held = found(list, ref)
       if (held === null) return forgive(list, ref)

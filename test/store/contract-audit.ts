@@ -171,8 +171,14 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
     t.match(await entries(store, at), [{ action: 'suppression.imported', detail: { changed: 5 } }])
     const lists = store.by(ANA, newId('aud'))
     for (const emails of [['h@b.c', 'i@b.c'], ['a@b.c'], ['j@b.c']])
-      await lists.importSuppressions(emails.map(row))
-    t.match((await entries(store, at))[0], { action: 'suppression.imported', detail: { changed: 3 } })
+      await lists.importSuppressions(
+        emails.map((email) => ({ ...row(email), sourceId: 'import:ses' })),
+        'cafe',
+      )
+    t.match((await entries(store, at))[0], {
+      action: 'suppression.imported',
+      detail: { changed: 3, source: 'import:ses', sha256: 'cafe' },
+    })
     const order = store.by(BO, newId('aud'))
     const login = (username: string) => credentialFor(at, { id: newId('cred'), username, imported: true })
     const [one, two] = [login('one'), login('two')]

@@ -57,14 +57,14 @@ const listed = (at: TestAccount, email: string, over: Partial<SuppressionRow> = 
 })
 
 const suppressionTests = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
-  await t.test('each of an import', async (t) => {
+  await t.test('none of an import', async (t) => {
     const at = await newAccount(store)
     await store.addSuppression(listed(at, 'there@x.test'))
     const emails = ['a@x.test', 'there@x.test', 'b@x.test']
-    await store.importSuppressions(emails.map((email) => listed(at, email, { origin: 'import' })))
+    await store.importSuppressions(emails.map((email) => listed(at, email, { origin: 'complaint' })))
     t.match(
-      (await told(store, at)).map(({ type, data, workspaceId }) => [type, data?.email, workspaceId]),
-      ['there@x.test', 'a@x.test', 'b@x.test'].map((email) => ['suppression.added', email, at.workspace.id]),
+      (await told(store, at)).map(({ type, data }) => [type, data?.email]),
+      [['suppression.added', 'there@x.test']],
     )
   })
   await t.test('what a stranger wrote is a note, and of the account', async (t) => {

@@ -300,14 +300,15 @@ const suppressionTests = async (t: Test, store: Store): Promise<void> => {
         row({ list, email: `i${i}@y.z`, origin: 'import', createdAt: T0 + 9 }),
       )
       const back = row({ list, email: 'ended@y.z', createdAt: T0 + 9 })
-      t.same(await store.importSuppressions([...many.slice(0, 150), back]), { changed: 151 })
+      t.same(await store.importSuppressions([...many.slice(0, 150), back]), { added: 151, changed: 151 })
       t.same(await store.suppression(list, 'ended@y.z'), back, 'an expired one is replaced')
-      t.same(await store.importSuppressions(many), { changed: 80 }, 'what is there stays')
+      t.same(await store.importSuppressions(many), { added: 80, changed: 80 }, 'what is there stays')
       t.same(await store.suppression(list, 'i7@y.z'), many[7])
       const twice = row({ list, email: 'twice@y.z' })
-      t.same(await store.importSuppressions([twice, row({ list, email: 'twice@y.z' })]), { changed: 1 })
+      const both = [twice, row({ list, email: 'twice@y.z' })]
+      t.same(await store.importSuppressions(both), { added: 1, changed: 1 })
       t.same(await store.suppression(list, 'twice@y.z'), twice, 'the first counts')
-      t.same(await store.importSuppressions([]), { changed: 0 })
+      t.same(await store.importSuppressions([]), { added: 0, changed: 0 })
       t.equal((await store.suppressions(list, null, page({ countUpTo: 999 }))).total, 232)
       t.same(
         (await store.suppressions(list, 'import', page({ limit: 3 }))).rows.map(({ email }) => email),
@@ -315,6 +316,32 @@ const suppressionTests = async (t: Test, store: Store): Promise<void> => {
         'in the order in which they were given',
       )
       for (const { email } of [...many, back, twice]) await store.removeSuppression(list, email)
+    })
+    await t.test('an import only adds', async (t) => {
+      const list = suppressionList(ws, 'test')
+      const of = (origin: SuppressionRow['origin'], more: Partial<SuppressionRow> = {}) =>
+        row({ list, email: 'kept@y.z', origin, reason: `a ${origin}`, sourceId: `import:${origin}`, ...more })
+      const bounce = of('bounce', { expiresAt: T0 + 1e12 })
+      const there = async () => store.suppression(list, 'kept@y.z')
+      await store.importSuppressions([bounce])
+      const given = async (...rows: readonly SuppressionRow[]) => store.importSuppressions(rows)
+      t.same(await given(of('manual', { expiresAt: T0 + 1e12 })), { added: 0, changed: 0 }, 'weaker')
+      t.same(await there(), bounce)
+      t.same(await given(of('complaint', { createdAt: T0 - 5 }), of('unsubscribe')), { added: 0, changed: 1 })
+      const complaint = { ...of('complaint'), id: bounce.id, createdAt: T0 - 5 }
+      t.same(await there(), complaint, 'a stronger why, an older date, no end')
+      t.same(await given(of('unsubscribe', { createdAt: T0 - 9 }), of('bounce', { createdAt: T0 })), {
+        ...{ added: 0, changed: 1 },
+      })
+      t.same(await there(), { ...complaint, createdAt: T0 - 9 }, 'of a weaker one only the date')
+      t.same(await given(of('complaint'), of('bounce')), { added: 0, changed: 0 }, 'twice is once')
+      const both = [
+        of('bounce', { email: 'both@y.z', createdAt: T0 - 7 }),
+        of('complaint', { email: 'both@y.z' }),
+      ]
+      t.same(await given(...both), { added: 1, changed: 1 })
+      t.match(await store.suppression(list, 'both@y.z'), { origin: 'complaint', createdAt: T0 - 7 })
+      for (const email of ['kept@y.z', 'both@y.z']) await store.removeSuppression(list, email)
     })
     const listed = (list: string, email: string) => store.addSuppression(row({ list, email }))
     await listed(suppressionList(ws, 'test'), 'tested@y.z')

@@ -65,7 +65,8 @@ export const WORDS: Readonly<Record<string, string>> = {
   upstream_id: 'The server of the pool',
   email_id: 'The mail that it is about',
   incident_id: 'The incident of which it is a part',
-  source_id: 'The mail, report or job that caused it; null: a person or a program asked for it',
+  source_id:
+    'The mail, report or job that caused it, or import: and the service whose list was imported; null: a person or a program asked for it',
   webhook_id: 'The endpoint that it is about',
   created_by: 'Who made it',
   actor: 'Who did it',
@@ -176,7 +177,8 @@ export const WORDS: Readonly<Record<string, string>> = {
   count: 'How many',
   tried: 'Of how many',
   domain: 'A domain, such as `example.com`',
-  origin: 'Where it came from: a bounce, a complaint, or somebody asked for it',
+  origin:
+    'Where it came from: a bounce, a complaint, an unsubscription that an imported list tells of, or somebody asked for it',
   email: 'An email address',
   emails: 'Email addresses',
   ids: 'Ids, as lists answer them',

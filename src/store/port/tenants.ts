@@ -199,8 +199,13 @@ export interface KnownPool extends PoolRow {
   readonly follows: string | null
 }
 
-/** `soft_bounce`: it is not dead, and its workspace wants no more of it. */
-export const SUPPRESSION_ORIGINS = ['manual', 'bounce', 'soft_bounce', 'complaint', 'import'] as const
+/**
+ * `soft_bounce`: it is not dead, and its workspace wants no more of it. `import`: of a list that does not say why;
+ * one that does keeps what it says.
+ */
+export const SUPPRESSION_ORIGINS = [
+  ...(['manual', 'bounce', 'soft_bounce', 'complaint', 'unsubscribe', 'import'] as const),
+] as const
 
 export interface SuppressionRow {
   readonly id: string
@@ -210,10 +215,11 @@ export interface SuppressionRow {
   /** As stored: domain and local part in lower case. */
   readonly email: string
   readonly origin: (typeof SUPPRESSION_ORIGINS)[number]
-  /** The event or email that caused it, else null. */
+  /** The event, email or job that caused it, or `import:` and whose list it was; else null. */
   readonly sourceId: string | null
   readonly reason: string | null
   readonly expiresAt: number | null
+  /** Of an import: since when it was on the list that was read. */
   readonly createdAt: number
 }
 
@@ -318,8 +324,15 @@ export interface Pools {
 
 export interface Suppressions {
   addSuppression(row: SuppressionRow): Promise<SuppressionRow>
-  /** Rows of one list, all in one transaction; `changed` of them were not on it. */
-  importSuppressions(rows: readonly SuppressionRow[]): Promise<{ readonly changed: number }>
+  /**
+   * Rows of one list, all in one transaction. What is there may only become stronger (strongestOf in store/rules).
+   * `added` of the addresses were not on it, `changed` are those and the ones that became stronger. It is no news:
+   * no event tells of it. `sha256` is of the file that they stand in, for the audit.
+   */
+  importSuppressions(
+    rows: readonly SuppressionRow[],
+    sha256?: string,
+  ): Promise<{ readonly changed: number; readonly added: number }>
   suppression(list: string, ref: string): Promise<SuppressionRow | null>
   suppressions(
     list: string,

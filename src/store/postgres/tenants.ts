@@ -14,15 +14,12 @@ import { flagsOf, kindOf } from '../sql/log/codec.js'
 import { type Asking, run } from '../sql/query.js'
 import { notePauses } from '../sql/schedule.js'
 import { suppressionWrites } from '../sql/suppressions.js'
-import { isThere, many, manyMarks, type Places } from '../sql/table.js'
+import { isThere, type Places } from '../sql/table.js'
 import { domainWrites, poolWrites, type TenantParts, tenantWrites } from '../sql/tenants.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 
 const ROW = '(?, coalesce((SELECT n FROM workspaces WHERE id = ?), 0) * 2 + ?, ?, ?, ?, 0, ?, ?)'
-const insert = (rows: string): string =>
-  `INSERT INTO events (ord, scope, kind, flags, occurred_at, late, dedupe, more) VALUES ${rows} ON CONFLICT DO NOTHING`
-const ADD = insert(ROW)
-const ADD_MANY = insert(manyMarks(ROW))
+const ADD = `INSERT INTO events (ord, scope, kind, flags, occurred_at, late, dedupe, more) VALUES ${ROW} ON CONFLICT DO NOTHING`
 
 const valuesOf = (ord: number, notice: Notice): readonly unknown[] => {
   const { type, accountId, workspaceId, mode, now, data, dedupe = null } = notice
@@ -36,13 +33,6 @@ export const createAddNotice = (places: Places) =>
   function* (notice: Notice): Asking<number | null> {
     const ord = places.next()
     return (yield* run(ADD, ...valuesOf(ord, notice))) === 0 ? null : ord
-  }
-
-/** At most MANY. */
-const createNoteAll = (places: Places) =>
-  function* (notices: readonly Notice[]): Asking<void> {
-    if (notices.length > 0)
-      yield* run(ADD_MANY, ...many(notices.map((notice) => valuesOf(places.next(), notice))).flat())
   }
 
 const numbersOf = (table: 'workspaces' | 'pools'): string =>
@@ -93,10 +83,7 @@ export const tenantVerbs = (places: Places) => {
     ownPool: numbering(ownPool),
     createPool: numbering(createPool),
     ...domainWrites(places, addNotice),
-    ...suppressionWrites({
-      ...{ places, now: systemClock.now, noteAll: createNoteAll(places) },
-      tell: createSuppressionEvents(addNotice),
-    }),
+    ...suppressionWrites({ places, now: systemClock.now, tell: createSuppressionEvents(addNotice) }),
   }
 }
 

@@ -183,21 +183,28 @@ const ofOrder = (order: QueueOrder): Entry | null => {
 const workspaceOf = ({ accountId, list }: SuppressionRow): string | null =>
   list === accountId ? null : list.replace(suppressionList('', 'test'), '')
 
+const isOfTests = ({ list }: SuppressionRow): boolean => list.endsWith(suppressionList('', 'test'))
+
 const ofSuppression = (row: SuppressionRow, action: string): Entry => ({
   accountId: row.accountId,
   action: `suppression.${action}`,
   object: { type: 'suppression', id: row.id },
   workspaceId: workspaceOf(row),
-  detail: { email: row.email, origin: row.origin },
+  // an import asks here what a person took off a list
+  detail: { email: row.email, origin: row.origin, ...(isOfTests(row) && { mode: 'test' }) },
 })
 
 /** Addresses of a file are one order, and counted. */
-const ofImport = (row: SuppressionRow, changed = 1): Entry => ({
+const ofImport = (row: SuppressionRow, changed = 1, sha256?: string): Entry => ({
   accountId: row.accountId,
   action: 'suppression.imported',
   object: { type: 'suppression', id: null },
   workspaceId: workspaceOf(row),
-  detail: { changed },
+  detail: {
+    changed,
+    ...(row.sourceId !== null && { source: row.sourceId }),
+    ...(sha256 !== undefined && { sha256 }),
+  },
 })
 
 const MAIL_RULES: Rules = {
@@ -206,9 +213,9 @@ const MAIL_RULES: Rules = {
     return row.origin === 'import' ? ofImport(row) : ofSuppression(row, 'created')
   },
   importSuppressions:
-    (_look, [first]) =>
+    (_look, [first], sha256) =>
     ({ changed }) =>
-      first === undefined || changed === 0 ? null : ofImport(first, changed),
+      first === undefined || changed === 0 ? null : ofImport(first, changed, sha256),
   removeSuppression: () => (row) => (row === null ? null : ofSuppression(row, 'removed')),
   decideStep(look, accountId, id, decision) {
     const incident = look('incidents', id)

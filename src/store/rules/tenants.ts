@@ -1,5 +1,5 @@
 /**
- * NAME      rules/tenants - who may sign in, what becomes of endpoints, which lists a recipient is looked for in
+ * NAME      rules/tenants - who may sign in, what becomes of endpoints, which lists a recipient is looked for in, what an import changes
  * DESCRIPTION
  *   Pure. An engine finds the rows, asks here before it changes any, and writes what it is told.
  *   What becomes of endpoints and of what is posted to them: Ended posts are kept for four days, and of each
@@ -11,6 +11,7 @@ import type { Acceptance, AcceptResult, NewEmail } from '../../lifecycle/facts.j
 import { suppressionList } from '../../lifecycle/suppress.js'
 import type { BriefPost, EndpointState, ListedPost } from '../port/hooks.js'
 import type { SignedIn, SignIn, UserChange, UserRow } from '../port/identity.js'
+import type { SuppressionRow } from '../port/tenants.js'
 
 /** Whether an owner would be one no longer; the last of an account can not be made so. */
 export const endsOwner = ({ role, disabledAt }: UserRow, change: UserChange): boolean =>
@@ -110,4 +111,32 @@ export const asListed = (
     return null
   const suppressed = asked.map(({ id }) => id).filter((id) => all.get(id)?.suppressed)
   return { batch: { ...batch, mails }, result: suppressed.length === 0 ? 'accepted' : { suppressed } }
+}
+
+/** Why an address is suppressed, the weakest first: an import never makes it weaker. */
+const STRENGTH: readonly SuppressionRow['origin'][] = [
+  ...(['import', 'manual', 'soft_bounce', 'bounce', 'unsubscribe', 'complaint'] as const),
+]
+
+/** The row that stands, after a list says `given` of its address: the stronger why with its words, the older date, the later end. */
+export const strongestOf = (held: SuppressionRow, given: SuppressionRow): SuppressionRow => {
+  const isStronger = STRENGTH.indexOf(given.origin) > STRENGTH.indexOf(held.origin)
+  const { origin, sourceId, reason } = isStronger ? given : held
+  const ends = held.expiresAt !== null && given.expiresAt !== null
+  return {
+    ...held,
+    ...{ origin, sourceId, reason },
+    expiresAt: ends ? Math.max(held.expiresAt, given.expiresAt) : null,
+    createdAt: Math.min(held.createdAt, given.createdAt),
+  }
+}
+
+/** One row for each address, in the order in which they were given. */
+export const oneForEach = (rows: readonly SuppressionRow[]): Map<string, SuppressionRow> => {
+  const found = new Map<string, SuppressionRow>()
+  for (const row of rows) {
+    const before = found.get(row.email)
+    found.set(row.email, before === undefined ? row : strongestOf(before, row))
+  }
+  return found
 }

@@ -3,16 +3,17 @@
  * DESCRIPTION
  *   A suppression is one row per list and address; adding it again gives back the row that is there, except
  *   that an expired one is replaced. What is added or removed is an event in the same commit; what changes
- *   nothing is none. To add or to remove an address that is pending decides about it. Imports ask a
+ *   nothing is none, and neither is a list that is brought from elsewhere: nothing happened to those addresses
+ *   here. To add or to remove an address that is pending decides about it. Imports ask a
  *   statement for many rows: of fewer the last one is given again, which changes nothing and keeps the text
  *   the same. A rate window is a sum per bucket and minute; a daemon that grants from memory adds here what
  *   it granted, a process without a daemon counts here directly.
  */
 import { countSends } from '../../lifecycle/accept.js'
 import { isSuppressing } from '../../lifecycle/suppress.js'
-import type { Notice } from '../port/log.js'
 import type { Rates, SuppressionRow, Suppressions } from '../port/tenants.js'
-import { addedNotice, type SuppressionEvents } from '../suppression-events.js'
+import { oneForEach, strongestOf } from '../rules/tenants.js'
+import type { SuppressionEvents } from '../suppression-events.js'
 import { type AskedWrites, type Asking, all, first, run } from './query.js'
 import { allOf, insertInto, MANY, many, manyMarks, oneOf, type Places } from './table.js'
 import { PENDING, SUPPRESSIONS } from './tenants.js'
@@ -21,8 +22,6 @@ interface SuppressionParts {
   readonly places: Places
   /** Writes in the commit that runs. */
   readonly tell: SuppressionEvents<Asking<unknown>>
-  /** Many notices at once, likewise. */
-  noteAll(notices: readonly Notice[]): Asking<unknown>
   now(): number
 }
 
@@ -45,27 +44,43 @@ const LISTED = `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE workspace
 const FORGIVE = `DELETE FROM pending_suppressions WHERE workspace_id = ? AND email IN (${manyMarks('?')})`
 const ADD_MANY = `${SUPPRESSIONS.insert.replace(/\(\?.*$/, manyMarks)} ON CONFLICT DO NOTHING RETURNING email`
 
-/** At most MANY rows of one list; how many were added. */
-function* importSome(
-  { places, tell, noteAll }: SuppressionParts,
-  rows: readonly SuppressionRow[],
-): Asking<number> {
-  const fresh = new Map<string, SuppressionRow>()
-  for (const row of rows) if (!fresh.has(row.email)) fresh.set(row.email, row)
-  const [{ list, createdAt: now }] = rows as readonly [SuppressionRow]
+/** What an import may change of a row that is there. */
+const STRENGTHEN = `WITH given (id, origin, source_id, reason, expires_at, created_at) AS (VALUES ${manyMarks('(?, ?, ?, ?, ?, ?)')})
+  UPDATE suppressions SET origin = given.origin, source_id = given.source_id, reason = given.reason,
+    expires_at = CAST(given.expires_at AS BIGINT), created_at = CAST(given.created_at AS BIGINT)
+  FROM given WHERE suppressions.id = given.id`
+
+const isSame = (a: SuppressionRow, b: SuppressionRow): boolean =>
+  a.origin === b.origin && a.expiresAt === b.expiresAt && a.createdAt === b.createdAt
+
+/** At most MANY rows of one list. */
+function* importSome({ places, tell, now }: SuppressionParts, rows: readonly SuppressionRow[]) {
+  const fresh = oneForEach(rows)
+  const stronger: SuppressionRow[] = []
+  const [{ list }] = rows as readonly [SuppressionRow]
   for (const held of (yield* all(LISTED, list, ...many([...fresh.keys()]))).map(SUPPRESSIONS.decode)) {
-    if (isSuppressing(held.expiresAt, now)) fresh.delete(held.email)
-    else {
+    const given = fresh.get(held.email) as SuppressionRow
+    if (isSuppressing(held.expiresAt, now())) {
+      const row = strongestOf(held, given)
+      if (!isSame(row, held)) stronger.push(row)
+      fresh.delete(held.email)
+    } else {
       yield* remove(held.id)
-      yield* tell.removed(held, 'expired', now)
+      yield* tell.removed(held, 'expired', now())
     }
   }
-  if (fresh.size === 0) return 0
+  if (stronger.length > 0)
+    yield* run(
+      STRENGTHEN,
+      ...many(stronger).flatMap(({ id, origin, sourceId, reason, expiresAt, createdAt }) => [
+        ...[id, origin, sourceId, reason, expiresAt, createdAt],
+      ]),
+    )
+  if (fresh.size === 0) return { added: 0, changed: stronger.length }
   yield* run(FORGIVE, list, ...many([...fresh.keys()]))
   const values = [...fresh.values()].map((row) => [...SUPPRESSIONS.encode(row), places.next()])
-  const added = yield* all(ADD_MANY, ...many(values).flat())
-  yield* noteAll(added.flatMap(({ email }) => addedNotice(fresh.get(String(email)) as SuppressionRow, now)))
-  return added.length
+  const { length: added } = yield* all(ADD_MANY, ...many(values).flat())
+  return { added, changed: added + stronger.length }
 }
 
 export const suppressionWrites = (parts: SuppressionParts): AskedWrites<Suppressions> => {
@@ -73,10 +88,13 @@ export const suppressionWrites = (parts: SuppressionParts): AskedWrites<Suppress
   const add = insertInto(SUPPRESSIONS, places)
   return {
     *importSuppressions(rows) {
-      let changed = 0
-      for (let at = 0; at < rows.length; at += MANY)
-        changed += yield* importSome(parts, rows.slice(at, at + MANY))
-      return { changed }
+      const sum = { added: 0, changed: 0 }
+      for (let at = 0; at < rows.length; at += MANY) {
+        const { added, changed } = yield* importSome(parts, rows.slice(at, at + MANY))
+        sum.added += added
+        sum.changed += changed
+      }
+      return sum
     },
     *addSuppression(row) {
       const held = yield* found(row.list, row.email, row.email)

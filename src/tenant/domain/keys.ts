@@ -8,7 +8,7 @@
 import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { seal } from '../../base/secret.js'
-import { dkimRecord } from '../../mail/dkim.js'
+import { dkimRecord, loadDkimKey } from '../../mail/dkim.js'
 import type { DkimKeyRow } from '../../store/port/tenants.js'
 
 /** The purpose under which DKIM keys are sealed; relay/ unseals with the same. */
@@ -29,6 +29,22 @@ const selectorFor = (algorithm: Algorithm, now: number, taken: ReadonlySet<strin
     const turn = n === 0 ? '' : n < 26 ? String.fromCharCode(97 + n) : `${n}x`
     const selector = `pn${day}${turn}${algorithm === 'rsa' ? 'r' : 'e'}`
     if (!taken.has(selector)) return selector
+  }
+}
+
+/** A key that somebody brings; throws where DKIM can not use it, and never says it. */
+export const broughtKey = (
+  pepper: Uint8Array,
+  { selector, pem }: { readonly selector: string; readonly pem: string },
+  now: number,
+): DkimKeyRow => {
+  const key = loadDkimKey(pem)
+  return {
+    selector,
+    algorithm: key.asymmetricKeyType === 'ed25519' ? 'ed25519' : 'rsa',
+    sealed: seal(pepper, DKIM_SEAL, key.export({ type: 'pkcs8', format: 'pem' }) as string),
+    record: dkimRecord(key),
+    ...{ state: 'active', createdAt: now, retiredAt: null },
   }
 }
 

@@ -24,7 +24,7 @@ import { type Left, LeftVerbs, leftActions, leftOf } from './left.js'
 interface Suppression {
   readonly id: string
   readonly email: string
-  readonly origin: 'manual' | 'bounce' | 'soft_bounce' | 'complaint' | 'import'
+  readonly origin: 'manual' | 'bounce' | 'soft_bounce' | 'complaint' | 'unsubscribe' | 'import'
   readonly source_id: string | null
   readonly reason?: string
   readonly expires_at?: string
@@ -38,6 +38,7 @@ const ORIGINS = [
   ['bounce', 'Bounced'],
   ['soft_bounce', 'Bounced softly, often'],
   ['complaint', 'Complained'],
+  ['unsubscribe', 'Unsubscribed'],
   ['manual', 'By hand'],
   ['import', 'Imported'],
 ] as const
@@ -142,7 +143,7 @@ const Many = ({ visit, slug }: { visit: Visit; slug: string }) => (
     {visit.may('addSuppression') ? <ImportForm wide={isWide(visit)} /> : null}
     <p>On the server each line keeps its own reason and its end:</p>
     <div class="codes">
-      <Code label="In" text={`postern suppression import list.csv --workspace ${slug}`} />
+      <Code label="In" text={`postern import list.csv --workspace ${slug}`} />
       <Code label="Out" text={`postern suppression export --workspace ${slug} > list.csv`} />
     </div>
   </Section>

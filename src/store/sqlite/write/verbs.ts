@@ -103,10 +103,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const leases = createLeases(context, addEvent, alone)
   const schedule = createSchedule(context, addEvent)
   const telling = createSuppressionEvents(noticing)
-  const suppressing = suppressionWrites({
-    ...{ places: context.order, tell: telling, now: systemClock.now },
-    noteAll: (notices) => atOnce(() => notices.forEach(addNotice)),
-  })
+  const suppressing = suppressionWrites({ places: context.order, tell: telling, now: systemClock.now })
   const lists = answered(suppressing, ask)
   const people = bounced(MAIL)
   const parts: IncidentParts = {
