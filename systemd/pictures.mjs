@@ -3,7 +3,8 @@
 // and dark, into config/pictures. Beside them goes the digest of what they show: the style sheet and the frame of the
 // pages (tags, classes and headings, without what is of one mail or one day).
 //   npm run pictures                 makes them anew
-//   npm run pictures -- --check      only asks whether the pages are still those of the pictures; a release does that
+//   npm run pictures -- --check      only asks whether the pages are still those of the pictures; a release does that, with
+//                                    --program=FOLDER, where a package and its Node are put together
 // Needs Debian's chromium. Look at every picture before you commit it.
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -19,12 +20,14 @@ const OUT = join('config', 'pictures')
 const DIGEST = join(OUT, 'pages.sha256')
 const PAGES = ['/', '/emails']
 const isCheck = process.argv.includes('--check')
+const folder = process.argv.find((word) => word.startsWith('--program='))?.replace('--program=', '')
+const [PROGRAM, ...FIRST] = folder === undefined ? ['bin/postern'] : [join(folder, 'bin/node'), join(folder, 'postern.js')]
 
 const dir = mkdtempSync(join(tmpdir(), 'postern-pictures-'))
 const free = ['HTTP__PORT', 'MANAGEMENT__PORT', 'BOUNCE__PORT', 'SUBMISSION__0__PORT', 'SUBMISSION__1__PORT']
 const env = { ...process.env, ...Object.fromEntries(free.map((one) => [`POSTERN_${one}`, '0'])), POSTERN_DATA_DIR: dir }
 const inDemo = { ...env, POSTERN_DATA_DIR: join(dir, 'demo'), FORCE_COLOR: '1', COLUMNS: '80' }
-const postern = (...words) => execFileSync('bin/postern', words, { env: inDemo, encoding: 'utf8' })
+const postern = (...words) => execFileSync(PROGRAM, [...FIRST, ...words], { env: inDemo, encoding: 'utf8' })
 
 /** Resolves with the address of the dashboard. */
 const started = (daemon) =>
@@ -179,7 +182,7 @@ const take = async (browser, base, token) => {
   }
 }
 
-const daemon = spawn('bin/postern', ['dev', '--demo'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+const daemon = spawn(PROGRAM, [...FIRST, 'dev', '--demo'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
 try {
   const base = await started(daemon)
   const { token } = JSON.parse(postern('session', 'create', '--json'))

@@ -25,13 +25,22 @@ export const kept = () => {
 export const digestOf = (file, algorithm, encoding) =>
   createHash(algorithm).update(readFileSync(file)).digest(encoding)
 
+/** A part that can not be had here: no fault of the tree. */
+export class Lacking extends Error {
+  exit = 69
+}
+
 /** The file `name` of the folder of parts; `bring` writes it into an empty folder, and `isIt` judges it. */
 export const part = (name, isIt, bring) => {
   const file = join(kept(), name)
   if (existsSync(file) && isIt(file)) return file
   const work = mkdtempSync(join(kept(), 'coming-'))
   try {
-    bring(work)
+    try {
+      bring(work)
+    } catch (error) {
+      throw new Lacking(`${name} can not be had: ${error.message}`)
+    }
     if (!isIt(join(work, name))) throw new Error(`${name} is not what was pinned: its checksum differs`)
     renameSync(join(work, name), file)
   } finally {
@@ -102,6 +111,11 @@ if (realpathSync(process.argv[1] ?? '.') === fileURLToPath(import.meta.url)) {
     console.error('usage: parts.mjs node x64|arm64 FILE, or parts.mjs licence x64|arm64')
     process.exit(64)
   }
-  if (what === 'node') writeNode(arch, file)
-  else process.stdout.write(nodeLicence(arch))
+  try {
+    if (what === 'node') writeNode(arch, file)
+    else process.stdout.write(nodeLicence(arch))
+  } catch (error) {
+    console.error(error.message)
+    process.exit(error.exit ?? 70)
+  }
 }

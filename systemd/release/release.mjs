@@ -5,7 +5,9 @@
 // octets: times are the commit's, Node and Debian's packages are pinned in parts.json, and everything is built by that Node.
 //   npm run release -- --key ~/.ssh/id_ed25519    signs SHA256SUMS by ssh-keygen
 //   npm run release -- --unsigned                 leaves the signature out, and says so
-// Exit codes: 64 a wrong word, 65 the tree is not fit to be released, 70 a step failed.
+//   npm run release -- --only=deb,npm --arch=amd64 --unsigned    makes a part of it, for trials
+// A whole release is refused where the pictures of README.md are not those of its pages; --old-pictures makes it all the same.
+// Exit codes: 64 a wrong word, 65 the tree is not fit to be released, 69 a part of others can not be had, 70 a step failed.
 import { execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -31,6 +33,7 @@ const words = () => {
       options: {
         key: { type: 'string' },
         unsigned: { type: 'boolean', default: false },
+        'old-pictures': { type: 'boolean', default: false },
         only: { type: 'string', default: KINDS.join() },
         arch: { type: 'string', default: Object.keys(CPUS).join() },
       },
@@ -67,7 +70,7 @@ const installedDiffers = () => {
   })
 }
 
-const { key, unsigned, only, arch } = words()
+const { key, unsigned, only, arch, 'old-pictures': isAnyPicture } = words()
 if (key === undefined && !unsigned) refuse(64, 'name a key to sign with, --key FILE, or say --unsigned')
 if (key !== undefined && !existsSync(key)) refuse(64, `there is no key ${key}`)
 const about = versionOf(top)
@@ -96,11 +99,26 @@ const run = (name, program, args, options = {}) =>
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (some) => (text += some))
     child.on('error', reject)
     child.on('close', (code) => {
-      if (code !== 0) return reject(new Error(`${name} failed: ${text.trim().slice(-2000)}`))
+      if (code !== 0) return reject(Object.assign(new Error(`${name} failed: ${text.trim().slice(-2000)}`), { exit: code === 69 ? 69 : 70 }))
       console.log(`${name}: ${Math.round((Date.now() - started) / 1000)} s`)
       return resolve(text)
     })
   })
+
+/** The pages as this tree makes them, by the Node that goes along. */
+const checkPictures = async () => {
+  const cpu = process.arch
+  const folder = join(work, 'pages')
+  const node = join(folder, 'bin', 'node')
+  mkdirSync(join(folder, 'bin'), { recursive: true })
+  await run('Node', 'node', ['systemd/release/parts.mjs', 'node', cpu, node])
+  await run('pages', node, ['systemd/bundle/bundle.mjs', folder, '--package', cpu])
+  try {
+    await run('pictures', 'node', ['systemd/pictures.mjs', '--check', `--program=${folder}`])
+  } catch (error) {
+    refuse(65, `${error.message}\nrelease: or say --old-pictures`)
+  }
+}
 
 const executable = async (cpu) => {
   const folder = join(work, `executable-${cpu}`)
@@ -149,6 +167,8 @@ const lane = async () => {
   for (let step = steps.shift(); step !== undefined; step = steps.shift()) await step()
 }
 try {
+  const isWhole = only.length === KINDS.length && arch.length === Object.keys(CPUS).length
+  if (isWhole && !isAnyPicture) await checkPictures()
   await Promise.all([lane(), lane()])
   rows.sort((one, other) => (one.platform.architecture < other.platform.architecture ? -1 : 1))
   if (rows.length > 0) writeFileSync(join(out, `postern-${version}-image.json`), JSON.stringify(listOf(rows)))
@@ -161,7 +181,7 @@ try {
   if (key !== undefined)
     execFileSync('ssh-keygen', ['-Y', 'sign', '-f', key, '-n', 'postern-release', join(out, 'SHA256SUMS')], { stdio: ['inherit', 'ignore', 'inherit'] })
 } catch (error) {
-  refuse(70, error.message)
+  refuse(error.exit ?? 70, error.message)
 }
 for (const name of readdirSync(out)) console.log(`${String(statSync(join(out, name)).size).padStart(11)}  dist/release/${name}`)
 console.log(key === undefined ? `Postern ${version} is made, unsigned` : `Postern ${version} is made and signed`)

@@ -26,7 +26,9 @@ export interface Options {
   readonly volume: string | null
   /** By default that of the image. */
   readonly user?: number
-  /** Folders of this machine by their place in the container. */
+  /** Of standard input. */
+  readonly input?: string
+  /** Folders and files of this machine by their place in the container. */
   readonly mounts?: Readonly<Record<string, string>>
 }
 
@@ -59,16 +61,21 @@ export class Containers {
   private readonly all: ChildProcess[] = []
   private count = 0
 
+  /** The words of its program; an engine would leave those of another architecture to the kernel. */
+  private readonly program: readonly string[]
+
   private constructor(
     readonly net: Namespace,
     readonly image: ImageConfig,
-    readonly whole: Record<string, unknown>,
+    private readonly emulator: string | null,
   ) {
+    this.program = emulator === null ? image.Entrypoint : ['/usr/bin/emulator', ...WITHOUT_KERNEL]
     this.root = join(this.dir, 'root')
   }
 
-  /** Of an archive, or why not. */
-  static async of(archive: string): Promise<Containers | string> {
+  /** Of an archive, or why not; `emulator` is a static program of this machine that runs those of the image. */
+  static async of(archive: string, emulator: string | null = null): Promise<Containers | string> {
+    if (emulator !== null && !existsSync(emulator)) return `${emulator} is not installed`
     try {
       const user = ['unshare', '-m', '-p', '-f', 'true'] as const
       execFileSync(user[0], user.slice(1), { stdio: 'ignore' })
@@ -80,14 +87,13 @@ export class Containers {
     const { unpackImage } = await import(join(ROOT, 'systemd/release/image.mjs'))
     const dir = mkdtempSync(join(tmpdir(), 'postern-unpacked-'))
     rmSync(dir, { recursive: true })
-    const whole = unpackImage(archive, dir)
-    const made = new Containers(net, whole.config, whole)
+    const made = new Containers(net, unpackImage(archive, dir).config, emulator)
     execFileSync('mv', [dir, made.root])
     // what an engine makes before it shuts the root
     for (const path of ['proc', 'dev', 'run/secrets', 'var/run/postgresql'])
       mkdirSync(join(made.root, path), { recursive: true })
     const devices = ['null', 'zero', 'full', 'random', 'urandom'].map((name) => join(made.root, 'dev', name))
-    execFileSync('touch', devices)
+    execFileSync('touch', [...devices, join(made.root, 'usr/bin/emulator')])
     return made
   }
 
@@ -99,20 +105,25 @@ export class Containers {
     return path
   }
 
-  run(words: readonly string[], { env = {}, volume, user, mounts = {} }: Options): Container {
+  run(words: readonly string[], { env = {}, volume, user, mounts = {}, input }: Options): Container {
     const place = join(this.dir, `place-${++this.count}`)
     mkdirSync(place)
-    const all = { ...(volume === null ? {} : { '/data': volume }), ...mounts }
+    const own = {
+      ...(volume && { '/data': volume }),
+      ...(this.emulator && { '/usr/bin/emulator': this.emulator }),
+    }
+    const all: Record<string, string> = { ...own, ...mounts }
     const pairs = Object.entries(all).flatMap(([to, from]) => [from, to])
-    // by the image's own Node, since there is no env in it: chroot takes the environment as it is
     const variables = [...this.image.Env, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)]
     const script = SCRIPT.replace('/usr/bin/env -i', `/usr/bin/env -i ${variables.map(quoted).join(' ')}`)
     const owner = String(user ?? Number.parseInt(this.image.User, 10))
     const child = this.net.spawn('unshare', [
       ...['-m', '-p', '-f', '--kill-child', 'bash', '-c', script, 'sh', this.root, place, owner],
-      ...[String(pairs.length / 2), ...pairs, ...this.image.Entrypoint, ...words],
+      ...[String(pairs.length / 2), ...pairs, ...this.program, ...words],
     ])
     this.all.push(child)
+    child.stdin?.on('error', () => {}) // it may have ended
+    child.stdin?.end(input)
     let said = ''
     child.stdout?.on('data', (chunk: Buffer) => {
       said += chunk
@@ -150,7 +161,14 @@ export class Containers {
   }
 }
 
+/** What the first line of the program says. */
+const WITHOUT_KERNEL = ['/usr/lib/postern/bin/node', '--max-semi-space-size=8', '/usr/lib/postern/postern.js']
+
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
+
+/** The document among what a command says: standard error comes along. */
+export const documentOf = (text: string) =>
+  JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))
 
 /** The archive of an architecture that a release left in $POSTERN_RELEASE, or why there is none. */
 export const archiveOf = (arch: string): { file: string } | string => {
