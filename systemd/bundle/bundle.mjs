@@ -81,7 +81,7 @@ const natives = {
   name: 'natives',
   setup({ onResolve, onLoad }) {
     // esbuild sees a package in a plain require() only
-    onLoad({ filter: /\/store\/sqlite\/driver\.ts$/ }, ({ path }) => ({
+    onLoad({ filter: /\/store\/sqlite\/connect\.ts$/ }, ({ path }) => ({
       contents: readFileSync(path, 'utf8').replace(/^const require = .*$/m, ''),
       loader: 'ts',
     }))
@@ -155,6 +155,11 @@ const results = sea
       await build({ ...modules('process.execPath'), entryPoints: threads }),
     ]
   : [await build({ ...modules('import.meta.url'), entryPoints: { ...entry, ...threads }, splitting: true })]
+
+// it would be searched where the package is installed, and found in a checkout alone
+const entered = results.flatMap(({ metafile }) => Object.keys(metafile.inputs))
+if (!isInstalled && !entered.some((path) => path.endsWith('better-sqlite3/lib/index.js')))
+  throw new Error('better-sqlite3 did not go in: the file that loads it is another one than the plugin natives knows')
 
 mkdirSync(out, { recursive: true })
 for (const { path, contents } of results.flatMap(({ outputFiles }) => outputFiles))
