@@ -132,7 +132,7 @@ export const applyCommand = command({
   options: {
     name: { type: 'string', describe: 'Name of the setup, where no file has `setup: NAME`' },
     'dry-run': { type: 'boolean', describe: 'Only show the plan; exit code 2 when there is something to do' },
-    prune: { type: 'boolean', describe: 'Remove what this setup made and no file names any more' },
+    prune: { type: 'boolean', describe: 'Also remove what this setup made and the files lack' },
     yes: {
       requiresArg: false,
       describe: 'Do it without asking; --yes=N where N are removed, which a script must say',

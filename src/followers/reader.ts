@@ -10,8 +10,8 @@
  * NOTES
  *   Test mail stands in the same log, and nothing is read before its turn. Beside a flood of it a look takes some hundred
  *   milliseconds, and as much of the rest is left out as keeps what live mail waits at what it is without the flood. A
- *   look that takes longer, since records come faster than they are read, makes test mail rest until it is over
- *   (base/give-way.ts): what live mail waits is bounded by the look, and not by the flood. Live mail rests for nobody.
+ *   look that takes longer, since records come faster than they are read, makes test mail rest (base/give-way.ts). That
+ *   slows the flood and is no bound: records may still come faster than they are read. Live mail is never slowed.
  *   With nothing new alarms are judged once a minute, since they end by time. Their first start counts from now on.
  *   Where the log is gone before it was counted, its numbers are missing, and the log of the daemon says so.
  */

@@ -257,7 +257,10 @@ const pagesContract = async (t: Test, store: Store): Promise<void> => {
   for (const limit of [1, 3, 11, 50])
     t.same(await walk(store, searchFor(at, 'odd'), limit), odd, `${limit} a page`)
   t.same(await walk(store, searchFor(at, '-even'), 4), odd)
-  const first = await store.searchEmails(searchFor(at, 'odd'), page({ limit: 3, countUpTo: 100 }))
+  // a busy machine may spend what a look may last before all is counted: then it says no total
+  let first = await store.searchEmails(searchFor(at, 'odd'), page({ limit: 3, countUpTo: 100 }))
+  for (let i = 0; i < 50 && first.total === null; i++)
+    first = await store.searchEmails(searchFor(at, 'odd'), page({ limit: 3, countUpTo: 100 }))
   t.match(first, { total: 11, hasOlder: true, hasNewer: false })
   const second = await store.searchEmails(searchFor(at, 'odd'), page({ limit: 3, anchor: first.older }))
   t.equal(second.hasNewer, true)
