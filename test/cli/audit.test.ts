@@ -119,6 +119,10 @@ const CALLS: Readonly<Record<string, () => Promise<Words>>> = {
   // in this order: what is suppressed dies no second time
   'suppression dismiss': async () => [await incident()],
   'suppression accept': async () => [await incident()],
+  apply: async () => {
+    const name = unique('setup')
+    return [desk.file(`${name}.yaml`, `setup: ${name}\nworkspaces:\n  ${name}: {}\n`), '--yes']
+  },
   import: async () => [desk.file(unique('s'), 'd@y.test\ne@y.test\nf@y.test\n')],
   'suppression import': async () => [desk.file(unique('s'), 'a@y.test\nb@y.test\nc@y.test\n')],
   'webhook create': async () => ['https://app.acme.test/hook', '--events', '*'],
@@ -162,6 +166,10 @@ const OWNS_NOTHING: Readonly<Record<string, string>> = {
   ...{ 'bounce rotate-key': 'the keys are a file beside the database', init: 'it writes a file' },
   ...{ 'clock confirm': 'it changes nothing of anybody', migrate: 'it keeps what everybody has' },
   'store move': 'the same rows in another database',
+  ...{
+    'key secret': 'it prints what is stored nowhere',
+    'webhook secret': 'it prints what is stored nowhere',
+  },
   ...{ backup: 'a copy changes nothing', 'upstream test': 'a trial changes nothing' },
   ...{ 'webhook test': 'posts, as the API, whose test has the entry', 'webhook listen': 'it runs' },
   ...{ 'queue import': 'another installation’s mail: see below', 'config check': 'reads' },

@@ -351,10 +351,9 @@ const TRIALS: readonly Trial[] = [
     run: 'test/e2e/19-image runs the image as a container is run, with the variables of compose.yaml',
   },
   {
-    begins: 'kubectl',
+    begins: 'head -c 32 /dev/urandom >pepper',
     run: 'no cluster is here; test/config/container holds the manifests against their fields',
   },
-  { begins: 'head -c 32 /dev/urandom >pepper', run: 'no cluster is here, as above' },
   { begins: "printf 'POSTERN_HOSTNAME", run: makesSecrets },
   { begins: 'password=$(head', run: 'it is tried together with the block before it' },
   { begins: 'npm run sea', run: 'test/e2e/15-executable builds and uses it' },
