@@ -429,6 +429,19 @@ export class OutageError extends Error {
   override readonly name = 'OutageError'
 }
 
+/** What people are told of an error of the system, instead of its code. */
+export const SYSTEM_WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EISDIR: 'is a folder',
+  ENOTDIR: 'is not a folder',
+  EEXIST: 'exists already',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the file system is read-only',
+  ECONNREFUSED: 'connection refused',
+}
+
 /** Of an outage, with what was behind it. */
 export const causesOf = ({ message, cause }: Error): string =>
   cause instanceof Error ? `${message}: ${causesOf(cause)}` : message

@@ -4,6 +4,7 @@
  *   `add` prints what to publish, `check` looks whether it is. `rotate` makes new
  *   keys beside the old ones; the next check that finds them in DNS puts them to use.
  */
+import { collect } from '../lifecycle/page.js'
 import { loadDkimKey } from '../mail/dkim.js'
 import {
   type CheckedRecord,
@@ -26,7 +27,7 @@ import {
 import { command, type Subject } from './command.js'
 import { type CliContext, readSecretFile, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
-import { collect, listing } from './list.js'
+import { listing } from './list.js'
 import { tableOf } from './table.js'
 import { tellProgress } from './terminal.js'
 

@@ -7,7 +7,7 @@
  *   place that turns an error into words and a number.
  */
 
-import { causesOf, Fault, type FaultCode } from '../base/fault.js'
+import { causesOf, Fault, type FaultCode, SYSTEM_WORDS } from '../base/fault.js'
 import { DataFolderError } from '../base/folder.js'
 import { ListenError } from '../base/listen.js'
 import { LooseModeError } from '../base/secret.js'
@@ -111,23 +111,11 @@ const NAMED: Readonly<Record<string, ExitCode>> = {
 /** A port that is taken may be free later; one that is out of reach stays so. */
 const LISTENING: Readonly<Record<string, ExitCode>> = { EADDRINUSE: 75, EACCES: 77 }
 
-const SAID: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file or folder',
-  EACCES: 'permission denied',
-  EPERM: 'not permitted',
-  EISDIR: 'is a folder',
-  ENOTDIR: 'is not a folder',
-  EEXIST: 'exists already',
-  ENOSPC: 'the disk is full',
-  EROFS: 'the file system is read-only',
-  ECONNREFUSED: 'connection refused',
-}
-
 /** `postern.yaml: no such file or folder`, without the system's jargon where we know better. */
 const wordsOfSystem = ({ code = '', message, path, ...rest }: NodeJS.ErrnoException): string => {
   const { address, port } = rest as { address?: string; port?: number }
   const where = path ?? (address === undefined ? undefined : `${address}:${port}`)
-  const said = SAID[code]
+  const said = SYSTEM_WORDS[code]
   return where === undefined || said === undefined ? message || code : `${where}: ${said}`
 }
 

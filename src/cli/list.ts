@@ -8,7 +8,7 @@
  */
 import type { Options, PositionalOptions } from 'yargs'
 import { escapeWild } from '../base/text.js'
-import type { Page, Rows } from '../lifecycle/page.js'
+import { type Page, pagesOf, type Rows } from '../lifecycle/page.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { type Command, command, type Globals, type OptionArgs } from './command.js'
 import { type CliContext, withContext } from './context.js'
@@ -18,37 +18,8 @@ import type { Terminal } from './terminal.js'
 
 export type Fetch<Row> = (page: Page) => Promise<Rows<Row>>
 
-/** So many rows are asked for at once: the store answers no more of a list. */
-const PAGE = 100
 /** So many are drawn at once: their columns stand under each other. */
 const DRAWN = 1000
-
-/** Newest first, page by page; the last one says whether more follow. */
-async function* pagesOf<Row>(fetch: Fetch<Row>, limit: number): AsyncGenerator<Rows<Row>> {
-  let anchor: string | null = null
-  for (let left = limit; left > 0; ) {
-    const page: Rows<Row> = await fetch({
-      limit: Math.min(PAGE, left),
-      direction: 'older',
-      anchor,
-      countUpTo: 0,
-    })
-    yield page
-    if (!page.hasOlder) return
-    left -= page.rows.length
-    anchor = page.older
-  }
-}
-
-/** All of a short list. */
-export const collect = async <Row>(
-  fetch: Fetch<Row>,
-  limit = Number.POSITIVE_INFINITY,
-): Promise<readonly Row[]> => {
-  const found: Row[] = []
-  for await (const { rows } of pagesOf(fetch, limit)) found.push(...rows)
-  return found
-}
 
 /** A list that comes at once, as its only page. */
 export const whole = <Row>(rows: readonly Row[]): Fetch<Row> => {

@@ -5,15 +5,16 @@
  *   whole new list. Passwords are named as files in the URL, never written in it.
  */
 
+import { collect } from '../lifecycle/page.js'
 import { poolRecord, removed } from '../record/tenants.js'
 import { leaderOf } from '../store/pools.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
-import { type Member, parseUpstream } from '../tenant/upstream.js'
+import { type Member, parseUpstream, upstreamText } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { usage } from './exit.js'
-import { collect, each, listing } from './list.js'
+import { each, listing } from './list.js'
 import { type Columns, tableOf } from './table.js'
 import type { Terminal } from './terminal.js'
 
@@ -37,9 +38,6 @@ const membersOf = (urls: readonly string[] | undefined): Promise<readonly Member
   urls === undefined
     ? undefined
     : Promise.all(urls.map((url) => parseUpstream(url, readPasswordFile, '--upstream')))
-
-export const upstreamText = (row: UpstreamRow): string =>
-  `${row.host.includes(':') ? `[${row.host}]` : row.host}:${row.port}`
 
 /** In the place of upstreams, where a pool has none of its own. */
 const without = ({ kind, follows }: KnownPool, names: ReadonlyMap<string, string>): string => {

@@ -1,11 +1,11 @@
 /**
  * NAME      queue-scope - which part of the queue a command means
  */
+import { collect } from '../lifecycle/page.js'
 import type { QueueScope } from '../store/port/operations.js'
 import { type QueueDeps, queueScope, SCOPE_PARTS, SCOPE_WORDS, type ScopePart } from '../tenant/orders.js'
 import type { CliContext } from './context.js'
 import { usage } from './exit.js'
-import { collect } from './list.js'
 
 const flag = (part: ScopePart) => ({ type: 'string', describe: SCOPE_PARTS[part].says }) as const
 

@@ -5,6 +5,7 @@
  *   sends nothing that nobody held, so that a script sees it, too. For people it is one screen: what flows, whether the
  *   daemon runs, since when and with which doors, each pool with its last error, and alarms, which are of live mail.
  */
+import { collect } from '../lifecycle/page.js'
 import { queueStateRecord } from '../record/queue-state.js'
 import { workspaceRecord } from '../record/tenants.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
@@ -13,7 +14,6 @@ import { queueStates } from '../tenant/queue-state.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
 import { type CliContext, withContext } from './context.js'
-import { collect } from './list.js'
 import { type Doors, doorsOf } from './listening.js'
 import { relayView } from './relay-state.js'
 import { fields, type Paint, tableOf, wrapped } from './table.js'

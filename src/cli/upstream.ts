@@ -8,17 +8,18 @@
  *   `list` asks the running daemon's management listener how each of them is doing;
  *   without a daemon it shows what is configured.
  */
+
 import { diallerBy, tokenSettings } from '../base/dial.js'
+import { collect } from '../lifecycle/page.js'
 import { upstreamRecord } from '../record/tenants.js'
 import { type Trial, trialRecord, tryUpstream } from '../relay/trial.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { findPool, updatePool } from '../tenant/pool.js'
-import { LOGIN_WORDS, parseUpstream } from '../tenant/upstream.js'
+import { LOGIN_WORDS, parseUpstream, upstreamText } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { badInput } from './exit.js'
-import { collect, listing, whole } from './list.js'
-import { upstreamText } from './pool.js'
+import { listing, whole } from './list.js'
 import { type Live, NO_DAEMON, relayState } from './relay-state.js'
 import { type Columns, paintStatus, tableOf } from './table.js'
 import { whileAt } from './terminal.js'

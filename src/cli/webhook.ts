@@ -33,6 +33,8 @@ import {
   ignoredOf,
   type Made,
   MOST_GRACE_MS,
+  MOST_IN_FLIGHT,
+  MOST_REPLAY_RATE,
   rotateSecret,
   updateEndpoint,
 } from '../webhook/endpoints.js'
@@ -366,8 +368,10 @@ const wishOf = async (args: OptionArgs<typeof WISH>, terminal: Terminal): Promis
   ...(args.domain !== undefined && { domains: some(args.domain) }),
   ...(args.tag !== undefined && { tags: some(args.tag).map(readTag) }),
   ...(args.fields !== undefined && { fields: args.fields === 'thin' ? 'thin' : 'full' }),
-  ...(args.maxInFlight !== undefined && { maxInFlight: within('max-in-flight', args.maxInFlight, 32) }),
-  ...(args.rate !== undefined && { replayRate: within('rate', args.rate, 1000) }),
+  ...(args.maxInFlight !== undefined && {
+    maxInFlight: within('max-in-flight', args.maxInFlight, MOST_IN_FLIGHT),
+  }),
+  ...(args.rate !== undefined && { replayRate: within('rate', args.rate, MOST_REPLAY_RATE) }),
 })
 
 const healthText = ({ status, disabledReason, state }: KnownEndpoint): string => {

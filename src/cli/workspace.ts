@@ -7,6 +7,7 @@
  *   then on is refused. To delete is for good.
  */
 
+import { collect } from '../lifecycle/page.js'
 import { removed, workspaceRecord } from '../record/tenants.js'
 import { leaderOf } from '../store/pools.js'
 import {
@@ -39,7 +40,7 @@ import {
 import { command, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
-import { collect, each, listing } from './list.js'
+import { each, listing } from './list.js'
 import { queueDeps } from './queue-scope.js'
 import { fields, type Paint } from './table.js'
 import type { Terminal } from './terminal.js'

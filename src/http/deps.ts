@@ -39,7 +39,14 @@ import {
 } from './list.js'
 import { listOf, pageOnly, removedOf, type Shape } from './shapes/common.js'
 import type { BodyReader } from './thread/reader.js'
-import { type Columns, type FormatQuery, fileAnswer, formatOf, pagesOf, rowsWanted } from './wire/export.js'
+import {
+  type Columns,
+  type FormatQuery,
+  fileAnswer,
+  formatOf,
+  recordPages,
+  rowsWanted,
+} from './wire/export.js'
 
 const KEPT_MS = 1_000
 /** Workspaces that are looked at within a second. */
@@ -144,7 +151,7 @@ export const listAnswer = async <Row>(
 ): Promise<Answer> => {
   const format = formatOf(call)
   if (format === null) return { status: 200, body: await pageFor(deps, endpoint, call, list) }
-  const pages = pagesOf(list.fetch, list.render, rowsWanted(list.query))
+  const pages = recordPages(list.fetch, list.render, rowsWanted(list.query))
   return fileAnswer(format, { name: endpoint, columns, pages })
 }
 

@@ -56,3 +56,34 @@ export const readMark = (text: string): Place | null => {
   const found = MARK.exec(text)
   return found === null ? null : { ord: Number(found[1]), n: Number(found[2] ?? 0) }
 }
+
+/** How many rows are asked for at once. */
+const PAGE = 100
+
+/** A list from its newest row on, page by page, up to a number of rows; the last page says whether more follow. */
+export async function* pagesOf<Row>(
+  fetch: (page: Page) => Promise<Rows<Row>>,
+  limit = Number.POSITIVE_INFINITY,
+  size = PAGE,
+): AsyncGenerator<Rows<Row>> {
+  let anchor: string | null = null
+  for (let left = limit; left > 0; ) {
+    const page: Rows<Row> = await fetch({
+      ...{ limit: Math.min(size, left), direction: 'older', anchor, countUpTo: 0 },
+    })
+    yield page
+    if (!page.hasOlder) return
+    left -= page.rows.length
+    anchor = page.older
+  }
+}
+
+/** All of a short list, newest first. */
+export const collect = async <Row>(
+  fetch: (page: Page) => Promise<Rows<Row>>,
+  limit?: number,
+): Promise<readonly Row[]> => {
+  const found: Row[] = []
+  for await (const { rows } of pagesOf(fetch, limit)) found.push(...rows)
+  return found
+}

@@ -10,6 +10,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { toRfc3339 } from '../base/clock.js'
+import { collect } from '../lifecycle/page.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { DEFAULT_POOL, SANDBOX_POOL } from '../store/pools.js'
 import type { UserRow } from '../store/port/identity.js'
@@ -19,7 +20,7 @@ import { listOfWorkspace } from '../tenant/suppression.js'
 import { KIND_NAMES, SECTIONS } from './fields.js'
 import { FILL_IN, keyText } from './files.js'
 import { type Context, type Described, type DescribedUpstream, kindOf } from './kinds.js'
-import { collect, readWorld, type SetupDeps } from './world.js'
+import { readWorld, type SetupDeps } from './world.js'
 
 interface Exported {
   /** By their names below the folder. */

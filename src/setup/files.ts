@@ -10,6 +10,7 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isAlias, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import { SYSTEM_WORDS } from '../base/fault.js'
 import { nearest } from '../base/text.js'
 import type { ManagedKind } from '../store/port/setup.js'
 import { type FieldType, KIND_NAMES, SECTIONS } from './fields.js'
@@ -80,16 +81,10 @@ const readText = (file: string): string => {
   }
 }
 
-const SAID: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file or folder',
-  EACCES: 'permission denied',
-  EISDIR: 'is a folder',
-  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8',
-}
-
 export const saidOf = (error: unknown): string => {
   const { code = '', message } = error as NodeJS.ErrnoException
-  return SAID[code] ?? message.split('\n')[0] ?? code
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is not UTF-8'
+  return SYSTEM_WORDS[code] ?? message.split('\n')[0] ?? code
 }
 
 const compareOctets = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))

@@ -8,6 +8,7 @@
  */
 
 import { resolve } from 'node:path'
+import { timeOrNull } from '../base/clock.js'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { unseal } from '../base/secret.js'
 import type { Role } from '../config/identity.js'
@@ -29,6 +30,7 @@ import {
   createCredential,
   isChosenSecret,
   isKeyedSecret,
+  plainFingerprint,
   revokeCredential,
 } from '../tenant/credential.js'
 import { addDomain, normalDomain, removeDomain, wrongWithDomain } from '../tenant/domain/domain.js'
@@ -42,7 +44,7 @@ import {
   updatePool,
   wrongWithPool,
 } from '../tenant/pool.js'
-import { type Member, parseUpstream } from '../tenant/upstream.js'
+import { type Member, parseUpstream, queryText, upstreamUrl, upstreamWords } from '../tenant/upstream.js'
 import {
   createWorkspace,
   updateWorkspace,
@@ -122,40 +124,9 @@ const tried = async <T>(errors: FieldError[], work: () => T | Promise<T>): Promi
 
 const sorted = (list: readonly string[]): readonly string[] => [...list].sort()
 
-/** A text that holds every octet of a value, and is still read with ease. */
-const escaped = (text: string): string =>
-  encodeURIComponent(text).replaceAll('%2F', '/').replaceAll('%3A', ':')
-
-const DEFAULT_NUMBERS = { weight: 1, priority: 0, max_connections: 10, messages_per_connection: 100 }
-
 /** The URL of an upstream, and marks of what is sealed of it by the words of the URL. */
 const describeUpstream = (pepper: Uint8Array, row: UpstreamRow) => {
   const { oauth } = row
-  const numbers = {
-    ...{ weight: row.weight, priority: row.priority, max_connections: row.maxConnections },
-    messages_per_connection: row.messagesPerConnection,
-  }
-  const said = Object.entries(numbers).filter(
-    ([name, value]) => DEFAULT_NUMBERS[name as keyof typeof numbers] !== value,
-  )
-  const query: readonly (readonly [string, string | number | null | undefined])[] = [
-    ['tls', row.tls],
-    ['fingerprint', row.fingerprint],
-    ['ca_file', row.caFile],
-    ['client_cert_file', row.clientCertFile],
-    ['client_key_file', row.clientKeyFile],
-    ['auth_mechanism', row.authMechanism],
-    ['token_file', oauth?.tokenFile],
-    ['service_account_file', oauth?.serviceAccountFile],
-    ['token_url', oauth?.tokenUrl],
-    ['client_id', oauth?.clientId],
-    ['scope', oauth?.scope],
-    ...said,
-    ['rate', row.rate],
-  ]
-  const words = query.flatMap(([name, value]) => (value == null ? [] : [`${name}=${escaped(String(value))}`]))
-  const host = row.host.includes(':') ? `[${row.host}]` : row.host
-  const user = row.user === null ? '' : `${encodeURIComponent(row.user)}@`
   const sealed: readonly (readonly [string, string | null | undefined])[] = [
     ['password_file', row.sealedPassword],
     ['client_secret_file', oauth?.sealedSecret],
@@ -170,7 +141,12 @@ const describeUpstream = (pepper: Uint8Array, row: UpstreamRow) => {
       return [[word, 'unknown']]
     }
   })
-  return { url: `smtp://${user}${host}:${row.port}?${words.join('&')}`, secrets: Object.fromEntries(secrets) }
+  const words = {
+    ...upstreamWords(row),
+    ...{ token_file: oauth?.tokenFile, service_account_file: oauth?.serviceAccountFile },
+    ...{ token_url: oauth?.tokenUrl, client_id: oauth?.clientId, scope: oauth?.scope },
+  }
+  return { url: `${upstreamUrl(row)}?${queryText(words)}`, secrets: Object.fromEntries(secrets) }
 }
 
 export type DescribedUpstream = ReturnType<typeof describeUpstream>
@@ -426,8 +402,6 @@ const plainOf = ({ given }: Declared): Described => {
   return rest
 }
 
-const timeText = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
-
 const key: Kind<KeyRow> = {
   rows: ({ keys }) => keys,
   load: ({ store }, accountId, id) => store.key(accountId, id),
@@ -438,7 +412,7 @@ const key: Kind<KeyRow> = {
     mode: row.mode,
     permission: row.permission,
     rate_limit_per_minute: row.rateLimitPerMinute,
-    expires_at: timeText(row.expiresAt),
+    expires_at: timeOrNull(row.expiresAt),
     secret_file: SAME,
   }),
   async want(context, one, row) {
@@ -468,7 +442,7 @@ const key: Kind<KeyRow> = {
     return {
       fields: {
         ...plainOf(one),
-        ...(expires !== undefined && { expires_at: timeText(wish.expiresAt) }),
+        ...(expires !== undefined && { expires_at: timeOrNull(wish.expiresAt) }),
         ...(row !== null && (await secretField(one, secret, (text) => isKeyOf(deps.pepper, row, text)))),
       },
       errors,
@@ -487,12 +461,9 @@ const isLogin = (one: Declared): boolean =>
 
 const loginName = (one: Declared): string => (one.given.username as string | undefined) ?? one.name
 
-const normalFingerprint = (text: string): string =>
-  text
-    .trim()
-    .toLowerCase()
-    .replace(/^sha-?256 fingerprint=/, '')
-    .replaceAll(':', '')
+/** As rows have it; what is none stays, and is told as a mistake. */
+const fingerprintOf = ({ given: { certificate_fingerprint: text } }: Declared): string =>
+  plainFingerprint(String(text)) ?? String(text)
 
 const credential: Kind<CredentialRow> = {
   rows: ({ credentials }) => credentials,
@@ -506,7 +477,7 @@ const credential: Kind<CredentialRow> = {
     (isLogin(one)
       ? row.username === loginName(one)
       : one.given.cidr === undefined
-        ? row.certificateFingerprint === normalFingerprint(String(one.given.certificate_fingerprint))
+        ? row.certificateFingerprint === fingerprintOf(one)
         : row.cidr === one.given.cidr),
   describe: (_context, row, managed) => ({
     ...(row.username !== null && { username: row.username }),
@@ -551,7 +522,7 @@ const credential: Kind<CredentialRow> = {
       fields: {
         ...plainOf(one),
         ...(given.certificate_fingerprint !== undefined && {
-          certificate_fingerprint: normalFingerprint(String(given.certificate_fingerprint)),
+          certificate_fingerprint: fingerprintOf(one),
         }),
         ...(isLogin(one) && { username: loginName(one) }),
         ...(mark !== null && { secret_file: row !== null && !(await isKnown()) ? ANOTHER : mark }),
@@ -573,20 +544,6 @@ const webhookWish = ({ given }: Declared) => ({
   ...(given.max_in_flight !== undefined && { maxInFlight: Number(given.max_in_flight) }),
   ...(given.replay_rate !== undefined && { replayRate: Number(given.replay_rate) }),
 })
-
-/** Of the two numbers, as the other doors say it. */
-const wrongNumbers = ({ given }: Declared): readonly FieldError[] =>
-  (
-    [
-      ['max_in_flight', 32],
-      ['replay_rate', 1000],
-    ] as const
-  ).flatMap(([field, most]) => {
-    const value = given[field]
-    return value === undefined || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most)
-      ? []
-      : [{ field, kind: 'range', message: `must be a whole number from 1 to ${most}` } as const]
-  })
 
 const webhook: Kind<KnownEndpoint> = {
   rows: ({ webhooks }) => webhooks,
@@ -622,7 +579,6 @@ const webhook: Kind<KnownEndpoint> = {
     const { url } = wish
     if (url === undefined) errors.push({ field: 'endpoint', kind: 'missing', message: 'is needed' })
     errors.push(
-      ...wrongNumbers(one),
       ...(row === null
         ? await wrongWithEndpoint(wish, one.workspace === '', deps.dialler.refusal)
         : await wrongWithChange(deps, row, wish)),

@@ -19,7 +19,7 @@ import { isSameKey, readWorld, type SetupDeps, type World } from './world.js'
 
 export type Sign = '+' | '~' | '-' | '!' | '='
 
-export interface FieldChange {
+interface FieldChange {
   readonly field: string
   /** undefined: it was not there. */
   readonly before: string | undefined
@@ -53,7 +53,7 @@ export interface Plan {
   readonly digest: string
 }
 
-export interface PlanWish {
+interface PlanWish {
   readonly prune: boolean
   /** `pool/eu`: taken over though a person made or changed it. */
   readonly adopt: readonly string[]
@@ -135,6 +135,7 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
   [/^egress_pool_id/, 'pool'],
   [/\.egress_pool_id$/, ''],
   [/^statistics\.tags/, 'statistics_tags'],
+  [/^rate$/, 'replay_rate'],
   [/^workspace_id/, 'workspace'],
   [/^(secret|password)$/, 'secret_file'],
   [/^body$/, ''],

@@ -17,6 +17,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { invalid } from '../base/fault.js'
+import { syncFolder } from '../base/folder.js'
 import { keyedHash } from '../base/secret.js'
 import { saidOf } from './files.js'
 
@@ -96,12 +97,7 @@ export const writeSecret = (place: string, secret: string): void => {
   } finally {
     closeSync(handle)
   }
-  const folder = openSync(dirname(place), constants.O_RDONLY)
-  try {
-    fsyncSync(folder)
-  } finally {
-    closeSync(folder)
-  }
+  syncFolder(dirname(place))
 }
 
 /** By which a stored setup knows a secret again. */

@@ -2,7 +2,7 @@
  * NAME      world - what there is, as a plan sees it
  */
 import type { Dialler } from '../base/dial.js'
-import type { Page, Rows } from '../lifecycle/page.js'
+import { collect } from '../lifecycle/page.js'
 import type { KnownEndpoint } from '../store/port/hooks.js'
 import type { UserRow } from '../store/port/identity.js'
 import type { ManagedKey, ManagedRow } from '../store/port/setup.js'
@@ -28,17 +28,6 @@ export interface World {
   readonly people: readonly UserRow[]
   /** Of every setup. */
   readonly managed: readonly ManagedRow[]
-}
-
-/** All of a list, newest first. */
-export const collect = async <Row>(fetch: (page: Page) => Promise<Rows<Row>>): Promise<readonly Row[]> => {
-  const found: Row[] = []
-  for (let anchor: string | null = null; ; ) {
-    const page: Rows<Row> = await fetch({ limit: 100, direction: 'older', anchor, countUpTo: 0 })
-    found.push(...page.rows)
-    if (!page.hasOlder) return found
-    anchor = page.older
-  }
 }
 
 export const readWorld = async ({ store }: Pick<SetupDeps, 'store'>, accountId: string): Promise<World> => ({

@@ -99,7 +99,7 @@ interface NewCredential {
 }
 
 /** `sha256 Fingerprint=AB:CD:…`, `AB:CD:…` or `abcd…` as we keep it; null when it is no SHA-256. */
-const plainFingerprint = (text: string): string | null => {
+export const plainFingerprint = (text: string): string | null => {
   const plain = text
     .trim()
     .toLowerCase()

@@ -10,7 +10,7 @@
 
 import { Fault, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
-import type { Mode } from '../lifecycle/page.js'
+import { type Mode, pagesOf } from '../lifecycle/page.js'
 import { suppressionList } from '../lifecycle/suppress.js'
 import { normalizeAddress, parseRecipient } from '../mail/address.js'
 import type { Audit } from '../store/port/identity.js'
@@ -129,8 +129,6 @@ export const removeSuppression = async (
   return row
 }
 
-const PAGE = { limit: 500, direction: 'older', anchor: null, countUpTo: 0 } as const
-
 /** What was taken off a list and when, as long as the audit knows it: an import of older rows leaves it off. */
 export const takenOff = async (
   store: Pick<Audit, 'audit'>,
@@ -143,16 +141,13 @@ export const takenOff = async (
     workspaceId: id === accountId ? null : workspaceId,
   }
   const isOfTests = id !== workspaceId
-  for (let anchor: string | null = null; ; ) {
-    const { rows, hasOlder, older } = await store.audit(accountId, filter, { ...PAGE, anchor })
+  for await (const { rows } of pagesOf((page) => store.audit(accountId, filter, page), undefined, 500))
     for (const { at, detail, workspaceId: of } of rows) {
       const { email } = detail
       const isHere = (of === null) === (id === accountId) && (detail.mode === 'test') === isOfTests
       if (isHere && typeof email === 'string' && !found.has(email)) found.set(email, at)
     }
-    if (!hasOlder) return found
-    anchor = older
-  }
+  return found
 }
 
 /** One of the account, or of this workspace of it. Throws incident.not_found. */

@@ -309,3 +309,43 @@ export const parseUpstream = async (
     rate: number('rate'),
   }
 }
+
+/** `mta1.example:587`, as lists name it. */
+export const upstreamText = ({ host, port }: Pick<UpstreamRow, 'host' | 'port'>): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`
+
+/** A quote would end the word of a shell, so none stands in it. */
+export const upstreamUrl = (row: UpstreamRow): string => {
+  const user = row.user === null ? '' : `${encodeURIComponent(row.user).replaceAll("'", '%27')}@`
+  return `smtp://${user}${upstreamText(row)}`
+}
+
+type Words = Readonly<Record<string, string | number | null | undefined>>
+
+/** As they are where nothing is said of them. */
+const PRESET = { weight: 1, priority: 0, max_connections: 10, messages_per_connection: 100 } as const
+
+/** What the query of its URL says beside its login. */
+export const upstreamWords = (row: UpstreamRow): Words => {
+  const numbers = {
+    ...{ weight: row.weight, priority: row.priority, max_connections: row.maxConnections },
+    messages_per_connection: row.messagesPerConnection,
+  }
+  const own = Object.entries(numbers).filter(([name, value]) => PRESET[name as keyof typeof PRESET] !== value)
+  return {
+    ...{ tls: row.tls, fingerprint: row.fingerprint, ca_file: row.caFile },
+    ...{ client_cert_file: row.clientCertFile, client_key_file: row.clientKeyFile },
+    ...{ auth_mechanism: row.authMechanism, ...Object.fromEntries(own), rate: row.rate },
+  }
+}
+
+/** `name=value` for each that is known, as a query of a URL has it; the placeholder FILE and the like stay readable. */
+export const queryText = (words: Words): string =>
+  Object.entries(words)
+    .flatMap(([name, value]) =>
+      value == null ? [] : [`${name}=${encodeURIComponent(value).replace(/%2F|%3A|%40|'/g, unquoted)}`],
+    )
+    .join('&')
+
+/** As they may stand in a query; a quote would end the word of the shell. */
+const unquoted = (text: string): string => (text === "'" ? '%27' : decodeURIComponent(text))

@@ -93,6 +93,9 @@ const DEFAULTS = {
 } as const
 
 const MOST_HEADERS = 10
+export const MOST_IN_FLIGHT = 32
+/** Replayed posts a second. */
+export const MOST_REPLAY_RATE = 1000
 const MOST_URL = 2048
 /** A URL is shown in mails, logs and lists; parsers drop or turn these, so it would not be what is called. */
 const UNCLEAR = /[\s\p{C}\\]/u
@@ -185,6 +188,11 @@ const wrongWithUrl = async (url: string, refusal: Refusal): Promise<readonly Fie
   return said === null ? [] : [{ field, kind: 'forbidden', message: said }]
 }
 
+const wrongWithNumber = (field: string, value: number | undefined, most: number): readonly FieldError[] =>
+  value === undefined || (Number.isInteger(value) && value >= 1 && value <= most)
+    ? []
+    : [{ field: `body.${field}`, kind: 'range', message: `must be a whole number from 1 to ${most}` }]
+
 /** All that is wrong with a wish; what it leaves out is not looked at. */
 export const wrongWithEndpoint = async (
   wish: Partial<EndpointWish>,
@@ -199,6 +207,8 @@ export const wrongWithEndpoint = async (
       : [{ field: `body.domains[${i}]`, kind: 'format', message: 'must be a domain such as shop.example' }],
   ),
   ...wrongWithHeaders(wish.headers ?? {}),
+  ...wrongWithNumber('max_in_flight', wish.maxInFlight, MOST_IN_FLIGHT),
+  ...wrongWithNumber('rate', wish.replayRate, MOST_REPLAY_RATE),
 ]
 
 /** Of one workspace and mode, or of the account as a whole. */

@@ -6,9 +6,11 @@
  *   all of them leave out would wait without a word. A renewed certificate or a changed setting that the daemon has not
  *   read looks well in the files alone.
  */
+
 import { changesIn, type Marks, marksOf } from '../../config/config.js'
 import { ConfigError } from '../../config/problem.js'
 import { readCertificate } from '../../keys/certificate.js'
+import { collect } from '../../lifecycle/page.js'
 import type { Waiting } from '../../record/queue.js'
 import { USE_SMTP, USE_SMTPS } from '../../relay/dialogue/session.js'
 import { serves } from '../../relay/share.js'
@@ -16,12 +18,11 @@ import type { Trial } from '../../relay/trial.js'
 import type { KnownEndpoint } from '../../store/port/hooks.js'
 import type { PoolRow, UpstreamRow } from '../../store/port/tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port/upkeep.js'
+import { queryText, upstreamText, upstreamUrl, upstreamWords } from '../../tenant/upstream.js'
 import { createWaiting } from '../../tenant/waiting.js'
 import type { CliContext } from '../context.js'
 import { askManagement } from '../healthcheck.js'
-import { collect } from '../list.js'
 import { settledElsewhere } from '../listening.js'
-import { upstreamText } from '../pool.js'
 import { relayView } from '../relay-state.js'
 import { ago, spanText } from '../time.js'
 import { allUpstreams, tryAll } from '../upstream.js'
@@ -201,17 +202,6 @@ export const checkWorkspaces = async (context: CliContext): Promise<readonly Fin
   return [...blocked.values()].map(findingOf)
 }
 
-/** `name=value` for each that is known, as a query of a URL has it; the placeholder FILE and the like stay readable. */
-const queryText = (words: Readonly<Record<string, string | number | null | undefined>>): string =>
-  Object.entries(words)
-    .flatMap(([name, value]) =>
-      value == null ? [] : [`${name}=${encodeURIComponent(value).replace(/%2F|%3A|%40|'/g, unquoted)}`],
-    )
-    .join('&')
-
-/** As they may stand in a query; a quote would end the word of the shell. */
-const unquoted = (text: string): string => (text === "'" ? '%27' : decodeURIComponent(text))
-
 /** The part of the URL that sets the login anew: where tokens are used, or nothing else is taken, by tokens. */
 const loginOf = (said: string, { oauth }: UpstreamRow): string => {
   if (oauth?.tokenFile != null) return 'token_file=FILE'
@@ -227,29 +217,14 @@ const loginOf = (said: string, { oauth }: UpstreamRow): string => {
   return tokens ? 'token_url=URL&client_id=ID&client_secret_file=FILE' : 'password_file=FILE'
 }
 
-/** As they are where nothing is said of them. */
-const PRESET = { weight: 1, priority: 0, max_connections: 10, messages_per_connection: 100 } as const
-
 /** For another host, which knows nothing of this one's settings: all that a URL can say of them; secrets come from a file. */
-const settingsOf = (one: UpstreamRow): string => {
-  const numbers = {
-    ...{ weight: one.weight, priority: one.priority, max_connections: one.maxConnections },
-    messages_per_connection: one.messagesPerConnection,
-  }
-  const own = Object.entries(numbers).filter(([name, value]) => PRESET[name as keyof typeof PRESET] !== value)
-  const words = queryText({
-    ...{ tls: one.tls, fingerprint: one.fingerprint, ca_file: one.caFile },
-    ...{ client_cert_file: one.clientCertFile, client_key_file: one.clientKeyFile },
-    ...{ auth_mechanism: one.authMechanism, ...Object.fromEntries(own), rate: one.rate },
-  })
-  return `?${words}${one.user === null ? '' : `&${loginOf('', one)}`}`
-}
+const settingsOf = (one: UpstreamRow): string =>
+  `?${queryText(upstreamWords(one))}${one.user === null ? '' : `&${loginOf('', one)}`}`
 
 /** The whole list of the pool again, since that is what an update takes; what a URL leaves out stays as it was. */
 const updateOf = (pool: PoolRow, wrong: UpstreamRow, query: string): string => {
   const urls = pool.upstreams.map((one) => {
-    const user = one.user === null ? '' : `${encodeURIComponent(one.user).replaceAll("'", '%27')}@`
-    return `--upstream 'smtp://${user}${upstreamText(one)}${one.id === wrong.id ? query : ''}'`
+    return `--upstream '${upstreamUrl(one)}${one.id === wrong.id ? query : ''}'`
   })
   return ['postern pool update', pool.name, ...urls].join(' ')
 }

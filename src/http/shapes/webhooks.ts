@@ -1,9 +1,10 @@
 /**
  * NAME      webhooks - the shapes of webhook endpoints, and of what was posted to them
  */
+
 import Joi from 'joi'
 import { CHANGE_TYPES } from '../../mail/event-type.js'
-import { MOST_GRACE_MS } from '../../webhook/endpoints.js'
+import { MOST_GRACE_MS, MOST_IN_FLIGHT, MOST_REPLAY_RATE } from '../../webhook/endpoints.js'
 import {
   anyBody,
   asRead,
@@ -62,12 +63,14 @@ const filters = shape(() => ({
     Joi.number()
       .integer()
       .min(1)
-      .max(32)
+      .max(MOST_IN_FLIGHT)
       .description(
         'Posts at the same time, default 8; 1 keeps the order, and a failing post holds up the others',
       ),
   ),
-  rate: orNull(Joi.number().integer().min(1).max(1000).description('Replayed posts a second, default 50')),
+  rate: orNull(
+    Joi.number().integer().min(1).max(MOST_REPLAY_RATE).description('Replayed posts a second, default 50'),
+  ),
 }))
 
 const url = () =>

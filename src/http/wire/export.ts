@@ -9,7 +9,7 @@
  */
 import { Readable } from 'node:stream'
 import { invalid } from '../../base/fault.js'
-import type { Page, Rows } from '../../lifecycle/page.js'
+import { type Page, pagesOf, type Rows } from '../../lifecycle/page.js'
 import { guarded, writeCsv } from '../../record/csv.js'
 import { type Answer, type Call, headerValues } from '../endpoint.js'
 
@@ -18,8 +18,6 @@ type Format = 'csv' | 'ndjson'
 const MOST_ROWS = 1_000_000
 
 export const MEDIA: Readonly<Record<Format, string>> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
-
-const PAGE = 100
 
 export interface FormatQuery {
   readonly format?: string | undefined
@@ -91,21 +89,12 @@ export const fileAnswer = (format: Format, exported: Exported): Answer => ({
 })
 
 /** All pages of a list, newest first, up to a number of rows. */
-export const pagesOf = async function* <Row>(
+export const recordPages = async function* <Row>(
   fetch: (page: Page) => Promise<Rows<Row>>,
   render: (row: Row) => unknown,
   limit: number,
 ): AsyncGenerator<readonly Item[]> {
-  let left = limit
-  let anchor: string | null = null
-  while (left > 0) {
-    const page: Page = { limit: Math.min(PAGE, left), direction: 'older', anchor, countUpTo: 0 }
-    const { rows, hasOlder, older } = await fetch(page)
-    yield rows.map((row) => render(row) as Item)
-    if (!hasOlder) return
-    left -= rows.length
-    anchor = older
-  }
+  for await (const { rows } of pagesOf(fetch, limit)) yield rows.map((row) => render(row) as Item)
 }
 
 /** How many rows of a file; throws for a cursor, since a file is all of the list. */
