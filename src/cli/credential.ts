@@ -63,7 +63,7 @@ const summary = ({ rows, there, wrong }: Imported, read: number): string =>
     ...(wrong > 0 ? [`${wrong} bad`] : []),
   ].join(', ')
 
-export const importAll = command({
+const importAll = command({
   usage: 'import <file>',
   summary: 'Take over existing SMTP names and secrets (CSV: username,secret; - is standard input)',
   positionals: {

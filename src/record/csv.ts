@@ -8,7 +8,7 @@
  *   has some, or tabs, and no comma outside of quotes says so.
  */
 
-export interface CsvRecord {
+interface CsvRecord {
   /** The line of the text on which it begins, from 1. */
   readonly line: number
   /** Null: it is longer than allowed, and passed over. */

@@ -8,7 +8,7 @@
  *   owner in it stops.
  */
 
-export const MANAGED_KINDS = [
+const MANAGED_KINDS = [
   ...(['pool', 'workspace', 'domain', 'key', 'credential', 'webhook', 'suppressions', 'person'] as const),
 ] as const
 export type ManagedKind = (typeof MANAGED_KINDS)[number]

@@ -68,10 +68,7 @@ export const poolerBefore = async (
   }
 }
 
-export const refusePooler = async (
-  connection: Connection,
-  open: () => Promise<Connection>,
-): Promise<void> => {
+const refusePooler = async (connection: Connection, open: () => Promise<Connection>): Promise<void> => {
   const pooler = await poolerBefore(connection, open)
   if (pooler === 'statement' || (pooler === 'transaction' && !connection.isPooled))
     throw new DatabaseRefusedError(

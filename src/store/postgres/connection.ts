@@ -117,7 +117,7 @@ const numbered = (text: string): string => {
 }
 
 /** For a session that is somebody else's a moment later. */
-export const namelessOf = (text: string): Statement => ({ text: statementOf(text).text })
+const namelessOf = (text: string): Statement => ({ text: statementOf(text).text })
 
 export const statementOf = (text: string): Statement => {
   const found = known.get(text)

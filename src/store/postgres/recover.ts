@@ -35,7 +35,8 @@ const BEGUN = `SELECT q.recipient_id AS id, q.attempt_upstream, q.attempt_at, p.
 export const ORPHANS = `SELECT DISTINCT boot FROM queue WHERE boot IS NOT NULL
   AND boot NOT IN (SELECT boot FROM writers WHERE boot IS NOT NULL)`
 
-const END = `UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL WHERE boot = ANY(CAST(? AS BIGINT[]))`
+/** Nothing more is written under the epoch of these writers. */
+const END = 'UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL WHERE'
 
 const eventOf = ({ id, mail }: LoadedRecipient, row: Row, attempt: number, now: number): DecidedEvent => {
   const begun: Begun = {
@@ -88,7 +89,7 @@ export const recovering = (places: Places, effects: Effects) => {
     },
     /** Somebody knows that these are dead. */
     *ofDead(boots: readonly number[], now: number): Asking<Recovered> {
-      yield* run(END, boots)
+      yield* run(`${END} boot = ANY(CAST(? AS BIGINT[]))`, boots)
       return yield* ofBoots(boots, now)
     },
   }
@@ -108,11 +109,8 @@ export function* endPredecessor(owner: string): Asking<void> {
   )
   if (boots.length === 0) return
   yield* endSessions(owner, boots)
-  yield* run('UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL WHERE owner = ?', owner)
+  yield* run(`${END} owner = ?`, owner)
 }
-
-const END_ONE = `UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL
-  WHERE n = ? AND boot = ? AND heartbeat = ?`
 
 export const takingOver = (places: Places, effects: Effects) => {
   const { ofBoots, ofNobody } = recovering(places, effects)
@@ -120,7 +118,7 @@ export const takingOver = (places: Places, effects: Effects) => {
     ofNobody,
     /** Null when it was not any more as it had been seen. */
     *takeOver({ n, boot, heartbeat }: Dead, now: number): Asking<Recovered | null> {
-      const isEnded = (yield* run(END_ONE, n, boot, heartbeat)) === 1
+      const isEnded = (yield* run(`${END} n = ? AND boot = ? AND heartbeat = ?`, n, boot, heartbeat)) === 1
       return isEnded ? yield* ofBoots([boot], now) : null
     },
   }

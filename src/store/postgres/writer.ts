@@ -50,7 +50,7 @@ export const sessionName = (owner: string, part: string | number): string =>
   `postern/${owner.slice(0, 8)}/${part}`
 
 /** This session is that of a writer. */
-export const nameSession = (owner: string, boot: number): Asking<unknown> =>
+const nameSession = (owner: string, boot: number): Asking<unknown> =>
   first("SELECT set_config('application_name', ?, false)", sessionName(owner, boot))
 
 /** All others of these writers. */
