@@ -225,8 +225,8 @@ export const devCommand = command({
     const tail = ownCommand(args.config, 'email', 'tail')
     const link = terminal.isTty ? await signInLink(daemon) : ''
     const linkCommand = ownCommand(args.config, 'setup-link')
-    terminal.write(banner({ config, daemon, key, keyFile: file, moved, tail, link, linkCommand }, terminal))
     const forget = noteListening(config, daemon.ports)
+    terminal.write(banner({ config, daemon, key, keyFile: file, moved, tail, link, linkCommand }, terminal))
     // a daemon that stops meanwhile closes the store: the rest of the mails is not sent
     week?.slowDown(daemon.store).catch((error) => {
       if (!(error instanceof OutageError)) throw error

@@ -90,9 +90,10 @@ export const serveCommand = command({
       only,
     })
     rmSync(devKeyFile(config), { force: true })
+    // before the line: a script that waits for it may run a command at once, and commands find the daemon by the note
+    const forget = noteListening(config, daemon.ports, [...sockets.keys()])
     log.info({ ...daemon.ports, version: versionText() }, 'listening')
     log.flush()
-    const forget = noteListening(config, daemon.ports, [...sockets.keys()])
     const reason = await daemon.ended
     forget()
     if (reason !== null) throw reason
