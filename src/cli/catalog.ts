@@ -113,7 +113,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'import',
-    summary: 'Take along the suppressed addresses of another service, with why and since when',
+    summary: 'Take along what another service or mail server has: suppressed addresses, or how it sends',
     load: async () => (await import('./import.js')).importCommand,
   },
   {

@@ -1,7 +1,8 @@
 /**
  * NAME      import - what another service or server knows, taken along from its files
  * DESCRIPTION
- *   Lists of suppressed addresses, in the forms in which services export them. Why an address is on the list and since
+ *   Two things come by files. What says how a machine sends its mail becomes a folder for `postern apply` (import/setup-files.ts).
+ *   Lists of suppressed addresses come in the forms in which services export them. Why an address is on the list and since
  *   when stays with it. Everything is read and counted before anything is stored, and a file of which too much is not
  *   understood changes nothing. An import only adds, so that to give the same file again is harmless, and goes on
  *   where the last one was broken off. No live account is asked, and no secret is an argument.
@@ -14,6 +15,13 @@ import { badInput, type ExitCode, usage } from './exit.js'
 import type { Reading, Wanted } from './import/entries.js'
 import { type ImportFile, openFile } from './import/file.js'
 import { LIST_NAMES, PROVIDER_NAMES } from './import/providers.js'
+import {
+  importSetup,
+  isSetupSource,
+  SETUP_SOURCES,
+  type SetupSource,
+  setupSourceOf,
+} from './import/setup-files.js'
 import { type Counts, Rows, readRows, SeenEmails } from './import/suppressions.js'
 import { PLACE, placeOf } from './suppression-place.js'
 import { type Terminal, tellProgress, whileAt, withInterrupt } from './terminal.js'
@@ -22,7 +30,7 @@ const OPTIONS = {
   ...PLACE,
   from: {
     type: 'string',
-    describe: 'Whose list it is, where that is not seen from its columns: sendgrid, or sendgrid/bounces',
+    describe: 'Whose it is, where that is not seen: sendgrid, sendgrid/bounces, postfix, msmtp, env',
     requiresArg: true,
   },
   columns: {
@@ -31,6 +39,16 @@ const OPTIONS = {
     requiresArg: true,
   },
   'dry-run': { type: 'boolean', describe: 'Only say what would be added' },
+  out: {
+    type: 'string',
+    describe: 'A folder that is made for what becomes a setup, with its secrets, for postern apply',
+    requiresArg: true,
+  },
+  resolver: {
+    type: 'string',
+    describe: 'Ask this name server for MX, such as 127.0.0.1:53',
+    requiresArg: true,
+  },
   force: { type: 'boolean', describe: 'Go on although more than 5 % of a file is not understood' },
 } as const
 
@@ -55,7 +73,7 @@ const columnsOf = (text: string): ReadonlyMap<string, number> => {
 const wantedOf = ({ from, columns }: Args): Wanted => {
   const [name = null, list = null, ...more] = from?.split('/') ?? []
   if (name !== null && !PROVIDER_NAMES.includes(name))
-    throw usage(`--from: ${name} is none of ${PROVIDER_NAMES.join(', ')}`)
+    throw usage(`--from: ${name} is none of ${[...PROVIDER_NAMES, ...Object.keys(SETUP_SOURCES)].join(', ')}`)
   if (more.length > 0 || (list !== null && !(LIST_NAMES as readonly string[]).includes(list)))
     throw usage(`--from: ${from} names none of the lists ${LIST_NAMES.join(', ')}`)
   return { from: name, list, columns: columns === undefined ? null : columnsOf(columns) }
@@ -205,13 +223,32 @@ const run = async (files: readonly ImportFile[], args: Args, terminal: Terminal,
     return finish(terminal, counted, work, isDry)
   })
 
+/** What becomes a setup; null where these are lists. */
+const sourcesOf = async (
+  files: readonly ImportFile[],
+  args: Args,
+): Promise<readonly SetupSource[] | null> => {
+  const { from } = args
+  if (args.columns !== undefined || (from !== undefined && !isSetupSource(from))) return null
+  const found =
+    from !== undefined && isSetupSource(from)
+      ? files.map(() => from)
+      : await Promise.all(files.map(setupSourceOf))
+  const sources = found.filter((one) => one !== null)
+  if (sources.length > 0 && sources.length < files.length)
+    throw usage(
+      'some of these files are lists of addresses, others say how mail is sent: import them one after the other',
+    )
+  return sources.length > 0 ? sources : null
+}
+
 export const importCommand = command({
   usage: 'import <files..>',
-  summary: 'Take along the suppressed addresses of another service, with why and since when',
+  summary: 'Take along what another service or mail server has: suppressed addresses, or how it sends',
   positionals: {
     files: {
       ...{ type: 'string', array: true, demandOption: true },
-      describe: 'Exports as CSV or JSON, also compressed by gzip; - is standard input',
+      describe: 'Exports as CSV or JSON, also by gzip; main.cf, .msmtprc, env files; - is standard input',
     },
   },
   options: OPTIONS,
@@ -219,12 +256,19 @@ export const importCommand = command({
     ['$0 import bounces.csv spam_reports.csv --dry-run', 'see first what is in them'],
     ['$0 import dump.json --workspace shop', 'the workspace that sends that mail'],
     ['$0 import list.txt --columns email=2,since=1', 'a list of nobody in particular'],
+    ['$0 import /etc/postfix/main.cf --out moved', 'files for postern apply, secrets beside them'],
   ],
   run: async (args, terminal) => {
-    const wanted = wantedOf(args)
+    const wanted = args.from !== undefined && isSetupSource(args.from) ? null : wantedOf(args)
     const files: ImportFile[] = []
     try {
       for (const path of args.files) files.push(await openFile(path, terminal.stdin))
+      const sources = await sourcesOf(files, args)
+      if (sources !== null || wanted === null) {
+        const wish = { ...args, paths: args.files, dryRun: args.dryRun === true }
+        return await importSetup(files, sources ?? [], terminal, wish)
+      }
+      if (args.out !== undefined) throw usage('--out: lists of addresses go to the store, not to a folder')
       return await run(files, args, terminal, wanted)
     } finally {
       for (const file of files) await file.close()

@@ -6,7 +6,7 @@
  *   new, and only its owner can read it.
  *   What is over, such as a key whose time has come, is left out; so are people who are disabled.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { toRfc3339 } from '../base/clock.js'
@@ -127,13 +127,22 @@ export const exportSetup = async (deps: SetupDeps, accountId: string, setup: str
     lists[workspace.slug] = { file: `./${name}` }
   }
   if (Object.keys(lists).length > 0) content[SECTIONS.suppressions.section] = lists
-  const text = stringify(content, { lineWidth: 0 })
+  const text = setupText(content)
   files.set('postern.yaml', text)
   return { files, fillIns: text.split(FILL_IN).length - 1 }
 }
 
-/** Into a folder that is made for it, 0700; its files are 0600. */
-export const writeExport = (folder: string, { files }: Exported): void => {
+/** One file of a setup. */
+export const setupText = (content: Readonly<Record<string, unknown>>): string =>
+  stringify(content, { lineWidth: 0 })
+
+/** Into a folder that is made for it, 0700; its files are 0600. All of them, or no folder. */
+export const writeExport = (folder: string, { files }: Pick<Exported, 'files'>): void => {
   mkdirSync(folder, { mode: 0o700 })
-  for (const [name, text] of files) writeFileSync(join(folder, name), text, { mode: 0o600, flag: 'wx' })
+  try {
+    for (const [name, text] of files) writeFileSync(join(folder, name), text, { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
 }

@@ -315,7 +315,7 @@ export const upstreamText = ({ host, port }: Pick<UpstreamRow, 'host' | 'port'>)
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** A quote would end the word of a shell, so none stands in it. */
-export const upstreamUrl = (row: UpstreamRow): string => {
+export const upstreamUrl = (row: Pick<UpstreamRow, 'host' | 'port' | 'user'>): string => {
   const user = row.user === null ? '' : `${encodeURIComponent(row.user).replaceAll("'", '%27')}@`
   return `smtp://${user}${upstreamText(row)}`
 }

@@ -56,6 +56,8 @@ export interface PostfixOptions {
   readonly delayWarning?: string
   readonly lifetime?: string
   readonly retry?: string
+  /** Another port, with TLS from the first byte. */
+  readonly tlsPort?: number
   /** More for main.cf, or something else there. */
   readonly settings?: Readonly<Record<string, string>>
 }
@@ -96,7 +98,13 @@ export class Postfix {
     writeFileSync(join(etc, 'transport'), this.transport(options))
     writeFileSync(
       join(etc, 'master.cf'),
-      [`127.0.0.1:${this.port} inet n - n - - smtpd`, ...MASTER_SERVICES, ''].join('\n'),
+      [
+        `127.0.0.1:${this.port} inet n - n - - smtpd`,
+        ...(options.tlsPort === undefined
+          ? []
+          : [`127.0.0.1:${options.tlsPort} inet n - n - - smtpd -o smtpd_tls_wrappermode=yes`]),
+        ...[...MASTER_SERVICES, ''],
+      ].join('\n'),
     )
     const started = spawnSync('postfix', ['-c', etc, 'start'], { encoding: 'utf8' })
     if (started.status !== 0) throw new Error(`postfix start: ${started.stderr}`)

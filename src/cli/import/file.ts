@@ -168,5 +168,23 @@ export class NotUtf8 extends Refusal {
   }
 }
 
+/** Of settings and tables of them; no one writes more by hand. */
+const MOST_TEXT = 16 * 1024 ** 2
+
+/** The whole text of a small file. */
+export const textOf = async (file: ImportFile): Promise<string> => {
+  try {
+    let whole = ''
+    for await (const text of file.text()) {
+      whole += text
+      if (whole.length > MOST_TEXT) throw badInput(`${file.name}: is more than 16 MiB of settings`)
+    }
+    return whole.replace(/^\ufeff/, '')
+  } catch (error) {
+    if (error instanceof NotUtf8 && file.readAsLatin1()) return textOf(file)
+    throw error
+  }
+}
+
 export const openFile = (path: string, stdin: AsyncIterable<Uint8Array | string>): Promise<ImportFile> =>
   path === STDIN ? ImportFile.copy(stdin) : ImportFile.open(path)

@@ -1,0 +1,164 @@
+/**
+ * NAME      setup-files - files that say how a machine sends its mail, made into a setup
+ * DESCRIPTION
+ *   main.cf of a Postfix, settings of small clients, variables of relay images, tables of a Postal: none of them is a list of
+ *   addresses, and none of them touches the store. They become a folder that `postern apply` reads.
+ *   Without a folder only the text is shown, and no secret is written anywhere.
+ */
+import { dirname, join } from 'node:path'
+import { writeExport } from '../../setup/export.js'
+import { type ExitCode, Refusal, usage } from '../exit.js'
+import { STDIN, type Terminal } from '../terminal.js'
+import { Carried } from './carried.js'
+import { carryImage, carryMsmtp, carryNullmailer, carrySsmtp, isOfImage } from './clients.js'
+import { type ImportFile, NotUtf8, textOf } from './file.js'
+import { Parameters, Tables } from './main-cf.js'
+import { carryPostalCredentials, carryPostalDomains, isPostalCredentials, isPostalDomains } from './postal.js'
+import { mxLookup, PostfixMove } from './postfix.js'
+
+/** What a file of settings may be, as `--from` names it. */
+export const SETUP_SOURCES = {
+  postfix: 'Postfix',
+  msmtp: 'msmtp',
+  ssmtp: 'ssmtp',
+  nullmailer: 'nullmailer',
+  env: 'variables of a relay image',
+  'postal/domains': 'Postal, domains',
+  'postal/credentials': 'Postal, credentials',
+} as const
+
+export type SetupSource = keyof typeof SETUP_SOURCES
+
+export const isSetupSource = (name: string): name is SetupSource => Object.hasOwn(SETUP_SOURCES, name)
+
+const ofMainCf =
+  /^(relayhost|smtpd?_[a-z_]+|my(hostname|origin|networks|destination)|transport_maps|compatibility_level|inet_(interfaces|protocols)|sender_dependent_[a-z_]+|default_transport)\s*=/m
+
+const sourceIn = (text: string, name: string): SetupSource | null => {
+  const lines = text.split(/\r?\n/).filter((line) => !/^\s*(#|$)/.test(line))
+  const [head = ''] = lines
+  if (isPostalDomains(head)) return 'postal/domains'
+  if (isPostalCredentials(head)) return 'postal/credentials'
+  const variables = lines.flatMap((line) => /^(?:export\s+)?([A-Z][A-Za-z0-9_]*)=/.exec(line)?.[1] ?? [])
+  if (variables.some(isOfImage)) return 'env'
+  if (/^mailhub\s*=/im.test(text)) return 'ssmtp'
+  if (/^[a-z0-9_]+\s*=/.test(head) && ofMainCf.test(text)) return 'postfix'
+  if (/^(defaults|account\s+\S.*|host\s+\S+)$/.test(head.trim()) && /^\s*host\s+\S/m.test(text))
+    return 'msmtp'
+  return name === 'remotes' && /^\S+\s+smtp(\s|$)/.test(head) ? 'nullmailer' : null
+}
+
+/** Null: it is a list, as far as its beginning says. */
+export const setupSourceOf = async (file: ImportFile): Promise<SetupSource | null> => {
+  try {
+    for await (const text of file.text())
+      if (text.trim() !== '') return sourceIn(text.slice(0, 65_536), file.name)
+  } catch (error) {
+    if (!(error instanceof NotUtf8)) throw error
+  }
+  return null
+}
+
+interface Wish {
+  readonly paths: readonly string[]
+  readonly workspace: string
+  readonly out: string | undefined
+  readonly resolver: string | undefined
+  readonly dryRun: boolean
+}
+
+const carryOne = async (
+  file: ImportFile,
+  source: SetupSource,
+  path: string,
+  carried: Carried,
+  resolver: string | undefined,
+): Promise<readonly string[]> => {
+  const text = await textOf(file)
+  const tables = new Tables(path === STDIN ? null : dirname(path), carried)
+  const mx = mxLookup(resolver ?? null)
+  if (source === 'postfix') {
+    await new PostfixMove(Parameters.read(text, file.name), tables, mx, carried).carry()
+    return tables.read
+  }
+  if (source === 'env') await carryImage(text, file.name, tables, mx, carried)
+  const carry = {
+    ...{ msmtp: carryMsmtp, ssmtp: carrySsmtp, nullmailer: carryNullmailer },
+    ...{ 'postal/domains': carryPostalDomains, 'postal/credentials': carryPostalCredentials },
+  }
+  if (source !== 'env') carry[source](text, file.name, carried)
+  return []
+}
+
+/** Ranges that may send without a password are never taken without a person who says so. */
+const askNetworks = async (terminal: Terminal, carried: Carried): Promise<void> => {
+  const { networks } = carried
+  if (networks.length === 0) return
+  const what = `let ${networks.join(', ')} send without a password, by credentials of the workspace ${carried.workspace}`
+  try {
+    await terminal.confirm(what, false)
+    carried.open(networks)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const fields = networks.map((cidr) => `${carried.workspace}/NAME: { cidr: ${cidr} }`).join(', ')
+    carried.note(
+      `${networks.join(', ')} sent without a password there and may not here: nobody was asked, or said no. In credentials: ${fields}, on a listener with ip_credentials: true`,
+    )
+  }
+}
+
+const told = (carried: Carried): string =>
+  Object.entries(carried.counts)
+    .flatMap(([what, n]) => (n > 0 ? [`${n} ${n === 1 ? what.replace(/s$/, '') : what}`] : []))
+    .join(', ') || 'nothing'
+
+/** The folder, with everything in it or not at all. */
+const write = (folder: string, carried: Carried, text: string): void => {
+  const files = new Map(carried.files)
+  if (carried.hasText) files.set(`${carried.name}.yaml`, text)
+  writeExport(folder, { files })
+}
+
+export const importSetup = async (
+  files: readonly ImportFile[],
+  sources: readonly SetupSource[],
+  terminal: Terminal,
+  wish: Wish,
+): Promise<ExitCode> => {
+  const [first] = sources
+  const name = first?.replace(/\/.*/, '') ?? ''
+  if (sources.some((one) => one.replace(/\/.*/, '') !== name))
+    throw usage('give files of one program at a time')
+  const carried = new Carried(name, wish.workspace)
+  for (const [i, file] of files.entries()) {
+    const source = sources[i] as SetupSource
+    terminal.say(`${file.name}: ${SETUP_SOURCES[source]}`)
+    const read = await carryOne(file, source, wish.paths[i] ?? STDIN, carried, wish.resolver)
+    for (const path of read) terminal.say(`${path}: read`)
+  }
+  await askNetworks(terminal, carried)
+  for (const { text, isOpen } of carried.notes) terminal.say(`${isOpen ? '!' : '-'} ${text}`)
+  const text = carried.text(
+    `${files.map((file) => file.name).join(', ')} (${SETUP_SOURCES[first as SetupSource]})`,
+  )
+  const folder = wish.dryRun ? undefined : wish.out
+  if (folder !== undefined) write(folder, carried, text)
+  const commands = carried.commands(folder ?? 'FOLDER')
+  const record = {
+    ...{ object: 'setup_import', from: name, folder: folder ?? null, ...carried.counts },
+    ...{ notes: carried.notes.map(({ text, isOpen }) => ({ text, open: isOpen })), commands, setup: text },
+  }
+  const written = [...(carried.hasText ? [`${name}.yaml`] : []), ...carried.files.keys()]
+  terminal.data(record, () =>
+    folder === undefined ? text : written.map((one) => join(folder, one)).join('\n'),
+  )
+  terminal.say(
+    folder === undefined
+      ? `${told(carried)}; --out FOLDER writes them, and their secrets beside them`
+      : `${told(carried)}`,
+  )
+  for (const one of commands) terminal.say(`next: ${one}`)
+  if (folder !== undefined && carried.hasText)
+    terminal.say(`next: read it, then: postern apply ${folder} --dry-run`)
+  return carried.isOpen ? 65 : 0
+}
