@@ -36,7 +36,7 @@ interface Form {
 const why = noPostfix()
 if (why !== null) t.plan(0, `skipped: ${why}`)
 else {
-  t.setTimeout(240_000)
+  t.setTimeout(600_000)
   const bouncePort = await freePort()
   const tlsPort = await freePort()
   const nowhere = await freePort()
@@ -68,7 +68,7 @@ else {
   ])
   const postern = new Postern({
     bounce: { host: '127.0.0.1', port: bouncePort, domain: 'bounce.test' },
-    relay: { poll: '100ms' },
+    relay: { poll: '100ms', retry: ['1s'] },
   })
   t.teardown(async () => {
     await postern.remove()
@@ -227,7 +227,7 @@ smtp_sasl_password_maps = hash:/etc/postfix/sasl_passwd
   }
 
   for (const [n, form] of FORMS.entries())
-    t.test(form.name, { timeout: 60_000 }, async (t) => {
+    t.test(form.name, { timeout: 120_000 }, async (t) => {
       const folder = join(postern.dir, `cf${n}`)
       mkdirSync(folder)
       writeFileSync(join(folder, 'main.cf'), form.cf)
