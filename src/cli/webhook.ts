@@ -18,8 +18,16 @@ import { nearestEventType, readEventType } from '../mail/event-type.js'
 import { readTag } from '../mail/query.js'
 import { type EventRecord, MarkCodec } from '../record/event.js'
 import { removed } from '../record/tenants.js'
-import { shownWebhook, webhookEvent, webhook as webhookRecord, webhookReplay } from '../record/webhook.js'
-import type { KnownEndpoint, ListedPost } from '../store/port/hooks.js'
+import {
+  type Behind,
+  eventsLeft,
+  shownWebhook,
+  type ToldPost,
+  webhookEvent,
+  webhook as webhookRecord,
+  webhookReplay,
+} from '../record/webhook.js'
+import type { KnownEndpoint } from '../store/port/hooks.js'
 import type { LogRow, MailOfEvent } from '../store/port/log.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { bodyOf } from '../webhook/body.js'
@@ -39,7 +47,15 @@ import {
   updateEndpoint,
 } from '../webhook/endpoints.js'
 import { createPost, newSigningSecret, type Post } from '../webhook/post.js'
-import { countAfter, type ReplayWish, replayEvent, replayMany, testEndpoint } from '../webhook/repost.js'
+import {
+  behindOf,
+  endpointsBehind,
+  postsOf,
+  type ReplayWish,
+  replayEvent,
+  replayMany,
+  testEndpoint,
+} from '../webhook/repost.js'
 import { apiBase, callApi, isHttpUrl } from './api.js'
 import { command, type Globals, type OptionArgs, type Subject } from './command.js'
 import { type CliContext, configOf, withContext } from './context.js'
@@ -264,14 +280,15 @@ export const events = listing({
   next: 'postern webhook test ID',
   most: 50,
   rows: async (context, args) => {
-    const { id } = await findEndpoint(context, scopeOf(context), args.id)
-    return (page) => context.store.posts(id, args.failed === true, page)
+    const row = await findEndpoint(context, scopeOf(context), args.id)
+    return (page) => postsOf(context, row, args.failed === true, page)
   },
-  record: (post: ListedPost) => webhookEvent(post),
+  record: (post: ToldPost) => webhookEvent(post),
   columns: [
     ['answered', 'updatedAt', AT],
     ['event', 'eventId'],
     ['type', 'eventType'],
+    ['for', ({ about }) => about?.recipient ?? null],
     ['kind', 'kind'],
     ['status', (post) => webhookEvent(post).status, { paint: paintStatus }],
     ['http', 'status'],
@@ -386,19 +403,26 @@ const made = ({ row, secret }: Made, terminal: Terminal): void => {
   terminal.say(`${row.id} signs with this secret; it is shown now, and never again`)
 }
 
+type ListedEndpoint = KnownEndpoint & { readonly behind: Behind | null }
+
+const leftText = (row: Parameters<typeof eventsLeft>[0]): string => {
+  const left = eventsLeft(row)
+  return left === null ? 'more than the log has' : `${left.events}${left.capped ? ' or more' : ''}`
+}
+
 const list = listing({
   path: 'webhook list',
   summary: 'All endpoints, newest first; never their secrets',
   examples: [['$0 webhook list', '']],
   what: 'endpoints',
   next: 'postern webhook create https://app.example/hook',
-  rows: (context) => (page) => context.store.endpoints(scopeOf(context), page),
-  record: webhookRecord,
+  rows: (context) => (page) => endpointsBehind(context, scopeOf(context), page),
+  record: (row: ListedEndpoint) => shownWebhook(row, row.behind),
   columns: [
     ['id', 'id'],
     ['endpoint', 'url'],
     ['health', healthText],
-    ['waiting', 'waiting'],
+    ['waiting', (row) => leftText(shownWebhook(row, row.behind))],
     ['events', ({ events }) => events.join(',')],
     ['workspace', ({ workspaceId }) => workspaceId ?? 'all'],
     ['mode', 'mode'],
@@ -452,14 +476,14 @@ const create = command({
 
 const time = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
-const shownFields = (row: KnownEndpoint, behind: string): readonly (readonly [string, unknown])[] => [
+const shownFields = (row: KnownEndpoint, left: string): readonly (readonly [string, unknown])[] => [
   ['id', row.id],
   ['endpoint', row.url],
   ['health', healthText(row)],
   ['failures in a row', row.state.failures],
   ['last success', time(row.state.lastSucceededAt)],
-  ['waiting posts', row.waiting],
-  ['events ahead', behind],
+  ['waiting', left],
+  ['of these posts', row.waiting],
   ['events', row.events.join(',')],
   ['workspace', row.workspaceId ?? 'all'],
   ['mode', row.mode],
@@ -477,12 +501,9 @@ const shownFields = (row: KnownEndpoint, behind: string): readonly (readonly [st
 ]
 
 /** One endpoint, and what of the log it has not come to. */
-const showOne = async (hooks: Parameters<typeof countAfter>[0], row: KnownEndpoint, terminal: Terminal) => {
-  const counted = await countAfter(hooks, row, row.state.mark)
-  const behind = counted === 'gone' ? null : { events: counted.matched, capped: counted.isCapped }
-  const text =
-    behind === null ? 'more than the log has' : `${behind.events}${behind.capped ? ' or more' : ''}`
-  terminal.data(shownWebhook(row, behind), (paint) => fields(paint, shownFields(row, text)))
+const showOne = async (hooks: Parameters<typeof behindOf>[0], row: KnownEndpoint, terminal: Terminal) => {
+  const shown = shownWebhook(row, await behindOf(hooks, row))
+  terminal.data(shown, (paint) => fields(paint, shownFields(row, leftText(shown))))
 }
 
 const show = command({

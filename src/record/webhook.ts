@@ -7,6 +7,7 @@
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import type { KnownEndpoint, ListedPost } from '../store/port/hooks.js'
+import type { LogRow } from '../store/port/log.js'
 
 /** How an endpoint does, in one word. */
 const healthOf = ({ status, state }: KnownEndpoint): 'disabled' | 'healthy' | 'failing' =>
@@ -48,12 +49,21 @@ export interface Behind {
   readonly capped: boolean
 }
 
-/** One alone, with the events of the log that it has not come to; null: its place is older than the log. What is off waits whole. */
+/** With the events of the log that it has not come to; null: its place is older than the log. What is off waits whole. */
 export const shownWebhook = (row: KnownEndpoint, behind: Behind | null) => ({
   ...webhook(row),
   waiting: row.waiting + (row.status === 'disabled' ? (behind?.events ?? 0) : 0),
   behind,
 })
+
+export type ShownWebhook = ReturnType<typeof shownWebhook>
+
+/** All that an endpoint is still to be told: posts that wait, and events that are no posts yet. Null: more than the log has. */
+export const eventsLeft = ({ waiting, behind, status }: ShownWebhook): Behind | null =>
+  behind && { ...behind, events: waiting + (status === 'disabled' ? 0 : behind.events) }
+
+/** A post with the mail that its event is of; `about` is null where there is none, or no more. */
+export type ToldPost = ListedPost & { readonly about: Pick<LogRow, 'emailId' | 'recipient'> | null }
 
 const statusOf = ({ state, attempts }: ListedPost) => {
   if (state === 'waiting') return attempts === 0 ? ('pending' as const) : ('attempting' as const)
@@ -61,11 +71,13 @@ const statusOf = ({ state, attempts }: ListedPost) => {
 }
 
 /** What is said of the exchange is said of the last try. */
-export const webhookEvent = (post: ListedPost) => ({
+export const webhookEvent = (post: ToldPost) => ({
   id: post.eventId,
   object: 'webhook_event' as const,
   type: post.eventType,
   created_at: toRfc3339(post.eventAt),
+  email_id: post.about?.emailId ?? null,
+  recipient: post.about?.recipient ?? null,
   status: statusOf(post),
   next_attempt_at: timeOrNull(post.dueAt),
   post_id: post.id,

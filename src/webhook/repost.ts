@@ -9,14 +9,17 @@ import { toRfc3339 } from '../base/clock.js'
 import { DialError } from '../base/dial.js'
 import { Fault } from '../base/fault.js'
 import { newId } from '../base/id.js'
-import type { Again } from '../record/webhook.js'
+import type { Page, Rows } from '../lifecycle/page.js'
+import type { Again, Behind, ToldPost } from '../record/webhook.js'
 import type { EndpointRow, KnownEndpoint, PostRow, ReplayRow } from '../store/port/hooks.js'
 import type { LogRow } from '../store/port/log.js'
 import { createWants, filterOf } from './body.js'
-import { type HookDeps, targetOf } from './endpoints.js'
+import { type HookDeps, type HookScope, targetOf } from './endpoints.js'
 import { afterTry, createPost, newPost } from './post.js'
 
 const MOST_COUNTED = 1000
+/** Of each endpoint of a list. */
+const MOST_LISTED = 100
 const MOST_TESTS = 20
 
 const needsEnabled = ({ status }: EndpointRow): void => {
@@ -46,12 +49,12 @@ export const replayEvent = async (
   { store, clock }: HookDeps,
   endpoint: KnownEndpoint,
   eventId: string,
-): Promise<PostRow> => {
-  const row = await findEvent({ store }, endpoint, eventId)
+): Promise<PostRow & ToldPost> => {
+  const about = await findEvent({ store }, endpoint, eventId)
   needsEnabled(endpoint)
-  const post = newPost(endpoint, row, 'replay', clock.now())
+  const post = newPost(endpoint, about, 'replay', clock.now())
   await store.savePosts([post])
-  return post
+  return { ...post, about }
 }
 
 interface Counted {
@@ -61,19 +64,58 @@ interface Counted {
 }
 
 /** What the endpoint would be told after this mark; 'gone' when the log does not reach so far back. */
-export const countAfter = async (
+const countAfter = async (
   { store }: Pick<HookDeps, 'store'>,
   endpoint: EndpointRow,
   mark: string | null,
   isWanted: (row: LogRow) => boolean = () => true,
+  most = MOST_COUNTED,
 ): Promise<Counted | 'gone'> => {
   if (mark === null) return { matched: 0, isCapped: false }
-  const found = await store.follow(filterOf(endpoint), mark, MOST_COUNTED)
+  const found = await store.follow(filterOf(endpoint), mark, most)
   if (found === 'gone') return 'gone'
   const wants = createWants(endpoint)
   const matched = found.rows.filter((row) => wants(row) && isWanted(row)).length
   return { matched, isCapped: !found.isEnd }
 }
+
+/** What of the log it has not come to; null: more than the log has. */
+export const behindOf = async (
+  deps: Pick<HookDeps, 'store'>,
+  row: KnownEndpoint,
+  most?: number,
+): Promise<Behind | null> => {
+  const counted = await countAfter(deps, row, row.state.mark, undefined, most)
+  return counted === 'gone' ? null : { events: counted.matched, capped: counted.isCapped }
+}
+
+/** Rows of a page, each with something more. */
+const withMore = async <Row, More>(
+  { rows, ...page }: Rows<Row>,
+  more: (row: Row) => Promise<More>,
+): Promise<Rows<Row & More>> => ({
+  ...page,
+  rows: await Promise.all(rows.map(async (row) => ({ ...row, ...(await more(row)) }))),
+})
+
+export const endpointsBehind = async (
+  deps: Pick<HookDeps, 'store'>,
+  scope: HookScope,
+  page: Page,
+): Promise<Rows<KnownEndpoint & { readonly behind: Behind | null }>> =>
+  withMore(await deps.store.endpoints(scope, page), async (row) => ({
+    behind: await behindOf(deps, row, MOST_LISTED),
+  }))
+
+export const postsOf = async (
+  { store }: Pick<HookDeps, 'store'>,
+  { id, accountId }: Pick<EndpointRow, 'id' | 'accountId'>,
+  failed: boolean,
+  page: Page,
+): Promise<Rows<ToldPost>> =>
+  withMore(await store.posts(id, failed, page), async ({ eventId, kind }) => ({
+    about: kind === 'test' ? null : await store.loggedEvent(accountId, eventId),
+  }))
 
 export interface ReplayWish {
   /** A mark of the log, or a time; null: from the beginning, with `failed` only. */
@@ -176,7 +218,7 @@ let testing = 0
 export const testEndpoint = async (
   { store, pepper, clock, dialler }: HookDeps,
   endpoint: KnownEndpoint,
-): Promise<PostRow> => {
+): Promise<PostRow & ToldPost> => {
   if (testing >= MOST_TESTS) throw new Fault('service.unavailable', { retryAfter: 5 })
   testing++
   try {
@@ -208,7 +250,7 @@ export const testEndpoint = async (
     }
     const done = afterTry(post, endpoint, posted, null, clock.now())
     await store.savePosts([done])
-    return done
+    return { ...done, about: null }
   } catch (error) {
     // only when this server stops: what an endpoint does is no error
     throw error instanceof DialError ? new Fault('service.unavailable', { retryAfter: 5 }) : error

@@ -47,7 +47,7 @@ t.test('an endpoint from its making to its end', async (t) => {
     { kind: 'test', status: 'success', http_status_code: 200 },
   ])
   t.equal((await desk.json(['webhook', 'events', made.id, '--failed'])).length, 1)
-  t.match((await desk.run(['webhook', 'events', made.id])).stdout, /webhook\.test +test +failed +302/)
+  t.match((await desk.run(['webhook', 'events', made.id])).stdout, /webhook\.test +- +test +failed +302/)
 
   const rotated = await desk.json(['webhook', 'rotate', made.id, '--grace', '1h'])
   t.not(rotated.signing_secret, made.signing_secret)

@@ -37,7 +37,7 @@ t.test('made, read, listed, changed, removed', async (t) => {
   t.match(read.json, { id: made.json.id, behind: { events: 0, capped: false } })
   t.notMatch(read.text, 'whsec_')
   const listed = await kit.ask('/v1/webhooks')
-  t.equal(listed.json.data[0].id, made.json.id)
+  t.match(listed.json.data[0], { id: made.json.id, behind: { events: 0, capped: false } })
   t.notMatch(listed.text, 'whsec_')
   const changed = await kit.ask(path, {
     method: 'PATCH',
@@ -242,7 +242,7 @@ t.test('the resend client, unchanged', async (t) => {
   t.match(listed.data, {
     object: 'list',
     has_more: false,
-    data: [{ id: headers.id, type: 'webhook.test', status: 'success' }],
+    data: [{ id: headers.id, type: 'webhook.test', status: 'success', email_id: null, recipient: null }],
   })
   const one = await client.webhooks.events.get({ webhookId: id, eventId: headers.id })
   t.match(one.data, { object: 'webhook_event', id: headers.id, next_attempt_at: null, payload: null })
@@ -252,9 +252,12 @@ t.test('the resend client, unchanged', async (t) => {
   const sent = await client.emails.send({ ...MAIL })
   const { data: events } = (await kit.ask(`/v1/emails/${sent.data?.id}/events`)).json
   const again = await client.webhooks.events.replay({ webhookId: id, eventId: events[0].id })
-  t.match(again.data, { object: 'webhook_event', id: events[0].id })
+  const of = { email_id: sent.data?.id, recipient: MAIL.to }
+  t.match(again.data, { object: 'webhook_event', id: events[0].id, ...of })
   const waiting = await client.webhooks.events.get({ webhookId: id, eventId: events[0].id })
+  t.match((await client.webhooks.events.list({ webhookId: id, limit: 1 })).data?.data[0], of)
   t.match(waiting.data, {
+    ...of,
     status: 'pending',
     payload: { type: 'email.queued', data: { email_id: sent.data?.id } },
   })
@@ -263,6 +266,16 @@ t.test('the resend client, unchanged', async (t) => {
   })
   t.equal((await client.webhooks.remove(id)).data?.deleted, true)
   t.match((await client.webhooks.get(id)).error, { code: 'webhook.not_found' })
+})
+
+t.test('who may not read mail is not shown what an endpoint answered, which may repeat it', async (t) => {
+  const end = await receiver(t)
+  const { id } = await create({ endpoint: `http://127.0.0.1:${end.port}/` })
+  await kit.ask(`/v1/webhooks/${id}/test`, { method: 'POST' })
+  const { token } = await kit.tenants.createSession(kit.accountId, { role: 'viewer' })
+  const seen = async (key: string) => (await kit.ask(`/v1/webhooks/${id}/events`, { key })).json.data[0]
+  t.match(await seen(kit.key), { status: 'success', http_status_code: 200, response: 'ok' })
+  t.match(await seen(token), { status: 'success', http_status_code: 200, response: null })
 })
 
 t.test('a rotation: both sign until the grace is over, then the new one alone', async (t) => {

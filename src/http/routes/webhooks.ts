@@ -17,7 +17,8 @@ import {
   webhookReplay,
 } from '../../record/webhook.js'
 import type { KnownEndpoint, ListedPost } from '../../store/port/hooks.js'
-import { type Principal, visibleMode } from '../../tenant/principal.js'
+import type { LogRow } from '../../store/port/log.js'
+import { type Principal, seesBodies, visibleMode } from '../../tenant/principal.js'
 import { bodyOf } from '../../webhook/body.js'
 import {
   createEndpoint,
@@ -35,8 +36,10 @@ import {
   wrongWithEndpoint,
 } from '../../webhook/endpoints.js'
 import {
-  countAfter,
+  behindOf,
+  endpointsBehind,
   findEvent,
+  postsOf,
   type ReplayWish,
   replayEvent,
   replayMany,
@@ -89,11 +92,7 @@ const ignored = ({
 }
 
 /** With what waits in the log, which enabling would begin with. */
-const shown = async (deps: Deps, row: KnownEndpoint) => {
-  const counted = await countAfter(deps, row, row.state.mark)
-  const behind = counted === 'gone' ? null : { events: counted.matched, capped: counted.isCapped }
-  return shownWebhook(row, behind)
-}
+const shown = async (deps: Deps, row: KnownEndpoint) => shownWebhook(row, await behindOf(deps, row))
 
 const graceOf = (body: Partial<shapes.Rotation> | undefined, errors: FieldError[]): number =>
   body?.grace === undefined ? GRACE_MS : readSpan('body.grace', body.grace, MOST_GRACE_MS, errors)
@@ -143,14 +142,15 @@ const reading = (deps: Deps): readonly Endpoint[] => [
     id: 'listWebhooks',
     path: '/v1/webhooks',
     summary: 'Endpoints of webhooks, newest first',
-    description: 'Without secrets.',
+    description:
+      'Without secrets. Of each, `behind` is counted up to 100 events; asked for alone, up to 1,000.',
     of: shapes.webhook,
     rows(call) {
       const scope = scopeOf(call)
       return {
         filters: { workspaceId: scope.workspaceId },
-        fetch: (page) => deps.store.endpoints(scope, page),
-        render: record,
+        fetch: (page) => endpointsBehind(deps, scope, page),
+        render: (row) => shownWebhook(row, row.behind),
       }
     },
   }),
@@ -159,7 +159,7 @@ const reading = (deps: Deps): readonly Endpoint[] => [
     id: 'getWebhook',
     summary: 'One endpoint of webhooks',
     description: 'How it does, and what it has not come to yet.',
-    answers: { 200: shapes.shownWebhook },
+    answers: { 200: shapes.webhook },
     faults: ['webhook.not_found'],
     handle: async (call) => ({ status: 200, body: await shown(deps, await endpointOf(deps, call)) }),
   }),
@@ -186,7 +186,7 @@ const changing = (deps: Deps): readonly Endpoint[] => [
     description:
       'What is left out stays as it is. Enabled again, it goes on from where it stood (`behind` shows what that is), or with `"from": "now"` from now.',
     body: shapes.endpointChange,
-    answers: { 200: shapes.shownWebhook },
+    answers: { 200: shapes.webhook },
     faults: ['webhook.not_found'],
     alsoWrong: async ({ body }, _, call: Pick<Call, 'principal' | 'workspace' | 'params'>) =>
       wrongWith(deps, await endpointOf(deps, call), body),
@@ -245,18 +245,22 @@ export const webhooks = (deps: Deps): readonly Endpoint[] => [
 ]
 
 /** What is known of an event at an endpoint, oldest first; throws event.not_found where nothing is. */
-const postsOf = async (
+const postsOfEvent = async (
   deps: Deps,
   row: KnownEndpoint,
   eventId: string,
-): Promise<{ readonly posts: readonly ListedPost[]; readonly payload: unknown }> => {
+): Promise<{
+  readonly posts: readonly ListedPost[]
+  readonly about: LogRow | null
+  readonly payload: unknown
+}> => {
   const logged = await findEvent(deps, row, eventId).catch((error: unknown) => {
     if (error instanceof Fault) return null
     throw error
   })
   const posts = await deps.store.postsOfEvent(row.id, eventId, logged?.createdAt ?? null)
   if (posts.length === 0) throw new Fault('event.not_found')
-  return { posts, payload: logged === null ? null : JSON.parse(bodyOf(logged, row)) }
+  return { posts, about: logged, payload: logged === null ? null : JSON.parse(bodyOf(logged, row)) }
 }
 
 const readingPosts = (deps: Deps): readonly Endpoint[] => [
@@ -270,13 +274,15 @@ const readingPosts = (deps: Deps): readonly Endpoint[] => [
     of: shapes.webhookEvent,
     faults: ['webhook.not_found'],
     async rows(call) {
-      const { id } = await endpointOf(deps, call)
+      const row = await endpointOf(deps, call)
       const failed = call.query.failed === 'true'
+      const mayRead = seesBodies(call.principal, deps.config.identity.viewers_see)
       return {
-        name: `webhook-events ${id}`,
+        name: `webhook-events ${row.id}`,
         filters: { failed: failed ? 'true' : null },
-        fetch: (page) => deps.store.posts(id, failed, page),
-        render: webhookEvent,
+        fetch: (page) => postsOf(deps, row, failed, page),
+        // an endpoint may answer with what it was posted
+        render: (post) => ({ ...webhookEvent(post), ...(mayRead ? {} : { response: null }) }),
       }
     },
   }),
@@ -289,10 +295,10 @@ const readingPosts = (deps: Deps): readonly Endpoint[] => [
     faults: ['webhook.not_found', 'event.not_found'],
     async handle(call) {
       const row = await endpointOf(deps, call)
-      const { posts, payload } = await postsOf(deps, row, param(call, 'event'))
+      const { posts, about, payload } = await postsOfEvent(deps, row, param(call, 'event'))
       const latest = posts.at(-1)
       if (latest === undefined) throw new Fault('event.not_found')
-      return { status: 200, body: { ...webhookEvent(latest), payload } }
+      return { status: 200, body: { ...webhookEvent({ ...latest, about }), payload } }
     },
   }),
 ]
@@ -306,7 +312,7 @@ const attempts = (deps: Deps): readonly Endpoint[] => [
     answers: { 200: shapes.attemptList },
     faults: ['webhook.not_found', 'event.not_found'],
     async handle(call) {
-      const { posts } = await postsOf(deps, await endpointOf(deps, call), param(call, 'event'))
+      const { posts } = await postsOfEvent(deps, await endpointOf(deps, call), param(call, 'event'))
       return { status: 200, body: { object: 'list', has_more: false, data: webhookAttempts(posts) } }
     },
   }),

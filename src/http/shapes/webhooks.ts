@@ -160,7 +160,7 @@ const members = shape(() => ({
     .integer()
     .required()
     .description(
-      'Posts that wait for their first or next try; of one that is disabled and asked for alone, also the events that happened since (`behind`)',
+      'Posts that wait for their first or next try; of one that is disabled, where `behind` is told, also the events that happened since',
     ),
   created_at: time(),
   updated_at: time(),
@@ -181,8 +181,7 @@ const behind = shape(() =>
   }).description('Events of the log that it has not come to yet; null: its place is older than the log'),
 )
 
-export const webhook = record('Webhook', members)
-export const shownWebhook = record('ShownWebhook', () => ({
+export const webhook = record('Webhook', () => ({
   ...members(),
   behind: nullable(behind()),
   ignored: ignored(),
@@ -222,6 +221,8 @@ const postMembers = shape(() => ({
   object: Joi.string().valid('webhook_event').required(),
   type: Joi.string().required(),
   created_at: time(),
+  email_id: nullable(id('em')).description('Of its mail; null: the event has none, or is no longer kept'),
+  recipient: nullable(Joi.string()).description('Of whom it tells; null as for `email_id`'),
   status: need(oneOf(...STATUS)).description(
     '`pending` waits for its first try, `attempting` for another one; `failed` is given up',
   ),
@@ -237,7 +238,9 @@ const postMembers = shape(() => ({
   ),
   http_status_code: nullable(Joi.number().integer()).description('null: no answer came'),
   duration_ms: nullable(Joi.number().integer()),
-  response: nullable(Joi.string().allow('')).description('The first kilobyte of the answer'),
+  response: nullable(Joi.string().allow('')).description(
+    'The first kilobyte of the answer; null also for who may not read mail',
+  ),
   cause: nullable(Joi.string()).description('What went wrong, in one sentence'),
   updated_at: time(),
 }))

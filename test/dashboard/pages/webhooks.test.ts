@@ -47,6 +47,7 @@ t.test('an endpoint and its life', async (t) => {
   })
   t.notMatch(failed.html, HOSTILE)
   t.match(failed.html, 'alert(1)')
+  t.match(failed.html, /data-l="For".*\/emails\/em_\w+[^>]*>.*delivered@/s)
   const [, event = ''] = /event=(evt_[0-9a-z]{26})/.exec(failed.html) ?? []
   const full = await browser.visit(`${path}?event=${event}`)
   t.match(full.html, 'webhook-signature: v1,')
@@ -80,6 +81,19 @@ t.test('an endpoint and its life', async (t) => {
     return /has failed.*The next try is <time/s.test(seen.html) && seen
   })
   t.notMatch(waits.html, /class="sub">next /, 'said once on top, not in each row')
+
+  // one at a time: what is behind it in the log is no post yet, and waits all the same
+  for (let n = 0; n < 3; n++)
+    await postern.api('POST', '/v1/emails', key, { from: 'a@b.test', to: 'delivered@c.test', text: 'x' })
+  const all = await eventually('the list counts as the page does', async () => {
+    const [, n = '0'] = /(\d+) events wait for it/.exec((await browser.visit(path)).html) ?? []
+    const [, listed] = /data-l="Waiting">(\d+)</.exec((await browser.visit('/webhooks')).html) ?? []
+    return Number(n) >= 12 && n === listed && n
+  })
+  t.match(JSON.parse((await postern.cli('--json', 'webhook', 'list')).stdout), [
+    { behind: { capped: false } },
+  ])
+  t.match((await postern.cli('webhook', 'list')).stdout, new RegExp(` ${all} `))
 
   const page = await browser.visit(path)
   t.match((await browser.submit(page, 'delete', { confirm: 'x' })).html, 'must be the host')

@@ -17,6 +17,7 @@ import { Address, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
+import type { WorkspaceRow } from '../workspaces/workspaces.js'
 import { ImportForm, importList, wrongItems } from './import.js'
 import { Incidents, incidentActions, openIncidents } from './incidents.js'
 import { type Left, LeftVerbs, leftActions, leftOf } from './left.js'
@@ -165,6 +166,39 @@ const NotListed = ({ visit, address, slug, left }: NotListedProps) => (
   </Empty>
 )
 
+/** Others that are named. */
+const MOST_NAMED = 5
+
+interface WhichListProps {
+  readonly visit: Visit
+  readonly workspaces: readonly WorkspaceRow[]
+  readonly slug: string
+}
+
+/** All workspaces are looked at, and each has a list of its own. */
+const WhichList = ({ visit, workspaces, slug }: WhichListProps) => {
+  const others = workspaces.filter((one) => one.slug !== slug)
+  return (
+    <>
+      Each workspace has a list of its own; this is that of {slug}.{' '}
+      {others.length > MOST_NAMED ? (
+        'Choose another workspace on top.'
+      ) : (
+        <>
+          The others:{' '}
+          {others.map((one, n) => (
+            <>
+              {n === 0 ? '' : ', '}
+              <a href={visit.inWorkspace(one.slug)}>{one.slug}</a>
+            </>
+          ))}
+          .
+        </>
+      )}
+    </>
+  )
+}
+
 const rowsOf = async (visit: Visit, slug: string): Promise<List<Suppression> | Suppression | null> => {
   const address = visit.query('address')
   if (address !== null)
@@ -247,9 +281,11 @@ export const suppressionsPage: Page = {
     const address = visit.query('address')
     const left = found === null ? await leftOf(visit, slug, address) : {}
     const says =
-      visit.scope.workspace === null && workspaces.length > 1
-        ? `Of the default workspace, ${slug}; choose another one on top.`
-        : 'After a hard bounce, after a complaint, by hand or by import. Live mail to them is refused at once.'
+      visit.scope.workspace === null && workspaces.length > 1 ? (
+        <WhichList {...{ visit, workspaces, slug }} />
+      ) : (
+        'After a hard bounce, after a complaint, by hand or by import. Live mail to them is refused at once.'
+      )
     return {
       title: 'Suppressions',
       body: (

@@ -4,7 +4,7 @@
  *   Answers are text of a stranger, and shown as such. Whoever may not see bodies gets neither them nor what was posted.
  */
 import { tagText } from '../../../mail/query.js'
-import type { Webhook, WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
+import type { ShownWebhook, Webhook, WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
@@ -19,15 +19,7 @@ import { slugOf, workspacesOf } from '../access/whose.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { WorkspaceRow } from '../workspaces/workspaces.js'
 import { type MadeWebhook, secretView } from './webhook-form.js'
-import {
-  HealthDetail,
-  healthSentence,
-  hostOf,
-  nameOf,
-  SHAPES,
-  type ShownWebhook,
-  stateOf,
-} from './webhooks.js'
+import { HealthDetail, healthSentence, hostOf, nameOf, SHAPES, stateOf } from './webhooks.js'
 
 const POST_SHAPES: Readonly<
   Record<WebhookEvent['status'], readonly [hue: Tone, icon: string, text: string]>
@@ -61,6 +53,16 @@ const PostSaid = ({ row }: { readonly row: WebhookEvent }) => (
   </>
 )
 
+/** Whom the event is about, with the way to its mail. */
+const Whom = ({ visit, row }: { readonly visit: Visit; readonly row: WebhookEvent }) => {
+  if (row.email_id === null) return null
+  return (
+    <a href={visit.link(`/emails/${row.email_id}`)}>
+      {row.recipient === null ? 'its mail' : <Address text={row.recipient} />}
+    </a>
+  )
+}
+
 const KIND = { event: '', replay: 'replayed', test: 'a test' } as const
 
 /** When it is posted next. While its endpoint fails only the endpoint's own time counts, which stands on top of the page. */
@@ -84,6 +86,7 @@ const columns = (visit: Visit, endpoint: Webhook): readonly Column<WebhookEvent>
       </>
     ),
   },
+  { head: 'For', cell: (row) => <Whom {...{ visit, row }} /> },
   { head: 'Said', kind: 'grow', cell: (row) => <PostSaid row={row} /> },
   {
     head: 'Took',

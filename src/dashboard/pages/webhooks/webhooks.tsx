@@ -1,7 +1,7 @@
 /**
  * NAME      webhooks - endpoints that are told of events, and how each does in words
  */
-import type { Behind, Webhook } from '../../../record/webhook.js'
+import { eventsLeft, type ShownWebhook, type Webhook } from '../../../record/webhook.js'
 import type { Page } from '../../page.js'
 import { Code, Empty, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
@@ -10,11 +10,6 @@ import { Address, figure, isolate, spanWords, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import { slugOf, workspacesOf } from '../access/whose.js'
 import type { WorkspaceRow } from '../workspaces/workspaces.js'
-
-export interface ShownWebhook extends Webhook {
-  /** null: its place is older than the log. */
-  readonly behind: Behind | null
-}
 
 /** The host and path without the scheme: what people call an endpoint by. */
 export const nameOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
@@ -78,9 +73,10 @@ const events = (n: number, capped = false): string =>
   `${figure(n)}${capped ? ' or more' : ''} ${n === 1 ? 'event' : 'events'}`
 
 export const HealthDetail = ({ row }: { readonly row: ShownWebhook }) => {
-  const { health, behind, waiting } = row
-  const late = behind === null ? null : health.state === 'disabled' ? waiting : behind.events + waiting
-  const wait = late === null ? 'More than the log still has' : events(late, behind?.capped)
+  const { health } = row
+  const left = eventsLeft(row)
+  const late = left?.events ?? null
+  const wait = left === null ? 'More than the log still has' : events(left.events, left.capped)
   if (health.state === 'disabled') {
     return (
       <>
@@ -112,7 +108,12 @@ const eventsIn = ({ events }: Webhook): string => {
   return events.length > 3 ? `${shown.join(', ')} and ${events.length - 3} more` : shown.join(', ')
 }
 
-const columns = (workspaces: readonly WorkspaceRow[]): readonly Column<Webhook>[] => [
+const waitingCell = (row: ShownWebhook): string => {
+  const left = eventsLeft(row)
+  return left === null ? 'more than the log has' : `${figure(left.events)}${left.capped ? ' or more' : ''}`
+}
+
+const columns = (workspaces: readonly WorkspaceRow[]): readonly Column<ShownWebhook>[] => [
   {
     head: 'Endpoint',
     kind: 'grow',
@@ -125,7 +126,7 @@ const columns = (workspaces: readonly WorkspaceRow[]): readonly Column<Webhook>[
     cell: (row) =>
       `${slugOf(workspaces, row.workspace_id) ?? 'the whole account'}${row.mode === 'test' ? ', test mail' : ''}`,
   },
-  { head: 'Waiting', kind: 'num', cell: (row) => figure(row.waiting) },
+  { head: 'Waiting', kind: 'num', cell: waitingCell },
   { head: 'Last taken', cell: (row) => Time({ at: row.health.last_succeeded_at }) },
 ]
 
@@ -156,7 +157,7 @@ export const webhooksPage: Page = {
   path: '/webhooks',
   async view(visit) {
     const [list, workspaces] = await Promise.all([
-      visit.list<List<Webhook>>('/v1/webhooks'),
+      visit.list<List<ShownWebhook>>('/v1/webhooks'),
       workspacesOf(visit),
     ])
     const rows = list.data
