@@ -85,8 +85,17 @@ export const statisticsReads = {
 }
 
 const HOUR = 60
-/** So many are looked for, and written, in one statement. */
-const AT_ONCE = 40
+/** So many are looked for, and written, in one statement: any number of few, or one of many, so that texts stay few. */
+const FEW = 40
+const MANY = 240
+
+function* inParts<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let i = 0; i < rows.length; ) {
+    const n = rows.length - i >= MANY ? MANY : FEW
+    yield rows.slice(i, i + n)
+    i += n
+  }
+}
 
 const decode = (text: unknown): number[] => JSON.parse(String(text)) as number[]
 
@@ -142,10 +151,8 @@ const putText = textsOf(
 
 /** Adds to rows, or makes them; those that are new. */
 function* addAll(sums: Sums): Asking<readonly Key[]> {
-  const rows = [...sums]
   const made: Key[] = []
-  for (let i = 0; i < rows.length; i += AT_ONCE) {
-    const some = rows.slice(i, i + AT_ONCE)
+  for (const some of inParts([...sums])) {
     const before = new Map<string, unknown>()
     for (const row of yield* all(findText(some.length), ...some.flatMap(([, { key }]) => key)))
       before.set(nameOf([row.span, row.at, row.dimension, row.workspace, row.test, row.value]), row.counts)
@@ -162,6 +169,10 @@ function* addAll(sums: Sums): Asking<readonly Key[]> {
 /** An hour of one dimension of a workspace and mode. */
 type Hour = readonly [at: number, dimension: number, workspace: number, test: number]
 
+const dropText = textsOf(
+  (n) => `DELETE FROM statistics WHERE ${GROUP} AND value IN (${times(n, '?')}) RETURNING value, counts`,
+)
+
 /** Takes the least busy values of an hour together, where there are too many. */
 function* makeRoom([at, ...group]: Hour): Asking<void> {
   const name = DIMENSIONS[group[0]] as Dimension
@@ -174,11 +185,9 @@ function* makeRoom([at, ...group]: Hour): Asking<void> {
   const rest: Sums = new Map()
   for (const span of spansOf(name))
     for (let start = at; start < at + HOUR; start += span)
-      for (const value of gone) {
-        const text = `DELETE FROM statistics WHERE ${GROUP} AND value = ? RETURNING counts`
-        const row = yield* first(text, span, start, ...group, value)
-        if (row !== null) gather(rest, [span, start, ...group, restOf(name, value)], decode(row.counts))
-      }
+      for (const some of inParts(gone))
+        for (const { value, counts } of yield* all(dropText(some.length), span, start, ...group, ...some))
+          gather(rest, [span, start, ...group, restOf(name, String(value))], decode(counts))
   yield* addAll(rest)
 }
 
