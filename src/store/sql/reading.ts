@@ -20,7 +20,7 @@ import type { LogEnds } from './log/reads.js'
 import { MAILS_BY_PLACE, Records } from './log/records.js'
 import { STORED_EVENTS } from './log/sources.js'
 import { type Asked, type Asking, all, first, type Row, run, together } from './query.js'
-import { indexedMail, placeOfIndex } from './search/to-index.js'
+import { indexedMail } from './search/to-index.js'
 
 const MAILS = `${MAILS_BY_PLACE} WHERE e.ord >= ? AND e.ord < ? ORDER BY e.ord LIMIT ? + 0`
 const RECIPIENTS = `SELECT r.email_ord AS ord, r.first AS n, r.id AS recipient, r.address, r.address_lc
@@ -87,11 +87,13 @@ export const readingReads = (ends: () => Asking<LogEnds>) => ({
 
 /** Each has one row, or none. */
 const TABLES = { statistics: 'statistics_place', alarms: 'alarm_mark', sandbox: 'sandbox_place' } as const
-const PLACES = `SELECT ${Object.entries(TABLES).map(([one, table]) => `(SELECT mark FROM ${table}) AS ${one}`)}`
+const PLACES = `SELECT ${Object.entries(TABLES).map(([one, table]) => `(SELECT mark FROM ${table}) AS ${one}`)},
+  (SELECT place FROM search_state) AS place`
 
 function* readPlaces(): Asking<ReadPlaces> {
-  const places = (yield* first(PLACES)) as Row as Omit<ReadPlaces, 'search'>
-  return { ...places, search: markOf({ ord: (yield* placeOfIndex()) + 1, n: 0 }) }
+  const { place, ...places } = (yield* first(PLACES)) as Row
+  const search = markOf({ ord: Number(place ?? 0) + 1, n: 0 })
+  return { ...(places as Omit<ReadPlaces, 'search'>), search }
 }
 
 /** They write in the transaction that runs. */
@@ -107,10 +109,11 @@ export const readingWrites = (parts: ReadingParts): Asked<Pick<Reading, 'keepRea
     const places = yield* readPlaces()
     if (READERS.some((one) => read[one] !== undefined && read[one].from !== places[one])) return null
     for (const [one, table] of Object.entries(TABLES))
-      if (read[one as keyof typeof TABLES] !== undefined) {
-        yield* run(`DELETE FROM ${table}`)
+      if (
+        read[one as keyof typeof TABLES] !== undefined &&
+        (yield* run(`UPDATE ${table} SET mark = ?`, to)) === 0
+      )
         yield* run(`INSERT INTO ${table} (mark) VALUES (?)`, to)
-      }
     if (statistics !== undefined) yield* parts.addStatistics(statistics.rows)
     const turns = alarms === undefined ? [] : yield* parts.addAlarmCounts(alarms)
     if (search === undefined) return turns

@@ -85,13 +85,14 @@ export const statisticsReads = {
 }
 
 const HOUR = 60
-/** So many are looked for, and written, in one statement: any number of few, or one of many, so that texts stay few. */
+/** So many are looked for, and written, in one statement: any number of few, or some times as many, so that texts stay few. */
 const FEW = 40
-const MANY = 240
+const MANY = 6 * FEW
 
 function* inParts<T>(rows: readonly T[]): Generator<readonly T[]> {
   for (let i = 0; i < rows.length; ) {
-    const n = rows.length - i >= MANY ? MANY : FEW
+    const left = rows.length - i
+    const n = left < FEW ? left : Math.min(MANY, left - (left % FEW))
     yield rows.slice(i, i + n)
     i += n
   }
@@ -169,8 +170,19 @@ function* addAll(sums: Sums): Asking<readonly Key[]> {
 /** An hour of one dimension of a workspace and mode. */
 type Hour = readonly [at: number, dimension: number, workspace: number, test: number]
 
-const dropText = textsOf(
-  (n) => `DELETE FROM statistics WHERE ${GROUP} AND value IN (${times(n, '?')}) RETURNING value, counts`,
+/** The moments of an hour at which a dimension is counted, with their spans. */
+const momentsOf = (name: Dimension, hour: number): readonly (readonly [span: number, at: number])[] =>
+  spansOf(name).flatMap((span) =>
+    Array.from({ length: HOUR / span }, (_, i) => [span, hour + i * span] as const),
+  )
+
+/** By dimension, at all moments of an hour. */
+const dropTexts = DIMENSIONS.map((name) =>
+  textsOf(
+    (n) => `DELETE FROM statistics WHERE (span, at) IN (VALUES
+     (CAST(? AS BIGINT), CAST(? AS BIGINT))${', (?, ?)'.repeat(momentsOf(name, 0).length - 1)})
+     AND dimension = ? AND workspace = ? AND test = ? AND value IN (${times(n, '?')}) RETURNING span, at, value, counts`,
+  ),
 )
 
 /** Takes the least busy values of an hour together, where there are too many. */
@@ -183,11 +195,14 @@ function* makeRoom([at, ...group]: Hour): Asking<void> {
   const values = found.map((row) => ({ value: String(row.value), busy: busyOf(decode(row.counts)) }))
   const gone = crowdedOut(name, values)
   const rest: Sums = new Map()
-  for (const span of spansOf(name))
-    for (let start = at; start < at + HOUR; start += span)
-      for (const some of inParts(gone))
-        for (const { value, counts } of yield* all(dropText(some.length), span, start, ...group, ...some))
-          gather(rest, [span, start, ...group, restOf(name, String(value))], decode(counts))
+  const ofHour = [...momentsOf(name, at).flat(), ...group]
+  for (const some of inParts(gone)) {
+    const text = dropTexts[group[0]]?.(some.length) ?? ''
+    for (const { span, at: when, value, counts } of yield* all(text, ...ofHour, ...some)) {
+      const key = [span as number, when as number, ...group, restOf(name, String(value))] as const
+      gather(rest, key, decode(counts))
+    }
+  }
   yield* addAll(rest)
 }
 

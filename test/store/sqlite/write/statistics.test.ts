@@ -49,7 +49,7 @@ t.test('a part of the log with new domains alone takes some statements, not some
     [3_000, 500],
   ] as const) {
     const statements = fold(from, n)
-    t.ok(statements <= 45, `${n} domains in ${statements} statements`)
+    t.ok(statements <= 30, `${n} domains in ${statements} statements`)
   }
   const stored = db.prepare('SELECT count(*) FROM statistics WHERE span = 60 AND value = ?').pluck()
   t.equal(stored.get(OTHER), 1, 'there was no room for all')
