@@ -1,7 +1,7 @@
 /** While an old snapshot is held, claims pass over what has left the queue, and miss nothing that falls due before it. */
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { Floors, floorOf, waitingIn } from '../../../src/store/postgres/claim.js'
+import { Floors, floorOf, pickQuery, waitingIn } from '../../../src/store/postgres/claim.js'
 import { connect, statementOf } from '../../../src/store/postgres/connection.js'
 import { leastDue } from '../../../src/store/postgres/due.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
@@ -195,16 +195,28 @@ t.test('under a held snapshot', { skip: noPostgres() }, async (t) => {
     for (let found = [null]; found.length > 0; ) found = (await claim()) as never
   })
 
-  await t.test('a look from the floor reads few rows', async (t) => {
+  await t.test('a look and a lease from the floor read few pages, however much has left', async (t) => {
     await accepted(store, at, { createdAt: now })
-    const read = async (floor: number): Promise<number> => {
-      const { text, values } = waitingIn(pool, 0, 10, now, floor).next().value as Query
-      await run(`DEALLOCATE ALL; PREPARE it AS ${statementOf(text).text}`)
-      const { rows } = await run(`EXPLAIN (ANALYZE, BUFFERS) EXECUTE it(${values.join()})`)
+    const workspace = (await ask(waitingIn(pool, 0, 10, now, 0)))[0]?.workspace ?? 0
+    const pagesOf = async ({ text, values }: Query): Promise<number> => {
+      const given = values.map((value) => (Array.isArray(value) ? `'{${value.join()}}'` : value)).join()
+      await run(`DEALLOCATE ALL; BEGIN; PREPARE it AS ${statementOf(text).text}`)
+      const { rows } = await run(`EXPLAIN (ANALYZE, BUFFERS) EXECUTE it(${given})`)
+      await run('ROLLBACK')
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
       return Number(/Buffers: shared hit=(\d+)/.exec(plan)?.[1])
     }
-    const [without, with_] = [await read(0), await read(now - 5000)]
-    t.ok(with_ < without / 2, `${with_} of ${without} pages`)
+    const read = async (floor: number): Promise<readonly number[]> => {
+      const look = waitingIn(pool, 0, 10, now, floor).next().value as Query
+      const round = { pool, boot: 1, leaseUntil: now + HOUR, now, floor }
+      const { text, values } = pickQuery({ workspaces: [workspace], shares: [10] }, round)
+      const pick = { text: `WITH fence AS (SELECT 1 AS n),${text}`, values }
+      return [await pagesOf(look), await pagesOf(pick)]
+    }
+    const [without, from] = [await read(0), await read(now - 5000)]
+    for (const [i, name] of ['the look', 'the lease'].entries()) {
+      t.ok((without[i] ?? 0) > 300, `${name} walks over what has left: ${without[i]} pages`)
+      t.ok((from[i] ?? 1000) < 60, `${name} from the floor does not: ${from[i]}`)
+    }
   })
 })
