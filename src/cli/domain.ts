@@ -24,6 +24,7 @@ import {
   removeDomain,
   rotateKeys,
 } from '../tenant/domain/domain.js'
+import { isSelector } from '../tenant/domain/keys.js'
 import { command, type Subject } from './command.js'
 import { type CliContext, readSecretFile, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
@@ -37,9 +38,6 @@ const zoneLines = (records: readonly DnsRecord[]): string => records.map(zoneLin
 
 const REF = { ref: { type: 'string', demandOption: true, describe: 'Name or id' } } as const
 
-/** RFC 6376, section 3.1: labels as in a domain. */
-const SELECTOR = /^(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
-
 /** The key that is to be brought along; an error names its file, never its content. */
 const broughtBy = async (args: {
   readonly dkimKeyFile?: string | undefined
@@ -49,14 +47,14 @@ const broughtBy = async (args: {
   if (file === undefined && selector === undefined) return undefined
   if (file === undefined) throw usage('--selector: it is the one of --dkim-key-file, which is missing')
   if (selector === undefined) throw usage('--selector: is missing; under which name is that key published?')
-  if (!SELECTOR.test(selector)) throw usage(`--selector: ${selector} is no selector such as s1`)
+  if (!isSelector(selector)) throw usage(`--selector: ${selector} is no selector such as s1`)
   const pem = await readSecretFile(file)
   try {
     loadDkimKey(pem)
   } catch (error) {
     throw badInput(`${file}: ${(error as Error).message}`)
   }
-  return { selector: selector.toLowerCase(), pem }
+  return [{ selector, pem }]
 }
 
 const add = command({

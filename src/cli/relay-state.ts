@@ -62,6 +62,14 @@ export const wakeRelay = async (context: Pick<CliContext, 'config'>): Promise<vo
   await asked(context, 'POST', '/wake')
 }
 
+/** What failed of the setup that the running daemon was to apply, a line for each mistake; null where nothing did. */
+export const setupFailed = async (context: Pick<CliContext, 'config'>): Promise<readonly string[] | null> => {
+  const status = (await asked(context, 'GET', '/status')) as {
+    readonly setup_failed?: readonly string[]
+  } | null
+  return status?.setup_failed ?? null
+}
+
 const instant = (text: string | null): number | null => (text === null ? null : Date.parse(text))
 
 /** As the judges of why mail waits want it. */

@@ -167,10 +167,10 @@ export const applyCommand = command({
       }
       if (!terminal.json) terminal.write(planText(terminal.paint, plan))
       if (!isIdle) await consent(terminal, plan, yes)
-      const progress = isIdle ? () => {} : tellProgress(terminal, plan.steps.filter(isToDo).length)
+      const told = isIdle ? () => {} : tellProgress(terminal, plan.steps.filter(isToDo).length)
       const applying = { deps, accountId: account.id, actor: cliActor() }
       try {
-        const done = await applyPlan(applying, plan, planNow, progress)
+        const done = await applyPlan(applying, plan, planNow, { told })
         if (terminal.json) terminal.data(planRecord(plan, true), () => '')
         terminal.say(isIdle ? 'nothing to do' : `${done.length} done`)
       } catch (error) {

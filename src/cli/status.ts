@@ -15,7 +15,7 @@ import { findWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { type Doors, doorsOf } from './listening.js'
-import { relayView } from './relay-state.js'
+import { relayView, setupFailed } from './relay-state.js'
 import { fields, type Paint, tableOf, wrapped } from './table.js'
 import { ago, spanText } from './time.js'
 import { standingAlarms } from './workspace.js'
@@ -44,6 +44,7 @@ interface Seen {
   readonly upstreams: ReadonlyMap<string, readonly string[]>
   readonly doors: Doors | null
   readonly alarms: readonly string[]
+  readonly setupFailed: readonly string[]
 }
 
 /** What went wrong last in a pool, and when. */
@@ -83,7 +84,8 @@ const daemonText = (doors: Doors | null): string =>
     : `runs, since ${new Date(doors.since).toISOString()}, ${spanText(Date.now() - doors.since)}`
 
 const screen = (paint: Paint, seen: Seen): string => {
-  const { state, doors, alarms } = seen
+  const { state, doors, alarms, setupFailed: mistakes } = seen
+  const count = alarms.length + (mistakes.length > 0 ? 1 : 0)
   const colour = { ok: paint.green, wait: paint.yellow, bad: paint.red }[state.tone]
   const shown = state.pools.slice(0, MOST_POOLS)
   const more = state.pools.length - shown.length
@@ -95,13 +97,17 @@ const screen = (paint: Paint, seen: Seen): string => {
       ['daemon', daemonText(doors)],
       ['doors', doors?.at.map(([name, at]) => `${name} ${at}`).join(', ')],
       ['waiting', waitingText(state)],
-      ['alarms', alarms.length === 0 ? 'none' : alarms.length],
+      ['alarms', count === 0 ? 'none' : count],
     ]),
     '',
     poolTable(seen)(paint, shown),
     ...(more > 0 ? [`and ${more} more: postern pool list`] : []),
     ...state.holds.slice(0, MOST_POOLS).map(({ says }) => `held: ${says}`),
     ...alarms.map((said) => paint.red(`alarm: ${said}`)),
+    ...(mistakes.length === 0
+      ? []
+      : [paint.red('alarm: setup_failed: the daemon started without its setup')]),
+    ...mistakes.map((said) => `  ${said}`),
   ].join('\n')
 }
 
@@ -132,13 +138,14 @@ export const statusCommand = command({
         workspaceRecord(row).alarmed.map((one) => ({ workspace_id: row.id, ...one })),
       )
       const pools = await collect((page) => store.pools(account.id, page))
+      const mistakes = await setupFailed(context)
       const seen: Seen = {
-        ...{ state, view, doors: await doorsOf(config) },
+        ...{ state, view, doors: await doorsOf(config), setupFailed: mistakes ?? [] },
         names: new Map(pools.map(({ id, name }) => [id, name])),
         upstreams: new Map(pools.map((pool) => [pool.id, pool.upstreams.map(({ id }) => id)])),
         alarms: rows.flatMap((row) => standingAlarms(row).map((said) => `${row.slug}: ${said}`)),
       }
-      terminal.data({ ...state, alarms }, (paint) => screen(paint, seen))
+      terminal.data({ ...state, alarms, setup_failed: mistakes }, (paint) => screen(paint, seen))
       return state.tone === 'bad' ? 69 : 0
     }),
 })

@@ -91,6 +91,8 @@ export interface Config {
     /** The pools whose mail this daemon carries, by name or id; null: all. */
     readonly pools: readonly string[] | null
   }
+  /** Files and folders that are applied at each start. */
+  readonly setup: readonly string[]
   readonly events: {
     /** Event streams that one key or session may have open. */
     readonly streams_per_key: number

@@ -345,6 +345,7 @@ const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS
       rules_file: path(bounce.rules_file ?? null),
     },
     store: { ...store, url_file: path(store.url_file) },
+    setup: config.setup.map((one) => path(one) ?? one),
     tls: {
       cert_file: path(tls.cert_file),
       key_file: path(tls.key_file),

@@ -287,6 +287,13 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
     }),
     'Handing mail to upstream servers',
   ),
+  setup: Joi.array()
+    .items(Joi.string())
+    .single()
+    .default([])
+    .description(
+      'Files and folders that say what there is: applied at each start, before the doors open; see SETUP.md',
+    ) as never,
   events: group(
     Joi.object<Config['events'], true>({
       streams_per_key: Joi.number()

@@ -5,7 +5,7 @@
  */
 import { systemClock } from '../base/clock.js'
 import { readCrashPoint } from '../base/crash.js'
-import { tokenSettings } from '../base/dial.js'
+import { diallerOf, tokenSettings } from '../base/dial.js'
 import type { DiskWatch } from '../base/disk.js'
 import { createGiveWay, type Reason } from '../base/give-way.js'
 import type { Listen } from '../base/listen.js'
@@ -29,6 +29,7 @@ import {
   incidentMetrics,
   relayMetrics,
   relayState,
+  setupMetric,
   statisticsMetrics,
   watchDisk,
   writerMetrics,
@@ -37,6 +38,7 @@ import { askThrough } from '../http/wire/inject.js'
 import { type Certificate, loadCertificate } from '../keys/certificate.js'
 import { devKeyFile, loadPepper, readDevKey } from '../keys/pepper.js'
 import { bringRing, liveKeys } from '../keys/return-path.js'
+import { collect } from '../lifecycle/page.js'
 import type { Rule } from '../mail/report/category.js'
 import { createIntake } from '../outcome/report.js'
 import { rulesIn } from '../outcome/rules.js'
@@ -44,6 +46,9 @@ import { logIncident, suppressLater } from '../outcome/suppress.js'
 import { createRelay, type Relay } from '../relay/relay.js'
 import { attemptSpans } from '../relay/span.js'
 import { createSandbox } from '../sandbox/sandbox.js'
+import { readEnvironment } from '../setup/environment.js'
+import { readSetup } from '../setup/files.js'
+import { applyAtStart, type SetupFailure, type SetupSource } from '../setup/start.js'
 import { type BounceDoor, createBounceDoor } from '../smtp/bounce-door.js'
 import { createSubmissionDoor, type SubmissionDoor } from '../smtp/submission-door.js'
 import { isLocal, shareStore } from '../store/open.js'
@@ -89,6 +94,8 @@ interface State {
   /** The settings that are in force, wherever a restart would change them. */
   inForce: Marks
   phase: 'starting' | 'running' | 'draining'
+  /** What failed of the setup that was to be applied at the start. */
+  setupFailure: SetupFailure | null
 }
 
 export interface Parts {
@@ -100,6 +107,8 @@ export interface Parts {
   readonly door: SubmissionDoor
   readonly bounce: BounceDoor
   readonly management: Management
+  /** Applies the setup of this daemon. Throws SetupError where it can not start without. */
+  setUp(): Promise<void>
   /** The rules were read anew. */
   renew(): void
   /** In the order of starting. */
@@ -116,6 +125,10 @@ interface Observed {
   /** Attempts of the last run whose end nobody knows. */
   readonly ambiguous: number
 }
+
+/** A line for each mistake. */
+const saidOf = ({ setupFailure }: State): readonly string[] | null =>
+  setupFailure?.map(({ where, message }) => `${where}: ${message}`) ?? null
 
 /** Health and metrics; it also logs what became of mail. */
 const observe = (store: Store, options: DaemonOptions, state: State, observed: Observed): Management => {
@@ -142,6 +155,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       certificate: { fingerprint: state.certificate.fingerprint, expires_at: state.certificate.expiresAt },
       // of dev they are its own
       settings: options.mode === 'serve' ? state.inForce : null,
+      setup_failed: saidOf(state),
     }),
     wake: relay.wake,
     upstreams: () => relayState(relay.upstreams(), relay.view(), systemClock.now()),
@@ -156,6 +170,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       ...writerMetrics(store.load()),
       diskMetric(disk),
       certificateMetric(state.certificate.expiresAt),
+      setupMetric(state.setupFailure !== null),
     ],
   })
 }
@@ -183,7 +198,14 @@ const shareParts = async (store: Store, options: DaemonOptions) => {
   const certificate = await loadCertificate(config)
   await bringRing(store, config.data_dir)
   const rules = rulesIn(config.bounce.rules_file)
-  const state: State = { config, rules, certificate, inForce: marksOf(config), phase: 'starting' }
+  const state: State = {
+    config,
+    rules,
+    certificate,
+    inForce: marksOf(config),
+    phase: 'starting',
+    setupFailure: null,
+  }
   const disk = watchDisk(() => state.config, log)
   const spans = await findSpans(options.version)
   // draining is the doors' business: they take nothing new, and what is coming in is finished
@@ -250,7 +272,7 @@ const buildRelay = ({ store, options, config, clock, log, pepper, state, spans, 
 
 const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
   const { store, options, config, clock, log, pepper, deps, accountId, certificate, doors } = shared
-  const { accepting, spans, way, onReason } = shared
+  const { accepting, spans, way, onReason, state } = shared
   onReason(relay.giveWay)
   const tenants = createTenants(deps)
   const submission = createSubmission({
@@ -272,7 +294,10 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
     provePerson: tenants.provePerson,
     proveFactor: tenants.proveFactor,
   })
-  const http: Http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay, site, door })
+  const http: Http = createHttp({
+    ...{ ...doors, store, tenants, submission, pepper, tls, relay, site, door },
+    setupFailed: () => saidOf(state),
+  })
   return { submission, door, http }
 }
 
@@ -331,6 +356,29 @@ const buildFollowers = (shared: Shared, metrics: ReportMetrics) => {
   }
 }
 
+const applySetup = async ({ store, options, config, log, deps, accountId, state }: Shared): Promise<void> => {
+  if (options.mode !== 'serve') return
+  const { setup: paths } = config
+  const { env } = process
+  const sources: SetupSource[] = []
+  const rows = await collect((page) => store.workspaces(accountId, page))
+  const slug = rows.find(({ isDefault }) => isDefault)?.slug ?? 'default'
+  const { setup, said } = readEnvironment(env, env.POSTERN_IMAGE === 'true', slug)
+  for (const { isWarning, variable, says } of said)
+    if (isWarning) log.warn({ variable, says }, 'variable of another image, not as it should be')
+    else log.info({ variable, says }, 'variable of another image')
+  if (setup !== null) sources.push({ from: 'environment', read: () => setup })
+  if (paths.length > 0) sources.push({ from: paths.join(' '), read: () => readSetup(paths, null) })
+  if (sources.length === 0) return
+  const dialler = diallerOf(config)
+  const starting = { deps: { ...deps, store, dialler, dataDir: config.data_dir }, accountId, log }
+  try {
+    state.setupFailure = await applyAtStart(starting, sources)
+  } finally {
+    await dialler.close()
+  }
+}
+
 /** `ambiguous`: attempts of the last run whose end nobody knows. */
 export const build = async (store: Store, options: DaemonOptions, ambiguous: number): Promise<Parts> => {
   const shared = await shareParts(store, options)
@@ -370,5 +418,6 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
     ...when('http', http),
     ...when('relay', launched),
   ]
-  return { store, deps, state, relay, http, door, bounce, management, services, begin, renew }
+  const setUp = () => applySetup(shared)
+  return { store, deps, state, relay, http, door, bounce, management, services, begin, renew, setUp }
 }

@@ -103,8 +103,9 @@ const followFrom = async (store: Store, now: number): Promise<void> => {
 
 /** Starts everything, says so, and answers signals until the end. */
 const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
-  const { store, deps, state, relay, http, door, bounce, management, services, begin } = parts
+  const { store, deps, state, relay, http, door, bounce, management, services, begin, setUp } = parts
   const { log, only = ALL_ROLES } = options
+  await setUp()
   await startAll(services)
   state.phase = 'running'
   const ports: Ports = {

@@ -253,6 +253,22 @@ const Flow = ({ visit, summary }: Pick<LayoutProps, 'visit' | 'summary'>) => {
   )
 }
 
+/** On every page of an owner, until a start goes well. */
+const SetupFailed = ({ says }: { readonly says: readonly string[] | null }) =>
+  says === null ? null : (
+    <div class="note bad" role="alert">
+      <div>
+        <b>The setup was not applied at the start of this daemon</b>, which runs with what was stored before.
+        Mend the files, and start it again.
+        <ul>
+          {says.slice(0, 10).map((line) => (
+            <li>{line}</li>
+          ))}
+        </ul>
+      </div>
+    </div>
+  )
+
 interface LayoutProps extends DocumentProps {
   readonly visit: Visit
   readonly workspaces: PageOfWorkspaces | null
@@ -293,6 +309,7 @@ export const Layout = ({ title, assets, visit, workspaces, version, summary, chi
       </header>
       <Rail {...{ visit, version, summary }} />
       <main id="main" tabIndex={-1}>
+        <SetupFailed says={summary?.setup_failed ?? null} />
         {visit.notice === null ? null : (
           <p class="note ok" role="status">
             {visit.notice}

@@ -49,6 +49,7 @@ export interface Summary {
   readonly webhooks_failing: number
   readonly live: QueueStateRecord
   readonly test: QueueStateRecord
+  readonly setup_failed: readonly string[] | null
 }
 
 export interface PageOfWorkspaces {

@@ -135,6 +135,8 @@ export interface Deps {
   readonly relay?: Pick<Relay, 'upstreams' | 'reload' | 'view' | 'wake'> | undefined
   /** Where the SMTP door really listens, in the order of the configuration; by default as that says. */
   readonly door?: { readonly addresses: readonly { readonly port: number }[] } | undefined
+  /** What failed of the setup that this daemon was to apply at its start, a line for each mistake. */
+  readonly setupFailed?: (() => readonly string[] | null) | undefined
   /** Who is asked about DNS; by default the name servers of this host. */
   readonly lookup?: TxtLookup | undefined
 }

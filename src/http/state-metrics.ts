@@ -270,6 +270,13 @@ export const certificateMetric = (expiresAt: number): Metric =>
     Math.floor(expiresAt / 1_000),
   )
 
+export const setupMetric = (isFailed: boolean): Metric =>
+  gauge(
+    'postern_setup_failed',
+    '1 while the setup of this daemon was not applied at its start',
+    Number(isFailed),
+  )
+
 /** Below limits.min_free_disk nothing more is accepted; said once each time. */
 export const watchDisk = (config: () => Config, log: Log): DiskWatch =>
   createDiskWatch({

@@ -25,7 +25,7 @@ export const suppressionRecord = (row: SuppressionRow | PendingSuppression) => (
   created_at: toRfc3339(row.createdAt),
 })
 
-const SUPPRESSION_COLUMNS = ['email', 'reason', 'origin', 'created_at', 'expires_at'] as const
+const SUPPRESSION_COLUMNS = ['email', 'reason', 'origin', 'created_at', 'expires_at', 'source_id'] as const
 
 export interface ListLine {
   /** Which line of the text. */
@@ -34,6 +34,10 @@ export interface ListLine {
   readonly reason: string | null
   /** As it stands in the file. */
   readonly expires: string
+  /** Empty where it is not said; the same of the two that follow. */
+  readonly origin: string
+  readonly created: string
+  readonly source: string
 }
 
 /** What other providers call our columns, letters and digits only, the best first. */
@@ -41,6 +45,9 @@ const ALSO = {
   email: ['email', 'emailaddress', 'address', 'recipient', 'recipientemail', 'mail'],
   reason: ['reason', 'suppressionreason', 'type', 'description', 'error', 'cause', 'status'],
   expires_at: ['expiresat', 'expires', 'expiry'],
+  origin: ['origin'],
+  created_at: ['createdat'],
+  source_id: ['sourceid'],
 } as const
 type Column = keyof typeof ALSO
 
@@ -49,7 +56,10 @@ const placesIn = (first: readonly string[]): Record<Column, number> | null => {
   const names = first.map((name) => name.toLowerCase().replace(/[^a-z0-9]/g, ''))
   const place = (column: Column): number =>
     names.indexOf(ALSO[column].find((name) => names.includes(name)) ?? '?')
-  const found = { email: place('email'), reason: place('reason'), expires_at: place('expires_at') }
+  const found = {
+    ...{ email: place('email'), reason: place('reason'), expires_at: place('expires_at') },
+    ...{ origin: place('origin'), created_at: place('created_at'), source_id: place('source_id') },
+  }
   return found.email < 0 || first.some((name) => name.includes('@')) ? null : found
 }
 
@@ -63,5 +73,8 @@ export const readSuppressionList = (text: string): readonly ListLine[] => {
     email: cell(fields, 'email'),
     reason: cell(fields, 'reason') || null,
     expires: cell(fields, 'expires_at'),
+    origin: cell(fields, 'origin'),
+    created: cell(fields, 'created_at'),
+    source: cell(fields, 'source_id'),
   }))
 }

@@ -20,6 +20,7 @@ import type { SetupDeps, World } from './world.js'
 
 const LOCK_MS = 5_000
 const RENEW_MS = 1_500
+/** So long is waited for who was killed. */
 const WAIT_MS = LOCK_MS + 1_000
 const LOOK_MS = 250
 
@@ -86,25 +87,39 @@ const planChanged = (): Fault =>
     detail: 'Something was changed since the plan was made; nothing was done: look again',
   })
 
-/** Throws resource.conflict while another owner works. */
-const begin = async (store: SetupDeps['store'], clock: Clock, lockNow: () => SetupLock): Promise<void> => {
+/** Throws resource.conflict where another owner works for longer than that. */
+const begin = async (
+  store: SetupDeps['store'],
+  clock: Clock,
+  lockNow: () => SetupLock,
+  waitMs: number,
+): Promise<void> => {
   for (let waited = 0; ; waited += LOOK_MS) {
     const lock = lockNow()
     if ((await store.beginSetup(lock, clock.now())) === 'done') return
-    if (waited >= WAIT_MS) throw underWay(lock.setup)
+    if (waited >= waitMs) throw underWay(lock.setup)
     await setTimeout(LOOK_MS)
   }
 }
 
+interface ApplyOptions {
+  /** Hears of each step that is done. */
+  readonly told?: (done: number, of: number) => void
+  /** For how long another apply of the same setup is waited for. */
+  readonly waitMs?: number
+  /** Aborted, it stops before its next step. */
+  readonly signal?: AbortSignal
+}
+
 /**
- * One step after the other; `told` hears of each that is done. `again` plans anew under the lock: where that is
- * another plan, something was changed since, and nothing is done. Throws resource.conflict or ApplyStopped.
+ * One step after the other. `again` plans anew under the lock: where that is another plan, something was changed since,
+ * and nothing is done. Throws resource.conflict or ApplyStopped.
  */
 export const applyPlan = async (
   applying: Applying,
   { setup, steps, gone, digest }: Plan,
   again: () => Promise<Plan>,
-  told: (done: number, of: number) => void = () => {},
+  { told = () => {}, waitMs = WAIT_MS, signal }: ApplyOptions = {},
 ): Promise<readonly Step[]> => {
   const { deps, accountId, actor } = applying
   const todo = steps.filter(isToDo)
@@ -114,7 +129,7 @@ export const applyPlan = async (
   const { clock, store } = deps
   const lock = (): SetupLock => ({ accountId, setup, owner, until: clock.now() + LOCK_MS })
   const owner = newId('aud')
-  await begin(todo.length > 0 ? ordered.store : store, clock, lock)
+  await begin(todo.length > 0 ? ordered.store : store, clock, lock, waitMs)
   const note = async (kept: readonly Omit<ManagedRow, 'setup'>[], removed: readonly ManagedKey[]) => {
     if (await store.noteManaged(lock(), kept, removed)) return
     throw underWay(setup)
@@ -130,6 +145,7 @@ export const applyPlan = async (
     await note(intents, gone)
     for (const step of [...todo, ...noted]) {
       try {
+        signal?.throwIfAborted()
         const id = step.run === null ? step.objectId : await step.run(ordered)
         const { kind, workspace, name } = step
         if (id === null) await note([], [{ kind, workspace, name }])

@@ -15,11 +15,17 @@ import { guarded, writeCsv } from '../record/csv.js'
 import { DEFAULT_POOL, SANDBOX_POOL } from '../store/pools.js'
 import type { UserRow } from '../store/port/identity.js'
 import type { ManagedKind } from '../store/port/setup.js'
-import type { KeyRow, WorkspaceRow } from '../store/port/tenants.js'
-import { listOfWorkspace } from '../tenant/suppression.js'
+import type { KeyRow } from '../store/port/tenants.js'
+import { listOfAccount, listOfWorkspace, type Place } from '../tenant/suppression.js'
 import { KIND_NAMES, SECTIONS } from './fields.js'
 import { FILL_IN, keyText } from './files.js'
-import { type Context, type Described, type DescribedUpstream, kindOf } from './kinds.js'
+import {
+  type Context,
+  type Described,
+  type DescribedHeaders,
+  type DescribedUpstream,
+  kindOf,
+} from './kinds.js'
 import { readWorld, type SetupDeps } from './world.js'
 
 interface Exported {
@@ -44,6 +50,16 @@ const written = (kind: ManagedKind, described: Described): Described =>
   Object.fromEntries(
     Object.entries(described).flatMap(([field, value]) => {
       if (value === null) return []
+      const isEmptyOf = (list: readonly unknown[]) => list.length === 0
+      if (field === 'header_files') {
+        const { names } = value as DescribedHeaders
+        return isEmptyOf(names) ? [] : [[field, Object.fromEntries(names.map((name) => [name, FILL_IN]))]]
+      }
+      if (field === 'dkim') {
+        const keys = value as readonly { readonly selector: string }[]
+        const filled = keys.map(({ selector }) => ({ selector, key_file: FILL_IN }))
+        return isEmptyOf(keys) ? [] : [[field, filled]]
+      }
       if (SECTIONS[kind].fields[field]?.isSecret) return [[field, FILL_IN]]
       if (field === 'upstreams') return [[field, (value as readonly DescribedUpstream[]).map(upstreamUrl)]]
       const isEmpty = typeof value === 'object' && Object.keys(value).length === 0
@@ -52,8 +68,10 @@ const written = (kind: ManagedKind, described: Described): Described =>
   )
 
 /** `web`, `web-2`: a name that no other of its kind has. */
-const freeName = (taken: Set<string>, wanted: string): string => {
-  const plain = wanted.replace(/[\p{Cc}\p{Cs}/]/gu, '-').slice(0, 200) || 'unnamed'
+const freeName = (taken: Set<string>, wanted: string, isWithin: boolean): string => {
+  // the first slash parts a workspace from a name
+  const plain =
+    wanted.replace(isWithin ? /[\p{Cc}\p{Cs}]/gu : /[\p{Cc}\p{Cs}/]/gu, '-').slice(0, 200) || 'unnamed'
   for (let n = 1; ; n++) {
     const name = n === 1 ? plain : `${plain}-${n}`
     if (taken.has(name)) continue
@@ -79,7 +97,7 @@ const sectionOf = (context: Context, kind: ManagedKind, now: number): Record<str
     const own = one.keyOf(world, row)
     const given = made?.kind === kind && SECTIONS[kind].within !== 'never' ? made.name : own.name
     const isPlain = SECTIONS[kind].within === 'never'
-    const name = isPlain ? own.name : freeName(takenIn(own.workspace), given)
+    const name = isPlain ? own.name : freeName(takenIn(own.workspace), given, own.workspace !== '')
     return [
       keyText({ workspace: own.workspace, name }),
       written(kind, one.describe(context, row, null)),
@@ -88,18 +106,17 @@ const sectionOf = (context: Context, kind: ManagedKind, now: number): Record<str
   return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Live suppressions of a workspace, as import reads them; null where there are none. */
-const listText = async ({ store }: SetupDeps, workspace: WorkspaceRow): Promise<string | null> => {
-  const { id } = listOfWorkspace(workspace, 'live')
+/** A list with why, since when, until when and by what; null where it is empty. */
+const listText = async ({ store }: SetupDeps, { id }: Place): Promise<string | null> => {
   const rows = await collect((page) => store.suppressions(id, null, page))
   if (rows.length === 0) return null
   const lines = [...rows]
     .sort((a, b) => (a.email < b.email ? -1 : 1))
-    .map(({ email, reason, expiresAt }) => [
-      ...[guarded(email), reason === null ? '' : guarded(reason)],
-      expiresAt === null ? '' : toRfc3339(expiresAt),
+    .map(({ email, reason, origin, createdAt, expiresAt, sourceId }) => [
+      ...[guarded(email), reason === null ? '' : guarded(reason), origin, toRfc3339(createdAt)],
+      ...[expiresAt === null ? '' : toRfc3339(expiresAt), sourceId ?? ''],
     ])
-  return `${writeCsv([['email', 'reason', 'expires_at'], ...lines])}\r\n`
+  return `${writeCsv([['email', 'reason', 'origin', 'created_at', 'expires_at', 'source_id'], ...lines])}\r\n`
 }
 
 /** What the default workspace begins with needs no words. */
@@ -119,12 +136,17 @@ export const exportSetup = async (deps: SetupDeps, accountId: string, setup: str
     if (section.length > 0) content[SECTIONS[kind].section] = Object.fromEntries(section)
   }
   const lists: Record<string, Described> = {}
-  for (const workspace of [...world.workspaces].sort((a, b) => (a.slug < b.slug ? -1 : 1))) {
-    const text = await listText(deps, workspace)
-    if (text === null) continue
-    const name = `suppressed-${workspace.slug}.csv`
+  const keep = async (of: string, field: string, name: string, place: Place): Promise<void> => {
+    const text = await listText(deps, place)
+    if (text === null) return
     files.set(name, text)
-    lists[workspace.slug] = { file: `./${name}` }
+    lists[of] = { ...lists[of], [field]: `./${name}` }
+  }
+  await keep('*', 'file', 'suppressed.csv', listOfAccount(accountId))
+  for (const workspace of [...world.workspaces].sort((a, b) => (a.slug < b.slug ? -1 : 1))) {
+    const { slug } = workspace
+    await keep(slug, 'file', `suppressed-${slug}.csv`, listOfWorkspace(workspace, 'live'))
+    await keep(slug, 'test_file', `suppressed-${slug}-test.csv`, listOfWorkspace(workspace, 'test'))
   }
   if (Object.keys(lists).length > 0) content[SECTIONS.suppressions.section] = lists
   const text = setupText(content)

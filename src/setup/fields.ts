@@ -8,7 +8,7 @@
 import { ROLES } from '../config/identity.js'
 import type { ManagedKind } from '../store/port/setup.js'
 
-/** A list: one of these. `nullable` is a text, or null to take it away; `map` is of texts. */
+/** A list: one of these. `nullable` is a text, or null to take it away; `map` is of texts, `files` of files; `dkim` a list of keys. */
 export type FieldType =
   | 'text'
   | 'nullable'
@@ -17,6 +17,8 @@ export type FieldType =
   | 'boolean'
   | 'texts'
   | 'map'
+  | 'files'
+  | 'dkim'
   | readonly string[]
 
 interface Field {
@@ -25,6 +27,8 @@ interface Field {
   readonly isFixed?: true
   /** A file that holds a secret, or comes to: never shown, and exported as FILL-IN. */
   readonly isSecret?: true
+  /** A list of them is a thing for each, `NAME/VALUE`. */
+  readonly isEach?: true
 }
 
 interface Section {
@@ -77,7 +81,10 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
   domain: {
     section: 'domains',
     within: 'never',
-    fields: { workspace: { type: 'text', isFixed: true } },
+    fields: {
+      workspace: { type: 'text', isFixed: true },
+      dkim: { type: 'dkim', isFixed: true, isSecret: true },
+    },
     removedBy: null,
   },
   key: {
@@ -97,7 +104,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     within: 'always',
     fields: {
       username: { type: 'text', isFixed: true },
-      cidr: { type: 'text', isFixed: true },
+      cidr: { type: 'text', isFixed: true, isEach: true },
       certificate_fingerprint: { type: 'text', isFixed: true },
       mode: MODE,
       secret_file: SECRET.secret_file,
@@ -115,6 +122,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
       fields: { type: ['full', 'thin'] },
       max_in_flight: { type: 'number' },
       replay_rate: { type: 'number' },
+      header_files: { type: 'files', isSecret: true },
       mode: MODE,
       ...SECRET,
     },
@@ -123,7 +131,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
   suppressions: {
     section: 'suppressions',
     within: 'never',
-    fields: { file: { type: 'file' } },
+    fields: { file: { type: 'file' }, test_file: { type: 'file' } },
     removedBy: 'postern suppression remove',
   },
   person: {

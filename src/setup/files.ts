@@ -95,7 +95,8 @@ const filesOf = (paths: readonly string[], wrong: (where: string, message: strin
     try {
       if (!statSync(path).isDirectory()) return [path]
       const names = readdirSync(path, { withFileTypes: true })
-        .filter((one) => one.name.endsWith('.yaml') && !one.isDirectory())
+        // links to files count, as Kubernetes makes them; a pipe would be waited for
+        .filter(({ name }) => name.endsWith('.yaml') && statSync(join(path, name)).isFile())
         .map(({ name }) => name)
       if (names.length === 0) wrong(path, 'has no *.yaml file')
       return names.sort(compareOctets).map((name) => join(path, name))
@@ -219,6 +220,15 @@ const wrongType = (type: FieldType, value: unknown): string | null => {
   if (type === 'number') return typeof value === 'number' ? null : 'must be a number'
   if (type === 'boolean') return typeof value === 'boolean' ? null : 'must be true or false'
   if (type === 'texts') return Array.isArray(value) && value.every(isText) ? null : 'must be a list of texts'
+  if (type === 'dkim') {
+    const isKey = (one: unknown): boolean =>
+      isPlain(one) &&
+      Object.keys(one).sort().join() === 'key_file,selector' &&
+      Object.values(one).every(isText)
+    return Array.isArray(value) && value.length > 0 && value.every(isKey)
+      ? null
+      : 'must be a list of keys such as { selector: s1, key_file: s1.pem }'
+  }
   return isPlain(value) && Object.values(value).every(isText) ? null : 'must be a map of texts'
 }
 
@@ -247,6 +257,19 @@ const readKey = (kind: ManagedKind, text: string): { workspace: string; name: st
 
 type Wrong = (where: string, message: string) => void
 
+/** One of each, where a field that is for one thing has a list. */
+const eachOf = (one: Declared): readonly Declared[] => {
+  const field = Object.keys(one.given).find(
+    (name) => SECTIONS[one.kind].fields[name]?.isEach === true && Array.isArray(one.given[name]),
+  )
+  if (field === undefined) return [one]
+  return (one.given[field] as readonly string[]).map((value) => ({
+    ...one,
+    name: `${one.name}/${value}`,
+    given: { ...one.given, [field]: value },
+  }))
+}
+
 /** Those that are right. */
 const fieldsOf = (
   kind: ManagedKind,
@@ -262,7 +285,10 @@ const fieldsOf = (
   const wrongWith = (field: string, given: unknown): string | null => {
     const known = fields[field]
     if (known === undefined) return `is not known; ${hint(field, Object.keys(fields))}`
-    return holdsFillIn(given) ? `${FILL_IN} stands for a secret: name its file` : wrongType(known.type, given)
+    if (holdsFillIn(given)) return `${FILL_IN} stands for a secret: name its file`
+    if (known.isEach !== true || !Array.isArray(given)) return wrongType(known.type, given)
+    if (given.length === 0) return 'must not be empty'
+    return given.map((one) => wrongType(known.type, one)).find((said) => said !== null) ?? null
   }
   return Object.fromEntries(
     Object.entries(value).filter(([field, given]) => {
@@ -298,7 +324,7 @@ const objectsOf = ({ file, content, line }: Parsed, wrong: Wrong): readonly Decl
       })
       const key = readKey(kind, text)
       if (typeof key === 'string') wrong(at(), `${section}: ${JSON.stringify(text)} ${key}`)
-      else objects.push({ kind, ...key, given, folder: dirname(file), isWrong, at })
+      else objects.push(...eachOf({ kind, ...key, given, folder: dirname(file), isWrong, at }))
     }
   }
   return objects

@@ -7,11 +7,13 @@
  *   Secrets are compared, never described: `the same` or `another`, or a keyed hash.
  */
 
+import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { timeOrNull } from '../base/clock.js'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { unseal } from '../base/secret.js'
 import type { Role } from '../config/identity.js'
+import { dkimRecord, loadDkimKey } from '../mail/dkim.js'
 import { readTag, tagText } from '../mail/query.js'
 import { ALARMS, alarmLimitText, readAlarmLimit, readSoftLimit, SOFT_KINDS } from '../store/port/alarms.js'
 import type { KnownEndpoint } from '../store/port/hooks.js'
@@ -34,6 +36,7 @@ import {
   revokeCredential,
 } from '../tenant/credential.js'
 import { addDomain, normalDomain, removeDomain, wrongWithDomain } from '../tenant/domain/domain.js'
+import { type Brought, isSelector } from '../tenant/domain/keys.js'
 import { checkNewKey, createKey, isKeyOf, newKeyText, revokeKey } from '../tenant/key.js'
 import { changePerson, checkNewPerson, createPerson } from '../tenant/people.js'
 import {
@@ -44,7 +47,15 @@ import {
   updatePool,
   wrongWithPool,
 } from '../tenant/pool.js'
-import { type Member, parseUpstream, queryText, upstreamUrl, upstreamWords } from '../tenant/upstream.js'
+import { listOfAccount, listOfWorkspace } from '../tenant/suppression.js'
+import {
+  type Member,
+  parseUpstream,
+  queryText,
+  upstreamUrl,
+  upstreamWords,
+  withWord,
+} from '../tenant/upstream.js'
 import {
   createWorkspace,
   updateWorkspace,
@@ -54,6 +65,7 @@ import {
 import {
   createEndpoint,
   deleteEndpoint,
+  headersOf,
   signingSecretOf,
   updateEndpoint,
   wrongWithChange,
@@ -62,7 +74,7 @@ import {
 import { newSigningSecret } from '../webhook/post.js'
 import type { Declared } from './files.js'
 import { importList, readList } from './lists.js'
-import { markOf, outPlace, readSecret, secretAt, writeSecret } from './secrets.js'
+import { type FileRef, markOf, outPlace, readSecret, secretAt, secretIn, writeSecret } from './secrets.js'
 import { poolName, type SetupDeps, slugOf, type World, workspaceNamed } from './world.js'
 
 /** A row in the words of the files, secrets as marks. */
@@ -151,15 +163,22 @@ const describeUpstream = (pepper: Uint8Array, row: UpstreamRow) => {
 
 export type DescribedUpstream = ReturnType<typeof describeUpstream>
 
+/** A URL, or one whose secrets are at hand: by the words that would name their files. */
+export type GivenUpstream =
+  | string
+  | { readonly url: string; readonly secrets: Readonly<Record<string, string>> }
+
 const membersOf = async (one: Declared, errors: FieldError[]): Promise<readonly Member[] | undefined> => {
-  const urls = one.given.upstreams as readonly string[] | undefined
-  if (urls === undefined) return undefined
+  const upstreams = one.given.upstreams as readonly GivenUpstream[] | undefined
+  if (upstreams === undefined) return undefined
   const members: Member[] = []
-  for (const [i, url] of urls.entries()) {
+  for (const [i, upstream] of upstreams.entries()) {
     const at = `upstreams[${i}]`
+    const { url, secrets } = typeof upstream === 'string' ? { url: upstream, secrets: {} } : upstream
     const secret = async (path: string, word: string): Promise<string> =>
-      readSecret(resolve(one.folder, path), `${at}.${word}`)
-    const member = await tried(errors, () => parseUpstream(url, secret, at, one.folder))
+      (secrets as Record<string, string>)[word] ?? readSecret(resolve(one.folder, path), `${at}.${word}`)
+    const text = Object.keys(secrets).reduce((all, word) => withWord(all, word, 'given'), url)
+    const member = await tried(errors, () => parseUpstream(text, secret, at, one.folder))
     if (member !== undefined) members.push(member)
   }
   return members
@@ -344,21 +363,72 @@ const ownerOf = (world: World, slug: string, errors: FieldError[], planned: Read
   return row
 }
 
+interface GivenKey {
+  readonly selector: string
+  readonly key_file: FileRef
+}
+
+/** What receivers see of a key. */
+const keyMark = (selector: string, record: string) => ({
+  selector,
+  key: createHash('sha256').update(record).digest('base64url').slice(0, 16),
+})
+
+/** The keys that a file brings, each looked at. */
+const dkimOf = async (one: Declared, errors: FieldError[]) => {
+  const keys: Brought[] = []
+  for (const [i, { selector, key_file: file }] of ((one.given.dkim ?? []) as readonly GivenKey[]).entries()) {
+    const at = `dkim[${i}]`
+    const wrong = (field: string, message: string): void =>
+      void errors.push({ field: `${at}.${field}`, kind: 'format', message })
+    if (!isSelector(selector)) wrong('selector', `${selector} is no selector such as s1`)
+    else if (keys.some((other) => other.selector === selector.toLowerCase()))
+      wrong('selector', `${selector} stands twice`)
+    const pem = await tried(errors, () => secretIn(one.folder, file, `${at}.key_file`))
+    if (pem === undefined) continue
+    try {
+      dkimRecord(loadDkimKey(pem))
+      keys.push({ selector: selector.toLowerCase(), pem })
+    } catch (error) {
+      wrong('key_file', (error as Error).message)
+    }
+  }
+  return keys
+}
+
+const bySelector = <T extends { readonly selector: string }>(keys: readonly T[]): readonly T[] =>
+  [...keys].sort((a, b) => (a.selector < b.selector ? -1 : 1))
+
 const domain: Kind<DomainRow> = {
   rows: ({ domains }) => domains,
   load: ({ store }, accountId, id) => store.domain(accountId, id),
   keyOf: (_world, { name }) => ({ workspace: '', name }),
   matches: (_context, one, row) => row.name === normalDomain(one.name),
-  describe: ({ world }, row) => ({ workspace: slugOf(world, row.workspaceId) || null }),
+  describe: ({ world }, row) => ({
+    workspace: slugOf(world, row.workspaceId) || null,
+    dkim: bySelector(
+      row.keys
+        .filter(({ state }) => state === 'active')
+        .map(({ selector, record }) => keyMark(selector, record)),
+    ),
+  }),
   async want(context, one, row) {
     const errors: FieldError[] = []
     const { deps, world } = context
     const slug = (one.given.workspace as string | undefined) ?? ''
     const owner = ownerOf(world, slug, errors, context.planned)
     if (row === null) errors.push(...(await wrongWithDomain(deps, world.accountId, { name: one.name })))
-    const wish = { name: one.name, workspace: slug === '' ? undefined : (owner?.id ?? slug) }
+    const keys = await dkimOf(one, errors)
+    const wish = {
+      ...{ name: one.name, workspace: slug === '' ? undefined : (owner?.id ?? slug) },
+      brought: one.given.dkim === undefined ? undefined : keys,
+    }
+    const marks = keys.map(({ selector, pem }) => keyMark(selector, dkimRecord(loadDkimKey(pem))))
     return {
-      fields: slug === '' ? {} : { workspace: owner === null ? slug : slugOf(world, owner.id) },
+      fields: {
+        ...(slug !== '' && { workspace: owner === null ? slug : slugOf(world, owner.id) }),
+        ...(one.given.dkim !== undefined && { dkim: bySelector(marks) }),
+      },
       errors,
       make: async (acting) => (await addDomain(acting, world.accountId, wish)).id,
       change: async () => undefined,
@@ -369,12 +439,12 @@ const domain: Kind<DomainRow> = {
 
 /** The secret that a file names, or that is in the one that `out` names; null where one is to be made. */
 const givenSecret = (deps: SetupDeps, { given, folder }: Declared): string | null => {
-  const { secret_file: from, out } = given as Partial<Record<string, string>>
+  const { secret_file: from, out } = given as { readonly secret_file?: FileRef; readonly out?: string }
   if ((from === undefined) === (out === undefined))
     throw invalid([
       { field: 'secret_file', kind: 'missing', message: 'one of secret_file and out is needed' },
     ])
-  if (from !== undefined) return readSecret(resolve(folder, from), 'secret_file')
+  if (from !== undefined) return secretIn(folder, from, 'secret_file')
   return secretAt(outPlace(resolve(folder, out ?? ''), deps.dataDir, 'out'), 'out')
 }
 
@@ -492,7 +562,7 @@ const credential: Kind<CredentialRow> = {
     const errors: FieldError[] = []
     const { given } = one
     const owner = ownerOf(world, one.workspace, errors, context.planned)
-    const file = given.secret_file as string | undefined
+    const file = given.secret_file as FileRef | undefined
     if (isLogin(one) && file === undefined)
       errors.push({
         field: 'secret_file',
@@ -502,7 +572,7 @@ const credential: Kind<CredentialRow> = {
     const password =
       file === undefined
         ? null
-        : ((await tried(errors, () => readSecret(resolve(one.folder, file), 'secret_file'))) ?? null)
+        : ((await tried(errors, () => secretIn(one.folder, file, 'secret_file'))) ?? null)
     const wish = {
       workspace: owner?.id ?? one.workspace,
       mode: (given.mode as CredentialRow['mode'] | undefined) ?? 'live',
@@ -545,6 +615,32 @@ const webhookWish = ({ given }: Declared) => ({
   ...(given.replay_rate !== undefined && { replayRate: Number(given.replay_rate) }),
 })
 
+/** Their names, and marks of what they say. */
+const describeHeaders = (pepper: Uint8Array, headers: Readonly<Record<string, string>>) => {
+  const names = sorted(Object.keys(headers))
+  return { names, secrets: names.map((name) => markOf(pepper, headers[name] ?? '')) }
+}
+
+export type DescribedHeaders = ReturnType<typeof describeHeaders>
+
+const headersIn = (pepper: Uint8Array, row: KnownEndpoint): DescribedHeaders => {
+  try {
+    return describeHeaders(pepper, headersOf(pepper, row))
+  } catch {
+    // sealed under another pepper
+    return { names: sorted(row.headerNames), secrets: [] }
+  }
+}
+
+const givenHeaders = async (one: Declared, errors: FieldError[]): Promise<Record<string, string>> => {
+  const found: Record<string, string> = {}
+  for (const [name, file] of Object.entries((one.given.header_files ?? {}) as Record<string, FileRef>)) {
+    const value = await tried(errors, () => secretIn(one.folder, file, `header_files.${name}`))
+    if (value !== undefined) found[name] = value
+  }
+  return found
+}
+
 const webhook: Kind<KnownEndpoint> = {
   rows: ({ webhooks }) => webhooks,
   load: ({ store }, accountId, id) => store.endpoint(accountId, id),
@@ -553,7 +649,7 @@ const webhook: Kind<KnownEndpoint> = {
     row.url === one.given.endpoint &&
     row.mode === (one.given.mode ?? 'live') &&
     row.workspaceId === (workspaceNamed(world, one.workspace)?.id ?? null),
-  describe: (_context, row) => ({
+  describe: ({ deps }, row) => ({
     endpoint: row.url,
     events: sorted(row.events),
     domains: sorted(row.domains),
@@ -561,6 +657,7 @@ const webhook: Kind<KnownEndpoint> = {
     fields: row.fields,
     max_in_flight: row.maxInFlight,
     replay_rate: row.replayRate,
+    header_files: headersIn(deps.pepper, row),
     mode: row.mode,
     secret_file: SAME,
   }),
@@ -575,7 +672,8 @@ const webhook: Kind<KnownEndpoint> = {
       const message = 'must be whsec_ and 32 octets in base64, as postern webhook secret makes them'
       errors.push({ field: 'secret_file', kind: 'format', message })
     }
-    const wish = webhookWish(one)
+    const headers = await givenHeaders(one, errors)
+    const wish = { ...webhookWish(one), ...(given.header_files !== undefined && { headers }) }
     const { url } = wish
     if (url === undefined) errors.push({ field: 'endpoint', kind: 'missing', message: 'is needed' })
     errors.push(
@@ -587,6 +685,7 @@ const webhook: Kind<KnownEndpoint> = {
     return {
       fields: {
         ...plainOf(one),
+        ...(given.header_files !== undefined && { header_files: describeHeaders(deps.pepper, headers) }),
         ...(wish.events !== undefined && { events: sorted([...new Set(events)]) }),
         ...(wish.domains !== undefined && {
           domains: sorted([...new Set(wish.domains.map((name) => normalDomain(name) ?? name))]),
@@ -618,30 +717,55 @@ const idOf = async ({ store }: SetupDeps, accountId: string, slug: string): Prom
   return row.id
 }
 
-/** A list is its workspace's, and nobody owns it: files are taken once for each digest. */
-const suppressions: Kind<WorkspaceRow> = {
-  rows: ({ workspaces }) => workspaces,
-  load: ({ store }, accountId, id) => store.workspace(accountId, id),
+/** Whose lists: a workspace's, or those of every workspace. */
+type ListOwner = Pick<WorkspaceRow, 'id' | 'accountId' | 'slug' | 'createdAt'>
+
+const EVERY = '*'
+const everyOf = (accountId: string): ListOwner => ({ id: accountId, accountId, slug: EVERY, createdAt: 0 })
+
+/** A list is its owner's, and no setup's: files are taken once for each digest. */
+const suppressions: Kind<ListOwner> = {
+  rows: ({ workspaces, accountId }) => [everyOf(accountId), ...workspaces],
+  load: async ({ store }, accountId, id) =>
+    id === accountId ? everyOf(accountId) : store.workspace(accountId, id),
   keyOf: (_world, { slug }) => ({ workspace: '', name: slug }),
   matches: (_context, one, row) => row.slug === one.name,
-  describe: (_context, _row, managed) => ({ file: managed?.applied.file ?? null }),
+  describe: (_context, _row, managed) => ({
+    file: managed?.applied.file ?? null,
+    test_file: managed?.applied.test_file ?? null,
+  }),
   async want(context, one, row) {
     const { deps, world } = context
+    const { accountId } = world
     const errors: FieldError[] = []
-    const owner = row ?? ownerOf(world, one.name, errors, context.planned)
-    const file = one.given.file as string | undefined
-    if (file === undefined) errors.push({ field: 'file', kind: 'missing', message: 'is needed' })
-    const read =
-      file === undefined
-        ? undefined
-        : await tried(errors, () => readList(resolve(one.folder, file), deps.clock.now()))
-    errors.push(...(read?.errors ?? []))
+    const owner =
+      row ?? (one.name === EVERY ? everyOf(accountId) : ownerOf(world, one.name, errors, context.planned))
+    const wrong = (field: string, kind: FieldError['kind'], message: string): void =>
+      void errors.push({ field, kind, message })
+    const { file, test_file: test } = one.given as Partial<Record<string, FileRef>>
+    if (file === undefined && test === undefined) wrong('file', 'missing', 'file or test_file is needed')
+    if (test !== undefined && one.name === EVERY)
+      wrong('test_file', 'forbidden', 'the list of every workspace is of live mail')
+    const read = async (from: FileRef | undefined, field: string) => {
+      if (from === undefined) return undefined
+      const [path, text] = typeof from === 'string' ? [resolve(one.folder, from), null] : [field, from.text]
+      const found = await tried(errors, () => readList(path, text, deps.clock.now(), field))
+      errors.push(...(found?.errors ?? []))
+      return found
+    }
+    const [live, testing] = [await read(file, 'file'), await read(test, 'test_file')]
     const take = async (acting: SetupDeps): Promise<string> => {
-      const id = owner?.id ?? (await idOf(acting, world.accountId, one.name))
-      await importList(acting, { id, accountId: world.accountId }, read?.lines ?? [])
+      const id = owner?.id ?? (await idOf(acting, accountId, one.name))
+      const place = one.name === EVERY ? listOfAccount(accountId) : listOfWorkspace({ id, accountId }, 'live')
+      await importList(acting, place, live?.lines ?? [])
+      await importList(acting, listOfWorkspace({ id, accountId }, 'test'), testing?.lines ?? [])
       return id
     }
-    const fields = { file: read === undefined ? null : `${read.lines.length} addresses, ${read.digest}` }
+    const said = (found: typeof live) => found && `${found.lines.length} addresses, ${found.digest}`
+    const fields = {
+      ...(file !== undefined && { file: said(live) ?? null }),
+      ...(test !== undefined && { test_file: said(testing) ?? null }),
+    }
     return { fields, errors, make: take, change: take }
   },
 }

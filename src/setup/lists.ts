@@ -1,14 +1,16 @@
 /**
  * NAME      lists - suppression lists that a setup brings along
  * DESCRIPTION
- *   The file is CSV as `postern suppression import` reads it. A line that is no address is a mistake of the setup.
+ *   CSV with a column of addresses and, where they are known, why, since when, until when and by what: the columns that
+ *   `export --setup` and the API write. A line that is no address is a mistake of the setup.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { constants, readFileSync, statSync } from 'node:fs'
 import { type FieldError, invalid } from '../base/fault.js'
 import { parseTime } from '../base/moments.js'
 import { type ListLine, readSuppressionList } from '../record/suppression.js'
-import { listOfWorkspace, suppressionOf } from '../tenant/suppression.js'
+import { SUPPRESSION_ORIGINS } from '../store/port/tenants.js'
+import { type Place, suppressionOf } from '../tenant/suppression.js'
 import { saidOf } from './files.js'
 import type { SetupDeps } from './world.js'
 
@@ -17,36 +19,52 @@ const MOST_TOLD = 10
 /** So many lines are one commit. */
 const CHUNK = 1000
 
-type Owner = { readonly id: string; readonly accountId: string }
-
-const rowOf = (owner: Owner, { email, reason, expires }: ListLine, now: number, field: string) => {
-  const expiresAt = expires === '' ? null : parseTime(expires)
-  if (expires !== '' && expiresAt === null)
-    throw invalid([{ field, kind: 'format', message: `expires_at: ${expires} is no RFC 3339 time` }])
-  const wish = { email, reason, expiresAt, origin: 'import' } as const
-  return suppressionOf(listOfWorkspace(owner, 'live'), wish, now, field)
+const timeOf = (text: string, field: string, column: string): number | null => {
+  const at = text === '' ? null : parseTime(text)
+  if (text !== '' && at === null)
+    throw invalid([{ field, kind: 'format', message: `${column}: ${text} is no RFC 3339 time` }])
+  return at
 }
 
-export const readList = (path: string, now: number) => {
-  let text: string
+/** Why, and since when, stay as the file says them. */
+const rowOf = (place: Place, line: ListLine, now: number, field: string) => {
+  const { email, reason, origin: why, source } = line
+  const origin = SUPPRESSION_ORIGINS.find((one) => one === why) ?? 'import'
+  if (why !== '' && origin !== why)
+    throw invalid([
+      { field, kind: 'format', message: `origin: must be one of ${SUPPRESSION_ORIGINS.join(', ')}` },
+    ])
+  const createdAt = Math.min(timeOf(line.created, field, 'created_at') ?? now, now)
+  const expiresAt = timeOf(line.expires, field, 'expires_at')
+  const wish = { email, reason, expiresAt, origin, createdAt, sourceId: source === '' ? null : source }
+  return suppressionOf(place, wish, now, field)
+}
+
+const textOf = (path: string, field: string): string => {
   try {
-    if (statSync(path).size > MOST_OCTETS)
-      throw new Error('is too large for a setup: postern suppression import')
-    text = readFileSync(path, 'utf8')
+    const { size, ...seen } = statSync(path)
+    if (size > MOST_OCTETS) throw new Error('is too large for a setup: postern import')
+    if ((seen.mode & constants.S_IFMT) !== constants.S_IFREG) throw new Error('is no file')
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
   } catch (error) {
-    throw invalid([{ field: 'file', kind: 'format', message: `${path}: ${saidOf(error)}` }])
+    throw invalid([{ field, kind: 'format', message: `${path}: ${saidOf(error)}` }])
   }
+}
+
+/** Of a file, or of a text at hand, which is called `path` then. */
+export const readList = (path: string, given: string | null, now: number, field: string) => {
+  const text = given ?? textOf(path, field)
   const lines = readSuppressionList(text)
   const errors: FieldError[] = []
   for (const line of lines) {
     try {
-      rowOf({ id: '', accountId: '' }, line, now, 'file')
+      rowOf({ id: '', accountId: '' }, line, now, field)
     } catch {
       if (errors.length < MOST_TOLD)
         errors.push({
-          field: 'file',
+          field,
           kind: 'format',
-          message: `${path}:${line.at}: is no address with reason and time`,
+          message: `${path}:${line.at}: is no address with reason, origin and times`,
         })
     }
   }
@@ -55,11 +73,11 @@ export const readList = (path: string, now: number) => {
 
 export const importList = async (
   { store, clock }: SetupDeps,
-  owner: Owner,
+  place: Place,
   lines: readonly ListLine[],
 ): Promise<void> => {
   for (let from = 0; from < lines.length; from += CHUNK) {
     const some = lines.slice(from, from + CHUNK)
-    await store.importSuppressions(some.map((line) => rowOf(owner, line, clock.now(), 'file')))
+    await store.importSuppressions(some.map((line) => rowOf(place, line, clock.now(), 'file')))
   }
 }

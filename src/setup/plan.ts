@@ -14,7 +14,14 @@ import type { ManagedKey, ManagedKind, ManagedRow } from '../store/port/setup.js
 import type { KnownPool, WorkspaceRow } from '../store/port/tenants.js'
 import { KIND_NAMES, SECTIONS } from './fields.js'
 import { type Declared, type Mistake, refText, type Setup, SetupError } from './files.js'
-import { type Context, type Described, type DescribedUpstream, kindOf, type Wanted } from './kinds.js'
+import {
+  type Context,
+  type Described,
+  type DescribedHeaders,
+  type DescribedUpstream,
+  kindOf,
+  type Wanted,
+} from './kinds.js'
 import { isSameKey, readWorld, type SetupDeps, type World } from './world.js'
 
 export type Sign = '+' | '~' | '-' | '!' | '='
@@ -66,6 +73,7 @@ const shown = (value: unknown): string => {
   if (Array.isArray(value)) return value.map(shown).join(', ') || 'none'
   if (typeof value !== 'object') return String(value)
   if ('url' in value) return String((value as DescribedUpstream).url)
+  if ('names' in value) return (value as DescribedHeaders).names.join(', ') || 'none'
   return (
     Object.entries(value)
       .map(([name, one]) => `${name}=${shown(one)}`)
@@ -93,7 +101,7 @@ const changesOf = (fields: readonly string[], before: Described, after: Describe
 /** Only those whose rows do not tell them: the others are compared with the row itself. */
 const marksOf = ({ kind }: ManagedKey, { fields }: Wanted): Described =>
   kind === 'suppressions'
-    ? { file: fields.file }
+    ? fields
     : kind === 'credential' && fields.secret_file !== undefined
       ? { secret_file: fields.secret_file }
       : {}

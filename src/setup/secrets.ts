@@ -50,6 +50,15 @@ export const readSecret = (path: string, field: string): string => {
   }
 }
 
+/** A path, relative to the file that names it, or what would stand in that file. */
+export type FileRef = string | { readonly text: string }
+
+export const secretIn = (folder: string, from: FileRef, field: string): string => {
+  if (typeof from === 'string') return readSecret(resolve(folder, from), field)
+  if (from.text === '') throw wrongFile(field, 'is empty')
+  return from.text
+}
+
 const isBelow = (folder: string, place: string): boolean => {
   const way = relative(folder, place)
   return way === '' || !(way === '..' || way.startsWith('../'))

@@ -310,6 +310,10 @@ export const parseUpstream = async (
   }
 }
 
+/** A URL with one more word in its query. */
+export const withWord = (url: string, word: string, value: string): string =>
+  `${url}${url.includes('?') ? '&' : '?'}${word}=${encodeURIComponent(value)}`
+
 /** `mta1.example:587`, as lists name it. */
 export const upstreamText = ({ host, port }: Pick<UpstreamRow, 'host' | 'port'>): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`

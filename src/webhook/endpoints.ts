@@ -56,6 +56,15 @@ const sealHeaders = (
   }
 }
 
+/** The customer's own, in the clear. */
+export const headersOf = (
+  pepper: Uint8Array,
+  { headers }: Pick<EndpointRow, 'headers'>,
+): Readonly<Record<string, string>> =>
+  headers === null
+    ? {}
+    : Object.fromEntries(JSON.parse(unseal(pepper, HEADERS, headers)) as [string, string][])
+
 /** What a post needs of an endpoint, in the clear: for the moment of the post. */
 export const targetOf = (pepper: Uint8Array, row: EndpointRow, now: number): PostTarget => {
   const { previousSecret, previousUntil } = row
@@ -63,10 +72,7 @@ export const targetOf = (pepper: Uint8Array, row: EndpointRow, now: number): Pos
   const secrets = [row.secret, ...(isBoth ? [previousSecret] : [])]
   return {
     url: row.url,
-    headers:
-      row.headers === null
-        ? {}
-        : Object.fromEntries(JSON.parse(unseal(pepper, HEADERS, row.headers)) as [string, string][]),
+    headers: headersOf(pepper, row),
     secrets: secrets.map((secret) => unseal(pepper, SECRET, secret)),
   }
 }

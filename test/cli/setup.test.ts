@@ -1,4 +1,6 @@
 /** An installation as files: the plan, whose is what, and what is never touched. */
+
+import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -32,6 +34,19 @@ const opened = async (t: Test): Promise<Desk> => {
   await desk.run(['workspace', 'list'])
   return desk
 }
+
+const pemOf = (type: 'rsa' | 'ed25519'): string =>
+  (type === 'rsa'
+    ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+    : generateKeyPairSync('ed25519')
+  ).privateKey
+    .export({ type: 'pkcs8', format: 'pem' })
+    .toString()
+const PEM = pemOf('rsa')
+
+const LIST = `email,reason,origin,created_at,expires_at,source_id
+old@b.example,spam,complaint,2024-02-03T04:05:06.000Z,,import:x
+`
 
 const NOTHING = { code: 0, stdout: /^= \d+ as the files say\n$/, stderr: 'nothing to do\n' }
 
@@ -227,7 +242,35 @@ t.test('exported, applied to an empty store, and exported again: the same', asyn
   await desk.run(['key', 'create', '--platform', '--name', 'ci/one'])
   await desk.run(['webhook', 'create', 'https://203.0.113.9/all', '--tag', 'a=b', '--domain', 'shop.example'])
   await desk.run(['workspace', 'update', 'default', '--pool', 'hand', '--statistics-tags', 'kind,plan'])
-  t.equal((await desk.run(['apply', '--yes', desk.file('shop.yaml', FILES())])).code, 0)
+  desk.file('auth', 'Bearer hunter22')
+  desk.file('s1.pem', PEM)
+  desk.file('mine.csv', LIST)
+  const applied1 = await desk.run([
+    ...['apply', '--yes'],
+    desk.file(
+      'shop.yaml',
+      FILES({
+        domains:
+          '{ shop.example: { workspace: shop }, news.example: { dkim: [{ selector: s1, key_file: s1.pem }] } }',
+        credentials:
+          '{ shop/printer: { cidr: [10.1.0.0/16, 192.168.7.0/24] }, shop/scanner: { secret_file: scanner.pw } }',
+        webhooks: `{ shop/orders: { endpoint: 'https://203.0.113.9/hook', header_files: { Authorization: auth }, secret_file: hook.key } }`,
+        suppressions: `{ shop: { file: s.csv, test_file: mine.csv }, '*': { file: mine.csv } }`,
+      }),
+    ),
+  ])
+  t.equal(applied1.code, 0, applied1.stderr)
+  t.match(applied1.stdout, /\+ credential\/shop\/printer\/10\.1\.0\.0\/16/)
+  t.notMatch(applied1.stdout, /hunter22|PRIVATE/)
+  t.match(await desk.run(['apply', join(desk.dir, 'shop.yaml')]), NOTHING)
+  t.match(await desk.json(['suppression', 'list', '--account']), [
+    {
+      email: 'old@b.example',
+      origin: 'complaint',
+      created_at: '2024-02-03T04:05:06.000Z',
+      source_id: 'import:x',
+    },
+  ])
   const out = join(desk.dir, 'out')
   t.match(await desk.run(['export', '--setup', out]), { code: 0, stderr: /FILL-IN stands for/ })
   t.equal(statSync(out).mode & 0o777, 0o700)
@@ -240,11 +283,19 @@ t.test('exported, applied to an empty store, and exported again: the same', asyn
   })
 
   const next = await opened(t)
-  next.file('suppressed-shop.csv', readFileSync(join(out, 'suppressed-shop.csv')))
+  const lists = ['suppressed.csv', 'suppressed-shop.csv', 'suppressed-shop-test.csv']
+  for (const name of lists) next.file(name, readFileSync(join(out, name)))
+  next.file('auth', 'Bearer hunter22')
   let n = 0
   const filled = text
     .replace(/password_file=FILL-IN/g, 'password_file=mta.pw')
     .replace(/secret_file: FILL-IN/g, () => `secret_file: fill-${n++}`)
+    .replace(/Authorization: FILL-IN/g, 'Authorization: auth')
+    .replace(/(selector: .*)(\s+key_file: )FILL-IN/g, (_, selector: string, word: string) => {
+      const name = `fill-${n++}.pem`
+      next.file(name, selector.endsWith('e') ? pemOf('ed25519') : PEM)
+      return `${selector}${word}${name}`
+    })
   const sections = filled.split(/^(?=\w+:)/m)
   for (const section of sections)
     for (const [, name] of section.matchAll(/secret_file: (fill-\d+)/g)) {
@@ -260,7 +311,83 @@ t.test('exported, applied to an empty store, and exported again: the same', asyn
   const again = join(next.dir, 'again')
   await next.run(['export', '--setup', again])
   t.equal(readFileSync(join(again, 'postern.yaml'), 'utf8'), text)
-  t.same(readFileSync(join(again, 'suppressed-shop.csv')), readFileSync(join(out, 'suppressed-shop.csv')))
+  for (const name of lists) t.same(readFileSync(join(again, name)), readFileSync(join(out, name)), name)
+})
+
+t.test('keys of domains, headers and lists: mistakes, changes and what stays', async (t) => {
+  const desk = await opened(t)
+  desk.file('s1.pem', PEM)
+  desk.file('no.pem', 'nonsense')
+  desk.file('auth', 'Bearer hunter22')
+  desk.file('utf16.csv', Buffer.from('\ufeffa@b.example', 'utf16le'))
+  desk.file('when.csv', 'email,created_at\na@b.example,yesterday\n')
+  desk.file('why.csv', 'email,origin\na@b.example,malice\n')
+  const of = (over: Record<string, string>) =>
+    desk.file(
+      'shop.yaml',
+      `setup: shop\n${Object.entries(over)
+        .map(([k, v]) => `${k}: ${v}\n`)
+        .join('')}`,
+    )
+  const wrong = await desk.run([
+    'apply',
+    of({
+      domains: `
+  a.example: { dkim: [{ selector: s1, key_file: no.pem }, { selector: s_1, key_file: s1.pem }] }
+  b.example: { dkim: [{ selector: s1, key_file: s1.pem }, { selector: S1, key_file: s1.pem }] }
+  c.example: { dkim: { selector: s1 } }
+  d.example: { dkim: [{ selector: s1, key_file: FILL-IN }] }`,
+      credentials: `
+  default/a: { cidr: [] }
+  default/b: { cidr: [10.0.0.0/8, 8.8.8.0/24] }`,
+      webhooks: `{ default/h: { endpoint: 'https://203.0.113.9/h', out: data/h, header_files: { 'Webhook-Id': auth } } }`,
+      suppressions: `
+  default: { file: utf16.csv, test_file: when.csv }
+  '*': { test_file: s.csv, file: why.csv }`,
+    }),
+  ])
+  t.equal(wrong.code, 78)
+  for (const said of [
+    /:3: domain\/a\.example: dkim\[0\]\.key_file: /,
+    /:3: domain\/a\.example: dkim\[1\]\.selector: s_1 is no selector/,
+    /:4: domain\/b\.example: dkim\[1\]\.selector: S1 stands twice/,
+    /:5: domain\/c\.example: dkim: must be a list of keys/,
+    /:6: domain\/d\.example: dkim: FILL-IN stands for a secret/,
+    /:8: credential\/default\/a: cidr: must not be empty/,
+    /:9: credential\/default\/b\/8\.8\.8\.0\/24: cidr: must lie within/,
+    /:10: webhook\/default\/h: header/,
+    /:12: suppressions\/default: file: .*utf16\.csv: is not UTF-8/,
+    /:12: suppressions\/default: test_file: .*when\.csv:2: is no address/,
+    /:13: suppressions\/\*: test_file: the list of every workspace/,
+    /:13: suppressions\/\*: file: .*why\.csv:2: is no address/,
+  ])
+    t.match(wrong.stderr, said)
+  t.notMatch(wrong.stderr, /hunter22/)
+
+  const good = (ranges: string) => ({
+    domains: '{ a.example: { dkim: [{ selector: s1, key_file: s1.pem }] } }',
+    credentials: `{ default/a: { cidr: [${ranges}] } }`,
+    webhooks: `{ default/h: { endpoint: 'https://203.0.113.9/h', out: data/h, header_files: { Authorization: auth } } }`,
+  })
+  t.equal((await desk.run(['apply', '--yes', of(good('10.0.0.0/8'))])).code, 0)
+  const [made] = await desk.json(['domain', 'list'])
+  t.match(await desk.json(['domain', 'show', made.name]), { records: [{ name: 's1._domainkey.a.example' }] })
+  desk.file('auth', 'Bearer another')
+  const changed = await desk.run(['apply', '--yes', of(good('10.0.0.0/8, 172.16.0.0/12'))])
+  t.match(
+    changed.stdout,
+    /~ webhook\/default\/h\n {4}header_files: Authorization -> Authorization with another secret/,
+  )
+  t.match(changed.stdout, /\+ credential\/default\/a\/172\.16\.0\.0\/12/)
+  t.match(await desk.run(['apply', '--yes', '--prune', of(good('172.16.0.0/12'))]), {
+    code: 64,
+    stderr: /--yes=1/,
+  })
+  await desk.run(['domain', 'rotate', 'a.example', '--now'])
+  t.match(
+    (await desk.run(['apply', of(good('172.16.0.0/12'))])).stdout,
+    /! domain\/a\.example: dkim cannot be changed/,
+  )
 })
 
 t.test('a hundred things, one after the other', async (t) => {

@@ -47,6 +47,7 @@ const CHOSEN: Words = {
   POSTERN_HOSTNAME: 'mail.example.com',
   POSTERN_BASE_URL: 'https://mail.example.com',
   POSTERN_BOUNCE__DOMAIN: 'bounces.example.com',
+  POSTERN_UPSTREAM: 'smtp://user@mta1.example.com:587?tls=verify',
 }
 /** As Compose puts in what .env says. */
 const chosen = (value: string): string =>

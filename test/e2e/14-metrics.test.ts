@@ -161,6 +161,11 @@ const CASES: Readonly<Record<string, Case>> = {
     good: { postern_certificate_expires_timestamp_seconds: '864000x1500' },
     ...{ fires: 0, labels: {}, value: '1d 0h 0m 0s' },
   },
+  PosternSetupFailed: {
+    bad: { 'postern_setup_failed{instance="a"}': '1x1500' },
+    good: { 'postern_setup_failed{instance="a"}': '0x1500' },
+    ...{ fires: 0, labels: { instance: 'a' } },
+  },
   PosternClockStepped: {
     bad: { 'postern_clock_steps_total{instance="a"}': '0x10 1x1500' },
     good: { 'postern_clock_steps_total{instance="a"}': '1x1500' },

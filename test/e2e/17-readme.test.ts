@@ -301,8 +301,13 @@ const makesSecrets = async (t: Test, block: string): Promise<void> => {
   writeFileSync(join(dir, 'fullchain.pem'), cert)
   writeFileSync(join(dir, 'privkey.pem'), key)
   const next = blocks[blocks.indexOf(block) + 1] ?? ''
-  t.match(await shell(`${block}${next}`.replaceAll('sudo ', ''), dir, {}), { code: 0 })
   const text = (name: string): string => readFileSync(join(dir, 'secrets', name), 'utf8')
+  const script = `${block}${next}`
+    .replaceAll('sudo ', '')
+    .replaceAll('docker run --rm postern:VERSION', 'postern')
+  t.match(await shell(script, dir, { PATH: path(dir) }), { code: 0 })
+  t.match(text('app.key'), /^svc_live_\w{44}\n$/)
+  t.match(readFileSync(join(dir, '.env'), 'utf8'), /^POSTERN_UPSTREAM=smtp:\/\/user@\S+\n$/m)
   t.equal(statSync(join(dir, 'secrets/pepper')).size, 32)
   t.equal(text('haproxy.pem'), `${cert}${key}`)
   t.equal(new URL(text('database.url').trim()).password, text('database.password'))
@@ -312,6 +317,8 @@ const makesSecrets = async (t: Test, block: string): Promise<void> => {
     'haproxy.pem': 99,
     'database.url': 10001,
     'database.password': 999,
+    'upstream.password': 10001,
+    'app.key': 10001,
   }))
     t.match(statSync(join(dir, 'secrets', name)), { uid: owner, mode: 0o100400 }, name)
 }

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
+import { newKeyText } from '../../src/tenant/key.js'
 import { authority } from '../parts/certificates.js'
 import { archiveOf, type Container, Containers, documentOf, type Options } from '../parts/container.js'
 import { eventually } from '../parts/eventually.js'
@@ -241,11 +242,16 @@ const composed = async (t: Test, all: Containers): Promise<void> => {
     pepper: Buffer.alloc(32, 7),
     'tls.crt': pair.cert,
     'tls.key': pair.key,
+    'upstream.password': 'sesame',
+    'app.key': newKeyText('live'),
   }
   const held = join(all.dir, 'secrets')
   execFileSync('mkdir', ['-p', held])
   for (const name of secrets as string[]) file(`secrets/${name}`, texts[name] ?? '')
-  const named = { ...NAMES, POSTERN_BOUNCE__DOMAIN: 'bounces.example.com' } as Record<string, string>
+  const named = {
+    ...{ ...NAMES, POSTERN_BOUNCE__DOMAIN: 'bounces.example.com' },
+    POSTERN_UPSTREAM: 'smtp://user@mta1.example.com:587?tls=verify',
+  } as Record<string, string>
   const env = Object.fromEntries(
     Object.entries<string>(environment).map(([name, value]) => [
       name,

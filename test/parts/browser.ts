@@ -148,10 +148,10 @@ export const formOf = (
   return null
 }
 
-/** A browser with a session of an owner, made by the CLI. */
-export const signedIn = async (postern: Postern): Promise<Browser> => {
+/** A browser with a session of an owner, or of somebody less, made by the CLI. */
+export const signedIn = async (postern: Postern, role = 'owner'): Promise<Browser> => {
   const browser = new Browser(postern.url)
-  const { token } = await postern.json('session', 'create')
+  const { token } = await postern.json('session', 'create', '--role', role)
   browser.setCookie('postern_session', token as string)
   return browser
 }

@@ -12,6 +12,7 @@ import { isLoopback } from '../../base/network.js'
 import type { Page } from '../../lifecycle/page.js'
 import * as record from '../../record/queue-state.js'
 import { queueStateRecord } from '../../record/queue-state.js'
+import { mayDo } from '../../tenant/rights.js'
 import { type Deps, scopeOf, statesOf } from '../deps.js'
 import { type Endpoint, GET, param } from '../endpoint.js'
 import * as shapes from '../shapes/installation.js'
@@ -75,6 +76,7 @@ export const summary = (deps: Deps): readonly Endpoint[] => [
         webhooks_failing: hooks.rows.length,
         live: queueStateRecord(live, now),
         test: queueStateRecord(test, now),
+        setup_failed: mayDo(call.principal, 'listAudit') ? (deps.setupFailed?.() ?? null) : null,
       }
       return { status: 200, body }
     },

@@ -35,6 +35,13 @@ export const summary = record('Summary', () => ({
   webhooks_failing: count(),
   live: queueState(),
   test: queueState(),
+  setup_failed: Joi.array()
+    .items(Joi.string())
+    .allow(null)
+    .required()
+    .description(
+      'For owners: what is wrong with the files that this daemon was to apply at its start, each with file and line',
+    ),
 }))
 
 const lag = () => count().description('How long ago it was last heard of, in milliseconds')

@@ -13,7 +13,7 @@ import type { Notice } from '../../store/port/log.js'
 import type { DkimKeyRow, DomainRow, Domains, WorkspaceRow } from '../../store/port/tenants.js'
 import type { TenantDeps } from '../principal.js'
 import { findWorkspace } from '../workspace.js'
-import { broughtKey, makeKeys } from './keys.js'
+import { type Brought, broughtKey, makeKeys } from './keys.js'
 
 export interface DomainDeps extends TenantDeps {
   readonly store: TenantDeps['store'] & Domains
@@ -36,8 +36,8 @@ interface DomainWish {
   readonly name: string
   /** Id or slug; all of the account when it is left out. */
   readonly workspace?: string | undefined
-  /** A private key that is published already, under its selector; else two are made. */
-  readonly brought?: { readonly selector: string; readonly pem: string } | undefined
+  /** Else two are made. */
+  readonly brought?: readonly Brought[] | undefined
 }
 
 /** All that is wrong with the name of a new one. */
@@ -59,7 +59,7 @@ const NAME_TAKEN: FieldError = {
   message: 'is a sending domain already',
 }
 
-/** With two fresh signing keys, or the one that is brought, in force from now on. */
+/** With two fresh signing keys, or those that are brought, in force from now on. */
 export const addDomain = async (
   deps: DomainDeps,
   accountId: string,
@@ -78,7 +78,7 @@ export const addDomain = async (
     keys:
       wish.brought === undefined
         ? await makeKeys(deps.pepper, 'active', [], now)
-        : [broughtKey(deps.pepper, wish.brought, now)],
+        : wish.brought.map((one) => broughtKey(deps.pepper, one, now)),
     verifiedAt: null,
     checkedAt: null,
     createdAt: now,

@@ -32,15 +32,22 @@ const selectorFor = (algorithm: Algorithm, now: number, taken: ReadonlySet<strin
   }
 }
 
+/** A private key that is published already, under its selector. */
+export interface Brought {
+  readonly selector: string
+  readonly pem: string
+}
+
+/** RFC 6376, section 3.1: labels as in a domain. */
+const SELECTOR = /^(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
+
+export const isSelector = (text: string): boolean => SELECTOR.test(text)
+
 /** A key that somebody brings; throws where DKIM can not use it, and never says it. */
-export const broughtKey = (
-  pepper: Uint8Array,
-  { selector, pem }: { readonly selector: string; readonly pem: string },
-  now: number,
-): DkimKeyRow => {
+export const broughtKey = (pepper: Uint8Array, { selector, pem }: Brought, now: number): DkimKeyRow => {
   const key = loadDkimKey(pem)
   return {
-    selector,
+    selector: selector.toLowerCase(),
     algorithm: key.asymmetricKeyType === 'ed25519' ? 'ed25519' : 'rsa',
     sealed: seal(pepper, DKIM_SEAL, key.export({ type: 'pkcs8', format: 'pem' }) as string),
     record: dkimRecord(key),

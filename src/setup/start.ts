@@ -1,0 +1,132 @@
+/**
+ * NAME      start - what a daemon applies before its doors open
+ * DESCRIPTION
+ *   The files that `setup` names, and the variables of a container, are applied at each start, and nothing is ever
+ *   removed by it. Of several daemons one applies under the lock of the setup; the others wait for it, and start
+ *   without after half a minute. All of it takes a minute at most.
+ *   What fails keeps a daemon from starting only where there is no key and no credential yet: nobody could use it, and a
+ *   start that ends is seen. Else it starts with what the store holds, and says what failed until a start goes well.
+ */
+import { setTimeout } from 'node:timers/promises'
+import { Fault } from '../base/fault.js'
+import type { Log } from '../base/log.js'
+import type { Actor } from '../store/port/identity.js'
+import { ApplyStopped, applyPlan } from './apply.js'
+import { type Mistake, refText, type Setup, SetupError } from './files.js'
+import { isToDo, type Plan, planSetup, type Sign, type Step } from './plan.js'
+import { readWorld, type SetupDeps } from './world.js'
+
+const WAIT_MS = 30_000
+const MOST_MS = 60_000
+
+/** What is never done at a start. */
+const WISH = { prune: false, adopt: [], again: [] }
+
+export interface SetupSource {
+  /** What it is called while its name is not known. */
+  readonly from: string
+  read(): Setup
+}
+
+/** What is wrong with the setup that this daemon was to apply, with file and line. */
+export type SetupFailure = readonly Mistake[]
+
+interface Starting {
+  readonly deps: SetupDeps
+  readonly accountId: string
+  readonly log: Log
+}
+
+const refsOf = (steps: readonly Step[], ...signs: readonly Sign[]): readonly string[] =>
+  steps.filter(({ sign }) => signs.includes(sign)).map(refText)
+
+/** Another daemon has done it meanwhile, or a part of it: what is left is looked at again. */
+const isOutrun = (error: unknown): boolean =>
+  error instanceof Fault && error.options.reason === 'plan_changed'
+
+const applyNow = async ({ deps, accountId, log }: Starting, setup: Setup, signal: AbortSignal) => {
+  const actor: Actor = {
+    kind: 'cli',
+    id: `cli:${process.getuid?.() ?? 0}`,
+    name: 'postern serve',
+    address: null,
+  }
+  const planNow = (): Promise<Plan> => planSetup(deps, accountId, setup, WISH)
+  for (;;) {
+    signal.throwIfAborted()
+    const plan = await planNow()
+    try {
+      await applyPlan({ deps, accountId, actor }, plan, planNow, { waitMs: WAIT_MS, signal })
+    } catch (error) {
+      if (isOutrun(error)) continue
+      throw error
+    }
+    const { steps } = plan
+    const left = steps.filter(({ sign }) => sign === '!').map((step) => `${refText(step)}: ${step.why}`)
+    const did = { made: refsOf(steps, '+'), changed: refsOf(steps.filter(isToDo), '~'), left }
+    log.info({ setup: setup.name, ...did, same: refsOf(steps, '=').length }, 'setup applied')
+    return
+  }
+}
+
+/** Where it stands, and what is wrong there; null for what is no mistake of a setup. */
+const mistakesOf = (error: unknown, from: string, setup: Setup | null): readonly Mistake[] => {
+  if (error instanceof SetupError) return error.mistakes
+  if (!(error instanceof ApplyStopped)) return [{ where: from, message: wordsOf(error) }]
+  const { failed, cause } = error
+  const ref = refText(failed)
+  const where = setup?.objects.find((one) => refText(one) === ref)?.at() ?? from
+  return [{ where, message: `${ref}: ${wordsOf(cause)}` }]
+}
+
+const wordsOf = (error: unknown): string => {
+  if (error instanceof Fault && error.options.errors !== undefined)
+    return error.options.errors.map(({ field, message }) => `${field}: ${message}`).join('; ')
+  return error instanceof Error ? error.message : String(error)
+}
+
+const isUnderWay = (error: unknown): boolean =>
+  error instanceof Fault && error.options.reason === 'setup_under_way'
+
+const applyOne = async (starting: Starting, { from, read }: SetupSource, signal: AbortSignal) => {
+  let setup: Setup | null = null
+  try {
+    setup = read()
+    await applyNow(starting, setup, signal)
+    return []
+  } catch (error) {
+    if (!isUnderWay(error)) return mistakesOf(error, from, setup)
+    starting.log.warn({ setup: setup?.name }, 'setup is being applied by another: not waited for any longer')
+    return []
+  }
+}
+
+/** Resolves with what failed, null where nothing did. Throws SetupError where there is nothing yet that it could start with. */
+export const applyAtStart = async (
+  starting: Starting,
+  sources: readonly SetupSource[],
+): Promise<SetupFailure | null> => {
+  if (sources.length === 0) return null
+  const stop = new AbortController()
+  const over = new AbortController()
+  const late = setTimeout(MOST_MS, 'late', { ref: false, signal: over.signal }).catch(() => 'over')
+  const failed: Mistake[] = []
+  for (const one of sources) {
+    const mistakes = await Promise.race([applyOne(starting, one, stop.signal), late])
+    if (typeof mistakes !== 'string') failed.push(...mistakes)
+    else {
+      stop.abort(new Error(`took longer than ${MOST_MS / 1000} s`))
+      failed.push({ where: one.from, message: `was not applied within ${MOST_MS / 1000} s` })
+      break
+    }
+  }
+  over.abort()
+  if (failed.length === 0) return null
+  const { keys, credentials } = await readWorld(starting.deps, starting.accountId)
+  if (keys.length === 0 && credentials.length === 0) throw new SetupError(failed)
+  starting.log.error(
+    { mistakes: failed.map(({ where, message }) => `${where}: ${message}`) },
+    'setup failed: started with what the store holds',
+  )
+  return failed
+}
