@@ -1,20 +1,33 @@
 #!/usr/bin/env bash
 # Makes a whole release of what is committed, in a clean clone, and tries it: made once more in another folder its images,
 # executables and npm package are the same octets, and the images of both architectures run as containers (test/e2e/19-*;
-# the tests compare the Debian packages, without compression). It does nothing where no file of packaging, no
-# version of another's package and no tag changed since it passed on this machine; --force does it all the same.
-#   systemd/release/check.sh [--force]
+# the tests compare the Debian packages, without compression). What held is written into systemd/release/checked: a digest
+# of the files of packaging and of the versions of other people's packages, to be committed. While it fits and no tag is on
+# the commit, nothing is done; it needs no history of the repository. --force does it all the same, --changed only says
+# whether there is something to do (exit code 1: there is not).
+#   systemd/release/check.sh [--force | --changed]
 # Needs a checkout after `npm ci` that is compiled (`npm run build`), and root for the containers. Exit codes: 0 it holds or
 # nothing changed, 69 a part can not be had here, 70 it does not hold.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-kept=${POSTERN_PARTS:-$HOME/.cache/postern}
-mkdir -p "$kept"
-paths=(systemd bin config/container config/postern.yaml package.json package-lock.json
-  test/e2e/19-release.test.ts test/e2e/19-image.test.ts test/parts/container.ts)
-now=$({ git ls-files --stage -- "${paths[@]}"; git tag --points-at HEAD --list 'v*'; } | sha256sum | cut -d' ' -f1)
-if [ "${1:-}" != --force ] && [ "$(cat "$kept/release-checked" 2>/dev/null)" = "$now" ]; then
-  echo "release check: no file of packaging and no tag changed since it passed here"
+paths=(systemd bin config/container config/postern.yaml
+  test/e2e/19-release.test.ts test/e2e/19-image.test.ts test/e2e/19-image-arm64.test.ts test/parts/container.ts)
+# our own version is no change of packaging
+lists() { git show "HEAD:$1" | node -e '
+  const json = JSON.parse(require("node:fs").readFileSync(0, "utf8"))
+  delete json.version
+  delete json.packages?.[""].version
+  console.log(JSON.stringify(json))'; }
+digest=$({ git ls-tree -r HEAD -- "${paths[@]}" | grep -v 'systemd/release/checked$'; lists package.json; lists package-lock.json; } |
+  sha256sum | cut -d' ' -f1)
+tags=$(git tag --points-at HEAD --list 'v*')
+if [ "${1:-}" != --force ] && [ -z "$tags" ] && [ "$(cat systemd/release/checked 2>/dev/null)" = "$digest" ]; then
+  echo "release check: no file of packaging and no version of a package changed since it held, and no tag is here"
+  [ "${1:-}" = --changed ] && exit 1
+  exit 0
+fi
+if [ "${1:-}" = --changed ]; then
+  echo "release check: ${tags:-a file of packaging or a version of a package changed since it held}"
   exit 0
 fi
 work=$(mktemp -d)
@@ -23,7 +36,8 @@ began=$SECONDS
 say() { echo "release check, $((SECONDS - began)) s: $*"; }
 
 if [ ! -x /usr/bin/qemu-aarch64-static ] && [ "$(id -u)" = 0 ]; then
-  { apt-get update && apt-get install -y --no-install-recommends qemu-user-static; } >"$work/apt.log" 2>&1 ||
+  { apt-get update && DEBIAN_FRONTEND=noninteractive timeout 180 apt-get install -y --no-install-recommends qemu-user-static; } \
+    >"$work/apt.log" 2>&1 </dev/null ||
     say "apt could not install qemu-user-static: the image for arm64 is not run"
 fi
 clone() {
@@ -63,4 +77,7 @@ if ! POSTERN_RELEASE=$work/one/dist/release node dist/test/run/main.js --tap "$w
 fi
 grep -aE '^ *# [0-9]|SKIP|no .* here' "$work/tap" || true
 say "it holds"
-echo "$now" >"$kept/release-checked"
+if [ "$(cat systemd/release/checked 2>/dev/null)" != "$digest" ]; then
+  echo "$digest" >systemd/release/checked
+  say "commit systemd/release/checked"
+fi

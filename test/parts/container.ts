@@ -77,8 +77,8 @@ export class Containers {
   static async of(archive: string, emulator: string | null = null): Promise<Containers | string> {
     if (emulator !== null && !existsSync(emulator)) return `${emulator} is not installed`
     try {
-      const user = ['unshare', '-m', '-p', '-f', 'true'] as const
-      execFileSync(user[0], user.slice(1), { stdio: 'ignore' })
+      const trial = 'mount -t proc proc /proc && mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp'
+      execFileSync('unshare', ['-m', '-p', '-f', 'sh', '-c', trial], { stdio: 'ignore' })
     } catch {
       return 'no mounts and processes of its own can be had here: it wants root, and a kernel that lets it'
     }
