@@ -7,8 +7,11 @@
  *   hour after a step nothing is swept, and no deadline is met before the longest
  *   retry wait is over, after a start either. It also tells when rows do not follow a
  *   clock that is far ahead, and when they do again.
+ *   A sweep that is under way when it stops is cut off by the end of the store, and goes on after the next start: that is
+ *   no failure.
  */
 import { type Clock, steadyClock } from '../base/clock.js'
+import { OutageError } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Upkeep } from './port/upkeep.js'
@@ -32,13 +35,11 @@ interface UpkeepParts {
   readonly retry: readonly number[]
 }
 
-export const createUpkeep = ({ store, retention, log, retry, ...parts }: UpkeepParts): Service => {
-  const clock = steadyClock(parts.clock)
-  let timer: NodeJS.Timeout | null = null
-  let isSweeping = false
+/** Tells when rows do not follow the clock, and when they do again. */
+const leadTold = (store: UpkeepParts['store'], log: UpkeepParts['log'], clock: Clock) => {
   let isAhead = false
-  const tellLead = async (): Promise<void> => {
-    const lead = await store.clockLead(parts.clock.now())
+  return async (): Promise<void> => {
+    const lead = await store.clockLead(clock.now())
     if (isAhead === lead > CLOCK_AHEAD_MS) return
     isAhead = !isAhead
     const fields = { event: 'clock_ahead', seconds: Math.round(lead / 1000) }
@@ -46,9 +47,20 @@ export const createUpkeep = ({ store, retention, log, retry, ...parts }: UpkeepP
       log.warn(fields, 'the clock is ahead: lists follow it in an hour, or by postern clock confirm')
     else log.info(fields, 'lists follow the clock again')
   }
+}
+
+export const createUpkeep = ({ store, retention, log, retry, ...parts }: UpkeepParts): Service => {
+  const clock = steadyClock(parts.clock)
+  let timer: NodeJS.Timeout | null = null
+  let isSweeping = false
+  let isStopped = false
+  const failed = (error: Error): void => {
+    if (!isStopped || !(error instanceof OutageError)) log.error({ error: error.message }, 'sweep failed')
+  }
+  const tellLead = leadTold(store, log, parts.clock)
   const look = async (): Promise<void> => {
-    await tellLead().catch((error: Error) => log.error({ error: error.message }, 'sweep failed'))
-    await sweep()
+    await tellLead().catch(failed)
+    if (!isStopped) await sweep()
   }
   const sweep = async (): Promise<void> => {
     const steady = clock.tick() - clock.steadySince()
@@ -65,17 +77,19 @@ export const createUpkeep = ({ store, retention, log, retry, ...parts }: UpkeepP
         deadlines,
       })
     } catch (error) {
-      log.error({ error: (error as Error).message }, 'sweep failed')
+      failed(error as Error)
     }
     isSweeping = false
   }
   return {
     name: 'upkeep',
     async start() {
+      isStopped = false
       await tellLead()
       timer ??= setInterval(() => void look(), SWEEP_MS).unref()
     },
     async stop() {
+      isStopped = true
       if (timer !== null) clearInterval(timer)
       timer = null
     },

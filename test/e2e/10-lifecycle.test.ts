@@ -265,6 +265,13 @@ t.test('SIGTERM finishes what is coming in; red before anything else', async (t)
   socket.write('\r\n\r\nwhole\r\n.\r\n')
   t.equal(await gone, 0)
   t.match(rest, /^250 2\.6\.0 Ok: queued as em_/m)
+  const drained = postern.output.slice(postern.output.findIndex((one) => one.includes('"draining"')))
+  t.ok(drained.length > 1)
+  t.same(
+    drained.filter((one) => /"level":"(?:error|fatal)"/.test(one)),
+    [],
+    'nothing that is normal at a stop is an error',
+  )
 })
 
 t.test('a second SIGTERM ends it now', async (t) => {
