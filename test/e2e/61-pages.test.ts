@@ -118,8 +118,9 @@ const violations = (page: Page, rules: readonly string[] | null): Promise<readon
 /** What runs out of the window, the page's own words first; null where nothing does. */
 const widest = (page: Page): Promise<string | null> =>
   page.evaluate(() => {
+    // a width of a fraction of a pixel is rounded up
     const content = document.scrollingElement?.scrollWidth ?? 0
-    if (content <= innerWidth) return null
+    if (content <= innerWidth + 1) return null
     const scrolls = (one: Element | null): boolean =>
       one !== null && (getComputedStyle(one).overflowX !== 'visible' || scrolls(one.parentElement))
     const out = [...document.querySelectorAll('main *, header *')].filter(

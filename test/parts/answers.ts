@@ -35,9 +35,13 @@ const OF_NOW = new Set([
 /** How long something has lasted by now, in the sentences that tell it. */
 const LASTED = /\b\d+ (?:second|minute|hour)s?\b/g
 
+/** Of the same recipients: mail that left lately flows, and a while later it waits. */
+const FLOWS =
+  /(?:Other mail|Mail) flows: (\d+ recipients?) on (?:its|their) way\.|(\d+ recipients?)(?: more)? waits?[;,](?: the oldest)? for a while\./g
+
 const plain = (value: unknown, own: ReadonlySet<string> = OWN): unknown => {
   if (Array.isArray(value)) return value.map((one) => plain(one, own))
-  if (typeof value === 'string') return value.replace(LASTED, 'a while')
+  if (typeof value === 'string') return value.replace(LASTED, 'a while').replace(FLOWS, '$1$2 flow or wait.')
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(
     Object.entries(value)

@@ -85,6 +85,11 @@ const furnish = async (postern: Postern): Promise<Scenery> => {
   await became('bounced', 'bounced')
   await became('full', 'bounced')
   await became('deferred', 'deferred')
+  const hooks = await postern.api('GET', '/v1/webhooks', session)
+  await eventually('the webhook fails', async () => {
+    const { body } = await postern.api('GET', `/v1/webhooks/${hooks.body.data[0].id}/events`, session)
+    return body.data.some(({ cause }: { readonly cause: string | null }) => cause !== null)
+  })
   const bulk = { action: 'resend', q: 'status:bounced', reason: 'the mailboxes are back' }
   const job = await postern.api('POST', '/v1/emails/bulk?mode=test', session, bulk)
   if (job.status !== 202) throw new Error(`a job: ${job.status} ${job.text}`)

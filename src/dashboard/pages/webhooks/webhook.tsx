@@ -44,7 +44,11 @@ const Answer = ({ row }: { readonly row: WebhookEvent }) => {
 
 const PostSaid = ({ row }: { readonly row: WebhookEvent }) => (
   <>
-    {row.cause === null ? null : <span class="say">{row.cause}</span>}
+    {row.cause === null ? null : (
+      <span class="say">
+        <Address text={row.cause} />
+      </span>
+    )}
     {row.response === null || row.response === '' ? null : (
       <span class="reply" dir="auto">
         <span class="clamp">{row.response}</span>
@@ -177,7 +181,11 @@ const PostInFull = ({ visit, post, attempts }: PostInFullProps) => (
         rows={attempts}
         columns={[
           { head: 'Answer', cell: ({ http_status_code: code }) => (code === 0 ? 'none' : code) },
-          { head: 'Cause', kind: 'grow', cell: ({ cause }) => cause ?? '' },
+          {
+            head: 'Cause',
+            kind: 'grow',
+            cell: ({ cause }) => (cause === null ? '' : <Address text={cause} />),
+          },
           { head: 'Took', kind: 'num', cell: (row) => `${figure(row.duration_ms)} ms` },
           { head: 'When', cell: (row) => Time({ at: row.sent_at }) },
         ]}
