@@ -33,6 +33,9 @@ export interface SubmissionListener extends ListenAddress, Proxied {
   readonly client_certificates: boolean
 }
 
+/** APIs of other providers that are spoken below /v1/as. */
+export const DIALECTS = ['postmark', 'sendgrid'] as const
+
 export interface Config {
   readonly hostname: string
   readonly base_url: string
@@ -48,6 +51,7 @@ export interface Config {
     readonly tls: boolean
     /** True: TLS ends in a proxy of trusted_proxies, and nobody else may connect. */
     readonly behind_proxy: boolean
+    readonly dialects: readonly (typeof DIALECTS)[number][]
   }
   readonly management: ListenAddress & {
     /** Whoever shows the token in it may ask for everything; null: nobody does. */

@@ -14,7 +14,7 @@ import { hostname } from 'node:os'
 import Joi from 'joi'
 import { defaultBudget } from '../base/memory.js'
 import { parseRange } from '../base/network.js'
-import type { Config, SubmissionListener } from './config.js'
+import { type Config, DIALECTS, type SubmissionListener } from './config.js'
 import { choice, DAY, duration, file, group, HOUR, MINUTE, readUrl, size } from './forms.js'
 import { identity } from './identity.js'
 
@@ -149,6 +149,11 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .description(
           'TLS ends in a proxy on another machine, as an ingress: allows plain HTTP on private addresses; only trusted_proxies and this machine may connect',
         ),
+      dialects: Joi.array()
+        .items(Joi.string().valid(...DIALECTS))
+        .unique()
+        .default([...DIALECTS])
+        .description('APIs of other providers that are spoken below /v1/as; an empty list is none') as never,
     }),
     'The HTTP API and dashboard',
   ),

@@ -9,6 +9,7 @@
  */
 import type { FieldError } from '../base/fault.js'
 import { type Draft, toDraft, type WireDraft } from '../submission/draft.js'
+import type { Prepared, Wrong } from '../submission/prepare.js'
 import { checkSend, type Rules } from '../submission/validate.js'
 import { check } from './check.js'
 import { sendBody } from './shapes/emails.js'
@@ -50,6 +51,9 @@ export const alsoWrong = (
   const { errors } = checkSend(toDraft(mend({ ...sender, ...rest })), rules, at)
   return (errors ?? []).filter(({ field }) => !told.has(field))
 }
+
+/** A mail that is ready to be stored, or what is wrong with it. */
+export type Item = Prepared | Wrong
 
 type Read = Draft | { readonly errors: readonly FieldError[]; readonly omitted: number }
 

@@ -13,6 +13,7 @@ import { Fault, type FaultCode, type FieldError } from '../base/fault.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import type { Operation } from '../tenant/rights.js'
+import type { Dialect } from './dialect/dialect.js'
 import type { Shape } from './shapes/common.js'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -56,8 +57,8 @@ interface Row<Query, Body> {
   readonly summary: string
   /** What the summary leaves open, in whole sentences. */
   readonly description: string
-  /** `platform`: a platform key or a session. */
-  readonly access: 'public' | 'any' | 'platform' | 'session'
+  /** `platform`: a platform key or a session; `workspace`: a key of a workspace. */
+  readonly access: 'public' | 'any' | 'platform' | 'session' | 'workspace'
   /** Of what belongs to people: whether it is the caller's own. Asked before the request is checked. */
   isOwn?(
     principal: Principal,
@@ -79,6 +80,8 @@ interface Row<Query, Body> {
   readonly hasPage?: boolean
   /** What its success is, where that is not JSON. */
   readonly media?: string
+  /** Whose words its credential, its body and its answers are in; ours without one. */
+  readonly dialect?: Dialect
   /** What its list may be had as, beside pages. */
   readonly files?: readonly ('csv' | 'ndjson')[]
   /** Request headers of its own, by name, with what they mean. */
@@ -146,4 +149,15 @@ export const headerValue = (req: IncomingMessage, name: string): string | null =
   const [value, second] = headerValues(req, name)
   if (second !== undefined) throw new Fault('request.malformed')
   return value ?? null
+}
+
+const BEARER = /^Bearer +([!-~]+) *$/i
+
+/** The token of `Authorization`; null without one. Throws a Fault for anything else there. */
+export const bearerOf = (req: IncomingMessage): string | null => {
+  const values = headerValues(req, 'authorization')
+  if (values.length === 0) return null
+  const token = values.length === 1 ? BEARER.exec(values[0] ?? '')?.[1] : undefined
+  if (token === undefined) throw new Fault('auth.credentials_invalid')
+  return token
 }

@@ -16,10 +16,16 @@ import { type Budget, giveBack, type Share } from '../base/memory.js'
 import type { Span } from '../base/trace.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { WindowState } from '../tenant/limits.js'
-import { type Principal, requirePlatform, requireSession, type ViewersSee } from '../tenant/principal.js'
+import {
+  type Principal,
+  requirePlatform,
+  requireSession,
+  requireWorkspace,
+  type ViewersSee,
+} from '../tenant/principal.js'
 import { requireMoreThanSending, requireRight } from '../tenant/rights.js'
 import type { Tenancy } from '../tenant/tenants.js'
-import { type Endpoint, headerValue, headerValues } from './endpoint.js'
+import { bearerOf, type Endpoint, headerValue, headerValues } from './endpoint.js'
 import { checkDeclared, collect, parseJson, tooMany, weigh, weighLight } from './wire/body.js'
 
 /** What a request learns about itself on its way. */
@@ -53,14 +59,18 @@ export interface GateDeps {
 /** Sends that were counted before hapi got them (direct.ts), and why they were not taken. */
 export type CountedSends = WeakMap<IncomingMessage, { readonly window: WindowState; readonly error: unknown }>
 
-const BEARER = /^Bearer +([!-~]+) *$/i
+/** The key or session of a request, in the form that its endpoint takes. */
+const credentialOf = ({ dialect }: Endpoint, { raw: { req } }: Request): string => {
+  const credential = dialect === undefined ? bearerOf(req) : dialect.credential(req)
+  if (credential === null) throw new Fault('auth.credentials_missing')
+  return credential
+}
 
-const bearerOf = (request: Request): string => {
-  const values = headerValues(request.raw.req, 'authorization')
-  if (values.length === 0) throw new Fault('auth.credentials_missing')
-  const token = values.length === 1 ? BEARER.exec(values[0] ?? '')?.[1] : undefined
-  if (token === undefined) throw new Fault('auth.credentials_invalid')
-  return token
+/** Clients of other providers are servers; a key that a page of a browser has is everybody's. */
+const keepBrowsersOut = ({ headers }: IncomingMessage): void => {
+  const site = headers['sec-fetch-site'] ?? 'none'
+  if (headers.origin === undefined && (site === 'none' || site === 'same-origin')) return
+  throw new Fault('auth.scope_forbidden', { detail: 'not for pages in a browser: keep the key on a server' })
 }
 
 const checkAccess = (
@@ -71,6 +81,7 @@ const checkAccess = (
 ): void => {
   if (access === 'session') requireSession(principal)
   if (access === 'platform') requirePlatform(principal)
+  if (access === 'workspace') requireWorkspace(principal)
   requireMoreThanSending(principal, id)
   const said = { params: request.params as Record<string, string>, query: request.url.searchParams }
   requireRight(principal, id, { viewersSee, isOwn: isOwn?.(principal, said) })
@@ -103,7 +114,7 @@ export const spend = async (
 export const recognize = async ({ authenticateBearer }: Tenancy, request: Request): Promise<void> => {
   const { app } = request
   if (headerValues(request.raw.req, 'authorization').length === 0) return
-  const known = async () => authenticateBearer(bearerOf(request), app.address)
+  const known = async () => authenticateBearer(bearerOf(request.raw.req) ?? '', app.address)
   app.principal = await known().catch(() => null)
 }
 
@@ -132,7 +143,8 @@ export const admit = async (
   endpoint: Endpoint,
   request: Request,
 ): Promise<Principal> => {
-  const principal = await tenants.authenticateBearer(bearerOf(request), request.app.address)
+  if (endpoint.dialect !== undefined) keepBrowsersOut(request.raw.req)
+  const principal = await tenants.authenticateBearer(credentialOf(endpoint, request), request.app.address)
   request.app.principal = principal
   checkAccess(endpoint, principal, viewersSee, request)
   request.app.window = counted.get(request.raw.req)?.window ?? null

@@ -22,6 +22,7 @@ import { ownUrl } from '../config/load.js'
 import { MarkCodec } from '../record/event.js'
 import { prepare } from './check.js'
 import { acted, type Deps, Kept } from './deps.js'
+import { dialects } from './dialect/routes.js'
 import { createDirect, type DirectSends } from './direct.js'
 import type { Endpoint } from './endpoint.js'
 import { Feed, Slots } from './feed.js'
@@ -256,7 +257,7 @@ const listeningServer = async (
   }
   if (config.http.behind_proxy)
     listener.server.prependListener('connection', keepOthersOut(config.http.trusted_proxies))
-  const server = await createServer(parts, rows)
+  const server = await createServer(parts, [...rows, ...dialects(deps, config.http.dialects)])
   await server.initialize()
   try {
     // Only now, because hapi follows the connections of a listener from its first moment.

@@ -14,8 +14,9 @@ import type { IdempotencyWish } from '../submission/draft.js'
 import { checkIdempotencyKey, sendFingerprint } from '../submission/idempotency.js'
 import { rulesOf } from '../submission/submit.js'
 import type { Deps } from './deps.js'
+import type { Item } from './drafts.js'
 import { type Call, headerValues } from './endpoint.js'
-import type { Item, Job } from './thread/job.js'
+import type { Job } from './thread/job.js'
 
 export const REPLAYED = { 'idempotent-replayed': 'true' }
 
@@ -43,6 +44,8 @@ export const idempotencyOf = async (call: Call, variant = ''): Promise<Idempoten
 interface LargeSend {
   readonly items: readonly Item[]
   readonly idempotency: IdempotencyWish | null
+  /** As the thread says it. */
+  readonly isTrial: boolean
 }
 
 /** Throws the Fault to answer with. */
@@ -53,13 +56,17 @@ export const readLarge = async (
   variant = '',
 ): Promise<LargeSend> => {
   const key = keyOf(call)
-  const { items, fingerprint } = await reader.read({
+  const {
+    items,
+    fingerprint,
+    isTrial = false,
+  } = await reader.read({
     bytes: call.large,
     what,
     fingerprint: key === null ? null : { route: call.route, variant },
     rules: rulesOf({ config, clock }, call.workspace),
   })
-  return { items, idempotency: key === null || fingerprint === null ? null : { key, fingerprint } }
+  return { items, isTrial, idempotency: key === null || fingerprint === null ? null : { key, fingerprint } }
 }
 
 /** A message of more takes longer to read than others should wait. */

@@ -252,12 +252,16 @@ const finish = (deps: ServerDeps) => async (request: Request, h: ResponseToolkit
     deps.log.error({ event: 'request_failed', request_id: request.app.id, err: failed as Boom })
   }
   if (request.app.span) request.app.fault = fault.code
-  const instance = request.path.split('?')[0] ?? '/'
-  const response = h
-    .response(JSON.stringify(toProblem(fault, deps.baseUrl(), request.app.id, instance)))
-    .code(fault.row.http)
+  const { dialect } = request.route.settings.app?.endpoint ?? {}
+  const problem = () => {
+    const instance = request.path.split('?')[0] ?? '/'
+    const body = toProblem(fault, deps.baseUrl(), request.app.id, instance)
+    return { status: fault.row.http, body: JSON.stringify(body) }
+  }
+  const { status, body } = dialect?.refuse(fault) ?? problem()
+  const response = h.response(body).code(status)
   for (const [name, value] of Object.entries(problemHeaders(fault))) response.header(name, value)
-  return response
+  return dialect === undefined ? response : response.type('application/json; charset=utf-8')
 }
 
 interface Line {

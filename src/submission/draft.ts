@@ -12,7 +12,7 @@
  */
 import { Fault, type FaultCode, type FieldError } from '../base/fault.js'
 import { parseTime, readTimeInWords, TIME_FORMS } from '../base/moments.js'
-import type { AttachmentSummary } from '../lifecycle/facts.js'
+import type { AttachmentSummary, Tag } from '../lifecycle/facts.js'
 import type { MessageAttachment } from '../mail/compose.js'
 import type { EmailRecord } from '../store/port/mail.js'
 
@@ -45,6 +45,8 @@ export interface Draft {
   readonly mime?: string | null
   /** Also to addresses that are suppressed, this once. */
   readonly ignoreSuppressions?: boolean
+  /** As control fields of a header make them: names may repeat, and those that are too many are left out. */
+  readonly foundTags?: readonly Tag[]
 }
 
 type OneOrMany = string | readonly string[] | null | undefined
@@ -144,6 +146,10 @@ export interface BatchOptions {
   readonly trace?: string | null | undefined
   /** True accepts the valid ones and reports the others; false accepts all or none. */
   readonly permissive: boolean
+  /** Of a permissive batch of which nothing is good: whether it is answered all the same, by `render`. */
+  readonly mayBeEmpty?: boolean
+  /** Mails that it may hold; 100 unless it says so. */
+  readonly most?: number
   /** Counts the sends beyond the first into the rate window, or throws; called once validation is over. */
   readonly charge: (n: number) => Promise<void>
   readonly render: (records: readonly EmailRecord[], failures: readonly BatchFailure[]) => Rendered

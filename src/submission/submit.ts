@@ -312,7 +312,7 @@ const judgeAll = async (deps: SubmissionDeps, workspace: WorkspaceRow, items: re
   return { mails, errors, omitted, failures }
 }
 
-/** Up to 100 drafts, all of them, or with `permissive` the good ones; else like submit. */
+/** Several drafts, all of them, or with `permissive` the good ones; else like submit. */
 export const submitBatch = async (
   deps: SubmissionDeps,
   principal: Principal,
@@ -321,16 +321,18 @@ export const submitBatch = async (
   options: BatchOptions,
 ): Promise<Answer> => {
   const { workspace, standing } = await begin(deps, principal, place, options)
-  const most = Math.min(MOST_IN_BATCH, principal.limitPerMinute)
+  const { permissive, mayBeEmpty = false } = options
+  const most = Math.min(options.most ?? MOST_IN_BATCH, principal.limitPerMinute)
   if (items.length === 0)
     throw invalid([{ field: 'body', kind: 'empty', message: 'must hold 1 email or more' }])
   if (items.length > most) {
     throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${most} emails` }])
   }
   const { mails, errors, omitted, failures } = await judgeAll(deps, workspace, items)
-  if (failures.length > 0 && !(options.permissive && mails.length > 0)) {
+  if (failures.length > 0 && !(permissive && (mails.length > 0 || mayBeEmpty))) {
     throw errors.length > 0 ? invalid(errors, omitted) : new Fault('email.sender_not_allowed')
   }
+  if (mails.length === 0) return { replayed: false, records: [], ...options.render([], failures) }
   if (mails.length > 1) await options.charge(mails.length - 1)
   const { idempotency, trace } = options
   const render = rendering((records) => options.render(records, failures))

@@ -102,15 +102,15 @@ const readTime = (draft: Draft, now: number, at: string, errors: FieldError[]): 
 }
 
 /** Fields that other providers heed leave the header; what they say of tags is added to the tags, the caller's own first. */
-const takeControls = ({ headers, tags }: Draft): Pick<Checked, 'headers' | 'tags'> => {
+const takeControls = ({ headers, tags, foundTags = [] }: Draft): Pick<Checked, 'headers' | 'tags'> => {
   const controls = Object.entries(headers).filter(([name]) => isControlHeader(name.toLowerCase()))
-  if (controls.length === 0) return { headers, tags }
-  const found = controls.flatMap(([name, value]) => readTags(name.toLowerCase(), decodeWords(value)))
+  if (controls.length === 0 && foundTags.length === 0) return { headers, tags }
+  const inHeader = controls.flatMap(([name, value]) => readTags(name.toLowerCase(), decodeWords(value)))
   return {
     headers: Object.fromEntries(
       Object.entries(headers).filter(([name]) => !isControlHeader(name.toLowerCase())),
     ),
-    tags: [...tags, ...found].slice(0, MOST_TAGS),
+    tags: [...tags, ...foundTags, ...inHeader].slice(0, MOST_TAGS),
   }
 }
 

@@ -130,6 +130,12 @@ export const requirePlatform = (principal: Principal): void => {
   if (principal.scope !== 'platform') throw new Fault('auth.scope_forbidden')
 }
 
+/** Throws unless the caller is a key of a workspace. */
+export const requireWorkspace = ({ via, scope }: Principal): void => {
+  if (via === 'key' && scope === 'workspace') return
+  throw new Fault('auth.scope_forbidden', { detail: 'a key of the workspace sends here, and nothing else' })
+}
+
 const TOUCH_EVERY_MS = 60_000
 /** Of rows that stay at hand, and so do not show what was noted since. */
 const noted = new WeakMap<object, number>()

@@ -10,10 +10,11 @@ import { invalid } from '../../base/fault.js'
 import { giveBack } from '../../base/memory.js'
 import { type MessageContent, parseContent } from '../../mail/parse.js'
 import { sendFingerprint } from '../../submission/idempotency.js'
-import { type Prepared, prepare, type Wrong } from '../../submission/prepare.js'
+import { prepare } from '../../submission/prepare.js'
 import type { Rules } from '../../submission/validate.js'
 import { check } from '../check.js'
-import { readDraft } from '../drafts.js'
+import { readSpoken, type Spoken } from '../dialect/reading.js'
+import { type Item, readDraft } from '../drafts.js'
 import { batchBody } from '../shapes/emails.js'
 import { parseJson } from '../wire/body.js'
 
@@ -27,31 +28,30 @@ export interface ContentJob {
 export interface Job {
   /** Given away with the job. */
   readonly bytes: Uint8Array
-  /** One email, a list of them, or just JSON, to learn whether it is any. */
-  readonly what: 'one' | 'many' | 'json'
+  /** One email, a list of them, what another provider's API takes, or just JSON, to learn whether it is any. */
+  readonly what: 'one' | 'many' | 'json' | Spoken
   /** What else the fingerprint covers; null where nobody asks for one. */
   readonly fingerprint: { readonly route: string; readonly variant: string } | null
   readonly rules: Rules
 }
 
-export type Item = Prepared | Wrong
-
 export interface Done {
   readonly items: readonly Item[]
   readonly fingerprint: string | null
+  /** Of another provider's words: that nothing is to be sent. */
+  readonly isTrial?: boolean
   /** Of a message that was to be read. */
   readonly content?: MessageContent
 }
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
+const packed = (made: Item): Item =>
+  'errors' in made || typeof made.content !== 'string' ? made : { ...made, content: bytesOf(made.content) }
+
 const readOne = async (value: unknown, { rules }: Job, at?: string): Promise<Item> => {
   const read = readDraft(value, rules, at)
-  if ('errors' in read) return read
-  const made = await prepare(read, rules, at)
-  return 'errors' in made || typeof made.content !== 'string'
-    ? made
-    : { ...made, content: bytesOf(made.content) }
+  return 'errors' in read ? read : packed(await prepare(read, rules, at))
 }
 
 /** Throws the Fault to answer with. */
@@ -63,7 +63,12 @@ export const perform = async (job: Job | ContentJob): Promise<Done> => {
   giveBack(job.bytes)
   if (job.what === 'json') return { items: [], fingerprint: null }
   const items: Item[] = []
-  if (job.what === 'many') {
+  let isTrial = false
+  if (typeof job.what === 'object') {
+    const read = await readSpoken(job.what, value, job.rules)
+    items.push(...read.items.map(packed))
+    isTrial = read.isTrial
+  } else if (job.what === 'many') {
     const checked = check('body', batchBody, value)
     if (checked.errors !== null) throw invalid(checked.errors, checked.omitted)
     for (const [i, one] of checked.value.entries()) items.push(await readOne(one, job, `body[${i}]`))
@@ -74,7 +79,7 @@ export const perform = async (job: Job | ContentJob): Promise<Done> => {
   }
   const { fingerprint: wish } = job
   const fingerprint = wish && (await sendFingerprint(wish.route, wish.variant, value))
-  return { items, fingerprint }
+  return { items, fingerprint, isTrial }
 }
 
 /** The octets of a result, which the thread need not keep. */

@@ -1,0 +1,82 @@
+/**
+ * NAME      routes - the endpoints of other providers, below /v1/as
+ * DESCRIPTION
+ *   As POST /v1/emails and its batch, in other words: the same rates, keys for repeated requests, limits and rules. All mails
+ *   of a request count, or the request is refused. They are in no document of ours, since their contract is the provider's;
+ *   config/DIALECTS.md says of each member what becomes of it.
+ */
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { rulesOf } from '../../submission/submit.js'
+import type { Deps } from '../deps.js'
+import type { Item } from '../drafts.js'
+import { type Call, type Endpoint, POST } from '../endpoint.js'
+import { idempotencyOf, REPLAYED, readLarge } from '../sends.js'
+import type { Dialect, DialectCall, Failure } from './dialect.js'
+import { DIALECTS, readSpoken, type Spoken } from './reading.js'
+
+const readAll = async (deps: Deps, call: Call, spoken: Spoken) => {
+  const { large, sent, workspace } = call
+  if (large !== null) return readLarge(deps, { ...call, large }, spoken)
+  const read = await readSpoken(spoken, sent, rulesOf(deps, workspace))
+  return { ...read, idempotency: await idempotencyOf(call) }
+}
+
+/** What is wrong with all of them; what each says of what they share, once. */
+const mistakesIn = (items: readonly Item[]): readonly FieldError[] => {
+  const errors = items.flatMap((one) => ('errors' in one ? one.errors : []))
+  return [...new Map(errors.map((one) => [`${one.field} ${one.message}`, one])).values()]
+}
+
+/** Throws what no waiting mends. */
+const demandCount = (count: number, most: number, perMinute: number): void => {
+  if (count > most)
+    throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${most} mails` }])
+  if (count > perMinute) {
+    const detail = `This key sends ${perMinute} mails a minute, so a request of ${count} is never taken; send it in parts`
+    throw new Fault('request.body_too_large', { detail })
+  }
+}
+
+const sendAs = (deps: Deps, dialect: Dialect, shape: DialectCall): Endpoint =>
+  POST<unknown, unknown>(`/v1/as/${dialect.name}${shape.path}`, {
+    id: shape.most === 1 ? 'sendEmail' : 'sendBatch',
+    summary: shape.summary,
+    description: `In the words of ${dialect.provider}.`,
+    access: 'workspace',
+    workspace: 'required',
+    dialect,
+    sends: true,
+    large: true,
+    answers: {},
+    async handle(call) {
+      const { requestId, principal, workspace } = call
+      const tags = dialect.tagOf === undefined ? [] : [dialect.tagOf(requestId)]
+      const spoken = { dialect: dialect.name, path: shape.path, tags }
+      const { items, idempotency, isTrial } = await readAll(deps, call, spoken)
+      demandCount(items.length, shape.most, principal.limitPerMinute)
+      const mistakes = shape.each ? [] : mistakesIn(items)
+      if (mistakes.length > 0) throw invalid(mistakes)
+      if (isTrial) return { status: 200, body: '' }
+      const errorsOf = (index: number): Failure['errors'] => {
+        const item = items[index]
+        return item !== undefined && 'errors' in item ? item.errors : []
+      }
+      const answer = await deps.submission.submitBatch(principal, workspace, items, {
+        idempotency,
+        most: shape.most,
+        permissive: shape.each,
+        mayBeEmpty: shape.each,
+        trace: call.trace,
+        charge: call.spend,
+        render: (records, failures) => {
+          const failed = failures.map((one) => ({ ...one, errors: errorsOf(one.index) }))
+          return { status: 200, body: shape.keep(records, failed, requestId) }
+        },
+      })
+      const said = shape.answer(answer.body)
+      return { ...said, headers: { ...said.headers, ...(answer.replayed && REPLAYED) } }
+    },
+  })
+
+export const dialects = (deps: Deps, names: readonly Dialect['name'][]): readonly Endpoint[] =>
+  names.map((name) => DIALECTS[name]).flatMap((one) => one.calls.map((call) => sendAs(deps, one, call)))
