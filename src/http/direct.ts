@@ -1,8 +1,9 @@
 /**
  * NAME      direct - a plain send, past hapi
  * DESCRIPTION
- *   POST /v1/emails of a workspace's live key in its plainest form costs hapi more than it costs us. It is answered
- *   here by the row of the endpoint itself, with the same functions for its limits, its check and its headers.
+ *   POST /v1/emails of a workspace's live key in its plainest form costs hapi more than it costs us, and so does one mail in
+ *   the words of another provider. It is answered here by the row of the endpoint itself, with the same functions for its
+ *   limits, its check and its headers.
  *   Whatever is not plain, or would be refused, is handed to hapi as if it had just come: its octets are put back into
  *   the request before anything is done with them. So there is one way to say no, and it is not here.
  * NOTES
@@ -18,7 +19,7 @@ import type { WireDraft } from '../submission/draft.js'
 import type { WindowState } from '../tenant/limits.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import { check } from './check.js'
-import type { Answer, Call, Endpoint } from './endpoint.js'
+import { type Answer, bearerOf, type Call, type Endpoint } from './endpoint.js'
 import { type CountedSends, TIMES, takesLong } from './gate.js'
 import { COMPRESSED_FROM, logRequest } from './server.js'
 import { parseJson, weighLight } from './wire/body.js'
@@ -42,13 +43,19 @@ interface DirectDeps {
   readonly log: Log
   readonly draining: () => boolean
   readonly counted: CountedSends
-  /** POST /v1/emails. */
+  /** By their paths: POST /v1/emails, and its like in other words. */
+  readonly sends: ReadonlyMap<string, Endpoint>
+}
+
+/** A request that may be plain, as far as its head tells. */
+interface Plain {
   readonly send: Endpoint
+  readonly key: string
 }
 
 const LARGEST = 64 * 1024
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i
-const LIVE_KEY = /^Bearer +(svc_live_[!-~]+) *$/i
+const LIVE_KEY = /^svc_live_[!-~]+$/
 /** Of the others, some mean something to hapi or to us. Each is read once, so one that is repeated is not plain. */
 const PLAIN = new Set([
   'accept',
@@ -62,6 +69,7 @@ const PLAIN = new Set([
   'idempotency-key',
   'sec-fetch-mode',
   'user-agent',
+  'x-postmark-server-token',
   'x-request-id',
 ])
 
@@ -77,14 +85,24 @@ const hasPlainHeaders = ({ rawHeaders }: IncomingMessage): boolean => {
   return size <= MAX_HEADERS
 }
 
-/** The key of a request that may be plain, as far as its head tells; else null. */
-const plainKey = (req: IncomingMessage, { maxBody, send }: DirectDeps): string | null => {
+/** The credential of its head, if it is in the form that this endpoint takes. */
+const tokenOf = ({ dialect }: Endpoint, req: IncomingMessage): string | null => {
+  try {
+    return dialect === undefined ? bearerOf(req) : dialect.credential(req)
+  } catch {
+    return null
+  }
+}
+
+const plainIn = (req: IncomingMessage, { maxBody, sends }: DirectDeps): Plain | null => {
   const { headers } = req
-  if (req.method !== send.method || req.url !== send.path) return null
+  const send = sends.get(req.url ?? '')
+  if (send === undefined || req.method !== send.method) return null
   const length = Number(headers['content-length'])
   if (!(length > 0 && length <= Math.min(LARGEST, maxBody))) return null
   if (!JSON_TYPE.test(headers['content-type'] ?? '') || !hasPlainHeaders(req)) return null
-  return LIVE_KEY.exec(headers.authorization ?? '')?.[1] ?? null
+  const key = tokenOf(send, req)
+  return key !== null && LIVE_KEY.test(key) ? { send, key } : null
 }
 
 /** The body, which stays in the request for others to read; null when the client has gone. */
@@ -115,14 +133,15 @@ const isShort = ({ from, to, cc, bcc, reply_to, subject, tags, attachments }: Wi
 }
 
 /** What is in the body of a plain send; null for whatever takes long, or is wrong. */
-const read = (bytes: Buffer, { send }: DirectDeps) => {
+const read = (bytes: Buffer, { isPlain, body }: Endpoint) => {
   const weight = weighLight(bytes)
-  if (weight === null || send.body === undefined) return null
+  if (weight === null) return null
   try {
     const sent = parseJson(bytes, weight)
-    const { value, errors } = check<unknown>('body', send.body, sent)
-    if (errors !== null || takesLong(sent)) return null
-    return isShort(value as WireDraft) ? { sent, body: value } : null
+    if (takesLong(sent)) return null
+    if (body === undefined) return isPlain?.(sent) ? { sent, body: undefined } : null
+    const { value, errors } = check<unknown>('body', body, sent)
+    return errors === null && isShort(value as WireDraft) ? { sent, body: value } : null
   } catch {
     return null
   }
@@ -134,14 +153,14 @@ const answerTo = async (
   req: IncomingMessage,
   res: ServerResponse,
   requestId: string,
-  key: string,
+  { send, key }: Plain,
 ): Promise<Done | null> => {
-  const { tenants, counted, send } = deps
+  const { tenants, counted } = deps
   const address = plainAddress(req.socket.remoteAddress ?? '')
   const principal = await tenants.authenticateKey(key, address, 'idempotency-key' in req.headers)
   if (principal === null || principal.workspaceId === null) return null
   const bytes = await peek(req, Number(req.headers['content-length']))
-  const found = bytes && read(bytes, deps)
+  const found = bytes && read(bytes, send)
   if (!found) return null
   const workspace = await tenants.workspaceForSend(principal, null)
   const window = await tenants.sendWindow.consume(principal, 1)
@@ -179,21 +198,21 @@ const say = (res: ServerResponse, requestId: string, { answer, window }: Done): 
 }
 
 export const createDirect = (deps: DirectDeps): DirectSends => {
-  const { memory, draining, log, send } = deps
+  const { memory, draining, log } = deps
   let open = 0
   let resting: (() => void)[] = []
 
   const serve = async (
     req: IncomingMessage,
     res: ServerResponse,
-    key: string,
+    plain: Plain,
     handOn: () => void,
   ): Promise<void> => {
     const began = Date.now()
     const requestId = newRequestId()
     const share = memory.share(TIMES)
     const isRoom = share.cover(Number(req.headers['content-length']), true)
-    const done = isRoom ? await answerTo(deps, req, res, requestId, key).catch(() => null) : null
+    const done = isRoom ? await answerTo(deps, req, res, requestId, plain).catch(() => null) : null
     if (done === null) {
       share.release()
       if (!req.destroyed) handOn()
@@ -202,7 +221,14 @@ export const createDirect = (deps: DirectDeps): DirectSends => {
     res.once('close', () => {
       share.release()
       const { statusCode: status } = res
-      logRequest(log, { requestId, method: 'post', route: send.path, status, ms: Date.now() - began, req })
+      logRequest(log, {
+        requestId,
+        method: 'post',
+        route: plain.send.path,
+        status,
+        ms: Date.now() - began,
+        req,
+      })
     })
     say(res, requestId, done)
     // its octets are still in it
@@ -217,10 +243,10 @@ export const createDirect = (deps: DirectDeps): DirectSends => {
 
   return {
     take(req, res, handOn) {
-      const key = draining() ? null : plainKey(req, deps)
-      if (key === null) return false
+      const plain = draining() ? null : plainIn(req, deps)
+      if (plain === null) return false
       open++
-      void serve(req, res, key, handOn).finally(leave)
+      void serve(req, res, plain, handOn).finally(leave)
       return true
     },
     idle: () => (open === 0 ? Promise.resolve() : new Promise((resolve) => resting.push(resolve))),

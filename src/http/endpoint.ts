@@ -82,6 +82,8 @@ interface Row<Query, Body> {
   readonly media?: string
   /** Whose words its credential, its body and its answers are in; ours without one. */
   readonly dialect?: Dialect
+  /** Of another dialect: whether a body is one mail, with a short answer. */
+  isPlain?(body: unknown): boolean
   /** What its list may be had as, beside pages. */
   readonly files?: readonly ('csv' | 'ndjson')[]
   /** Request headers of its own, by name, with what they mean. */

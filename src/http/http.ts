@@ -242,10 +242,11 @@ const listeningServer = async (
     memory: options.memory ?? new Budget(config.limits.memory),
     counted: new WeakMap(),
   }
-  const send = rows.find(({ id }) => id === 'sendEmail')
+  const others = dialects(deps, config.http.dialects)
+  const plain = [...rows.filter(({ id }) => id === 'sendEmail'), ...others.filter(({ isPlain }) => isPlain)]
   // a span begins with hapi's request
   const make = options.spans == null ? (options.direct === undefined ? createDirect : options.direct) : null
-  const direct = make && send ? make({ ...shared, send }) : null
+  const direct = make?.({ ...shared, sends: new Map(plain.map((one) => [one.path, one])) }) ?? null
   const parts = {
     ...shared,
     ...{ listener, tls: tls !== null, baseUrl, direct },
@@ -257,7 +258,7 @@ const listeningServer = async (
   }
   if (config.http.behind_proxy)
     listener.server.prependListener('connection', keepOthersOut(config.http.trusted_proxies))
-  const server = await createServer(parts, [...rows, ...dialects(deps, config.http.dialects)])
+  const server = await createServer(parts, [...rows, ...others])
   await server.initialize()
   try {
     // Only now, because hapi follows the connections of a listener from its first moment.

@@ -87,12 +87,51 @@ const requestOf = ({ kit }: Side, { body, head, line = 'POST /v1/emails HTTP/1.1
     ...head,
   }
   const lines = Object.entries(headers).flatMap(([name, value]) =>
-    value === '' ? [] : [`${name}: ${value}`],
+    value === '' ? [] : [`${name}: ${value.replace('KEY', kit.key)}`],
   )
   return Buffer.concat([Buffer.from(`${[line, ...lines].join('\r\n')}\r\n\r\n`), octets])
 }
 
 const to = (n: number) => Array.from({ length: n }, (_, i) => `person.number.${i}@example.com`)
+
+const GRID = {
+  personalizations: [{ to: [{ email: 'ana@example.com' }] }],
+  from: { email: 'no-reply@acme.test' },
+  subject: 'Hi',
+  content: [{ type: 'text/plain', value: 'Hello' }],
+}
+const MARK = { From: 'no-reply@acme.test', To: 'ana@example.com', Subject: 'Hi', TextBody: 'Hello' }
+const grid = 'POST /v1/as/sendgrid/v3/mail/send HTTP/1.1'
+const mark = {
+  line: 'POST /v1/as/postmark/email HTTP/1.1',
+  head: { Authorization: '', 'X-Postmark-Server-Token': 'KEY' },
+}
+
+/** The same in the words of other providers. */
+const DIALECTS: readonly Case[] = [
+  { name: 'SendGrid', line: grid, body: GRID, way: 'taken' },
+  { name: 'SendGrid, with a key', line: grid, body: GRID, head: { 'Idempotency-Key': 's' }, way: 'taken' },
+  {
+    name: 'SendGrid, the same again',
+    line: grid,
+    body: GRID,
+    head: { 'Idempotency-Key': 's' },
+    way: 'taken',
+  },
+  { name: 'SendGrid, two mails', line: grid, body: { ...GRID, personalizations: [1, 2] }, way: 'handed on' },
+  { name: 'SendGrid, a mistake', line: grid, body: { ...GRID, asm: { group_id: 1 } }, way: 'handed on' },
+  { name: 'SendGrid, a page', line: grid, body: GRID, head: { Origin: 'https://a.test' }, way: 'left' },
+  { name: 'Postmark', ...mark, body: MARK, way: 'taken' },
+  { name: 'Postmark, suppressed', ...mark, body: { ...MARK, To: 'listed@example.com' }, way: 'taken' },
+  { name: 'Postmark, a mistake', ...mark, body: { ...MARK, To: 'nobody' }, way: 'handed on' },
+  { name: 'Postmark, no token', ...mark, head: { Authorization: '' }, body: MARK, way: 'left' },
+  {
+    name: 'Postmark, many',
+    ...mark,
+    body: { ...MARK, To: to(90).join() },
+    way: 'handed on',
+  },
+]
 
 const CASES: readonly Case[] = [
   { name: 'a plain send', body: MAIL, way: 'taken' },
@@ -185,7 +224,7 @@ t.test(
   async (t) => {
     const [direct, hapi] = [await open(true), await open(false)]
     t.teardown(() => Promise.all([direct.kit.stop(), hapi.kit.stop()]))
-    for (const one of CASES) {
+    for (const one of [...CASES, ...DIALECTS]) {
       const said: string[] = []
       for (const side of [direct, hapi]) {
         side.lines.length = 0

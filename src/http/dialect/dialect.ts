@@ -41,6 +41,8 @@ export interface DialectCall {
   readonly each: boolean
   /** Throws the Fault of a body that is none at all. */
   translate(body: unknown): readonly Translated[]
+  /** Whether it is one mail, whose answer is short. */
+  isPlain?(body: unknown): boolean
   /** True where the request asks that nothing is sent: it is checked, and that is all. */
   isTrial?(body: unknown): boolean
   /** Kept for repeated requests; `failures` only where each mail is answered for itself. Kept too: what `answer` needs. */

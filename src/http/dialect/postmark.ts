@@ -215,6 +215,7 @@ export const postmark: Dialect = {
       summary: 'Send an email, as Postmark takes it',
       most: 1,
       each: false,
+      isPlain: (body) => isObject(body) && typeof body.To === 'string' && body.To.length < 1_000,
       translate: (body) => [one(body)],
       keep: ([record]) => JSON.stringify(accepted(record as EmailRecord)),
       answer: (kept) => {

@@ -45,6 +45,7 @@ const sendAs = (deps: Deps, dialect: Dialect, shape: DialectCall): Endpoint =>
     access: 'workspace',
     workspace: 'required',
     dialect,
+    ...(shape.isPlain && { isPlain: shape.isPlain }),
     sends: true,
     large: true,
     answers: {},

@@ -204,6 +204,8 @@ export const sendgrid: Dialect = {
       most: MOST,
       each: false,
       translate,
+      isPlain: (body) =>
+        isObject(body) && Array.isArray(body.personalizations) && body.personalizations.length === 1,
       isTrial: (body) =>
         isObject(body) && isObject(body.mail_settings) && isOn(body.mail_settings.sandbox_mode),
       keep: (_records, _failures, requestId) => requestId,
