@@ -27,7 +27,10 @@ const party = (value: unknown): unknown => {
   if (!isObject(value) || typeof value.email !== 'string') return value
   const { email, name } = value
   if (isEmpty(name)) return email
-  return typeof name === 'string' ? `"${name.replace(/[\\"]/g, '\\$&')}" <${email}>` : value
+  if (typeof name !== 'string') return value
+  // some clients quote names that have a comma, since the provider does not
+  const bare = /^".*"$/.test(name) ? name.slice(1, -1) : name
+  return `"${bare.replace(/[\\"]/g, '\\$&')}" <${email}>`
 }
 
 const one =
