@@ -197,43 +197,46 @@ const say = (res: ServerResponse, requestId: string, { answer, window }: Done): 
   res.end(text)
 }
 
+/** Answers it, or hands it on. */
+const serve = async (
+  deps: DirectDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  plain: Plain,
+  handOn: () => void,
+): Promise<void> => {
+  const { memory, log } = deps
+  const began = Date.now()
+  const requestId = newRequestId()
+  const share = memory.share(TIMES)
+  const isRoom = share.cover(Number(req.headers['content-length']), true)
+  const done = isRoom ? await answerTo(deps, req, res, requestId, plain).catch(() => null) : null
+  if (done === null) {
+    share.release()
+    if (!req.destroyed) handOn()
+    return
+  }
+  res.once('close', () => {
+    share.release()
+    const { statusCode: status } = res
+    logRequest(log, {
+      requestId,
+      method: 'post',
+      route: plain.send.path,
+      status,
+      ms: Date.now() - began,
+      req,
+    })
+  })
+  say(res, requestId, done)
+  // its octets are still in it
+  req.resume()
+}
+
 export const createDirect = (deps: DirectDeps): DirectSends => {
-  const { memory, draining, log } = deps
+  const { draining } = deps
   let open = 0
   let resting: (() => void)[] = []
-
-  const serve = async (
-    req: IncomingMessage,
-    res: ServerResponse,
-    plain: Plain,
-    handOn: () => void,
-  ): Promise<void> => {
-    const began = Date.now()
-    const requestId = newRequestId()
-    const share = memory.share(TIMES)
-    const isRoom = share.cover(Number(req.headers['content-length']), true)
-    const done = isRoom ? await answerTo(deps, req, res, requestId, plain).catch(() => null) : null
-    if (done === null) {
-      share.release()
-      if (!req.destroyed) handOn()
-      return
-    }
-    res.once('close', () => {
-      share.release()
-      const { statusCode: status } = res
-      logRequest(log, {
-        requestId,
-        method: 'post',
-        route: plain.send.path,
-        status,
-        ms: Date.now() - began,
-        req,
-      })
-    })
-    say(res, requestId, done)
-    // its octets are still in it
-    req.resume()
-  }
 
   const leave = (): void => {
     if (--open > 0) return
@@ -246,7 +249,7 @@ export const createDirect = (deps: DirectDeps): DirectSends => {
       const plain = draining() ? null : plainIn(req, deps)
       if (plain === null) return false
       open++
-      void serve(req, res, plain, handOn).finally(leave)
+      void serve(deps, req, res, plain, handOn).finally(leave)
       return true
     },
     idle: () => (open === 0 ? Promise.resolve() : new Promise((resolve) => resting.push(resolve))),
