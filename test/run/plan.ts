@@ -1,7 +1,7 @@
 /**
  * What runs, in which order, and how many files at once. The house comes first, then what took longest in the last whole
  * run (slow.txt), so that nothing long begins when the others are done. As many files run as there are processors; while
- * the machine has nothing to do, since they all wait, up to half as many again.
+ * the machine has nothing to do, since they all wait, up to twice as many.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
