@@ -1,0 +1,96 @@
+/** Bodies that nobody would write: each is answered in the provider's own form, and never by a fault of ours. */
+import fc from 'fast-check'
+import t from 'tap'
+import { ask, openKit } from '../kit.js'
+
+const kit = await openKit()
+t.teardown(() => kit.stop())
+
+const value = (): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.constantFrom(
+      '',
+      ' ',
+      'a@b.example',
+      'A <a@b.example>, ,',
+      '"',
+      'x\r\ny',
+      '\u0000',
+      '__proto__',
+      1e300,
+      -1,
+      [],
+      {},
+    ),
+    fc.array(fc.record({ email: fc.jsonValue(), name: fc.jsonValue() }, { requiredKeys: [] }), {
+      maxLength: 3,
+    }),
+    fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 4 }),
+  )
+
+const bodyOf = (names: readonly string[], plain: object): fc.Arbitrary<object> =>
+  fc
+    .dictionary(fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names) }, fc.string()), value(), {
+      maxKeys: 5,
+    })
+    .map((odd) => ({ ...plain, ...odd }))
+
+const POSTMARK =
+  'From To Cc Bcc ReplyTo Subject HtmlBody TextBody Tag Metadata MessageStream Headers Attachments TrackOpens TrackLinks'
+const SENDGRID =
+  'personalizations from reply_to reply_to_list subject content attachments headers categories custom_args send_at mail_settings tracking_settings'
+
+t.test('Postmark', async (t) => {
+  const plain = { From: 'a@acme.test', To: 'b@example.com', Subject: 'Hi', TextBody: 'Hello' }
+  const one = fc.oneof(bodyOf(POSTMARK.split(' '), plain), fc.jsonValue())
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(one, fc.array(one, { maxLength: 4 })), async (body) => {
+      for (const path of ['email', 'email/batch']) {
+        const headers = { 'x-postmark-server-token': kit.key }
+        const { status, json } = await ask(`${kit.url}/v1/as/postmark/${path}`, {
+          method: 'POST',
+          body,
+          headers,
+        })
+        const all = Array.isArray(json) ? json : [json]
+        if (status >= 500 || !all.every(({ ErrorCode, Message }) => ErrorCode >= 0 && Message !== ''))
+          throw new Error(`${path} ${status} ${JSON.stringify(json)}`)
+      }
+    }),
+    { numRuns: 60 },
+  )
+  t.pass('all of them')
+})
+
+t.test('SendGrid', async (t) => {
+  const plain = {
+    personalizations: [{ to: [{ email: 'b@example.com' }] }],
+    from: { email: 'a@acme.test' },
+    subject: 'Hi',
+    content: [{ type: 'text/plain', value: 'Hello' }],
+  }
+  const own = bodyOf('to cc bcc from subject headers custom_args send_at'.split(' '), {})
+  const all = bodyOf(SENDGRID.split(' '), plain)
+  const body = fc.oneof(
+    all,
+    fc
+      .tuple(all, fc.array(own, { maxLength: 3 }))
+      .map(([one, personalizations]) => ({ ...one, personalizations })),
+    fc.jsonValue(),
+  )
+  await fc.assert(
+    fc.asyncProperty(body, async (body) => {
+      const { status, json } = await ask(`${kit.url}/v1/as/sendgrid/v3/mail/send`, {
+        method: 'POST',
+        key: kit.key,
+        body,
+      })
+      const isSaid =
+        status < 300 || json.errors.every(({ message }: { message: unknown }) => typeof message === 'string')
+      if (status >= 500 || !isSaid) throw new Error(`${status} ${JSON.stringify(json)}`)
+    }),
+    { numRuns: 120 },
+  )
+  t.pass('all of them')
+})
