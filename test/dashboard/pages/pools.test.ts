@@ -1,6 +1,7 @@
 /** The pages of pools and their upstreams, without scripts, over a real daemon. */
 import t from 'tap'
 import { signedIn } from '../../parts/browser.js'
+import { eventually } from '../../parts/eventually.js'
 import { Postern } from '../../parts/postern.js'
 
 const postern = await new Postern().start()
@@ -56,6 +57,20 @@ t.test('a pool is made, tested, changed, paused and deleted', async (t) => {
   const used = await browser.submit(await browser.visit(`/pools/${id}`), 'delete')
   t.equal(used.status, 409)
   t.match(used.html, /A workspace uses this pool/)
+
+  // its own sentence counts no mail that has a time of its own, and neither does what stands below it
+  const scheduled_at = new Date(Date.now() + 3_600_000).toISOString()
+  const mail = { from: 'a@b.test', to: 'x@c.test', text: 'x', scheduled_at }
+  const key = await postern.key()
+  const later = (await postern.api('POST', '/v1/emails', key, mail)).body.id
+  const waits = await eventually('the state of the queue has it', async () => {
+    const { html } = await browser.visit(`/pools/${id}`)
+    return /times? of (?:its|their) own/.test(html) && html
+  })
+  t.match(waits, /nothing waits/i)
+  t.match(waits, />0 wait \(0 due now\)<\/a>, 1 for a time of its own, /)
+  await postern.api('POST', `/v1/emails/${later}/cancel`, key)
+
   await postern.json('workspace', 'update', 'default', '--pool', 'default')
   t.match((await browser.send(await browser.visit(`/pools/${id}`), 'delete')).html, /The pool is deleted/)
 })

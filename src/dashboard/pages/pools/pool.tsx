@@ -64,6 +64,8 @@ interface Seen {
   readonly history: History
   /** All of its mail. */
   readonly holds: Parameters<typeof holdsOver>[0]
+  /** Recipients that wait for a time of their own: they are in no other figure, as in the list of pools. */
+  readonly scheduled: number
 }
 
 const pathOf = (ref: string): string => `/v1/egress-pools/${encodeURIComponent(ref)}`
@@ -80,6 +82,10 @@ const see = async (visit: Visit): Promise<Seen> => {
     found.then((one) => historyOf(visit, { target: one.id })),
     standingHolds(visit),
   ])
+  const summary = await visit.summary()
+  const [state] = [...(summary?.live.pools ?? []), ...(summary?.test.pools ?? [])].filter(
+    ({ egress_pool_id }) => egress_pool_id === pool.id,
+  )
   const names = new Map(pools.data.map((one) => [one.id, one.name]))
   const users = workspaces.flatMap(({ slug, egress_pool_id }) => (egress_pool_id === pool.id ? [slug] : []))
   return {
@@ -90,6 +96,7 @@ const see = async (visit: Visit): Promise<Seen> => {
     users,
     history,
     holds: holdsOver(holds, { pool: pool.id }),
+    scheduled: state?.scheduled ?? 0,
   }
 }
 
@@ -257,16 +264,17 @@ const About = (seen: Seen) => {
 }
 
 /** What is in its queue, each figure a link, and the way out of it. */
-const InQueue = ({ visit, pool, health }: Seen) => {
+const InQueue = ({ visit, pool, health, scheduled }: Seen) => {
   if (health === null) return null
-  const { due, leased, waiting, held } = health.queue
+  const { due, leased, held } = health.queue
+  const waiting = Math.max(0, health.queue.waiting - scheduled)
   const list = (n: number, words: string, state: string) =>
     html`<a href="${visit.link('/queue/entries', { egress_pool_id: pool.id, state })}">${figure(n)} ${words}</a>`
   return (
     <Section
       title="In its queue"
       actions={
-        pool.kind === 'relay' && visit.may('rerouteQueue') && due + waiting + held > 0 ? (
+        pool.kind === 'relay' && visit.may('rerouteQueue') && due + waiting + scheduled + held > 0 ? (
           <ButtonLink to={actLink(visit, 'reroute', { egress_pool_id: pool.id })}>
             Move it to another pool…
           </ButtonLink>
@@ -275,6 +283,9 @@ const InQueue = ({ visit, pool, health }: Seen) => {
     >
       <p>
         {list(due + waiting, `wait (${figure(due)} due now)`, 'waiting')},{' '}
+        {scheduled === 0
+          ? null
+          : `${figure(scheduled)} for ${scheduled === 1 ? 'a time of its own' : 'times of their own'}, `}
         {list(leased, 'under way', 'under_way')}, {list(held, 'held', 'held')}.
       </p>
     </Section>

@@ -123,6 +123,7 @@ export const entriesPage: Page = {
         >
           <EntryFilters {...{ visit, places }} />
           <Table
+            look="many"
             caption="Recipients that wait, soonest first"
             rows={list.data}
             href={(row) => visit.link(`/emails/${row.email_id}`)}

@@ -141,7 +141,12 @@ const Posts = ({ visit, endpoint, list }: { visit: Visit; endpoint: Webhook; lis
             : 'Nothing was posted in the last four days. A test event shows whether it would arrive.'}
         </p>
       ) : (
-        <Table caption="Posts, newest first" rows={list.data} columns={columns(visit, endpoint)} />
+        <Table
+          look="many"
+          caption="Posts, newest first"
+          rows={list.data}
+          columns={columns(visit, endpoint)}
+        />
       )}
       <Pager list={list} />
     </Section>
