@@ -79,14 +79,16 @@ const ChangePassword = ({ visit, hasOne }: { readonly visit: Visit } & { readonl
   )
 }
 
-const nobody = (
+const Nobody = ({ visit }: { readonly visit: Visit }) => (
   <Empty whole title="This session is of nobody in particular">
     <p>It came from a setup link or a terminal, and keeps nothing.</p>
-    <p>
-      <a class="b main" href="/settings/people">
-        Make your own account
-      </a>
-    </p>
+    {visit.may('createUser') ? (
+      <p>
+        <a class="b main" href="/settings/people">
+          Make your own account
+        </a>
+      </p>
+    ) : null}
   </Empty>
 )
 
@@ -100,7 +102,7 @@ export const youPage: Page = {
       title: 'Your settings',
       body:
         person === null ? (
-          nobody
+          <Nobody visit={visit} />
         ) : (
           <PageBody
             title={person.name ?? person.email}

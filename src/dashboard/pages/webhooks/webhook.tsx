@@ -83,7 +83,11 @@ const columns = (visit: Visit, endpoint: Webhook): readonly Column<WebhookEvent>
     head: 'Event',
     cell: (row) => (
       <>
-        <a href={`${visit.here({ event: row.id })}#event`}>{row.type}</a>
+        {visit.may('getWebhookEvent') ? (
+          <a href={`${visit.here({ event: row.id })}#event`}>{row.type}</a>
+        ) : (
+          row.type
+        )}
         <span class="sub">
           {[KIND[row.kind], row.attempts > 1 ? `${row.attempts} tries` : ''].filter(Boolean).join(', ')}
         </span>
@@ -164,19 +168,14 @@ const requestText = ({ url, request_headers, payload }: ShownPost): string => {
 }
 
 interface PostInFullProps {
-  readonly visit: Visit
   readonly post: ShownPost
   readonly attempts: readonly WebhookAttempt[]
 }
 
 /** One event: what is posted, and each try with its answer. */
-const PostInFull = ({ visit, post, attempts }: PostInFullProps) => (
+const PostInFull = ({ post, attempts }: PostInFullProps) => (
   <Section id="event" title={post.type} says={post.id}>
-    {visit.can('bodies') ? (
-      <Code label="We post" text={requestText(post)} />
-    ) : (
-      <p class="soft">What is posted, and what was answered, is not shown to your role.</p>
-    )}
+    <Code label="We post" text={requestText(post)} />
     {post.response === null || post.response === '' ? null : (
       <Code label={`It answered ${post.http_status_code ?? ''}`} text={post.response} />
     )}
@@ -404,10 +403,10 @@ const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: read
   />
 )
 
-/** One event in full, when the URL names it. */
+/** One event in full, when the URL names it, for who may read mail. */
 const eventOf = async (visit: Visit) => {
   const event = visit.query('event')
-  if (event === null) return null
+  if (event === null || !visit.may('getWebhookEvent')) return null
   const path = pathOf(visit, `/events/${encodeURIComponent(event)}`)
   const [post, attempts] = await Promise.all([
     visit.find<ShownPost>(path, { scoped: false }),
@@ -444,7 +443,7 @@ export const webhookPage: Page = {
             </p>
             <Verbs row={row} />
           </header>
-          {event === null ? null : <PostInFull visit={visit} {...event} />}
+          {event === null ? null : <PostInFull {...event} />}
           <Posts {...{ visit, list }} endpoint={row} />
           <Section title="Facts">
             <WebhookFacts {...{ row, workspaces }} />

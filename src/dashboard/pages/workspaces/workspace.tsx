@@ -38,7 +38,7 @@ const Ways = ({ visit, row }: OneProps) => {
       <a href={visit.link('/suppressions', at)}>Suppressions</a>
       <a href={visit.link('/domains', at)}>Domains</a>
       <a href={visit.link('/webhooks', at)}>Webhooks</a>
-      <a href={visit.link('/keys/new', at)}>Make a key for it</a>
+      {visit.may('createApiKey') ? <a href={visit.link('/keys/new', at)}>Make a key for it</a> : null}
     </p>
   )
 }
