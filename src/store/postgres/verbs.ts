@@ -36,7 +36,7 @@ import { readingReads, readingWrites } from '../sql/reading.js'
 import { searchReads } from '../sql/search/reads.js'
 import { indexReads } from '../sql/search/to-index.js'
 import { setupReads, setupWrites } from '../sql/setup.js'
-import { addStatistics, statisticsReads } from '../sql/statistics.js'
+import { adding, statisticsReads } from '../sql/statistics.js'
 import { insertInto, type Places } from '../sql/table.js'
 import { ringReads, ringWrites, tenantReads } from '../sql/tenants.js'
 import { endpointWrites, hookReads, postWrites } from '../sql/webhooks.js'
@@ -48,6 +48,7 @@ import { orderVerbs } from './orders.js'
 import { WORDS } from './search/words.js'
 import { addIndexed } from './search/write.js'
 import { settling } from './settle.js'
+import { STATISTICS } from './statistics.js'
 import { sweepWrites } from './sweep.js'
 import { createAddNotice, tenantVerbs } from './tenants.js'
 import type { Writer } from './writer.js'
@@ -125,7 +126,11 @@ const watchWrites = (places: Places, tenants: ReturnType<typeof tenantVerbs>) =>
     ...hardBounceWrites(parts),
     ...incidentDecisions(parts),
     ...outageWrites(parts.addNotice),
-    ...readingWrites({ addStatistics, addIndexed, addAlarmCounts: alarmFold({ ...parts, addHold }) }),
+    ...readingWrites({
+      addStatistics: adding(STATISTICS),
+      addIndexed,
+      addAlarmCounts: alarmFold({ ...parts, addHold }),
+    }),
   }
 }
 

@@ -85,25 +85,12 @@ export const statisticsReads = {
 }
 
 const HOUR = 60
-/** So many are looked for, and written, in one statement: any number of few, or some times as many, so that texts stay few. */
-const FEW = 40
-const MANY = 6 * FEW
-
-function* inParts<T>(rows: readonly T[]): Generator<readonly T[]> {
-  for (let i = 0; i < rows.length; ) {
-    const left = rows.length - i
-    const n = left < FEW ? left : Math.min(MANY, left - (left % FEW))
-    yield rows.slice(i, i + n)
-    i += n
-  }
-}
-
 const decode = (text: unknown): number[] => JSON.parse(String(text)) as number[]
 
-const COLUMNS = 'span, at, dimension, workspace, test, value'
+export const KEY = 'span, at, dimension, workspace, test, value'
 const GROUP = 'span = ? AND at = ? AND dimension = ? AND workspace = ? AND test = ?'
 
-type Key = readonly [
+export type Key = readonly [
   span: number,
   at: number,
   dimension: number,
@@ -128,65 +115,45 @@ const gather = (sums: Sums, key: Key, counts: readonly number[]): void => {
   sums.set(name, { key, counts: known === undefined ? counts : added(known.counts, counts) })
 }
 
-const times = (n: number, text: string): string => new Array(n).fill(text).join(', ')
+type Moment = readonly [span: number, at: number]
+type Group = readonly [dimension: number, workspace: number, test: number]
 
-/** For so many rows, made once. */
-const textsOf = (make: (n: number) => string) => {
-  const texts: string[] = []
-  return (n: number): string => {
-    texts[n] ??= make(n)
-    return texts[n]
-  }
+/** Many rows at once, as each database finds and writes them. Where it is far each statement is a wait for all that follows. */
+export interface StatisticsTable {
+  /** Those that are there, with their counts. */
+  find(keys: readonly Key[]): Asking<readonly Row[]>
+  put(rows: readonly (readonly [...Key, counts: string])[]): Asking<unknown>
+  /** Answers with `span`, `at`, `value` and `counts` of those that were there. */
+  drop(moments: readonly Moment[], group: Group, values: readonly string[]): Asking<readonly Row[]>
 }
 
-/** The first row tells their types. */
-const findText = textsOf(
-  (n) => `SELECT ${COLUMNS}, counts FROM statistics WHERE (${COLUMNS}) IN (VALUES
-   (${times(5, 'CAST(? AS BIGINT)')}, CAST(? AS TEXT))${', (?, ?, ?, ?, ?, ?)'.repeat(n - 1)})`,
-)
-
-const putText = textsOf(
-  (n) => `INSERT INTO statistics (${COLUMNS}, counts) VALUES ${times(n, '(?, ?, ?, ?, ?, ?, ?)')}
-   ON CONFLICT (${COLUMNS}) DO UPDATE SET counts = excluded.counts`,
-)
-
 /** Adds to rows, or makes them; those that are new. */
-function* addAll(sums: Sums): Asking<readonly Key[]> {
+function* addAll(table: StatisticsTable, sums: Sums): Asking<readonly Key[]> {
+  if (sums.size === 0) return []
   const made: Key[] = []
-  for (const some of inParts([...sums])) {
-    const before = new Map<string, unknown>()
-    for (const row of yield* all(findText(some.length), ...some.flatMap(([, { key }]) => key)))
-      before.set(nameOf([row.span, row.at, row.dimension, row.workspace, row.test, row.value]), row.counts)
-    const values = some.flatMap(([name, { key, counts }]) => {
-      const known = before.get(name)
-      if (known === undefined) made.push(key)
-      return [...key, JSON.stringify(known === undefined ? counts : added(decode(known), counts))]
-    })
-    yield* run(putText(some.length), ...values)
-  }
+  const before = new Map<string, unknown>()
+  for (const row of yield* table.find([...sums.values()].map(({ key }) => key)))
+    before.set(nameOf([row.span, row.at, row.dimension, row.workspace, row.test, row.value]), row.counts)
+  const rows = [...sums].map(([name, { key, counts }]) => {
+    const known = before.get(name)
+    if (known === undefined) made.push(key)
+    return [...key, JSON.stringify(known === undefined ? counts : added(decode(known), counts))] as const
+  })
+  yield* table.put(rows)
   return made
 }
 
 /** An hour of one dimension of a workspace and mode. */
-type Hour = readonly [at: number, dimension: number, workspace: number, test: number]
+type Hour = readonly [at: number, ...Group]
 
-/** The moments of an hour at which a dimension is counted, with their spans. */
-const momentsOf = (name: Dimension, hour: number): readonly (readonly [span: number, at: number])[] =>
+/** At which a dimension is counted in an hour. */
+const momentsOf = (name: Dimension, hour: number): readonly Moment[] =>
   spansOf(name).flatMap((span) =>
     Array.from({ length: HOUR / span }, (_, i) => [span, hour + i * span] as const),
   )
 
-/** By dimension, at all moments of an hour. */
-const dropTexts = DIMENSIONS.map((name) =>
-  textsOf(
-    (n) => `DELETE FROM statistics WHERE (span, at) IN (VALUES
-     (CAST(? AS BIGINT), CAST(? AS BIGINT))${', (?, ?)'.repeat(momentsOf(name, 0).length - 1)})
-     AND dimension = ? AND workspace = ? AND test = ? AND value IN (${times(n, '?')}) RETURNING span, at, value, counts`,
-  ),
-)
-
 /** Takes the least busy values of an hour together, where there are too many. */
-function* makeRoom([at, ...group]: Hour): Asking<void> {
+function* makeRoom(table: StatisticsTable, [at, ...group]: Hour): Asking<void> {
   const name = DIMENSIONS[group[0]] as Dimension
   // one name of a tag may be full long before all of them are
   const counted = yield* first(`SELECT count(*) AS n FROM statistics WHERE ${GROUP}`, HOUR, at, ...group)
@@ -195,35 +162,33 @@ function* makeRoom([at, ...group]: Hour): Asking<void> {
   const values = found.map((row) => ({ value: String(row.value), busy: busyOf(decode(row.counts)) }))
   const gone = crowdedOut(name, values)
   const rest: Sums = new Map()
-  const ofHour = [...momentsOf(name, at).flat(), ...group]
-  for (const some of inParts(gone)) {
-    const text = dropTexts[group[0]]?.(some.length) ?? ''
-    for (const { span, at: when, value, counts } of yield* all(text, ...ofHour, ...some)) {
-      const key = [span as number, when as number, ...group, restOf(name, String(value))] as const
-      gather(rest, key, decode(counts))
-    }
+  if (gone.length === 0) return
+  for (const row of yield* table.drop(momentsOf(name, at), group, gone)) {
+    const key = [row.span as number, row.at as number, ...group, restOf(name, String(row.value))] as const
+    gather(rest, key, decode(row.counts))
   }
-  yield* addAll(rest)
+  yield* addAll(table, rest)
 }
 
-export function* addStatistics(rows: readonly StatisticsRow[]): Asking<void> {
-  const numbers = new Map<string, number>()
-  const sums: Sums = new Map()
-  for (const { span, at, workspaceId, mode, dimension, value, counts } of rows) {
-    const workspace = numbers.get(workspaceId) ?? (yield* numberOf(workspaceId))
-    if (workspace === null) throw new Error(`no workspace ${workspaceId}`)
-    numbers.set(workspaceId, workspace)
-    const test = mode === 'test' ? 1 : 0
-    gather(sums, [span, at / MINUTE, DIMENSIONS.indexOf(dimension), workspace, test, value], counts)
+export const adding = (table: StatisticsTable) =>
+  function* (rows: readonly StatisticsRow[]): Asking<void> {
+    const numbers = new Map<string, number>()
+    const sums: Sums = new Map()
+    for (const { span, at, workspaceId, mode, dimension, value, counts } of rows) {
+      const workspace = numbers.get(workspaceId) ?? (yield* numberOf(workspaceId))
+      if (workspace === null) throw new Error(`no workspace ${workspaceId}`)
+      numbers.set(workspaceId, workspace)
+      const test = mode === 'test' ? 1 : 0
+      gather(sums, [span, at / MINUTE, DIMENSIONS.indexOf(dimension), workspace, test, value], counts)
+    }
+    const fuller = new Map<string, Hour>()
+    for (const [span, ...hour] of yield* addAll(table, sums)) {
+      const [at, dimension, workspace, test] = hour
+      if (!mayCrowd({ span, dimension: DIMENSIONS[dimension] as Dimension })) continue
+      fuller.set(`${at} ${dimension} ${workspace} ${test}`, [at, dimension, workspace, test])
+    }
+    for (const hour of fuller.values()) yield* makeRoom(table, hour)
   }
-  const fuller = new Map<string, Hour>()
-  for (const [span, ...hour] of yield* addAll(sums)) {
-    const [at, dimension, workspace, test] = hour
-    if (!mayCrowd({ span, dimension: DIMENSIONS[dimension] as Dimension })) continue
-    fuller.set(`${at} ${dimension} ${workspace} ${test}`, [at, dimension, workspace, test])
-  }
-  for (const hour of fuller.values()) yield* makeRoom(hour)
-}
 
 /** Removes the oldest moment of each span that is beyond its time; how many rows. */
 export function* sweepStatistics(now: number): Asking<number> {

@@ -24,7 +24,7 @@ import { orderWrites, type QueueWrites, suspendWrites, updateMoving } from '../.
 import { answered, atOnce, first } from '../../sql/query.js'
 import { readingWrites } from '../../sql/reading.js'
 import { setupWrites } from '../../sql/setup.js'
-import { addStatistics } from '../../sql/statistics.js'
+import { adding } from '../../sql/statistics.js'
 import { suppressionWrites, windowWrites } from '../../sql/suppressions.js'
 import { isThere } from '../../sql/table.js'
 import { domainWrites, poolWrites, ringWrites, type TenantParts, tenantWrites } from '../../sql/tenants.js'
@@ -51,6 +51,7 @@ import {
   standingHolds,
 } from './orders.js'
 import { createFold, createSettle } from './settle.js'
+import { STATISTICS } from './statistics.js'
 
 /** Those of tenants; which pools are paused, and where mail waits, is told here. */
 const createTenantWrites = ({ order, names, pauses }: WriteContext) => {
@@ -173,7 +174,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...answered({ ...hardBounceWrites(parts), ...decisions, ...outageWrites(parts.addNotice) }, ask),
     ...answered(
       readingWrites({
-        addStatistics,
+        addStatistics: adding(STATISTICS),
         addAlarmCounts: alarmFold({ ...parts, addHold }),
         addIndexed: (mails) => atOnce(() => unindex.add(mails)),
       }),
