@@ -46,3 +46,16 @@ export const nearest = (word: string, known: readonly string[]): string | null =
     .sort((a, b) => a.edits - b.edits)
   return ranked[0]?.name ?? null
 }
+
+export type CamelName<S> = S extends `${infer Head}_${infer Rest}`
+  ? `${Head}${Capitalize<CamelName<Rest>>}`
+  : S
+
+/** `workspace_id`, as rows call it. */
+export const camelName = (name: string): string => name.replace(/_(.)/g, (_, c: string) => c.toUpperCase())
+
+/** Members of the wire under the names that rows have for them. */
+export const camel = <T extends object>(
+  body: T,
+): { readonly [K in keyof T as CamelName<K & string>]: T[K] } =>
+  Object.fromEntries(Object.entries(body).map(([name, value]) => [camelName(name), value])) as never

@@ -1,7 +1,7 @@
 /**
  * NAME      audit - who changed what, from the command line
  */
-import { auditEntry } from '../record/tenants.js'
+import { auditEntry } from '../resource/people.js'
 import type { AuditFilter } from '../store/port/identity.js'
 import type { Subject } from './command.js'
 import { listing } from './list.js'

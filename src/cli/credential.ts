@@ -9,7 +9,8 @@
 
 import { Fault } from '../base/fault.js'
 import { readCsvLines } from '../record/csv.js'
-import { credentialRecord, removed } from '../record/tenants.js'
+import { removed } from '../resource/member.js'
+import { credentialRecord } from '../resource/tenants.js'
 import type { CredentialRow } from '../store/port/tenants.js'
 import {
   createCredential,

@@ -8,12 +8,13 @@ import { collect } from '../lifecycle/page.js'
 import { loadDkimKey } from '../mail/dkim.js'
 import {
   type CheckedRecord,
+  checkedDomain,
   type DnsRecord,
   dnsRecords,
-  domain as domainRecord,
+  domainRecord,
   zoneLine,
-} from '../record/domain.js'
-import { removed } from '../record/tenants.js'
+} from '../resource/domain.js'
+import { removed } from '../resource/member.js'
 import type { DomainRow } from '../store/port/tenants.js'
 import { checkDomain, type DomainCheck, txtLookup } from '../tenant/domain/check.js'
 import {
@@ -104,7 +105,7 @@ const list = listing({
     ({ store, account }) =>
     (page) =>
       store.domains(account.id, page),
-  record: (row: DomainRow) => domainRecord(row),
+  record: domainRecord,
   columns: [
     ['domain', 'name'],
     ['verified', ({ verifiedAt }) => (verifiedAt === null ? 'no' : 'yes')],
@@ -166,7 +167,7 @@ const check = command({
         checks.push(await checkDomain(deps, row, lookup))
         progress(checks.length)
       }
-      const records = checks.map((one) => domainRecord(one.row, one.records))
+      const records = checks.map((one) => checkedDomain({ ...one.row, records: one.records }))
       terminal.data(args.ref === undefined ? records : records[0], (paint) =>
         checkedTable(
           paint,

@@ -6,7 +6,8 @@
  */
 
 import { collect } from '../lifecycle/page.js'
-import { poolRecord, removed } from '../record/tenants.js'
+import { removed } from '../resource/member.js'
+import { POOL, poolRecord } from '../resource/tenants.js'
 import { leaderOf } from '../store/pools.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
@@ -27,11 +28,11 @@ const OPTIONS = {
     describe: 'smtp://user@host:587?tls=verify&ca_file=…&weight=10&password_file=…; repeatable',
   },
   'return-path': {
-    choices: ['verp', 'fixed'],
+    choices: POOL.return_path.words,
     describe: 'A signed return path for each recipient, or one for all',
   },
   'notify-success': { type: 'boolean', describe: 'Ask upstreams for delivery reports (RFC 3461)' },
-  'relayed-means': { choices: ['delivered', 'sent'], describe: 'What a "relayed" report makes of a mail' },
+  'relayed-means': { choices: POOL.relayed_means.words, describe: 'What a "relayed" report makes of a mail' },
 } as const
 
 const membersOf = (urls: readonly string[] | undefined): Promise<readonly Member[]> | undefined =>

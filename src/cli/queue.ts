@@ -7,7 +7,7 @@
  */
 import * as record from '../record/queue.js'
 import { STOPPING_REASONS, type Waiting, waitingInFull } from '../record/queue.js'
-import { removed } from '../record/tenants.js'
+import { removed } from '../resource/member.js'
 import {
   AGE_NAMES,
   QUEUE_GROUPS,

@@ -7,7 +7,7 @@
  */
 import { collect } from '../lifecycle/page.js'
 import { queueStateRecord } from '../record/queue-state.js'
-import { workspaceRecord } from '../record/tenants.js'
+import { workspaceRecord } from '../resource/tenants.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { RelayView } from '../tenant/pool.js'
 import { queueStates } from '../tenant/queue-state.js'

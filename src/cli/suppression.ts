@@ -6,8 +6,8 @@
 
 import type { Page } from '../lifecycle/page.js'
 import { incidentText, incident as record } from '../record/queue.js'
-import { suppressionRecord } from '../record/suppression.js'
-import { removed } from '../record/tenants.js'
+import { removed } from '../resource/member.js'
+import { suppressionRecord } from '../resource/tenants.js'
 import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port/tenants.js'
 import type { Decision, KnownIncident } from '../store/port/watch.js'
 import {

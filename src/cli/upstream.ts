@@ -11,8 +11,8 @@
 
 import { diallerBy, tokenSettings } from '../base/dial.js'
 import { collect } from '../lifecycle/page.js'
-import { upstreamRecord } from '../record/tenants.js'
 import { type Trial, trialRecord, tryUpstream } from '../relay/trial.js'
+import { upstreamRecord } from '../resource/tenants.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { findPool, updatePool } from '../tenant/pool.js'
 import { LOGIN_WORDS, parseUpstream, upstreamText } from '../tenant/upstream.js'

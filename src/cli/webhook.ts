@@ -17,7 +17,7 @@ import { parseDuration } from '../config/units.js'
 import { nearestEventType, readEventType } from '../mail/event-type.js'
 import { readTag } from '../mail/query.js'
 import { type EventRecord, MarkCodec } from '../record/event.js'
-import { removed } from '../record/tenants.js'
+import { removed } from '../resource/member.js'
 import {
   type Behind,
   eventsLeft,
@@ -26,7 +26,7 @@ import {
   webhookEvent,
   webhook as webhookRecord,
   webhookReplay,
-} from '../record/webhook.js'
+} from '../resource/webhook.js'
 import type { KnownEndpoint } from '../store/port/hooks.js'
 import type { LogRow, MailOfEvent } from '../store/port/log.js'
 import { findWorkspace } from '../tenant/workspace.js'

@@ -8,7 +8,8 @@
  */
 
 import { collect } from '../lifecycle/page.js'
-import { removed, workspaceRecord } from '../record/tenants.js'
+import { removed } from '../resource/member.js'
+import { WORKSPACE, workspaceRecord } from '../resource/tenants.js'
 import { leaderOf } from '../store/pools.js'
 import {
   ALARM_HOLD,
@@ -58,7 +59,7 @@ const ALARM_OPTIONS = {
   },
   'alarm-deferrals': { type: 'string', describe: `Deferrals within an hour that raise one: ${ALARM_LIMIT}` },
   'on-alarm': {
-    choices: ['notify', 'hold'],
+    choices: WORKSPACE.on_alarm.words,
     describe: 'What an alarm does beside telling: hold keeps its mail until somebody releases it',
   },
 } as const
@@ -284,11 +285,11 @@ const CHANGES = {
   ...ROUTE_OPTION,
   'default-from': { type: 'string', describe: 'From address of mails that bring none; none takes it away' },
   ambiguous: {
-    choices: ['retry', 'hold'],
+    choices: WORKSPACE.ambiguous.words,
     describe: 'What to do with a mail that may have been sent, after a crash',
   },
   'line-endings': {
-    choices: ['normalize', 'strict'],
+    choices: WORKSPACE.line_endings.words,
     describe: 'Mend bare CR and LF in SMTP mail, as a new workspace does, or refuse it',
   },
   'sender-dsn': { type: 'boolean', describe: 'Send delivery reports back to the submitting sender' },

@@ -13,6 +13,7 @@ import { Fault, type FaultCode, type FieldError } from '../base/fault.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import type { Operation } from '../tenant/rights.js'
+import type { Deps } from './deps.js'
 import type { Dialect } from './dialect/dialect.js'
 import type { Shape } from './shapes/common.js'
 
@@ -54,6 +55,8 @@ export interface Answer {
 interface Row<Query, Body> {
   /** Its row in tenant/rights.ts says which role may. */
   readonly id: Operation
+  /** The command that does the same, or why none does. */
+  readonly cli: string | { readonly none: string }
   readonly summary: string
   /** What the summary leaves open, in whole sentences. */
   readonly description: string
@@ -99,14 +102,26 @@ interface Row<Query, Body> {
     left: { readonly query: Partial<Query>; readonly body: Partial<Body> },
     told: ReadonlySet<string>,
     call: Pick<Call, 'principal' | 'workspace' | 'params'>,
+    deps: Deps,
   ): readonly FieldError[] | Promise<readonly FieldError[]>
-  handle(call: Call<Query, Body>): Promise<Answer>
+  handle(call: Call<Query, Body>, deps: Deps): Promise<Answer>
 }
 
-export interface Endpoint<Query = unknown, Body = unknown> extends Row<Query, Body> {
+/** A row as it is written down, once for all daemons of this process. */
+export interface RouteRow<Query = unknown, Body = unknown> extends Row<Query, Body> {
   readonly method: Method
   readonly path: string
   readonly faults: readonly FaultCode[]
+}
+
+/** A row that is served: it has what it works with. */
+export interface Endpoint extends Omit<RouteRow, 'handle' | 'alsoWrong'> {
+  alsoWrong?(
+    left: { readonly query: Partial<unknown>; readonly body: Partial<unknown> },
+    told: ReadonlySet<string>,
+    call: Pick<Call, 'principal' | 'workspace' | 'params'>,
+  ): readonly FieldError[] | Promise<readonly FieldError[]>
+  handle(call: Call): Promise<Answer>
 }
 
 /** Who may call, as many rows have it. */
@@ -116,11 +131,11 @@ export const WORKSPACES_TOO = { access: 'any', live: true, workspace: 'optional'
 export const ANYBODY = { access: 'any', workspace: 'optional' } as const
 
 /** Forgets the types of query and body once the row is complete. */
-export const endpoint = <Query, Body>(row: Endpoint<Query, Body>): Endpoint => row as unknown as Endpoint
+export const endpoint = <Query, Body>(row: RouteRow<Query, Body>): RouteRow => row as unknown as RouteRow
 
 const rowOf =
   (method: Method) =>
-  <Query, Body>(path: string, row: Row<Query, Body>): Endpoint =>
+  <Query, Body>(path: string, row: Row<Query, Body>): RouteRow =>
     endpoint({ faults: [], ...row, method, path })
 
 export const GET = rowOf('GET')

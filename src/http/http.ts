@@ -21,20 +21,20 @@ import type { Config, ListenAddress } from '../config/config.js'
 import { ownUrl } from '../config/load.js'
 import { MarkCodec } from '../record/event.js'
 import { prepare } from './check.js'
-import { acted, type Deps, Kept } from './deps.js'
+import { type Deps, Kept } from './deps.js'
 import { dialects } from './dialect/routes.js'
 import { createDirect, type DirectSends } from './direct.js'
-import type { Endpoint } from './endpoint.js'
+import type { Endpoint, RouteRow } from './endpoint.js'
 import { Feed, Slots } from './feed.js'
 import { CursorCodec } from './list.js'
 import { batch } from './routes/batch.js'
+import { domains } from './routes/domains.js'
 import { emailActions, emails, keptMail } from './routes/emails.js'
 import { events, followAs } from './routes/events.js'
 import { incidents } from './routes/incidents.js'
 import { catalogue, cluster, installation, summary, withDocument } from './routes/installation.js'
 import { jobs } from './routes/jobs.js'
 import { apiKeys, credentials } from './routes/keys.js'
-import { domains } from './routes/operate/domains.js'
 import { audit, people, sessions } from './routes/people.js'
 import { pools } from './routes/pools.js'
 import { holds, queue } from './routes/queue.js'
@@ -42,6 +42,7 @@ import { statistics } from './routes/statistics.js'
 import { suppressions } from './routes/suppressions.js'
 import { webhookPosts, webhooks } from './routes/webhooks.js'
 import { workspaces } from './routes/workspaces.js'
+import { served } from './rows.js'
 import { demandJson } from './sends.js'
 import { createServer, type Site } from './server.js'
 import { createBodyReader } from './thread/reader.js'
@@ -57,7 +58,7 @@ interface TlsFiles {
 interface HttpOptions
   extends Omit<
     Deps,
-    'cursors' | 'marks' | 'feed' | 'slots' | 'states' | 'reader' | 'dialler' | 'tokenDialler'
+    'baseUrl' | 'cursors' | 'marks' | 'feed' | 'slots' | 'states' | 'reader' | 'dialler' | 'tokenDialler'
   > {
   /** By default made from the configuration. */
   readonly dialler?: Dialler | undefined
@@ -132,38 +133,37 @@ const keepOthersOut = (trusted: readonly string[]) => {
 }
 
 /** The whole contract, in the order of the document. */
-export const endpoints = (deps: Deps, baseUrl: () => string): readonly Endpoint[] =>
-  withDocument(
-    [
-      ...acted(emails, deps),
-      batch(deps),
-      ...acted(emailActions, deps),
-      ...acted(keptMail, deps),
-      ...acted(jobs, deps),
-      ...acted(events, deps),
-      ...acted(workspaces, deps),
-      ...acted(apiKeys, deps),
-      ...acted(credentials, deps),
-      ...acted(suppressions, deps),
-      ...acted(incidents, deps),
-      ...acted(pools, deps),
-      ...acted(domains, deps),
-      ...acted(statistics, deps),
-      ...acted(webhooks, deps),
-      ...acted(webhookPosts, deps),
-      ...acted(queue, deps),
-      ...acted(holds, deps),
-      ...acted((one) => people(one, baseUrl), deps),
-      ...acted(sessions, deps),
-      ...audit(deps),
-      ...installation(deps, baseUrl),
-      ...summary(deps),
-      ...cluster(deps),
-      ...catalogue(baseUrl),
-    ],
-    baseUrl,
-    deps.config?.docs !== 'members',
-  )
+const ROWS: readonly RouteRow[] = [
+  ...emails,
+  batch,
+  ...emailActions,
+  ...keptMail,
+  ...jobs,
+  ...events,
+  ...workspaces,
+  ...apiKeys,
+  ...credentials,
+  ...suppressions,
+  ...incidents,
+  ...pools,
+  ...domains,
+  ...statistics,
+  ...webhooks,
+  ...webhookPosts,
+  ...queue,
+  ...holds,
+  ...people,
+  ...sessions,
+  ...audit,
+  ...installation,
+  ...summary,
+  ...cluster,
+  ...catalogue,
+]
+
+/** Its endpoints, with what they work with. */
+export const endpoints = (deps: Omit<Deps, 'baseUrl'>, baseUrl: () => string): readonly Endpoint[] =>
+  served(withDocument(ROWS, deps.config?.docs !== 'members'), { ...deps, baseUrl })
 
 /** A base URL that nobody configured names the port that was really taken. */
 const baseUrlAt = ({ base_url, http }: Config, { host, port }: ListenAddress): string => {
@@ -172,7 +172,7 @@ const baseUrlAt = ({ base_url, http }: Config, { host, port }: ListenAddress): s
 }
 
 /** What its endpoints stand on, as far as the daemon does not bring it. */
-const depsOf = (options: HttpOptions): Deps => {
+const depsOf = (options: HttpOptions): Omit<Deps, 'baseUrl'> => {
   const { config, log, pepper, store } = options
   const marks = new MarkCodec(pepper)
   return {
@@ -242,7 +242,7 @@ const listeningServer = async (
     memory: options.memory ?? new Budget(config.limits.memory),
     counted: new WeakMap(),
   }
-  const others = dialects(deps, config.http.dialects)
+  const others = served(dialects(config.http.dialects), deps)
   const plain = [...rows.filter(({ id }) => id === 'sendEmail'), ...others.filter(({ isPlain }) => isPlain)]
   // a span begins with hapi's request
   const make = options.spans == null ? (options.direct === undefined ? createDirect : options.direct) : null
@@ -282,12 +282,12 @@ const warm = (rows: readonly Endpoint[]): void => {
 }
 
 export const createHttp = (options: HttpOptions): Http => {
-  const deps = depsOf(options)
+  let url = baseUrlAt(options.config, options.config.http)
+  const deps: Deps = { ...depsOf(options), baseUrl: () => url }
   const { config, reader, dialler, tokenDialler, feed } = deps
   const certificates = createCertificates(options.tls ?? null)
   let isDraining = false
   let door: Door | null = null
-  let url = baseUrlAt(config, config.http)
   const now: Now = { ...certificates, baseUrl: () => url, draining: () => isDraining }
 
   const running = (): Door => {

@@ -1,11 +1,15 @@
 /**
  * NAME      fields - what a setup can say of each kind of thing: the one table of it
  * DESCRIPTION
- *   Data only: names as they stand in the files, their types, and what can be changed in place. What they mean, and the
+ *   Data only: names as they stand in the files, their types, and what can be changed in place. What is called as in the
+ *   record of the thing is of the type that the record says (`as`). What they mean, and the
  *   verbs that make, change and remove, are in kinds.ts; what is allowed in them, the checks of tenant/ and webhook/
  *   say, which every door uses. The order is that of making: what is named stands before what names it.
  */
-import { ROLES } from '../config/identity.js'
+import type { Member, Members } from '../resource/member.js'
+import { PERSON } from '../resource/people.js'
+import { KEY, POOL, WORKSPACE } from '../resource/tenants.js'
+import { WEBHOOK } from '../resource/webhook.js'
 import type { ManagedKind } from '../store/port/setup.js'
 
 /** A list: one of these. `nullable` is a text, or null to take it away; `map` is of texts, `files` of files; `dkim` a list of keys. */
@@ -40,7 +44,21 @@ interface Section {
   readonly removedBy: string | null
 }
 
-const MODE = { type: ['live', 'test'], isFixed: true } as const
+const typeOf = ({ type, words, none }: Member): FieldType => {
+  if (words !== undefined) return words
+  if (type === 'flag') return 'boolean'
+  if (type === 'whole') return 'number'
+  return type === 'list' ? 'texts' : none ? 'nullable' : 'text'
+}
+
+/** Fields that are as the record has them. */
+const as = (record: Members, ...names: readonly string[]): Readonly<Record<string, Field>> =>
+  Object.fromEntries(names.flatMap((name) => (record[name] ? [[name, { type: typeOf(record[name]) }]] : [])))
+
+const fixed = (fields: Readonly<Record<string, Field>>): Readonly<Record<string, Field>> =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, { ...field, isFixed: true }]))
+
+const MODE = fixed(as(KEY, 'mode'))
 const SECRET = {
   secret_file: { type: 'file', isFixed: true, isSecret: true },
   /** Where a new secret is written to. */
@@ -53,9 +71,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     within: 'never',
     fields: {
       upstreams: { type: 'texts' },
-      return_path: { type: ['verp', 'fixed'] },
-      notify_success: { type: 'boolean' },
-      relayed_means: { type: ['delivered', 'sent'] },
+      ...as(POOL, 'return_path', 'notify_success', 'relayed_means'),
     },
     removedBy: null,
   },
@@ -63,16 +79,11 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     section: 'workspaces',
     within: 'never',
     fields: {
-      name: { type: 'text' },
+      ...as(WORKSPACE, 'name', 'default_from', 'ambiguous', 'line_endings', 'sender_dsn', 'restrict_senders'),
+      ...as(WORKSPACE, 'on_alarm'),
       pool: { type: 'text' },
-      default_from: { type: 'nullable' },
       routes: { type: 'map' },
-      ambiguous: { type: ['retry', 'hold'] },
-      line_endings: { type: ['strict', 'normalize'] },
-      sender_dsn: { type: 'boolean' },
-      restrict_senders: { type: 'boolean' },
       alarms: { type: 'map' },
-      on_alarm: { type: ['notify', 'hold'] },
       statistics_tags: { type: 'texts' },
       suppress_soft: { type: 'map' },
     },
@@ -91,9 +102,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     section: 'keys',
     within: 'optional',
     fields: {
-      mode: MODE,
-      permission: { type: ['full_access', 'sending_access'], isFixed: true },
-      rate_limit_per_minute: { type: 'number', isFixed: true },
+      ...fixed(as(KEY, 'mode', 'permission', 'rate_limit_per_minute')),
       expires_at: { type: 'text', isFixed: true },
       ...SECRET,
     },
@@ -106,7 +115,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
       username: { type: 'text', isFixed: true },
       cidr: { type: 'text', isFixed: true, isEach: true },
       certificate_fingerprint: { type: 'text', isFixed: true },
-      mode: MODE,
+      ...MODE,
       secret_file: SECRET.secret_file,
     },
     removedBy: null,
@@ -115,15 +124,10 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     section: 'webhooks',
     within: 'optional',
     fields: {
-      endpoint: { type: 'text' },
-      events: { type: 'texts' },
-      domains: { type: 'texts' },
-      tags: { type: 'texts' },
-      fields: { type: ['full', 'thin'] },
-      max_in_flight: { type: 'number' },
+      ...as(WEBHOOK, 'endpoint', 'events', 'domains', 'tags', 'fields', 'max_in_flight'),
       replay_rate: { type: 'number' },
       header_files: { type: 'files', isSecret: true },
-      mode: MODE,
+      ...MODE,
       ...SECRET,
     },
     removedBy: null,
@@ -137,7 +141,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
   person: {
     section: 'people',
     within: 'never',
-    fields: { role: { type: ROLES }, name: { type: 'nullable' } },
+    fields: as(PERSON, 'role', 'name'),
     removedBy: 'postern user update --disable',
   },
 }

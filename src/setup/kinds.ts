@@ -12,9 +12,13 @@ import { resolve } from 'node:path'
 import { timeOrNull } from '../base/clock.js'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { unseal } from '../base/secret.js'
+import { camel } from '../base/text.js'
 import type { Role } from '../config/identity.js'
 import { dkimRecord, loadDkimKey } from '../mail/dkim.js'
 import { readTag, tagText } from '../mail/query.js'
+import { person as personRecord } from '../resource/people.js'
+import { keyRecord, poolRecord, workspaceRecord } from '../resource/tenants.js'
+import { webhook as webhookRecord } from '../resource/webhook.js'
 import { ALARMS, alarmLimitText, readAlarmLimit, readSoftLimit, SOFT_KINDS } from '../store/port/alarms.js'
 import type { KnownEndpoint } from '../store/port/hooks.js'
 import type { UserRow } from '../store/port/identity.js'
@@ -43,6 +47,7 @@ import {
   createPool,
   deletePool,
   mergeMembers,
+  type PoolWish,
   UPSTREAM_SEAL,
   updatePool,
   wrongWithPool,
@@ -72,6 +77,7 @@ import {
   wrongWithEndpoint,
 } from '../webhook/endpoints.js'
 import { newSigningSecret } from '../webhook/post.js'
+import { SECTIONS } from './fields.js'
 import type { Declared } from './files.js'
 import { importList, readList } from './lists.js'
 import { type FileRef, markOf, outPlace, readSecret, secretAt, secretIn, writeSecret } from './secrets.js'
@@ -134,6 +140,10 @@ const tried = async <T>(errors: FieldError[], work: () => T | Promise<T>): Promi
   }
 }
 
+/** Of a record what a file may say as well. */
+const saidOf = (kind: ManagedKind, record: object): Described =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => name in SECTIONS[kind].fields))
+
 const sorted = (list: readonly string[]): readonly string[] => [...list].sort()
 
 /** The URL of an upstream, and marks of what is sealed of it by the words of the URL. */
@@ -191,21 +201,17 @@ const pool: Kind<KnownPool> = {
   matches: (_context, one, row) => row.name === one.name,
   describe: ({ deps }, row) => ({
     upstreams: row.upstreams.map((upstream) => describeUpstream(deps.pepper, upstream)),
-    return_path: row.returnPath,
-    notify_success: row.notifySuccess,
-    relayed_means: row.relayedMeans,
+    ...saidOf('pool', poolRecord(row)),
   }),
   async want({ deps, world: { accountId } }, one, row) {
     const errors: FieldError[] = []
     const { given, name } = one
     const members = await membersOf(one, errors)
     const wish = {
+      ...(camel(given) as Pick<PoolWish, 'returnPath' | 'notifySuccess' | 'relayedMeans'>),
       name,
       // their numbers count in what follows: all of them, or none
       members: errors.length === 0 ? members : undefined,
-      returnPath: given.return_path as KnownPool['returnPath'] | undefined,
-      notifySuccess: given.notify_success as boolean | undefined,
-      relayedMeans: given.relayed_means as KnownPool['relayedMeans'] | undefined,
     }
     errors.push(...wrongWithPool(wish))
     const merged =
@@ -278,16 +284,9 @@ const workspaceWish = (one: Declared, errors: FieldError[]) => {
   const suppressSoft = softIn((given.suppress_soft ?? {}) as Record<string, string>, errors)
   const routes = Object.entries((given.routes ?? {}) as Record<string, string>)
   const wish: WorkspaceWish & { readonly name: string } = {
+    ...(camel(given) as WorkspaceWish),
     name: (given.name as string | undefined) ?? one.name,
     slug: one.name,
-    pool: given.pool as string | undefined,
-    defaultFrom: given.default_from as string | null | undefined,
-    ambiguous: given.ambiguous as WorkspaceWish['ambiguous'],
-    lineEndings: given.line_endings as WorkspaceWish['lineEndings'],
-    senderDsn: given.sender_dsn as boolean | undefined,
-    restrictSenders: given.restrict_senders as boolean | undefined,
-    onAlarm: given.on_alarm as WorkspaceWish['onAlarm'],
-    statisticsTags: given.statistics_tags as readonly string[] | undefined,
     ...(given.alarms !== undefined && {
       alarms: Object.fromEntries(
         Object.entries(alarms).map(([name, limit]) => [
@@ -308,16 +307,10 @@ const workspace: Kind<WorkspaceRow> = {
   keyOf: (_world, { slug }) => ({ workspace: '', name: slug }),
   matches: (_context, one, row) => row.slug === one.name,
   describe: ({ world }, row) => ({
-    name: row.name,
+    ...saidOf('workspace', workspaceRecord(row)),
     pool: poolName(world, row.poolId),
-    default_from: row.defaultFrom,
     routes: routesText(row.routes.map(({ domain, poolId }) => [domain, poolName(world, poolId)])),
-    ambiguous: row.ambiguous,
-    line_endings: row.lineEndings,
-    sender_dsn: row.senderDsn,
-    restrict_senders: row.restrictSenders,
     alarms: alarmsText(row.alarms),
-    on_alarm: row.onAlarm,
     statistics_tags: row.statisticsTags,
     suppress_soft: softText(row.suppressSoft),
   }),
@@ -479,10 +472,7 @@ const key: Kind<KeyRow> = {
   matches: ({ world }, one, row) =>
     row.name === one.name && row.workspaceId === (workspaceNamed(world, one.workspace)?.id ?? null),
   describe: (_context, row) => ({
-    mode: row.mode,
-    permission: row.permission,
-    rate_limit_per_minute: row.rateLimitPerMinute,
-    expires_at: timeOrNull(row.expiresAt),
+    ...saidOf('key', keyRecord(row)),
     secret_file: SAME,
   }),
   async want(context, one, row) {
@@ -650,15 +640,12 @@ const webhook: Kind<KnownEndpoint> = {
     row.mode === (one.given.mode ?? 'live') &&
     row.workspaceId === (workspaceNamed(world, one.workspace)?.id ?? null),
   describe: ({ deps }, row) => ({
-    endpoint: row.url,
+    ...saidOf('webhook', webhookRecord(row)),
     events: sorted(row.events),
     domains: sorted(row.domains),
     tags: sorted(row.tags.map(tagText)),
-    fields: row.fields,
-    max_in_flight: row.maxInFlight,
     replay_rate: row.replayRate,
     header_files: headersIn(deps.pepper, row),
-    mode: row.mode,
     secret_file: SAME,
   }),
   async want(context, one, row) {
@@ -775,7 +762,7 @@ const person: Kind<UserRow> = {
   load: ({ store }, accountId, id) => store.user(accountId, id),
   keyOf: (_world, { email }) => ({ workspace: '', name: email }),
   matches: (_context, one, row) => row.email === one.name.trim().toLowerCase(),
-  describe: (_context, row) => ({ role: row.role, name: row.name }),
+  describe: (_context, row) => saidOf('person', personRecord(row)),
   async want({ world: { accountId } }, one, row) {
     const { role, name } = one.given as { readonly role?: Role; readonly name?: string | null }
     const wish = { email: one.name, name }

@@ -19,6 +19,7 @@ const FLOOR: Record<string, number> = {
   keys: 1.5,
   store: 2,
   record: 2.5,
+  resource: 2.5,
   tenant: 3,
   outcome: 3,
   submission: 4,

@@ -7,7 +7,7 @@
 import type { MailEvent } from '../../record/event.js'
 import type { Incident } from '../../record/queue.js'
 import { type QueueStateRecord, recipients } from '../../record/queue-state.js'
-import type { Webhook } from '../../record/webhook.js'
+import type { Webhook } from '../../resource/webhook.js'
 import type { StatisticsRecord } from '../../statistics/record.js'
 import { AskError, type Problem, type Query } from '../ask.js'
 import { briefReason, codeWords } from '../mail/meaning.js'

@@ -9,7 +9,7 @@ import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { rulesOf } from '../../submission/submit.js'
 import type { Deps } from '../deps.js'
 import type { Item } from '../drafts.js'
-import { type Call, type Endpoint, POST } from '../endpoint.js'
+import { type Call, POST, type RouteRow } from '../endpoint.js'
 import { idempotencyOf, REPLAYED, readLarge } from '../sends.js'
 import type { Dialect, DialectCall, Failure } from './dialect.js'
 import { DIALECTS, readSpoken, type Spoken } from './reading.js'
@@ -37,9 +37,10 @@ const demandCount = (count: number, most: number, perMinute: number): void => {
   }
 }
 
-const sendAs = (deps: Deps, dialect: Dialect, shape: DialectCall): Endpoint =>
+const sendAs = (dialect: Dialect, shape: DialectCall): RouteRow =>
   POST<unknown, unknown>(`/v1/as/${dialect.name}${shape.path}`, {
     id: shape.most === 1 ? 'sendEmail' : 'sendBatch',
+    cli: { none: 'for clients of other providers' },
     summary: shape.summary,
     description: `In the words of ${dialect.provider}.`,
     access: 'workspace',
@@ -49,7 +50,7 @@ const sendAs = (deps: Deps, dialect: Dialect, shape: DialectCall): Endpoint =>
     sends: true,
     large: true,
     answers: {},
-    async handle(call) {
+    async handle(call, deps) {
       const { requestId, principal, workspace } = call
       const tags = dialect.tagOf === undefined ? [] : [dialect.tagOf(requestId)]
       const spoken = { dialect: dialect.name, path: shape.path, tags }
@@ -79,5 +80,5 @@ const sendAs = (deps: Deps, dialect: Dialect, shape: DialectCall): Endpoint =>
     },
   })
 
-export const dialects = (deps: Deps, names: readonly Dialect['name'][]): readonly Endpoint[] =>
-  names.map((name) => DIALECTS[name]).flatMap((one) => one.calls.map((call) => sendAs(deps, one, call)))
+export const dialects = (names: readonly Dialect['name'][]): readonly RouteRow[] =>
+  names.map((name) => DIALECTS[name]).flatMap((one) => one.calls.map((call) => sendAs(one, call)))

@@ -12,14 +12,13 @@
 
 import { FAULTS, Fault, type FaultCode, invalid } from '../../base/fault.js'
 import { leastFor } from '../../tenant/rights.js'
-import type { Endpoint } from '../endpoint.js'
+import type { RouteRow } from '../endpoint.js'
 import type { Description, Shape } from '../shapes/common.js'
 import { problem } from '../shapes/installation.js'
 import { MEDIA } from '../wire/export.js'
 import { toProblem } from '../wire/problem.js'
 import { EXAMPLES } from './examples.js'
 import { isNullMostly, lookOf, WORDS } from './members.js'
-import { TWINS, WITHOUT_TWIN } from './twins.js'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
@@ -248,7 +247,7 @@ const WITH_CREDENTIAL: readonly FaultCode[] = [
 ]
 
 /** Which role it needs, as a sentence; nothing where everybody may. */
-const rightOf = ({ id }: Endpoint): string => {
+const rightOf = ({ id }: RouteRow): string => {
   const [own, others] = [leastFor(id), leastFor(id, false)]
   if (own === 'bodies' || own === 'subjects') {
     return `A viewer needs \`identity.viewers_see\` to allow ${own}.`
@@ -258,7 +257,7 @@ const rightOf = ({ id }: Endpoint): string => {
 }
 
 /** Every code that an endpoint may answer: its own, and those of the gate before it. */
-const faultsOf = (endpoint: Endpoint): readonly FaultCode[] => {
+const faultsOf = (endpoint: RouteRow): readonly FaultCode[] => {
   const codes = new Set<FaultCode>([...endpoint.faults, ...ANYWHERE])
   const add = (when: unknown, ...more: readonly FaultCode[]): void => {
     if (when) for (const code of more) codes.add(code)
@@ -347,7 +346,7 @@ const problemExamples = (codes: ReadonlySet<FaultCode>, baseUrl: string): JsonSc
   return Object.fromEntries([...codes].map((code) => [code, exampleOf(code)]))
 }
 
-const parameters = (endpoint: Endpoint): readonly JsonSchema[] => {
+const parameters = (endpoint: RouteRow): readonly JsonSchema[] => {
   const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -377,11 +376,11 @@ const parameters = (endpoint: Endpoint): readonly JsonSchema[] => {
 }
 
 /** What does the same on the command line, or why nothing does. */
-const twin = (id: string): JsonSchema =>
-  TWINS[id] === undefined ? { reason: WITHOUT_TWIN[id] } : { command: `postern ${TWINS[id]}` }
+const twin = ({ cli }: RouteRow): JsonSchema =>
+  typeof cli === 'string' ? { command: `postern ${cli}` } : { reason: cli.none }
 
 /** The files that a list can be had as. */
-const filesOf = ({ files = [] }: Endpoint): JsonSchema => {
+const filesOf = ({ files = [] }: RouteRow): JsonSchema => {
   const example = {
     csv: 'created_at (UTC)\r\n2026-11-20T10:00:00.000Z\r\n',
     ndjson: '{"created_at":"2026-11-20T10:00:00.000Z"}\n',
@@ -391,7 +390,7 @@ const filesOf = ({ files = [] }: Endpoint): JsonSchema => {
   )
 }
 
-const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
+const operation = (endpoint: RouteRow, named: Named): JsonSchema => {
   const headers = headersWith(
     ...(endpoint.locates ? ['Location'] : []),
     ...(endpoint.headers?.['Idempotency-Key'] ? ['Idempotent-Replayed'] : []),
@@ -412,7 +411,7 @@ const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
     summary: endpoint.summary,
     description: [endpoint.description, rightOf(endpoint)].join(' ').trim(),
     tags: [endpoint.path.split('/')[endpoint.path.startsWith('/v1/') ? 2 : 1]],
-    'x-cli': twin(endpoint.id),
+    'x-cli': twin(endpoint),
     ...(endpoint.access === 'public' && { security: [] }),
     parameters: parameters(endpoint),
     ...(body && {
@@ -430,7 +429,7 @@ const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
   }
 }
 
-export const openApi = (endpoints: readonly Endpoint[], baseUrl: string, version: string): JsonSchema => {
+export const openApi = (endpoints: readonly RouteRow[], baseUrl: string, version: string): JsonSchema => {
   const named: Named = new Map()
   const paths: Record<string, Record<string, JsonSchema>> = {}
   for (const endpoint of endpoints) {

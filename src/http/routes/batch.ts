@@ -12,7 +12,7 @@ import { rulesOf } from '../../submission/submit.js'
 import { sendingAs } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
 import { readDraft } from '../drafts.js'
-import { type Call, type Endpoint, headerValue, POST } from '../endpoint.js'
+import { type Call, headerValue, POST, type RouteRow } from '../endpoint.js'
 import { idempotencyOf, REPLAYED, readLarge } from '../sends.js'
 import * as shapes from '../shapes/emails.js'
 import { type SendQuery, sendQuery } from '../shapes/emails.js'
@@ -33,49 +33,49 @@ const itemsOf = async (deps: Deps, call: Call<SendQuery, readonly unknown[]>, va
   return { items, idempotency: await idempotencyOf(call, variant) }
 }
 
-export const batch = (deps: Deps): Endpoint =>
-  POST<SendQuery, readonly unknown[]>('/v1/emails/batch', {
-    id: 'sendBatch',
-    summary: 'Send up to 100 emails',
-    description:
-      'All or none by default; with `X-Batch-Validation: permissive` the good ones are accepted and `errors` names the others by their index. Each item counts as one send.',
-    access: 'any',
-    workspace: 'required',
-    sends: true,
-    large: true,
-    query: sendQuery,
-    body: shapes.batchBody,
-    headers: {
-      'Idempotency-Key': 'Any unique string of 1 to 256 bytes',
-      'X-Batch-Validation': 'strict (default) or permissive',
-    },
-    answers: { 202: shapes.batch },
-    faults: [
-      'email.sender_not_allowed',
-      'workspace.suspended',
-      'idempotency.key_invalid',
-      'idempotency.in_progress',
-      'idempotency.body_mismatch',
-    ],
-    async handle(call) {
-      const permissive = isPermissive(call)
-      const errors: FieldError[] = []
-      const sender = sendingAs(call.principal, call.query.mode, errors)
-      if (errors.length > 0) throw invalid(errors)
-      const { items, idempotency } = await itemsOf(deps, call, permissive ? 'permissive' : 'strict')
-      const answer = await deps.submission.submitBatch(sender, call.workspace, items, {
-        idempotency,
-        permissive,
-        trace: call.trace,
-        charge: call.spend,
-        render: (records, errors) => {
-          const data = records.map(({ id }) => ({ id }))
-          return {
-            status: 202,
-            body: JSON.stringify({ object: 'batch', data, ...(permissive && { errors }) }),
-          }
-        },
-      })
-      return { status: answer.status, body: answer.body, headers: answer.replayed ? REPLAYED : {} }
-    },
-  })
+export const batch: RouteRow = POST<SendQuery, readonly unknown[]>('/v1/emails/batch', {
+  id: 'sendBatch',
+  cli: { none: 'a shell has loops, and one command sends one mail' },
+  summary: 'Send up to 100 emails',
+  description:
+    'All or none by default; with `X-Batch-Validation: permissive` the good ones are accepted and `errors` names the others by their index. Each item counts as one send.',
+  access: 'any',
+  workspace: 'required',
+  sends: true,
+  large: true,
+  query: sendQuery,
+  body: shapes.batchBody,
+  headers: {
+    'Idempotency-Key': 'Any unique string of 1 to 256 bytes',
+    'X-Batch-Validation': 'strict (default) or permissive',
+  },
+  answers: { 202: shapes.batch },
+  faults: [
+    'email.sender_not_allowed',
+    'workspace.suspended',
+    'idempotency.key_invalid',
+    'idempotency.in_progress',
+    'idempotency.body_mismatch',
+  ],
+  async handle(call, deps) {
+    const permissive = isPermissive(call)
+    const errors: FieldError[] = []
+    const sender = sendingAs(call.principal, call.query.mode, errors)
+    if (errors.length > 0) throw invalid(errors)
+    const { items, idempotency } = await itemsOf(deps, call, permissive ? 'permissive' : 'strict')
+    const answer = await deps.submission.submitBatch(sender, call.workspace, items, {
+      idempotency,
+      permissive,
+      trace: call.trace,
+      charge: call.spend,
+      render: (records, errors) => {
+        const data = records.map(({ id }) => ({ id }))
+        return {
+          status: 202,
+          body: JSON.stringify({ object: 'batch', data, ...(permissive && { errors }) }),
+        }
+      },
+    })
+    return { status: answer.status, body: answer.body, headers: answer.replayed ? REPLAYED : {} }
+  },
+})

@@ -28,9 +28,10 @@ import { demandReadable } from '../../submission/own-mail.js'
 import { rulesOf } from '../../submission/submit.js'
 import { readMode, requireSession, seesBodies, seesSubjects, sendingAs } from '../../tenant/principal.js'
 import { waitingOf } from '../../tenant/waiting.js'
-import { asSeenBy, type Deps, listAnswer, listing, scopeOf } from '../deps.js'
+import type { Deps } from '../deps.js'
 import { alsoWrong } from '../drafts.js'
-import { ANYBODY, type Answer, type Call, type Endpoint, GET, PATCH, POST, param } from '../endpoint.js'
+import { ANYBODY, type Answer, type Call, GET, PATCH, POST, param, type RouteRow } from '../endpoint.js'
+import { asSeenBy, listAnswer, listing, scopeOf } from '../rows.js'
 import { contentOf, idempotencyOf, REPLAYED, readLarge } from '../sends.js'
 import type { TypeOf } from '../shapes/common.js'
 import * as shapes from '../shapes/emails.js'
@@ -71,108 +72,6 @@ const draftOf = async (deps: Deps, call: Call<shapes.SendQuery, WireDraft>) => {
   if (draft === undefined || 'errors' in draft) throw new Error('the thread gave no email')
   return { draft, idempotency }
 }
-
-const send = (deps: Deps): Endpoint =>
-  POST<shapes.SendQuery, WireDraft>('/v1/emails', {
-    id: 'sendEmail',
-    summary: 'Send an email, now or later',
-    description:
-      'Accepted mail is stored before this answers, then relayed by the pool of the workspace. Counts as one send, also when it is refused. With an Idempotency-Key, the same request within 24 hours gives the same answer and no second mail. Mail of a test-mode key ends in the sandbox. Suppressed recipients are accepted, and bounce with the reason `suppressed`. In `headers`, tags of other providers are read and their control fields cut; one that asks for another time, other people or no mail at all is refused.',
-    access: 'any',
-    workspace: 'required',
-    sends: true,
-    large: true,
-    locates: true,
-    query: shapes.sendQuery,
-    body: shapes.sendBody,
-    headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
-    answers: { 202: shapes.acceptedEmail },
-    faults: [
-      'email.sender_not_allowed',
-      'workspace.suspended',
-      'idempotency.key_invalid',
-      'idempotency.in_progress',
-      'idempotency.body_mismatch',
-    ],
-    alsoWrong({ body, query }, told, { principal, workspace }) {
-      const errors: FieldError[] = []
-      sendingAs(principal, query.mode, errors)
-      return [...errors, ...alsoWrong(body, told, rulesOf(deps, workspace))]
-    },
-    async handle(call) {
-      const errors: FieldError[] = []
-      const sender = sendingAs(call.principal, call.query.mode, errors)
-      if (errors.length > 0) throw invalid(errors)
-      const { draft, idempotency } = await draftOf(deps, call)
-      const answer = await deps.submission.submit(sender, call.workspace, draft, {
-        idempotency,
-        trace: call.trace,
-        render: (records) => ({ status: 202, body: JSON.stringify(records.map(acceptedRecord)[0]) }),
-      })
-      const id = answer.records[0]?.id ?? (JSON.parse(answer.body) as { id: string }).id
-      return {
-        status: answer.status,
-        body: answer.body,
-        headers: { location: `/v1/emails/${id}`, ...(answer.replayed && REPLAYED) },
-      }
-    },
-  })
-
-const get = (deps: Deps): Endpoint =>
-  GET('/v1/emails/{id}', {
-    id: 'getEmail',
-    summary: 'One email with its live delivery status',
-    description:
-      'The record with the state of every recipient and, while the body is kept, what was written. A key sees mail of its own mode only; an email of another mode or workspace is not found.',
-    ...ANYBODY,
-    query: shapes.oneQuery,
-    answers: { 200: shapes.email },
-    faults: ['email.not_found'],
-    handle: async (call) => ({
-      status: 200,
-      body: await fullEmail(deps, call, await findEmail(deps, call), call.query.content !== 'false'),
-    }),
-  })
-
-/** They are few, so they are paged here; as the client of another API asks for them. */
-const attachments = (deps: Deps): Endpoint =>
-  GET<TypeOf<typeof shapes.attachmentQuery>, unknown>('/v1/emails/{id}/attachments', {
-    id: 'listEmailAttachments',
-    summary: 'What is attached to an email',
-    description:
-      'As the record of the email has it, in the order of the mail; what is in them stands in its `source`.',
-    ...ANYBODY,
-    query: shapes.attachmentQuery,
-    answers: { 200: shapes.attachmentList },
-    faults: ['email.not_found'],
-    async handle(call) {
-      const full = await fullEmail(deps, call, await findEmail(deps, call))
-      const all = (full.attachments ?? []).map((one, i) => ({
-        id: String(i + 1),
-        object: 'attachment',
-        ...one,
-      }))
-      const { limit = '20', after, before } = call.query
-      const index = (id: string): number => all.findIndex((one) => one.id === id)
-      const [from, to] = [
-        after === undefined ? 0 : index(after) + 1,
-        before === undefined ? all.length : index(before),
-      ]
-      const wrong = after !== undefined && from === 0 ? 'after' : to < 0 ? 'before' : null
-      if (wrong !== null)
-        throw invalid([
-          {
-            field: `query.${wrong}`,
-            kind: 'format',
-            message: 'must be the id of an attachment of this email',
-          },
-        ])
-      const wanted = all.slice(from, Math.max(from, to))
-      const isBack = before !== undefined && after === undefined
-      const data = isBack ? wanted.slice(-Number(limit)) : wanted.slice(0, Number(limit))
-      return { status: 200, body: { object: 'list', data, has_more: wanted.length > data.length } }
-    },
-  })
 
 const tagOf = (text: string | undefined): Tag | null => {
   if (text === undefined) return null
@@ -258,9 +157,110 @@ const pageOfMails = (
         page,
       )
 
-const list = (deps: Deps): Endpoint =>
+export const emails: readonly RouteRow[] = [
+  POST<shapes.SendQuery, WireDraft>('/v1/emails', {
+    id: 'sendEmail',
+    cli: 'send',
+    summary: 'Send an email, now or later',
+    description:
+      'Accepted mail is stored before this answers, then relayed by the pool of the workspace. Counts as one send, also when it is refused. With an Idempotency-Key, the same request within 24 hours gives the same answer and no second mail. Mail of a test-mode key ends in the sandbox. Suppressed recipients are accepted, and bounce with the reason `suppressed`. In `headers`, tags of other providers are read and their control fields cut; one that asks for another time, other people or no mail at all is refused.',
+    access: 'any',
+    workspace: 'required',
+    sends: true,
+    large: true,
+    locates: true,
+    query: shapes.sendQuery,
+    body: shapes.sendBody,
+    headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
+    answers: { 202: shapes.acceptedEmail },
+    faults: [
+      'email.sender_not_allowed',
+      'workspace.suspended',
+      'idempotency.key_invalid',
+      'idempotency.in_progress',
+      'idempotency.body_mismatch',
+    ],
+    alsoWrong({ body, query }, told, { principal, workspace }, deps) {
+      const errors: FieldError[] = []
+      sendingAs(principal, query.mode, errors)
+      return [...errors, ...alsoWrong(body, told, rulesOf(deps, workspace))]
+    },
+    async handle(call, deps) {
+      const errors: FieldError[] = []
+      const sender = sendingAs(call.principal, call.query.mode, errors)
+      if (errors.length > 0) throw invalid(errors)
+      const { draft, idempotency } = await draftOf(deps, call)
+      const answer = await deps.submission.submit(sender, call.workspace, draft, {
+        idempotency,
+        trace: call.trace,
+        render: (records) => ({ status: 202, body: JSON.stringify(records.map(acceptedRecord)[0]) }),
+      })
+      const id = answer.records[0]?.id ?? (JSON.parse(answer.body) as { id: string }).id
+      return {
+        status: answer.status,
+        body: answer.body,
+        headers: { location: `/v1/emails/${id}`, ...(answer.replayed && REPLAYED) },
+      }
+    },
+  }),
+  GET('/v1/emails/{id}', {
+    id: 'getEmail',
+    cli: 'email show',
+    summary: 'One email with its live delivery status',
+    description:
+      'The record with the state of every recipient and, while the body is kept, what was written. A key sees mail of its own mode only; an email of another mode or workspace is not found.',
+    ...ANYBODY,
+    query: shapes.oneQuery,
+    answers: { 200: shapes.email },
+    faults: ['email.not_found'],
+    handle: async (call, deps) => ({
+      status: 200,
+      body: await fullEmail(deps, call, await findEmail(deps, call), call.query.content !== 'false'),
+    }),
+  }),
+
+  /** They are few, so they are paged here; as the client of another API asks for them. */
+  GET<TypeOf<typeof shapes.attachmentQuery>, unknown>('/v1/emails/{id}/attachments', {
+    id: 'listEmailAttachments',
+    cli: 'email show',
+    summary: 'What is attached to an email',
+    description:
+      'As the record of the email has it, in the order of the mail; what is in them stands in its `source`.',
+    ...ANYBODY,
+    query: shapes.attachmentQuery,
+    answers: { 200: shapes.attachmentList },
+    faults: ['email.not_found'],
+    async handle(call, deps) {
+      const full = await fullEmail(deps, call, await findEmail(deps, call))
+      const all = (full.attachments ?? []).map((one, i) => ({
+        id: String(i + 1),
+        object: 'attachment',
+        ...one,
+      }))
+      const { limit = '20', after, before } = call.query
+      const index = (id: string): number => all.findIndex((one) => one.id === id)
+      const [from, to] = [
+        after === undefined ? 0 : index(after) + 1,
+        before === undefined ? all.length : index(before),
+      ]
+      const wrong = after !== undefined && from === 0 ? 'after' : to < 0 ? 'before' : null
+      if (wrong !== null)
+        throw invalid([
+          {
+            field: `query.${wrong}`,
+            kind: 'format',
+            message: 'must be the id of an attachment of this email',
+          },
+        ])
+      const wanted = all.slice(from, Math.max(from, to))
+      const isBack = before !== undefined && after === undefined
+      const data = isBack ? wanted.slice(-Number(limit)) : wanted.slice(0, Number(limit))
+      return { status: 200, body: { object: 'list', data, has_more: wanted.length > data.length } }
+    },
+  }),
   GET<shapes.EmailQuery, unknown>('/v1/emails', {
     id: 'listEmails',
+    cli: 'email list',
     summary: 'Emails, newest first',
     description:
       'Rows without bodies, attachments and recipients; with `q`, those that a search finds. Filters go together, and stay as they are while a cursor is followed. `prev_cursor` of the first page gives what was accepted since, however often it is asked.',
@@ -274,7 +274,7 @@ const list = (deps: Deps): Endpoint =>
       readAsked(call, query, errors)
       return errors
     },
-    async handle(call) {
+    async handle(call, deps) {
       const errors: FieldError[] = []
       const asked = readAsked(call, call.query, errors)
       if (errors.length > 0) throw invalid(errors)
@@ -303,13 +303,7 @@ const list = (deps: Deps): Endpoint =>
         beside: () => (unknown.length === 0 ? {} : { unknown: unknown.map(termText) }),
       })
     },
-  })
-
-export const emails = (deps: Deps): readonly Endpoint[] => [
-  send(deps),
-  get(deps),
-  attachments(deps),
-  list(deps),
+  }),
 ]
 
 const answer = async (deps: Deps, call: Call, result: RescheduleResult): Promise<Answer> => {
@@ -324,20 +318,21 @@ const shared = {
   faults: ['email.not_found', 'resource.conflict'],
 } as const
 
-const scheduled = (deps: Deps): readonly Endpoint[] => [
+export const emailActions: readonly RouteRow[] = [
   PATCH('/v1/emails/{id}', {
     ...shared,
     id: 'rescheduleEmail',
+    cli: 'email reschedule',
     summary: 'Send a scheduled email at another time',
     description:
       'At most 30 days ahead. Mail whose time has come is no longer scheduled: 409 `resource.conflict`, reason `not_scheduled`.',
     body: shapes.reschedule,
-    alsoWrong({ body }) {
+    alsoWrong({ body }, _, __, deps) {
       const errors: FieldError[] = []
       readSchedule(body.scheduled_at ?? null, deps.clock.now(), 'body.scheduled_at', errors)
       return errors
     },
-    async handle(call) {
+    async handle(call, deps) {
       const now = deps.clock.now()
       const errors: FieldError[] = []
       const at = readSchedule(call.body.scheduled_at, now, 'body.scheduled_at', errors) ?? now
@@ -348,18 +343,17 @@ const scheduled = (deps: Deps): readonly Endpoint[] => [
   POST('/v1/emails/{id}/cancel', {
     ...shared,
     id: 'cancelEmail',
+    cli: 'email cancel',
     summary: 'Do not send a scheduled email',
     description:
       'Asking again gives the same answer. Mail whose time has come is no longer scheduled: 409 `resource.conflict`, reason `not_scheduled`.',
     body: shapes.nothing,
-    handle: async (call) =>
+    handle: async (call, deps) =>
       answer(deps, call, await deps.store.cancel(scopeOf(call), param(call, 'id'), deps.clock.now())),
   }),
-]
-
-const history = (deps: Deps): readonly Endpoint[] => [
-  listing(deps, {
+  listing({
     id: 'listEmailEvents',
+    cli: 'email events',
     path: '/v1/emails/{id}/events',
     summary: 'What happened to an email, newest first',
     description:
@@ -367,14 +361,12 @@ const history = (deps: Deps): readonly Endpoint[] => [
     ...ANYBODY,
     of: eventShape,
     faults: ['email.not_found'],
-    async rows(call) {
+    async rows(call, deps) {
       const { id } = await findEmail(deps, call)
       return { name: `events ${id}`, fetch: (page) => deps.store.events(id, page), render: event }
     },
   }),
 ]
-
-export const emailActions = (deps: Deps): readonly Endpoint[] => [...scheduled(deps), ...history(deps)]
 
 /** Somebody else wrote it: a browser must not show it as ours. */
 const octets = (raw: Uint8Array, name: string) => ({
@@ -387,9 +379,10 @@ const octets = (raw: Uint8Array, name: string) => ({
   },
 })
 
-const report = (deps: Deps): Endpoint =>
+export const keptMail: readonly RouteRow[] = [
   GET('/v1/emails/{id}/events/{event}/report', {
     id: 'getEventReport',
+    cli: 'bounce show',
     summary: 'The bounce or other report behind an event, as it came',
     description:
       'The first 64 KiB of the mail that led to this event. It was written by somebody else, and may hold anything. Where none led to it, or it is older than `retention.reports`: 409 `resource.conflict`, reason `report_gone`; about the mail of an invitation, which nobody is shown, reason `invitation`.',
@@ -397,7 +390,7 @@ const report = (deps: Deps): Endpoint =>
     media: 'message/rfc822',
     answers: { 200: shapes.source },
     faults: ['email.not_found', 'event.not_found', 'resource.conflict'],
-    async handle(call) {
+    async handle(call, deps) {
       const record = await findEmail(deps, call)
       demandReadable(record)
       const { id } = record
@@ -405,12 +398,10 @@ const report = (deps: Deps): Endpoint =>
       if (event === null || event.emailId !== id) throw new Fault('event.not_found')
       return octets(await readKept(deps.store, id, event), event.id)
     },
-  })
-
-const source = (deps: Deps): readonly Endpoint[] => [
-  report(deps),
+  }),
   GET('/v1/emails/{id}/source', {
     id: 'getEmailSource',
+    cli: 'email source',
     summary: 'The octets of an email, as they are relayed',
     description:
       'The message (RFC 5322) as it is handed to the upstream, before our own DKIM-Signature, and before the header is rewritten for a server without SMTPUTF8. There is no Bcc in it. Once the body is no longer kept: 409 `resource.conflict`, reason `body_gone`; of the mail of an invitation, which nobody is shown, reason `invitation`.',
@@ -418,7 +409,7 @@ const source = (deps: Deps): readonly Endpoint[] => [
     media: 'message/rfc822',
     answers: { 200: shapes.source },
     faults: ['email.not_found', 'resource.conflict'],
-    async handle(call) {
+    async handle(call, deps) {
       const record = await findEmail(deps, call)
       demandReadable(record)
       const { id } = record
@@ -427,11 +418,9 @@ const source = (deps: Deps): readonly Endpoint[] => [
       return octets(raw, id)
     },
   }),
-]
-
-const resending = (deps: Deps): readonly Endpoint[] => [
   POST('/v1/emails/{id}/resend', {
     id: 'resendEmail',
+    cli: 'email resend',
     summary: 'Send an email once more',
     description:
       'A new mail of the same content, with `resent_from`, and with an id, a Message-ID, a Date and return paths of its own; a DKIM-Signature of the client over one of these is taken out. It goes to the recipients that bounced, or else to all of them; `to` names some of them, and for a session any address. Mode, workspace, pool and sender are those of the first mail, whoever asks; but with `release` true, for sessions alone, a mail of test mode becomes a live one, to addresses that `identity.release_to` of the settings names. The sender, the suspension of the workspace and suppressions are checked again. Counts as one send; Idempotency-Key as for a send. 409 `resource.conflict` with the reason `body_gone` when the body is no longer kept, `under_way` while one of those recipients still waits for the first mail, `system_mail` for a report of the gateway itself, `not_test` where a live mail is to be released.',
@@ -451,7 +440,7 @@ const resending = (deps: Deps): readonly Endpoint[] => [
       'idempotency.in_progress',
       'idempotency.body_mismatch',
     ],
-    async handle(call) {
+    async handle(call, deps) {
       const isRelease = call.body?.release === true
       if (isRelease) requireSession(call.principal)
       const record = await findEmail(deps, call)
@@ -476,5 +465,3 @@ const resending = (deps: Deps): readonly Endpoint[] => [
     },
   }),
 ]
-
-export const keptMail = (deps: Deps): readonly Endpoint[] => [...source(deps), ...resending(deps)]

@@ -14,9 +14,10 @@ import { loggedEvent } from '../../record/event.js'
 import type { LogFilter, LogRow } from '../../store/port/log.js'
 import { type Principal, readMode, requireSession } from '../../tenant/principal.js'
 import { requireRight } from '../../tenant/rights.js'
-import { asSeenBy, type Deps, listAnswer } from '../deps.js'
-import { ANYBODY, type Answer, type Call, type Endpoint, GET, headerValue, param } from '../endpoint.js'
+import type { Deps } from '../deps.js'
+import { ANYBODY, type Answer, type Call, GET, headerValue, param, type RouteRow } from '../endpoint.js'
 import { matcherOf } from '../feed.js'
+import { asSeenBy, listAnswer } from '../rows.js'
 import { listOf } from '../shapes/common.js'
 import * as shapes from '../shapes/events.js'
 import { readTime } from '../wire/values.js'
@@ -92,14 +93,17 @@ const withMark = ({ after, ...rest }: shapes.FilterQuery): shapes.FilterQuery =>
   after === undefined || after.startsWith(EVENT) ? rest : { ...rest, after }
 
 /** What is wrong with a query beside its shape. */
-const wrongQuery =
-  (deps: Deps) =>
-  ({ query }: { readonly query: shapes.FilterQuery }, _: unknown, caller: Caller): readonly FieldError[] => {
-    const errors: FieldError[] = []
-    readFilter(caller, query, errors)
-    readMark(deps, caller, 'query.after', query.after, errors)
-    return errors
-  }
+const wrongQuery = (
+  { query }: { readonly query: shapes.FilterQuery },
+  _: unknown,
+  caller: Caller,
+  deps: Deps,
+): readonly FieldError[] => {
+  const errors: FieldError[] = []
+  readFilter(caller, query, errors)
+  readMark(deps, caller, 'query.after', query.after, errors)
+  return errors
+}
 
 const expired = async ({ store, marks }: Deps, accountId: string): Promise<Fault> =>
   new Fault('event.expired', { oldest: marks.write((await store.logEnds()).oldest, accountId) })
@@ -137,58 +141,6 @@ const COLUMNS = [
   'reason',
   'change',
 ]
-
-const list = (deps: Deps): Endpoint =>
-  GET('/v1/events', {
-    id: 'listEvents',
-    summary: 'The log of events, newest first',
-    description:
-      'Filters go together, and stay as they are while a cursor is followed. Following `prev_cursor` from the top gives what was committed since, the nearest first, nothing lost and nothing twice, however often it is asked; `after` starts that at a mark of the stream. The log can be followed for `retention.log`: from an older place this answers 410 with the oldest mark that can be had. Walking back simply ends.',
-    ...ANYBODY,
-    query: shapes.logQuery,
-    files: ['csv', 'ndjson'],
-    answers: { 200: listOf(shapes.loggedEvent) },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch', 'event.expired'],
-    alsoWrong: ({ query }, told, call) => wrongQuery(deps)({ query: withMark(query) }, told, call),
-    async handle(call) {
-      const { query } = call
-      const errors: FieldError[] = []
-      const filter = readFilter(call, query, errors)
-      const after = readMark(deps, call, 'query.after', withMark(query).after, errors)
-      const other = query.cursor !== undefined ? 'cursor' : query.before !== undefined ? 'before' : null
-      if (after !== null && other !== null)
-        errors.push({ field: 'query.after', message: `must not stand beside ${other}`, kind: 'forbidden' })
-      if (errors.length > 0) throw invalid(errors)
-      const { accountId: _, types, change, ...rest } = filter
-      return listAnswer(deps, 'events', call, COLUMNS, {
-        query,
-        after,
-        filters: {
-          ...rest,
-          accountWide: String(rest.accountWide),
-          types: types?.join(' ') ?? null,
-          change: change === null ? null : String(change),
-        },
-        fetch: (page) => fetchFrom(deps, filter, page),
-        render: (row) => asSeenBy(deps, call)(loggedEvent(row)),
-      })
-    },
-  })
-
-const get = (deps: Deps): Endpoint =>
-  GET('/v1/events/{id}', {
-    id: 'getEvent',
-    summary: 'One event of the log',
-    description: 'Seen by whoever sees it in the list.',
-    ...ANYBODY,
-    answers: { 200: shapes.loggedEvent },
-    faults: ['event.not_found'],
-    async handle(call) {
-      const row: LogRow | null = await deps.store.loggedEvent(call.principal.accountId, param(call, 'id'))
-      if (row === null || !matcherOf(readFilter(call, {}, []))(row)) throw new Fault('event.not_found')
-      return { status: 200, body: asSeenBy(deps, call)(loggedEvent(row)) }
-    },
-  })
 
 /** Nobody reads more than four changes of a page in a second. */
 const PAGES_MERGE_MS = 250
@@ -276,20 +228,72 @@ const openStream = async (deps: Deps, call: Call<shapes.StreamQuery>): Promise<A
   return { status: 200, body: stream, headers: STREAM_HEADERS }
 }
 
-const stream = (deps: Deps): Endpoint =>
-  GET<shapes.StreamQuery, unknown>('/v1/events/stream', {
-    id: 'streamEvents',
-    summary: 'The log of events, live, as server-sent events',
-    description:
-      'Each event has its mark as `id`, its type as `event` and its record as `data`. A client that comes back with `Last-Event-ID` (or `after`) goes on where it was, without a gap or a repeat, also after a restart; without either it begins now. Where that place is older than `retention.log` it is told once, by an event `log.gap` with the `oldest` mark, from which it goes on. Every 15 seconds a comment with a bare `id` tells that both sides are there. With `merge` there is at most one event `log.merged` in so long: `count`, `types` with a counter each, and `last`, the newest event of each of the last 20 mails. A credential that ends ends its streams.',
-    ...ANYBODY,
-    query: shapes.streamQuery,
-    media: 'text/event-stream',
-    headers: { 'Last-Event-ID': 'The mark to go on from; goes before `after`' },
-    answers: { 200: shapes.streamText },
-    faults: ['rate_limit.streams'],
-    alsoWrong: wrongQuery(deps),
-    handle: (call) => openStream(deps, call),
-  })
+const stream = GET<shapes.StreamQuery, unknown>('/v1/events/stream', {
+  id: 'streamEvents',
+  cli: 'event tail',
+  summary: 'The log of events, live, as server-sent events',
+  description:
+    'Each event has its mark as `id`, its type as `event` and its record as `data`. A client that comes back with `Last-Event-ID` (or `after`) goes on where it was, without a gap or a repeat, also after a restart; without either it begins now. Where that place is older than `retention.log` it is told once, by an event `log.gap` with the `oldest` mark, from which it goes on. Every 15 seconds a comment with a bare `id` tells that both sides are there. With `merge` there is at most one event `log.merged` in so long: `count`, `types` with a counter each, and `last`, the newest event of each of the last 20 mails. A credential that ends ends its streams.',
+  ...ANYBODY,
+  query: shapes.streamQuery,
+  media: 'text/event-stream',
+  headers: { 'Last-Event-ID': 'The mark to go on from; goes before `after`' },
+  answers: { 200: shapes.streamText },
+  faults: ['rate_limit.streams'],
+  alsoWrong: wrongQuery,
+  handle: (call, deps) => openStream(deps, call),
+})
 
-export const events = (deps: Deps): readonly Endpoint[] => [list(deps), stream(deps), get(deps)]
+export const events: readonly RouteRow[] = [
+  GET('/v1/events', {
+    id: 'listEvents',
+    cli: 'event list',
+    summary: 'The log of events, newest first',
+    description:
+      'Filters go together, and stay as they are while a cursor is followed. Following `prev_cursor` from the top gives what was committed since, the nearest first, nothing lost and nothing twice, however often it is asked; `after` starts that at a mark of the stream. The log can be followed for `retention.log`: from an older place this answers 410 with the oldest mark that can be had. Walking back simply ends.',
+    ...ANYBODY,
+    query: shapes.logQuery,
+    files: ['csv', 'ndjson'],
+    answers: { 200: listOf(shapes.loggedEvent) },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch', 'event.expired'],
+    alsoWrong: ({ query }, told, call, deps) => wrongQuery({ query: withMark(query) }, told, call, deps),
+    async handle(call, deps) {
+      const { query } = call
+      const errors: FieldError[] = []
+      const filter = readFilter(call, query, errors)
+      const after = readMark(deps, call, 'query.after', withMark(query).after, errors)
+      const other = query.cursor !== undefined ? 'cursor' : query.before !== undefined ? 'before' : null
+      if (after !== null && other !== null)
+        errors.push({ field: 'query.after', message: `must not stand beside ${other}`, kind: 'forbidden' })
+      if (errors.length > 0) throw invalid(errors)
+      const { accountId: _, types, change, ...rest } = filter
+      return listAnswer(deps, 'events', call, COLUMNS, {
+        query,
+        after,
+        filters: {
+          ...rest,
+          accountWide: String(rest.accountWide),
+          types: types?.join(' ') ?? null,
+          change: change === null ? null : String(change),
+        },
+        fetch: (page) => fetchFrom(deps, filter, page),
+        render: (row) => asSeenBy(deps, call)(loggedEvent(row)),
+      })
+    },
+  }),
+  stream,
+  GET('/v1/events/{id}', {
+    id: 'getEvent',
+    cli: 'event show',
+    summary: 'One event of the log',
+    description: 'Seen by whoever sees it in the list.',
+    ...ANYBODY,
+    answers: { 200: shapes.loggedEvent },
+    faults: ['event.not_found'],
+    async handle(call, deps) {
+      const row: LogRow | null = await deps.store.loggedEvent(call.principal.accountId, param(call, 'id'))
+      if (row === null || !matcherOf(readFilter(call, {}, []))(row)) throw new Fault('event.not_found')
+      return { status: 200, body: asSeenBy(deps, call)(loggedEvent(row)) }
+    },
+  }),
+]

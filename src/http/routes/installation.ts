@@ -13,27 +13,29 @@ import type { Page } from '../../lifecycle/page.js'
 import * as record from '../../record/queue-state.js'
 import { queueStateRecord } from '../../record/queue-state.js'
 import { mayDo } from '../../tenant/rights.js'
-import { type Deps, scopeOf, statesOf } from '../deps.js'
-import { type Endpoint, GET, param } from '../endpoint.js'
+import type { Deps } from '../deps.js'
+import { GET, param, type RouteRow } from '../endpoint.js'
+import { scopeOf, statesOf } from '../rows.js'
 import * as shapes from '../shapes/installation.js'
 import { typeUrl } from '../wire/problem.js'
 
-export const installation = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
+export const installation: readonly RouteRow[] = [
   GET('/v1/installation', {
     id: 'getInstallation',
+    cli: { none: 'the configuration says it: config print' },
     summary: 'Where clients reach this Postern, over HTTP and SMTP',
     description: 'Ports are those that it really listens on.',
     access: 'any',
     workspace: 'none',
     answers: { 200: shapes.installation },
-    async handle() {
+    async handle(_, deps) {
       const { hostname, submission, bounce } = deps.config
       const open = deps.door?.addresses ?? []
       return {
         status: 200,
         body: {
           object: 'installation',
-          base_url: baseUrl(),
+          base_url: deps.baseUrl(),
           hostname,
           bounce_domain: bounce.domain,
           submission: submission.map(({ host, port, tls, ip_credentials }, at) => ({
@@ -51,16 +53,17 @@ export const installation = (deps: Deps, baseUrl: () => string): readonly Endpoi
 /** More of them are not counted. */
 const ALL: Page = { limit: 100, direction: 'older', anchor: null, countUpTo: 0 }
 
-export const summary = (deps: Deps): readonly Endpoint[] => [
+export const summary: readonly RouteRow[] = [
   GET('/v1/summary', {
     id: 'getSummary',
+    cli: 'status',
     summary: 'Whether mail flows, and how many pools and webhooks fail',
     description:
       'Of the account, or of the workspace of X-Workspace-Id; at most a second old. Figures are of live mail; `live` and `test` say it in sentences. A pool is down while no upstream of it takes mail, also after a restart.',
     access: 'session',
     workspace: 'optional',
     answers: { 200: shapes.summary },
-    async handle(call) {
+    async handle(call, deps) {
       const scope = scopeOf(call)
       const { accountId, workspaceId } = scope
       const [{ live, test }, hooks] = await Promise.all([
@@ -83,16 +86,17 @@ export const summary = (deps: Deps): readonly Endpoint[] => [
   }),
 ]
 
-export const cluster = ({ store }: Deps): readonly Endpoint[] => [
+export const cluster: readonly RouteRow[] = [
   GET('/v1/cluster', {
     id: 'getCluster',
+    cli: { none: 'cluster show' },
     summary: 'Which daemons share this database, and how they are doing',
     description:
       'A daemon that is not heard of for 30 seconds is taken over by another one, and is not listed any more. With SQLite there is one.',
     access: 'session',
     workspace: 'none',
     answers: { 200: shapes.cluster },
-    async handle() {
+    async handle(_, { store }) {
       const [writers, state] = await Promise.all([store.writers(), store.serverState()])
       const facts = { system: store.system, writers, putBack: state?.putBack ?? null }
       return { status: 200, body: record.cluster(facts) }
@@ -105,78 +109,78 @@ const entry = (baseUrl: string, code: FaultCode) => {
   return { code, type: typeUrl(baseUrl, code), status: http, title, description, remedy, retryable, smtp }
 }
 
-export const catalogue = (baseUrl: () => string): readonly Endpoint[] => {
-  const entries = () => (Object.keys(FAULTS) as FaultCode[]).map((code) => entry(baseUrl(), code))
-  return [
-    GET('/errors', {
-      id: 'listErrors',
-      summary: 'Every error that this API can answer',
-      description: 'JSON, or a page for `Accept: text/html`. Needs no credential.',
-      access: 'public',
-      hasPage: true,
-      workspace: 'none',
-      answers: { 200: shapes.errorCatalogue },
-      handle: async () => ({
-        status: 200,
-        body: { object: 'error_catalog', version: 'v1', errors: entries() },
-      }),
-    }),
-    GET('/errors/{code}', {
-      id: 'getError',
-      summary: 'One error type',
-      description:
-        'Where the `type` of a problem leads. JSON, or a page for `Accept: text/html`. Needs no credential.',
-      access: 'public',
-      hasPage: true,
-      workspace: 'none',
-      answers: { 200: shapes.errorType },
-      faults: ['error_type.not_found'],
-      async handle(call) {
-        const found = entries().find(({ code }) => code === param(call, 'code'))
-        if (!found) throw new Fault('error_type.not_found')
-        return { status: 200, body: found }
-      },
-    }),
-  ]
-}
+const entries = (baseUrl: string) => (Object.keys(FAULTS) as FaultCode[]).map((code) => entry(baseUrl, code))
 
-/** The given endpoints, and the one that describes them and itself. */
-export const withDocument = (
-  endpoints: readonly Endpoint[],
-  baseUrl: () => string,
-  isOpen: boolean,
-): readonly Endpoint[] => {
+const OPEN = { access: 'public', workspace: 'none' } as const
+
+export const catalogue: readonly RouteRow[] = [
+  GET('/errors', {
+    ...OPEN,
+    id: 'listErrors',
+    cli: { none: 'documentation, for whoever programs against the API' },
+    summary: 'Every error that this API can answer',
+    description: 'JSON, or a page for `Accept: text/html`. Needs no credential.',
+    hasPage: true,
+    answers: { 200: shapes.errorCatalogue },
+    handle: async (_, { baseUrl }) => ({
+      status: 200,
+      body: { object: 'error_catalog', version: 'v1', errors: entries(baseUrl()) },
+    }),
+  }),
+  GET('/errors/{code}', {
+    ...OPEN,
+    id: 'getError',
+    cli: { none: 'documentation, for whoever programs against the API' },
+    summary: 'One error type',
+    description:
+      'Where the `type` of a problem leads. JSON, or a page for `Accept: text/html`. Needs no credential.',
+    hasPage: true,
+    answers: { 200: shapes.errorType },
+    faults: ['error_type.not_found'],
+    async handle(call, { baseUrl }) {
+      const found = entries(baseUrl()).find(({ code }) => code === param(call, 'code'))
+      if (!found) throw new Fault('error_type.not_found')
+      return { status: 200, body: found }
+    },
+  }),
+]
+
+const anything = () => Joi.object().unknown()
+
+/** The given rows, and those that describe them and themselves. */
+export const withDocument = (rows: readonly RouteRow[], isOpen: boolean): readonly RouteRow[] => {
   let text: string | null = null
-  const written = async (): Promise<string> => {
+  const written = async ({ baseUrl }: Deps): Promise<string> => {
     const { openApi } = await import('../openapi/document.js')
     text ??= JSON.stringify(openApi(all, baseUrl(), 'v1'))
     return text
   }
-  const own: Endpoint = GET('/v1/openapi.json', {
+  const own = GET('/v1/openapi.json', {
     id: 'getOpenApi',
+    cli: { none: 'documentation, for whoever programs against the API' },
     summary: 'This API as OpenAPI 3.1',
     description: 'Made from the running code: what it does not say is not there.',
     access: 'any',
     workspace: 'none',
-    answers: { 200: () => Joi.object().unknown() },
-    handle: async () => ({ status: 200, body: await written() }),
+    answers: { 200: anything },
+    handle: async (_, deps) => ({ status: 200, body: await written(deps) }),
   })
-  const open: Endpoint = GET('/docs/openapi.json', {
+  const open = GET('/docs/openapi.json', {
+    ...OPEN,
     id: 'getOpenDocument',
+    cli: { none: 'documentation, for whoever programs against the API' },
     summary: 'This API as OpenAPI 3.1, without a credential',
     description: 'The same as /v1/openapi.json. It is here unless `docs: members` is set.',
-    access: 'public',
-    workspace: 'none',
-    answers: { 200: () => Joi.object().unknown() },
-    handle: async () => ({
+    answers: { 200: anything },
+    handle: async (_, deps) => ({
       status: 200,
-      body: await written(),
+      body: await written(deps),
       headers: {
         'content-disposition': 'attachment; filename="postern-openapi.json"',
         'x-content-type-options': 'nosniff',
       },
     }),
   })
-  const all: readonly Endpoint[] = [...endpoints, own, ...(isOpen ? [open] : [])]
+  const all: readonly RouteRow[] = [...rows, own, ...(isOpen ? [open] : [])]
   return all
 }

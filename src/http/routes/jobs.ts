@@ -10,8 +10,9 @@ import type { JobRow } from '../../store/port/mail.js'
 import { type BulkWish, beginJob, countMatched } from '../../submission/job.js'
 import { wrongReason } from '../../tenant/orders.js'
 import { requirePlatform, seesSubjects } from '../../tenant/principal.js'
-import { type Deps, listing } from '../deps.js'
-import { type Call, type Endpoint, GET, POST, param, WORKSPACES_TOO } from '../endpoint.js'
+import type { Deps } from '../deps.js'
+import { type Call, GET, POST, param, type RouteRow, WORKSPACES_TOO } from '../endpoint.js'
+import { listing } from '../rows.js'
 import * as shapes from '../shapes/queue.js'
 import { readAsked } from './emails.js'
 
@@ -48,10 +49,19 @@ const wrongBulk = (call: Asking, body: Partial<shapes.BulkBody>): readonly Field
 
 const by = ({ principal: { actor } }: Call): BulkWish['by'] => ({ id: actor.id, name: actor.name })
 
-const begin = (deps: Deps): Endpoint =>
+/** The job that is named, when this caller may see it. */
+const findJob = async ({ store }: Deps, call: Call): Promise<JobRow> => {
+  const job = await store.job(call.principal.accountId, param(call, 'id'))
+  if (job === null || (call.workspace !== null && job.workspaceId !== call.workspace.id))
+    throw new Fault('job.not_found')
+  return job
+}
+
+export const jobs: readonly RouteRow[] = [
   POST<unknown, shapes.BulkBody>('/v1/emails/bulk', {
     ...WORKSPACES_TOO,
     id: 'bulkEmails',
+    cli: 'email bulk',
     summary: 'Do something to all mails that a search finds',
     description:
       'Takes the `q` and the filters of the list of mails, in its body. Mail that comes later is not met, whenever the job comes to its end. With `dry_run` it only counts, up to 100,000 and for three seconds. Each mail is met once, also over a restart; what cannot be done to one is counted, and the others go on. Releasing is for live platform keys and sessions; the key of a workspace reaches its own mail.',
@@ -60,7 +70,7 @@ const begin = (deps: Deps): Endpoint =>
     answers: { 200: shapes.preview, 202: shapes.job },
     faults: ['auth.scope_forbidden'],
     alsoWrong: ({ body }, _, call) => wrongBulk(call, body),
-    async handle(call) {
+    async handle(call, deps) {
       const { action, reason, q = null, dry_run: dryRun = false } = call.body
       if (action === 'release') requirePlatform(call.principal)
       const wrong = wrongBulk(call, call.body)
@@ -78,26 +88,16 @@ const begin = (deps: Deps): Endpoint =>
       const job = await beginJob(deps, wish)
       return { status: 202, body: record.job(job), headers: { location: `/v1/jobs/${job.id}` } }
     },
-  })
-
-/** The job that is named, when this caller may see it. */
-const findJob = async ({ store }: Deps, call: Call): Promise<JobRow> => {
-  const job = await store.job(call.principal.accountId, param(call, 'id'))
-  if (job === null || (call.workspace !== null && job.workspaceId !== call.workspace.id))
-    throw new Fault('job.not_found')
-  return job
-}
-
-export const jobs = (deps: Deps): readonly Endpoint[] => [
-  begin(deps),
-  listing(deps, {
+  }),
+  listing({
     ...WORKSPACES_TOO,
     id: 'listJobs',
+    cli: 'job list',
     path: '/v1/jobs',
     summary: 'What was done to many mails at once, newest first',
     description: 'Jobs that ended are kept for 30 days. The key of a workspace sees those of its own.',
     of: shapes.job,
-    rows(call) {
+    rows(call, deps) {
       const workspaceId = call.workspace?.id ?? null
       return {
         filters: { workspaceId },
@@ -109,22 +109,24 @@ export const jobs = (deps: Deps): readonly Endpoint[] => [
   GET('/v1/jobs/{id}', {
     ...WORKSPACES_TOO,
     id: 'getJob',
+    cli: 'job show',
     summary: 'How far a job is',
     description:
       'The counts go on while it runs, after each step of 25 to 400 mails. Where `matched` is `at_least`, it counts on beside its work.',
     answers: { 200: shapes.job },
     faults: ['job.not_found'],
-    handle: async (call) => ({ status: 200, body: seen(deps, call)(await findJob(deps, call)) }),
+    handle: async (call, deps) => ({ status: 200, body: seen(deps, call)(await findJob(deps, call)) }),
   }),
   POST('/v1/jobs/{id}/cancel', {
     ...WORKSPACES_TOO,
     id: 'cancelJob',
+    cli: 'job cancel',
     summary: 'End a job that runs',
     description:
       'What it has done stays done, and the mails of the step that is under way (25 to 400) may be met. One that has ended answers as it is.',
     answers: { 200: shapes.job },
     faults: ['job.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const { accountId, id } = await findJob(deps, call)
       await deps.store.cancelJob(accountId, id, deps.clock.now())
       return { status: 200, body: seen(deps, call)(await findJob(deps, call)) }

@@ -9,7 +9,8 @@
 import { timeOrNull } from '../../base/clock.js'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
-import { auditEntry, factor, link, openSession, person, personInFull, removed } from '../../record/tenants.js'
+import { removed } from '../../resource/member.js'
+import { auditEntry, factor, link, openSession, person, personInFull } from '../../resource/people.js'
 import type { AuditFilter, SessionRow, UserRow } from '../../store/port/identity.js'
 import { mailInvitation } from '../../submission/own-mail.js'
 import {
@@ -21,15 +22,16 @@ import {
 } from '../../tenant/people.js'
 import { type Principal, permissionsOf, visibleMode } from '../../tenant/principal.js'
 import { isPerson, mayDo } from '../../tenant/rights.js'
-import { type Deps, listing, removing } from '../deps.js'
-import { type Call, DELETE, type Endpoint, GET, PATCH, PEOPLE_ONLY, POST, param } from '../endpoint.js'
+import type { Deps } from '../deps.js'
+import { type Call, DELETE, GET, PATCH, PEOPLE_ONLY, POST, param, type RouteRow } from '../endpoint.js'
+import { listing, removing } from '../rows.js'
 import * as shapes from '../shapes/people.js'
 import { readTime } from '../wire/values.js'
 
 /** So long a store that takes nothing may need. */
 const RETRY_AFTER_S = 5
 
-const isOwn: Endpoint['isOwn'] = (principal, { params }) => isPerson(principal, params.id ?? '')
+const isOwn: RouteRow['isOwn'] = (principal, { params }) => isPerson(principal, params.id ?? '')
 
 const full = async ({ store }: Deps, row: UserRow) =>
   personInFull(row, await store.identities(row.id), await store.factors(row.id))
@@ -45,40 +47,42 @@ const proving =
 /** Who made something, in words. */
 const byWhom = ({ principal: { actor } }: Call): string => actor.name ?? actor.id
 
-const getPerson = (deps: Deps): Endpoint =>
+const OF_OWN = ['resource.conflict', 'rate_limit.auth_failures'] as const
+
+export const people: readonly RouteRow[] = [
+  listing({
+    ...PEOPLE_ONLY,
+    id: 'listUsers',
+    cli: 'user list',
+    path: '/v1/users',
+    summary: 'People, newest first',
+    description: 'Also those that are disabled: what they did stands under their names.',
+    of: shapes.listedPerson,
+    rows: ({ principal }, deps) => ({
+      fetch: (page) => deps.store.users(principal.accountId, page),
+      render: person,
+    }),
+  }),
   GET('/v1/users/{id}', {
     ...PEOPLE_ONLY,
     isOwn,
     id: 'getUser',
+    cli: 'user show',
     summary: 'One person',
     description:
       'By id or address, with the identity providers that know the person. For owners, and for oneself.',
     answers: { 200: shapes.person },
     faults: ['user.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const row = await deps.tenants.findPerson(call.principal.accountId, param(call, 'id'))
       return { status: 200, body: await full(deps, row) }
     },
-  })
+  }),
 
-const listPeople = (deps: Deps): Endpoint =>
-  listing(deps, {
-    ...PEOPLE_ONLY,
-    id: 'listUsers',
-    path: '/v1/users',
-    summary: 'People, newest first',
-    description: 'Also those that are disabled: what they did stands under their names.',
-    of: shapes.listedPerson,
-    rows: ({ principal }) => ({
-      fetch: (page) => deps.store.users(principal.accountId, page),
-      render: person,
-    }),
-  })
-
-const changing = (deps: Deps): readonly Endpoint[] => [
   POST('/v1/users', {
     ...PEOPLE_ONLY,
     id: 'createUser',
+    cli: 'user create',
     summary: 'Make a person',
     description:
       'With a password the person can sign in at once; without one a setup link, or an identity provider that knows the address, lets in. An invitation is often better: nobody else then knows the password.',
@@ -87,7 +91,7 @@ const changing = (deps: Deps): readonly Endpoint[] => [
     answers: { 201: shapes.person },
     faults: ['rate_limit.auth_failures'],
     alsoWrong: ({ body }) => checkNewPerson(body),
-    async handle({ principal, body }) {
+    async handle({ principal, body }, deps) {
       const row = await deps.tenants.createPerson(principal.accountId, body)
       return {
         status: 201,
@@ -100,13 +104,14 @@ const changing = (deps: Deps): readonly Endpoint[] => [
     ...PEOPLE_ONLY,
     isOwn,
     id: 'updateUser',
+    cli: 'user update',
     summary: 'Change a person',
     description:
       'An owner changes the name and the role of anybody, and disables people, whose sessions end at once. Everybody changes the own name, and the own password with the current one, which ends all other sessions; half an hour after a setup link without it. Who has no password needs such a link to get one. 409 `resource.conflict` with the reason `last_owner` for the last enabled owner, `role_from_provider` where an identity provider says the role.',
     body: shapes.personChangeBody,
     answers: { 200: shapes.person },
     faults: ['user.not_found', 'resource.conflict', 'rate_limit.auth_failures'],
-    async handle(call) {
+    async handle(call, deps) {
       const { current_password: currentPassword, ...change } = call.body
       const ref = param(call, 'id').toLowerCase()
       const wish = { ...change, currentPassword }
@@ -114,104 +119,99 @@ const changing = (deps: Deps): readonly Endpoint[] => [
       return { status: 200, body: await full(deps, row) }
     },
   }),
-]
 
-const making = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
   POST('/v1/users/{id}/setup-link', {
     ...PEOPLE_ONLY,
     id: 'createUserSetupLink',
+    cli: 'setup-link',
     summary: 'A link with which a person sets another password',
     description:
       'Lets the person in once, within 30 minutes. It is in this answer only. 409 `resource.conflict` with the reason `disabled` for a person who is.',
     answers: { 201: shapes.madeSetupLink },
     faults: ['user.not_found', 'resource.conflict'],
-    async handle(call) {
+    async handle(call, deps) {
       const { accountId } = call.principal
       const made = await deps.tenants.createSetupLink(accountId, param(call, 'id'), byWhom(call))
-      const url = linkUrl(baseUrl(), made.row, made.token)
+      const url = linkUrl(deps.baseUrl(), made.row, made.token)
       return { status: 201, body: { ...link(made.row, deps.clock.now()), url } }
     },
   }),
-]
-
-const inviting = (deps: Deps, baseUrl: () => string): Endpoint =>
   POST('/v1/invitations', {
     ...PEOPLE_ONLY,
     id: 'createInvitation',
+    cli: 'user invite',
     summary: 'Invite somebody',
     description:
       'Lets one person in, once, within seven days, with this role, whatever the address is that an identity provider then tells. The link is in this answer only; or, with `workspace_id`, in a mail to `email`, whose source nobody is shown here.',
     body: shapes.invitationBody,
     answers: { 201: shapes.madeInvitation },
     faults: ['workspace.not_found', 'workspace.suspended', 'service.unavailable'],
-    async handle(call) {
+    async handle(call, deps) {
       const { role, email, workspace_id: workspace } = call.body
       const { accountId } = call.principal
       const wish = { kind: 'invitation', role, email, createdBy: byWhom(call) } as const
       const make = () => deps.tenants.createLink(accountId, wish)
       if (workspace === undefined) {
         const { row, token } = await make()
-        const url = linkUrl(baseUrl(), row, token)
+        const url = linkUrl(deps.baseUrl(), row, token)
         return { status: 201, body: { ...link(row, deps.clock.now()), url, email_id: null } }
       }
       if (!deps.submission.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
       const { row, email: mail } = await mailInvitation(
-        { ...deps, baseUrl: baseUrl() },
+        { ...deps, baseUrl: deps.baseUrl() },
         {
           ...{ accountId, workspace, email, role, make },
-          urlOf: (row, token) => linkUrl(baseUrl(), row, token),
+          urlOf: (row, token) => linkUrl(deps.baseUrl(), row, token),
           unmake: ({ id }) => deps.tenants.revokeInvitation(accountId, id),
         },
       )
       return { status: 201, body: { ...link(row, deps.clock.now()), url: null, email_id: mail.id } }
     },
-  })
+  }),
 
-const OF_OWN = ['resource.conflict', 'rate_limit.auth_failures'] as const
-
-const addingFactors = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
   POST('/v1/session/factors/begin', {
     ...PEOPLE_ONLY,
     id: 'beginFactor',
+    cli: { none: 'a second factor is added by who has it in the hand' },
     summary: 'Begin to add a second factor of your own',
     description:
       'Gives the secret of an authenticator app, or what a browser makes a passkey with; nothing is kept before the proof of it has come back. 409 `resource.conflict` with the reason `no_password` for who signs in with an identity provider, `no_person` for a session of nobody in particular, `no_passkeys` where base_url is no host name with https (or localhost).',
     body: shapes.beginFactorBody,
     answers: { 200: shapes.begunFactor },
     faults: OF_OWN,
-    async handle(call) {
+    async handle(call, deps) {
       const by = { currentPassword: call.body.current_password ?? '', prove: proving(deps, call) }
       const { kind } = call.body
-      const begun = await deps.tenants.beginFactor(call.principal, { ...by, kind, baseUrl: baseUrl() })
+      const begun = await deps.tenants.beginFactor(call.principal, { ...by, kind, baseUrl: deps.baseUrl() })
       return { status: 200, body: { object: 'factor_enrolment', ...begun } }
     },
   }),
   POST('/v1/session/factors', {
     ...PEOPLE_ONLY,
     id: 'addFactor',
+    cli: { none: 'a second factor is added by who has it in the hand' },
     summary: 'Add the second factor that was begun',
     description:
       'From now on signing in with the password asks for it. The first one ends all your other sessions and brings ten recovery codes. 409 `resource.conflict` with the reason `too_many` beyond twenty, `added_already` for the same enrolment twice.',
     body: shapes.addFactorBody,
     answers: { 201: shapes.addedFactor },
     faults: [...OF_OWN, 'user.not_found'],
-    async handle({ principal, body }) {
-      const { row, codes } = await deps.tenants.addFactor(principal, { ...body, baseUrl: baseUrl() })
+    async handle({ principal, body }, deps) {
+      const { row, codes } = await deps.tenants.addFactor(principal, { ...body, baseUrl: deps.baseUrl() })
       return { status: 201, body: { ...factor(row), recovery_codes: codes } }
     },
   }),
-]
 
-const endingFactors = (deps: Deps): readonly Endpoint[] => [
   DELETE('/v1/session/factors/{id}', {
     ...PEOPLE_ONLY,
     id: 'removeFactor',
+    cli: { none: 'of oneself, with a password; user reset-factors takes all of a person' },
     summary: 'Remove a second factor of your own',
     description: 'With your password. With the last one the recovery codes go, too.',
     body: shapes.currentPasswordBody,
     answers: { 200: shapes.removedFactor },
     faults: [...OF_OWN, 'factor.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const id = param(call, 'id')
       const by = { currentPassword: call.body?.current_password ?? '', prove: proving(deps, call) }
       await deps.tenants.removeFactor(call.principal, id, by)
@@ -221,45 +221,44 @@ const endingFactors = (deps: Deps): readonly Endpoint[] => [
   POST('/v1/session/recovery-codes', {
     ...PEOPLE_ONLY,
     id: 'replaceRecoveryCodes',
+    cli: { none: 'they are for the person alone, who sees them once' },
     summary: 'Make new recovery codes',
     description:
       'Those before open nothing any more. With your password. 409 `resource.conflict` with the reason `no_factor` where there is no second factor that they could stand in for.',
     body: shapes.currentPasswordBody,
     answers: { 201: shapes.recoveryCodes },
     faults: OF_OWN,
-    async handle(call) {
+    async handle(call, deps) {
       const by = { currentPassword: call.body?.current_password ?? '', prove: proving(deps, call) }
       const codes = await deps.tenants.replaceRecoveryCodes(call.principal, by)
       return { status: 201, body: { object: 'recovery_codes', recovery_codes: codes } }
     },
   }),
-]
-
-const resetting = (deps: Deps): Endpoint =>
   DELETE('/v1/users/{id}/factors', {
     ...PEOPLE_ONLY,
     id: 'resetUserFactors',
+    cli: 'user reset-factors',
     summary: 'Take the second factors of a person who lost them',
     description:
       'All of them, and the recovery codes: the password alone signs in then, where a second factor is required only to add one. 409 `resource.conflict` with the reason `own` for oneself.',
     answers: { 200: shapes.person },
     faults: ['user.not_found', 'resource.conflict'],
-    async handle(call) {
+    async handle(call, deps) {
       const { principal } = call
       const row = await deps.tenants.resetFactors(principal.accountId, param(call, 'id'), principal)
       return { status: 200, body: await full(deps, row) }
     },
-  })
+  }),
 
-const invitations = (deps: Deps): readonly Endpoint[] => [
-  listing(deps, {
+  listing({
     ...PEOPLE_ONLY,
     id: 'listInvitations',
+    cli: 'user invitations',
     path: '/v1/invitations',
     summary: 'Invitations, newest first',
     description: 'Without their links. Those that were used stay until their time is over.',
     of: shapes.invitation,
-    rows: ({ principal }) => ({
+    rows: ({ principal }, deps) => ({
       fetch: (page) => deps.store.links(principal.accountId, 'invitation', page),
       render: (row) => link(row, deps.clock.now()),
     }),
@@ -267,29 +266,18 @@ const invitations = (deps: Deps): readonly Endpoint[] => [
   removing({
     ...PEOPLE_ONLY,
     id: 'revokeInvitation',
+    cli: 'user uninvite',
     path: '/v1/invitations/{id}',
     summary: 'Take an invitation back',
     description: 'One that was used is not found: disable the person instead.',
     of: shapes.invitation,
     object: 'invitation',
-    remove: ({ principal }, id) => deps.tenants.revokeInvitation(principal.accountId, id),
+    remove: ({ principal }, id, deps) => deps.tenants.revokeInvitation(principal.accountId, id),
   }),
 ]
 
-export const people = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
-  listPeople(deps),
-  getPerson(deps),
-  ...changing(deps),
-  ...making(deps, baseUrl),
-  inviting(deps, baseUrl),
-  ...addingFactors(deps, baseUrl),
-  ...endingFactors(deps),
-  resetting(deps),
-  ...invitations(deps),
-]
-
 /** Without a name it is about one's own, or for an owner about all. */
-const isOfOneself: Endpoint['isOwn'] = (principal, { query }) => {
+const isOfOneself: RouteRow['isOwn'] = (principal, { query }) => {
   const user = query.get('user')
   return user === null || isPerson(principal, user)
 }
@@ -316,38 +304,6 @@ const whoAmI = async ({ store, config, clock }: Deps, principal: Principal, pers
   }
 }
 
-const ownSession = (deps: Deps): readonly Endpoint[] => [
-  GET('/v1/session', {
-    id: 'getSession',
-    summary: 'Who is asking, and what the credential is for',
-    description: 'Of the API key or the session that the request carries. Shows no secret.',
-    access: 'any',
-    workspace: 'none',
-    answers: { 200: shapes.session },
-    handle: async ({ principal }) => ({ status: 200, body: await whoAmI(deps, principal) }),
-  }),
-  PATCH('/v1/session', {
-    ...PEOPLE_ONLY,
-    id: 'updateSession',
-    summary: 'Change what you keep for yourself',
-    description:
-      'The time zone in which pages show times, and the saved views of the dashboard. Only for the session of a person: 409 `resource.conflict` with the reason `no_person` for one of nobody in particular.',
-    body: shapes.settingsBody,
-    answers: { 200: shapes.session },
-    faults: ['resource.conflict'],
-    async handle({ principal, body }) {
-      const { person, accountId } = principal
-      if (person === null) throw new Fault('resource.conflict', { reason: 'no_person' })
-      const wish = { timeZone: body.time_zone, views: body.views }
-      const errors = checkOwnSettings(wish)
-      if (errors.length > 0) throw invalid(errors)
-      await deps.tenants.changeOwnSettings(person, wish)
-      const fresh = await deps.tenants.findPerson(accountId, person.id)
-      return { status: 200, body: await whoAmI(deps, principal, fresh) }
-    },
-  }),
-]
-
 /** Whether it sees and ends the sessions of anybody. */
 const reachesOthers = (principal: Principal): boolean => mayDo(principal, 'revokeSession', { isOwn: false })
 
@@ -370,10 +326,42 @@ const sessionsOf = async (
   return { ...rows, rows: rows.rows.filter(({ id }) => id === principal.id), hasOlder: false, total: 1 }
 }
 
-const sessionList = (deps: Deps): Endpoint =>
-  listing(deps, {
+export const sessions: readonly RouteRow[] = [
+  GET('/v1/session', {
+    id: 'getSession',
+    cli: { none: 'a command acts for whoever owns the data folder, and has no credential' },
+    summary: 'Who is asking, and what the credential is for',
+    description: 'Of the API key or the session that the request carries. Shows no secret.',
+    access: 'any',
+    workspace: 'none',
+    answers: { 200: shapes.session },
+    handle: async ({ principal }, deps) => ({ status: 200, body: await whoAmI(deps, principal) }),
+  }),
+  PATCH('/v1/session', {
+    ...PEOPLE_ONLY,
+    id: 'updateSession',
+    cli: { none: 'what people keep for themselves is for the pages that they see' },
+    summary: 'Change what you keep for yourself',
+    description:
+      'The time zone in which pages show times, and the saved views of the dashboard. Only for the session of a person: 409 `resource.conflict` with the reason `no_person` for one of nobody in particular.',
+    body: shapes.settingsBody,
+    answers: { 200: shapes.session },
+    faults: ['resource.conflict'],
+    async handle({ principal, body }, deps) {
+      const { person, accountId } = principal
+      if (person === null) throw new Fault('resource.conflict', { reason: 'no_person' })
+      const wish = { timeZone: body.time_zone, views: body.views }
+      const errors = checkOwnSettings(wish)
+      if (errors.length > 0) throw invalid(errors)
+      await deps.tenants.changeOwnSettings(person, wish)
+      const fresh = await deps.tenants.findPerson(accountId, person.id)
+      return { status: 200, body: await whoAmI(deps, principal, fresh) }
+    },
+  }),
+  listing({
     ...PEOPLE_ONLY,
     id: 'listSessions',
+    cli: 'session list',
     path: '/v1/sessions',
     summary: 'Who is signed in, newest first',
     description: 'An owner sees all sessions, others their own. `user` asks for those of one person.',
@@ -381,7 +369,7 @@ const sessionList = (deps: Deps): Endpoint =>
     query: shapes.sessionsQuery,
     of: shapes.openSession,
     faults: ['user.not_found'],
-    async rows(call) {
+    async rows(call, deps) {
       const { accountId, id } = call.principal
       const user = await whose(deps, call, call.query.user)
       const people = new Map<string, UserRow | null>()
@@ -398,18 +386,18 @@ const sessionList = (deps: Deps): Endpoint =>
         render: (row: SessionRow) => openSession(row, people.get(row.userId ?? '') ?? null, row.id === id),
       }
     },
-  })
+  }),
 
-const endingSessions = (deps: Deps): readonly Endpoint[] => [
   removing({
     ...PEOPLE_ONLY,
     id: 'revokeSession',
+    cli: 'session revoke',
     path: '/v1/sessions/{id}',
     summary: 'End a session, at once',
     description: 'Your own, also the one that asks: that signs out. An owner ends any.',
     of: shapes.openSession,
     object: 'session',
-    async remove({ principal }, id) {
+    async remove({ principal }, id, deps) {
       const { accountId, id: own, person } = principal
       const row = await deps.store.session(accountId, id)
       const isMine = id === own || (person !== null && row?.userId === person.id)
@@ -420,6 +408,7 @@ const endingSessions = (deps: Deps): readonly Endpoint[] => [
   DELETE('/v1/sessions', {
     ...PEOPLE_ONLY,
     id: 'revokeSessions',
+    cli: 'session revoke',
     summary: 'End all your other sessions',
     description:
       'All of yours but the one that asks; for an owner with `user` all of that person. A session of nobody in particular names the person.',
@@ -427,7 +416,7 @@ const endingSessions = (deps: Deps): readonly Endpoint[] => [
     query: shapes.endSessionsQuery,
     answers: { 200: shapes.endedSessions },
     faults: ['user.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const { accountId, id, person } = call.principal
       const user = call.query.user === undefined ? person : await whose(deps, call, call.query.user)
       if (user === null) {
@@ -437,12 +426,6 @@ const endingSessions = (deps: Deps): readonly Endpoint[] => [
       return { status: 200, body: { object: 'session', deleted: true, changed } }
     },
   }),
-]
-
-export const sessions = (deps: Deps): readonly Endpoint[] => [
-  ...ownSession(deps),
-  sessionList(deps),
-  ...endingSessions(deps),
 ]
 
 /** What people call it, as its id; what nobody is called, as it stands. */
@@ -464,9 +447,10 @@ const readFilter = (query: Partial<shapes.AuditQuery>, errors: FieldError[]): Au
   until: readTime('query.until', query.until, errors),
 })
 
-export const audit = (deps: Deps): readonly Endpoint[] => [
-  listing(deps, {
+export const audit: readonly RouteRow[] = [
+  listing({
     id: 'listAudit',
+    cli: 'audit list',
     path: '/v1/audit',
     summary: 'Who changed what, when and from where, newest first',
     description:
@@ -480,7 +464,7 @@ export const audit = (deps: Deps): readonly Endpoint[] => [
       readFilter(query, errors)
       return errors
     },
-    async rows({ principal: { accountId }, query }) {
+    async rows({ principal: { accountId }, query }, deps) {
       const errors: FieldError[] = []
       const said = readFilter(query, errors)
       if (errors.length > 0) throw invalid(errors)

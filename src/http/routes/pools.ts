@@ -7,19 +7,20 @@
 
 import { timeOrNull, toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
+import { camel } from '../../base/text.js'
 import { poolSentence } from '../../record/queue-state.js'
-import { poolRecord } from '../../record/tenants.js'
 import { trialRecord, tryUpstream } from '../../relay/trial.js'
+import { poolRecord } from '../../resource/tenants.js'
 import { leaderOf } from '../../store/pools.js'
 import type { KnownPool } from '../../store/port/tenants.js'
 import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
 import type { Member } from '../../tenant/upstream.js'
-import { type Deps, listing, removing, statesOf } from '../deps.js'
-import { type Endpoint, GET, PATCH, PEOPLE_ONLY, POST, param } from '../endpoint.js'
+import type { Deps } from '../deps.js'
+import { GET, PATCH, PEOPLE_ONLY, POST, param, type RouteRow } from '../endpoint.js'
+import { listing, removing, statesOf } from '../rows.js'
 import { notAsRead, whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/pools.js'
 import { liveUpstream } from '../state-metrics.js'
-import { camel } from '../wire/values.js'
 
 const memberOf = ({ auth, ...member }: shapes.MemberBody): Member => ({
   ...camel(member),
@@ -95,10 +96,11 @@ const health = async (deps: Deps, pool: KnownPool) => {
   }
 }
 
-const writing = (deps: Deps): readonly Endpoint[] => [
+export const pools: readonly RouteRow[] = [
   POST('/v1/egress-pools', {
     ...PEOPLE_ONLY,
     id: 'createEgressPool',
+    cli: 'pool create',
     summary: 'Make an egress pool; passwords are never shown again',
     description:
       'Members are tried by priority, and shared out by weight. Passwords, client secrets and refresh tokens are sealed before they are stored, and read back as `has_auth` and `has_oauth`. `auth.oauth` signs in by XOAUTH2 or OAUTHBEARER with tokens of `token_url`: by the client’s own secret, or by a refresh token. Token endpoints are called as webhooks are: by https, at public addresses.',
@@ -106,7 +108,7 @@ const writing = (deps: Deps): readonly Endpoint[] => [
     body: shapes.poolBody,
     answers: { 201: shapes.pool },
     alsoWrong: ({ body }) => wrongWithPool(wishOf(mend(body))),
-    async handle({ principal, body }) {
+    async handle({ principal, body }, deps) {
       const row = await deps.tenants.createPool(principal.accountId, { ...wishOf(body), name: body.name })
       return { status: 201, body: poolRecord(row), headers: { location: `/v1/egress-pools/${row.id}` } }
     },
@@ -114,17 +116,18 @@ const writing = (deps: Deps): readonly Endpoint[] => [
   PATCH('/v1/egress-pools/{id}', {
     ...PEOPLE_ONLY,
     id: 'updateEgressPool',
+    cli: 'pool update',
     summary: 'Change an egress pool; `members` is the whole new list',
     description:
       'What is left out stays as it is. Members are recognized by id, else by host and port, and keep their state and password.',
     body: shapes.poolChange,
     answers: { 200: shapes.pool },
     faults: ['egress_pool.not_found', 'resource.conflict'],
-    async alsoWrong({ body }, _, call) {
+    async alsoWrong({ body }, _, call, deps) {
       const old = await deps.store.pool(call.principal.accountId, param(call, 'id'))
       return old === null ? [] : wrongWithChange(mend(body), old)
     },
-    async handle(call) {
+    async handle(call, deps) {
       const { accountId } = call.principal
       const old = await deps.tenants.findPool(accountId, param(call, 'id'))
       const wrong = wrongWithChange(call.body, old)
@@ -134,12 +137,11 @@ const writing = (deps: Deps): readonly Endpoint[] => [
       return { status: 200, body: poolRecord(row) }
     },
   }),
-]
 
-const removal = (deps: Deps): readonly Endpoint[] => [
   removing({
     ...PEOPLE_ONLY,
     id: 'deleteEgressPool',
+    cli: 'pool delete',
     path: '/v1/egress-pools/{id}',
     summary: 'Remove an egress pool that nothing uses',
     description:
@@ -148,21 +150,19 @@ const removal = (deps: Deps): readonly Endpoint[] => [
     of: shapes.pool,
     object: 'egress_pool',
     faults: ['resource.conflict'],
-    remove: ({ principal }, ref) => deps.tenants.deletePool(principal.accountId, ref),
+    remove: ({ principal }, ref, deps) => deps.tenants.deletePool(principal.accountId, ref),
   }),
-]
-
-const testing = (deps: Deps): Endpoint =>
   POST('/v1/egress-pools/{id}/test', {
     ...PEOPLE_ONLY,
     id: 'testEgressPool',
+    cli: 'upstream test',
     summary: 'Connect to upstreams as the relay would, and say what they offer; no mail is sent',
     description:
       'All upstreams of the pool, or the one of `upstream_id`; of a pool that follows another, those of that pool. An upstream that refuses or is silent is an answer with `ok` false and the stage at which it failed.',
     body: shapes.poolTest,
     answers: { 200: shapes.poolTested },
     faults: ['egress_pool.not_found'],
-    async handle({ principal, params, body }) {
+    async handle({ principal, params, body }, deps) {
       const { store, tenants, config, tokenDialler: dialler } = deps
       const pool = await tenants.findPool(principal.accountId, param({ params }, 'id'))
       const { upstreams } = (await leaderOf(store, pool)) ?? pool
@@ -179,17 +179,17 @@ const testing = (deps: Deps): Endpoint =>
       const data = (await Promise.all(tried)).map(trialRecord)
       return { status: 200, body: { object: 'list', data } }
     },
-  })
+  }),
 
-const reading = (deps: Deps): readonly Endpoint[] => [
-  listing(deps, {
+  listing({
     ...PEOPLE_ONLY,
     id: 'listEgressPools',
+    cli: 'pool list',
     path: '/v1/egress-pools',
     summary: 'Egress pools, newest first',
     description: 'Without passwords.',
     of: shapes.pool,
-    rows: ({ principal }) => ({
+    rows: ({ principal }, deps) => ({
       fetch: (page) => deps.store.pools(principal.accountId, page),
       render: poolRecord,
     }),
@@ -197,11 +197,12 @@ const reading = (deps: Deps): readonly Endpoint[] => [
   GET('/v1/egress-pools/{id}', {
     ...PEOPLE_ONLY,
     id: 'getEgressPool',
+    cli: 'pool show',
     summary: 'One egress pool',
     description: 'By id or name.',
     answers: { 200: shapes.pool },
     faults: ['egress_pool.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const row = await deps.tenants.findPool(call.principal.accountId, param(call, 'id'))
       return { status: 200, body: poolRecord(row) }
     },
@@ -209,21 +210,15 @@ const reading = (deps: Deps): readonly Endpoint[] => [
   GET('/v1/egress-pools/{id}/health', {
     ...PEOPLE_ONLY,
     id: 'getEgressPoolHealth',
+    cli: 'upstream list',
     summary: 'How an egress pool is doing',
     description:
       'What waits in it, and what the relay last saw of its upstreams. `down`: no member is usable.',
     answers: { 200: shapes.poolHealth },
     faults: ['egress_pool.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const row = await deps.tenants.findPool(call.principal.accountId, param(call, 'id'))
       return { status: 200, body: await health(deps, row) }
     },
   }),
-]
-
-export const pools = (deps: Deps): readonly Endpoint[] => [
-  ...writing(deps),
-  ...removal(deps),
-  testing(deps),
-  ...reading(deps),
 ]

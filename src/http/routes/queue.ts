@@ -14,7 +14,7 @@ import type { Page } from '../../lifecycle/page.js'
 import * as record from '../../record/queue.js'
 import { waitingInFull, waitingInShort } from '../../record/queue.js'
 import { queueStateRecord } from '../../record/queue-state.js'
-import { removed } from '../../record/tenants.js'
+import { removed } from '../../resource/member.js'
 import { SANDBOX_POOL } from '../../store/pools.js'
 import type { QueueAction, QueueFilter, QueueScope } from '../../store/port/operations.js'
 import {
@@ -30,8 +30,9 @@ import {
 } from '../../tenant/orders.js'
 import { type Principal, readMode, visibleMode } from '../../tenant/principal.js'
 import { createWaiting } from '../../tenant/waiting.js'
-import { type Deps, listing, statesOf } from '../deps.js'
-import { type Call, DELETE, type Endpoint, GET, OPERATORS, POST, param, WORKSPACES_TOO } from '../endpoint.js'
+import type { Deps } from '../deps.js'
+import { type Call, DELETE, GET, OPERATORS, POST, param, type RouteRow, WORKSPACES_TOO } from '../endpoint.js'
+import { listing, statesOf } from '../rows.js'
 import * as shapes from '../shapes/queue.js'
 
 type Caller = Pick<Call, 'principal' | 'workspace'>
@@ -56,15 +57,16 @@ const wrongMode = (principal: Principal, asked: string | undefined): readonly Fi
 const whyOf = ({ store, clock, relay }: Deps, { principal }: Caller) =>
   createWaiting({ store, clock, view: relay?.view() ?? null }, principal.accountId)
 
-const depths = (deps: Deps): readonly Endpoint[] => [
+const depths = [
   GET('/v1/queue', {
     ...WORKSPACES_TOO,
     id: 'getQueue',
+    cli: 'queue top',
     summary: 'How much waits, by pool and workspace, and for what',
     description:
       'Counts recipients. `state` says in sentences what waits, what is held and by what, and which pools are down, live and test mail apart: the same as the dashboard and `postern status` say. A platform key and a session see all of the account, or the workspace of X-Workspace-Id; the key of a workspace sees its own. API keys do not see what is for the sandbox, and test-mode keys see nothing.',
     answers: { 200: shapes.queue },
-    async handle(call) {
+    async handle(call, deps) {
       const caller = callerOf(call)
       const { accountId, workspaceId, mode } = caller
       const isOperator = !caller.isWorkspace
@@ -88,68 +90,8 @@ const depths = (deps: Deps): readonly Endpoint[] => [
   }),
 ]
 
-const entries = (deps: Deps): readonly Endpoint[] => [
-  listing(deps, {
-    ...WORKSPACES_TOO,
-    id: 'listQueueEntries',
-    path: '/v1/queue/entries',
-    summary: 'Recipients that wait, soonest first; then those under way and those held',
-    description:
-      'Each with why it waits. The list is in the order of the queue, where rows move while it is read: `next_cursor` leads to what is due later. API keys do not see what is for the sandbox.',
-    query: shapes.entryQuery,
-    of: shapes.entry,
-    faults: ['egress_pool.not_found', 'email.not_found'],
-    alsoWrong: ({ query }, _told, { principal }) => [
-      ...wrongWithScope(shapes.wishOf({ domain: query.domain }), 'query', true),
-      ...wrongMode(principal, query.mode),
-    ],
-    async rows(call) {
-      const { egress_pool_id, domain, email_id, state = null, mode = null } = call.query
-      const caller = callerOf(call)
-      const isTest = mode === 'test'
-      const wish = shapes.wishOf({
-        egress_pool_id: egress_pool_id ?? (isTest ? SANDBOX_POOL : undefined),
-        ...{ domain, email_id },
-      })
-      const scope = await queueScope(deps, caller, wish, 'query')
-      const filter: QueueFilter = { ...scope, state, liveOnly: caller.mode !== null || mode === 'live' }
-      const { workspaceId, poolId, emailId } = scope
-      const why = await whyOf(deps, call)
-      const show = showFor(call)
-      const fetch = async (page: Page) => {
-        const found = await deps.store.queueEntries(filter, page)
-        const rows = found.rows.map(async (row) => record.entry(row, await why.of(row), show))
-        return { ...found, rows: await Promise.all(rows) }
-      }
-      const filters = { workspaceId, poolId, domain: scope.domain, emailId, state, mode }
-      return { name: 'queue entries', filters, fetch, render: (one) => one }
-    },
-  }),
-]
-
 /** Enough to know where it hurts; counting all of a deep queue would keep other readers waiting. */
 const MOST_LOOKED_AT = 10_000
-
-const ages = (deps: Deps): Endpoint =>
-  GET('/v1/queue/ages', {
-    ...WORKSPACES_TOO,
-    id: 'getQueueAges',
-    summary: 'How long what waits has waited, by pool, workspace or recipient domain',
-    description: `Recipients by the time since they were accepted, most first; what waits for a time of its own is counted apart, and what is held is not in it. Looks at about ${MOST_LOOKED_AT} recipients; \`complete\` is false where more wait.`,
-    query: shapes.ageQuery,
-    answers: { 200: shapes.queueAges },
-    alsoWrong: ({ query }, _told, { principal }) => wrongMode(principal, query.mode),
-    async handle(call) {
-      const { by = 'pool', mode: asked = null } = call.query
-      const { accountId, workspaceId, mode } = callerOf(call)
-      const seen = mode ?? asked
-      const of = { accountId, workspaceId, liveOnly: seen === 'live', testOnly: seen === 'test' }
-      const now = deps.clock.now()
-      const { rows, scheduled, complete } = await deps.store.queueAges(of, by, MOST_LOOKED_AT, now)
-      const data = rows.slice(0, 100).map(record.queueAge)
-      return { status: 200, body: { object: 'queue_ages', by, complete, scheduled, data } }
-    },
-  })
 
 /** All that is wrong with an order by itself; of a scope that has wrong parts, nobody can say that it names none. */
 const wrongOrder = (
@@ -174,21 +116,21 @@ const scopeOfOrder = (deps: Deps, call: Call<unknown, shapes.OrderBody>): Promis
 }
 
 interface Ordered
-  extends Pick<Endpoint<unknown, shapes.OrderBody>, 'id' | 'summary' | 'description' | 'body'> {
+  extends Pick<RouteRow<unknown, shapes.OrderBody>, 'id' | 'cli' | 'summary' | 'description' | 'body'> {
   readonly action: QueueAction
   readonly rights: typeof WORKSPACES_TOO | typeof OPERATORS
   /** Said for whoever gives no reason. */
   readonly unsaid?: string
 }
 
-const ordering = (deps: Deps, { action, rights, unsaid = '', ...row }: Ordered): Endpoint =>
+const ordering = ({ action, rights, unsaid = '', ...row }: Ordered): RouteRow =>
   POST<unknown, shapes.OrderBody>(`/v1/queue/${action}`, {
     ...rights,
     ...row,
     answers: { 200: shapes.order },
     faults: ['egress_pool.not_found', 'email.not_found'],
     alsoWrong: ({ body }, told) => wrongOrder(body, told),
-    async handle(call) {
+    async handle(call, deps) {
       const { reason = unsaid, to = null, dry_run: dryRun = false } = call.body
       const scope = await scopeOfOrder(deps, call)
       if (to !== null) await reroutePool(deps, scope.accountId, to)
@@ -201,13 +143,70 @@ const ordering = (deps: Deps, { action, rights, unsaid = '', ...row }: Ordered):
     },
   })
 
-export const queue = (deps: Deps): readonly Endpoint[] => [
-  ...depths(deps),
-  ...entries(deps),
-  ages(deps),
-  ordering(deps, {
+export const queue: readonly RouteRow[] = [
+  ...depths,
+
+  listing({
+    ...WORKSPACES_TOO,
+    id: 'listQueueEntries',
+    cli: 'queue list',
+    path: '/v1/queue/entries',
+    summary: 'Recipients that wait, soonest first; then those under way and those held',
+    description:
+      'Each with why it waits. The list is in the order of the queue, where rows move while it is read: `next_cursor` leads to what is due later. API keys do not see what is for the sandbox.',
+    query: shapes.entryQuery,
+    of: shapes.entry,
+    faults: ['egress_pool.not_found', 'email.not_found'],
+    alsoWrong: ({ query }, _told, { principal }) => [
+      ...wrongWithScope(shapes.wishOf({ domain: query.domain }), 'query', true),
+      ...wrongMode(principal, query.mode),
+    ],
+    async rows(call, deps) {
+      const { egress_pool_id, domain, email_id, state = null, mode = null } = call.query
+      const caller = callerOf(call)
+      const isTest = mode === 'test'
+      const wish = shapes.wishOf({
+        egress_pool_id: egress_pool_id ?? (isTest ? SANDBOX_POOL : undefined),
+        ...{ domain, email_id },
+      })
+      const scope = await queueScope(deps, caller, wish, 'query')
+      const filter: QueueFilter = { ...scope, state, liveOnly: caller.mode !== null || mode === 'live' }
+      const { workspaceId, poolId, emailId } = scope
+      const why = await whyOf(deps, call)
+      const show = showFor(call)
+      const fetch = async (page: Page) => {
+        const found = await deps.store.queueEntries(filter, page)
+        const rows = found.rows.map(async (row) => record.entry(row, await why.of(row), show))
+        return { ...found, rows: await Promise.all(rows) }
+      }
+      const filters = { workspaceId, poolId, domain: scope.domain, emailId, state, mode }
+      return { name: 'queue entries', filters, fetch, render: (one) => one }
+    },
+  }),
+  GET('/v1/queue/ages', {
+    ...WORKSPACES_TOO,
+    id: 'getQueueAges',
+    cli: 'queue ages',
+    summary: 'How long what waits has waited, by pool, workspace or recipient domain',
+    description: `Recipients by the time since they were accepted, most first; what waits for a time of its own is counted apart, and what is held is not in it. Looks at about ${MOST_LOOKED_AT} recipients; \`complete\` is false where more wait.`,
+    query: shapes.ageQuery,
+    answers: { 200: shapes.queueAges },
+    alsoWrong: ({ query }, _told, { principal }) => wrongMode(principal, query.mode),
+    async handle(call, deps) {
+      const { by = 'pool', mode: asked = null } = call.query
+      const { accountId, workspaceId, mode } = callerOf(call)
+      const seen = mode ?? asked
+      const of = { accountId, workspaceId, liveOnly: seen === 'live', testOnly: seen === 'test' }
+      const now = deps.clock.now()
+      const { rows, scheduled, complete } = await deps.store.queueAges(of, by, MOST_LOOKED_AT, now)
+      const data = rows.slice(0, 100).map(record.queueAge)
+      return { status: 200, body: { object: 'queue_ages', by, complete, scheduled, data } }
+    },
+  }),
+  ordering({
     action: 'retry',
     id: 'retryQueue',
+    cli: 'queue retry',
     rights: WORKSPACES_TOO,
     unsaid: 'retried',
     body: shapes.lightOrder,
@@ -215,9 +214,10 @@ export const queue = (deps: Deps): readonly Endpoint[] => [
     description:
       'Held mail stays held. The key of a workspace reaches its own mail. For anybody else, upstreams that are avoided because they failed are tried again at once, too.',
   }),
-  ordering(deps, {
+  ordering({
     action: 'release',
     id: 'releaseQueue',
+    cli: 'queue release',
     rights: OPERATORS,
     unsaid: 'released',
     body: shapes.lightOrder,
@@ -225,18 +225,20 @@ export const queue = (deps: Deps): readonly Endpoint[] => [
     description:
       'Also what no hold keeps: mail that may have been sent already when a connection broke, and mail that a backup brought back. What another hold covers stays. Needs a live platform key or a session.',
   }),
-  ordering(deps, {
+  ordering({
     action: 'reroute',
     id: 'rerouteQueue',
+    cli: 'queue reroute',
     rights: OPERATORS,
     body: shapes.rerouteBody,
     summary: 'Move what waits to another pool',
     description:
       'What is on the wire finishes where it is. Test mail stays in its sandbox. Needs a live platform key or a session.',
   }),
-  ordering(deps, {
+  ordering({
     action: 'purge',
     id: 'purgeQueue',
+    cli: 'queue purge',
     rights: OPERATORS,
     body: shapes.orderBody,
     summary: 'Give up what waits: it becomes bounced, or canceled while scheduled',
@@ -247,10 +249,11 @@ export const queue = (deps: Deps): readonly Endpoint[] => [
 
 const ownerOf = (isWorkspace: boolean) => (isWorkspace ? 'workspace' : 'operator')
 
-const placeHold = (deps: Deps): Endpoint =>
+export const holds: readonly RouteRow[] = [
   POST<unknown, shapes.OrderBody>('/v1/holds', {
     ...WORKSPACES_TOO,
     id: 'placeHold',
+    cli: 'queue hold',
     summary: 'Let nothing of this leave, now and later, until it is released',
     description:
       'Answers what it met; a retry with `dry_run` tells that before. The key of a workspace holds its own mail, by at most 100 holds.',
@@ -259,7 +262,7 @@ const placeHold = (deps: Deps): Endpoint =>
     answers: { 201: shapes.placedHold },
     faults: ['egress_pool.not_found', 'email.not_found', 'resource.conflict'],
     alsoWrong: ({ body }, told) => wrongOrder(body, told),
-    async handle(call) {
+    async handle(call, deps) {
       const scope = await scopeOfOrder(deps, call)
       const count = await queueMatches(deps, scope)
       const owner = ownerOf(callerOf(call).isWorkspace)
@@ -267,17 +270,16 @@ const placeHold = (deps: Deps): Endpoint =>
       const headers = { location: `/v1/holds/${hold.id}` }
       return { status: 201, body: record.placedHold(hold, count, changed), headers }
     },
-  })
-
-const holdList = (deps: Deps): Endpoint =>
-  listing(deps, {
+  }),
+  listing({
     ...WORKSPACES_TOO,
     id: 'listHolds',
+    cli: 'queue holds',
     path: '/v1/holds',
     summary: 'The holds that stand, newest first',
     description: 'The key of a workspace sees those that name its workspace.',
     of: shapes.hold,
-    rows(call) {
+    rows(call, deps) {
       const { accountId, workspaceId, isWorkspace } = callerOf(call)
       return {
         filters: { workspaceId },
@@ -285,12 +287,11 @@ const holdList = (deps: Deps): Endpoint =>
         render: (row) => record.hold(row, !isWorkspace),
       }
     },
-  })
-
-const liftHold = (deps: Deps): Endpoint =>
+  }),
   DELETE('/v1/holds/{id}', {
     ...WORKSPACES_TOO,
     id: 'liftHold',
+    cli: 'queue release',
     summary: 'Lift a hold, and let its mail go on',
     description:
       "What another hold covers stays. An operator's hold is not for the key of a workspace. When a restart cut it off, the same request finishes it.",
@@ -298,13 +299,12 @@ const liftHold = (deps: Deps): Endpoint =>
     answers: { 200: shapes.removedHold },
     faults: ['auth.scope_forbidden', 'hold.not_found'],
     alsoWrong: ({ body }) => (body?.reason === undefined ? [] : wrongReason(body.reason)),
-    async handle(call) {
+    async handle(call, deps) {
       const id = param(call, 'id')
       const caller = callerOf(call)
       const reason = call.body?.reason ?? 'released'
       const changed = await releaseHold(deps, caller, id, reason, ownerOf(caller.isWorkspace))
       return { status: 200, body: { ...removed('hold', id), changed } }
     },
-  })
-
-export const holds = (deps: Deps): readonly Endpoint[] => [placeHold(deps), holdList(deps), liftHold(deps)]
+  }),
+]

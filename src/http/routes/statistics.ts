@@ -14,7 +14,7 @@ import {
 import { report, type Scope } from '../../statistics/report.js'
 import { readMode } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
-import { ANYBODY, type Call, type Endpoint, GET } from '../endpoint.js'
+import { ANYBODY, type Call, GET, type RouteRow } from '../endpoint.js'
 import * as shapes from '../shapes/statistics.js'
 import { fileAnswer, formatOf } from '../wire/export.js'
 
@@ -36,9 +36,10 @@ const read = (
   }
 }
 
-export const statistics = (deps: Deps): readonly Endpoint[] => [
+export const statistics: readonly RouteRow[] = [
   GET<shapes.StatisticsQuery, unknown>('/v1/statistics', {
     id: 'getStatistics',
+    cli: 'stats',
     summary: 'Accepted, sent, delivered, bounced: how many, how fast, over time',
     description:
       'Recipients are counted, of one mode. Volumes (`sent`, `bounced` and so on) are of what happened in a span of time; `of_accepted`, `rates` and the times follow the recipients that were accepted in it, so that the rate of an hour may still change while its mail is under way. A recipient that was delivered and bounces after all is counted as both. Of an hour and workspace the 1,000 busiest recipient domains are told apart, and the 200 busiest values of a tag; the rest is in the group without a key. Minutes are kept for 48 hours and only told by workspace, pool, upstream or category; days that begin at half an hour of UTC for 35 days; all others for 13 months.',
@@ -46,12 +47,12 @@ export const statistics = (deps: Deps): readonly Endpoint[] => [
     query: shapes.statisticsQuery,
     files: ['csv', 'ndjson'],
     answers: { 200: shapes.statistics },
-    alsoWrong({ query }, _, call) {
+    alsoWrong({ query }, _, call, deps) {
       const errors: FieldError[] = []
       read(deps, call, query, errors)
       return errors
     },
-    async handle(call) {
+    async handle(call, deps) {
       const errors: FieldError[] = []
       const { scope, question } = read(deps, call, call.query, errors)
       if (errors.length > 0) throw invalid(errors)

@@ -8,14 +8,15 @@
 
 import { type FieldError, invalid } from '../../base/fault.js'
 import { parseRecipient } from '../../mail/address.js'
-import { suppressionRecord } from '../../record/suppression.js'
-import { removed } from '../../record/tenants.js'
+import { removed } from '../../resource/member.js'
+import { suppressionRecord } from '../../resource/tenants.js'
 import type { SuppressionRow } from '../../store/port/tenants.js'
 import type { PendingSuppression } from '../../store/port/watch.js'
 import { requirePlatform } from '../../tenant/principal.js'
 import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.js'
-import { type Deps, listAnswer, removing } from '../deps.js'
-import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
+import type { Deps } from '../deps.js'
+import { type Call, GET, POST, param, type RouteRow } from '../endpoint.js'
+import { listAnswer, removing } from '../rows.js'
 import { listOf, whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/suppression.js'
 import { readTime } from '../wire/values.js'
@@ -64,12 +65,28 @@ const readWish = (caller: Caller, body: Partial<shapes.WishedSuppression>, error
   return { reason: body.reason, expiresAt }
 }
 
-const add = (deps: Deps): Endpoint =>
-  endpoint({
+/** What is wrong with a wish to see both the pending and those of another origin. */
+const wrongPending = ({ origin, status }: { origin?: string; status?: string }): readonly FieldError[] =>
+  status === 'pending' && origin !== undefined && origin !== 'bounce'
+    ? [{ field: 'query.origin', kind: 'unsupported', message: 'must be bounce where status is pending' }]
+    : []
+
+const COLUMNS = ['email', 'origin', 'reason', 'expires_at', 'created_at', 'id', 'source_id', 'incident_id']
+
+/** All or none: what is no address is found before the first is added. */
+const wrongBatch = (
+  caller: Caller,
+  { emails = [], scope }: { readonly emails?: readonly string[]; readonly scope?: shapes.Scope },
+): readonly FieldError[] => [
+  ...wrongAddresses(emails, (i) => `body.emails[${i}]`),
+  ...wrongScope(caller, scope, 'body.scope'),
+]
+
+export const suppressions: readonly RouteRow[] = [
+  POST('/v1/suppressions', {
     ...PER_WORKSPACE,
     id: 'addSuppression',
-    method: 'POST',
-    path: '/v1/suppressions',
+    cli: 'suppression add',
     summary: 'Write no more to an address',
     description:
       'One that is there already is answered 200 and stays as it is. A key changes the list of its own mode; what a test-mode key lists holds for test mail only.',
@@ -81,7 +98,7 @@ const add = (deps: Deps): Endpoint =>
       readWish(caller, body, errors)
       return errors
     },
-    async handle(call) {
+    async handle(call, deps) {
       const { email, scope } = call.body
       const errors: FieldError[] = []
       const wish = { ...readWish(call, call.body, errors), email }
@@ -89,22 +106,11 @@ const add = (deps: Deps): Endpoint =>
       const { row, added } = await deps.tenants.suppress(listFor(call, scope, 'body.scope'), wish)
       return { status: added ? 201 : 200, body: suppressionRecord(row) }
     },
-  })
-
-/** What is wrong with a wish to see both the pending and those of another origin. */
-const wrongPending = ({ origin, status }: { origin?: string; status?: string }): readonly FieldError[] =>
-  status === 'pending' && origin !== undefined && origin !== 'bounce'
-    ? [{ field: 'query.origin', kind: 'unsupported', message: 'must be bounce where status is pending' }]
-    : []
-
-const COLUMNS = ['email', 'origin', 'reason', 'expires_at', 'created_at', 'id', 'source_id', 'incident_id']
-
-const list = (deps: Deps): Endpoint =>
-  endpoint({
+  }),
+  GET('/v1/suppressions', {
     ...PER_WORKSPACE,
     id: 'listSuppressions',
-    method: 'GET',
-    path: '/v1/suppressions',
+    cli: 'suppression list',
     summary: 'Suppressed addresses, newest first',
     description:
       'Of the workspace, for mail of the mode of the caller; with `scope=account` the list that holds for all workspaces.',
@@ -116,7 +122,7 @@ const list = (deps: Deps): Endpoint =>
       ...wrongScope(caller, query.scope, 'query.scope'),
       ...wrongPending(query),
     ],
-    async handle(call) {
+    async handle(call, deps) {
       const wrong = wrongPending(call.query)
       if (wrong.length > 0) throw invalid(wrong)
       const { id: workspaceId } = listFor(call, call.query.scope, 'query.scope')
@@ -133,20 +139,18 @@ const list = (deps: Deps): Endpoint =>
         render: suppressionRecord,
       })
     },
-  })
+  }),
 
-const one = (deps: Deps): readonly Endpoint[] => [
-  endpoint({
+  GET('/v1/suppressions/{ref}', {
     ...PER_WORKSPACE,
     id: 'getSuppression',
-    method: 'GET',
-    path: '/v1/suppressions/{ref}',
+    cli: 'suppression show',
     summary: 'One suppression, by id or address',
     description:
       'Looked for in the list of the workspace, then in that of the account. One of `status` pending suppresses nobody.',
     answers: { 200: shapes.suppression },
     faults: ['suppression.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const ref = param(call, 'ref')
       const { id } = await listWith(deps, call, ref)
       const row = await deps.tenants.findSuppression(id, ref)
@@ -156,6 +160,7 @@ const one = (deps: Deps): readonly Endpoint[] => [
   removing({
     ...PER_WORKSPACE,
     id: 'removeSuppression',
+    cli: 'suppression remove',
     path: '/v1/suppressions/{ref}',
     summary: 'Write to an address again, by id or address',
     description: 'Of the list of the workspace, else of that of the account, which needs a platform key.',
@@ -163,36 +168,24 @@ const one = (deps: Deps): readonly Endpoint[] => [
     of: shapes.suppression,
     object: 'suppression',
     faults: ['auth.scope_forbidden'],
-    async remove(call, ref) {
+    async remove(call, ref, deps) {
       const place = await listWith(deps, call, ref)
       if (place.id === place.accountId) requirePlatform(call.principal)
       return deps.tenants.removeSuppression(place.id, ref)
     },
   }),
-]
 
-/** All or none: what is no address is found before the first is added. */
-const wrongBatch = (
-  caller: Caller,
-  { emails = [], scope }: { readonly emails?: readonly string[]; readonly scope?: shapes.Scope },
-): readonly FieldError[] => [
-  ...wrongAddresses(emails, (i) => `body.emails[${i}]`),
-  ...wrongScope(caller, scope, 'body.scope'),
-]
-
-const many = (deps: Deps): readonly Endpoint[] => [
-  endpoint({
+  POST('/v1/suppressions/batch/add', {
     ...PER_WORKSPACE,
     id: 'addSuppressions',
-    method: 'POST',
-    path: '/v1/suppressions/batch/add',
+    cli: 'suppression add',
     summary: 'Write no more to up to 100 addresses',
     description: 'All or none: an address that is wrong refuses the request.',
     body: shapes.addBatch,
     answers: { 200: shapes.suppressions },
     faults: ['auth.scope_forbidden'],
     alsoWrong: ({ body }, _, caller) => wrongBatch(caller, body),
-    async handle(call) {
+    async handle(call, deps) {
       const wrong = wrongBatch(call, call.body)
       if (wrong.length > 0) throw invalid(wrong)
       const place = listFor(call, call.body.scope, 'body.scope')
@@ -203,18 +196,17 @@ const many = (deps: Deps): readonly Endpoint[] => [
       return { status: 200, body: { object: 'list', data: rows.map(suppressionRecord) } }
     },
   }),
-  endpoint({
+  POST('/v1/suppressions/batch/remove', {
     ...PER_WORKSPACE,
     id: 'removeSuppressions',
-    method: 'POST',
-    path: '/v1/suppressions/batch/remove',
+    cli: { none: 'a shell has loops, and what destroys names what it destroys' },
     summary: 'Write to up to 100 addresses again; those not suppressed are left out of the answer',
     description: 'By address, by id, or both.',
     body: shapes.removeBatch,
     answers: { 200: shapes.removedSuppressions },
     faults: ['auth.scope_forbidden'],
     alsoWrong: ({ body }, _, caller) => wrongScope(caller, body.scope, 'body.scope'),
-    async handle(call) {
+    async handle(call, deps) {
       const { id: workspaceId } = listFor(call, call.body.scope, 'body.scope')
       const refs = [...(call.body.emails ?? []), ...(call.body.ids ?? [])]
       const rows = await Promise.all(refs.map((ref) => deps.store.removeSuppression(workspaceId, refOf(ref))))
@@ -222,11 +214,4 @@ const many = (deps: Deps): readonly Endpoint[] => [
       return { status: 200, body: { object: 'list', data } }
     },
   }),
-]
-
-export const suppressions = (deps: Deps): readonly Endpoint[] => [
-  add(deps),
-  list(deps),
-  ...one(deps),
-  ...many(deps),
 ]

@@ -15,7 +15,7 @@ import {
   webhookAttempts,
   webhookEvent,
   webhookReplay,
-} from '../../record/webhook.js'
+} from '../../resource/webhook.js'
 import type { KnownEndpoint, ListedPost } from '../../store/port/hooks.js'
 import type { LogRow } from '../../store/port/log.js'
 import { type Principal, seesBodies, visibleMode } from '../../tenant/principal.js'
@@ -45,10 +45,11 @@ import {
   replayMany,
   testEndpoint,
 } from '../../webhook/repost.js'
-import { type Deps, listing, removing, scopeOf } from '../deps.js'
-import { ANYBODY, type Call, type Endpoint, GET, PATCH, POST, param } from '../endpoint.js'
+import type { Deps } from '../deps.js'
+import { ANYBODY, type Call, GET, PATCH, POST, param, type RouteRow } from '../endpoint.js'
+import { listing, removing, scopeOf } from '../rows.js'
 import { notAsRead } from '../shapes/common.js'
-import { nothing } from '../shapes/operate/domain.js'
+import { nothing } from '../shapes/domains.js'
 import * as shapes from '../shapes/webhooks.js'
 import { readSpan, readTime } from '../wire/values.js'
 
@@ -103,21 +104,35 @@ const wrongWithMode = (mode: 'live' | 'test' | undefined, principal: Principal):
   return [{ field: 'body.mode', kind: 'forbidden', message: `this key is told of ${own} mail only` }]
 }
 
-const create = (deps: Deps): Endpoint =>
+/** All that is wrong with a change, also of what can not be changed. */
+const wrongWith = async (
+  deps: Deps,
+  row: KnownEndpoint,
+  body: shapes.EndpointChange,
+): Promise<readonly FieldError[]> => [
+  ...notAsRead(body, shapes.READ_ENDPOINT, [record(row)]),
+  ...(await wrongWithChange(deps, row, {
+    ...wishOf(body),
+    ...given({ status: body.status, from: body.from }),
+  })),
+]
+
+export const webhooks: readonly RouteRow[] = [
   POST('/v1/webhooks', {
     ...ANYBODY,
     id: 'createWebhook',
+    cli: 'webhook create',
     summary: 'Post events to an endpoint of yours',
     description:
       'From now on, signed as Standard Webhooks 1.0.0 says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. `signing_secret` is shown here and at rotation only. It belongs to the workspace and mode of the key; a platform key or session names a workspace in X-Workspace-Id, or makes one for all of the account. A private address, and a name that leads to one, are refused. Answer 2xx within 15 s; anything else is tried again for 76 hours.',
     locates: true,
     body: shapes.endpointBody,
     answers: { 201: shapes.madeWebhook },
-    alsoWrong: async ({ body }, _, { workspace, principal }) => [
+    alsoWrong: async ({ body }, _, { workspace, principal }, deps) => [
       ...wrongWithMode(body.mode, principal),
       ...(await wrongWithEndpoint(wishOf(body), workspace === null, deps.dialler.refusal)),
     ],
-    async handle(call) {
+    async handle(call, deps) {
       const { principal, workspace, body } = call
       const wrong = wrongWithMode(body.mode, principal)
       if (wrong.length > 0) throw invalid(wrong)
@@ -134,18 +149,18 @@ const create = (deps: Deps): Endpoint =>
         headers: { location: `/v1/webhooks/${done.row.id}` },
       }
     },
-  })
+  }),
 
-const reading = (deps: Deps): readonly Endpoint[] => [
-  listing(deps, {
+  listing({
     ...ANYBODY,
     id: 'listWebhooks',
+    cli: 'webhook list',
     path: '/v1/webhooks',
     summary: 'Endpoints of webhooks, newest first',
     description:
       'Without secrets. Of each, `behind` is counted up to 100 events; asked for alone, up to 1,000.',
     of: shapes.webhook,
-    rows(call) {
+    rows(call, deps) {
       const scope = scopeOf(call)
       return {
         filters: { workspaceId: scope.workspaceId },
@@ -157,40 +172,27 @@ const reading = (deps: Deps): readonly Endpoint[] => [
   GET('/v1/webhooks/{id}', {
     ...ANYBODY,
     id: 'getWebhook',
+    cli: 'webhook show',
     summary: 'One endpoint of webhooks',
     description: 'How it does, and what it has not come to yet.',
     answers: { 200: shapes.webhook },
     faults: ['webhook.not_found'],
-    handle: async (call) => ({ status: 200, body: await shown(deps, await endpointOf(deps, call)) }),
+    handle: async (call, deps) => ({ status: 200, body: await shown(deps, await endpointOf(deps, call)) }),
   }),
-]
 
-/** All that is wrong with a change, also of what can not be changed. */
-const wrongWith = async (
-  deps: Deps,
-  row: KnownEndpoint,
-  body: shapes.EndpointChange,
-): Promise<readonly FieldError[]> => [
-  ...notAsRead(body, shapes.READ_ENDPOINT, [record(row)]),
-  ...(await wrongWithChange(deps, row, {
-    ...wishOf(body),
-    ...given({ status: body.status, from: body.from }),
-  })),
-]
-
-const changing = (deps: Deps): readonly Endpoint[] => [
   PATCH('/v1/webhooks/{id}', {
     ...ANYBODY,
     id: 'updateWebhook',
+    cli: 'webhook update',
     summary: 'Change, disable or enable an endpoint',
     description:
       'What is left out stays as it is. Enabled again, it goes on from where it stood (`behind` shows what that is), or with `"from": "now"` from now.',
     body: shapes.endpointChange,
     answers: { 200: shapes.webhook },
     faults: ['webhook.not_found'],
-    alsoWrong: async ({ body }, _, call: Pick<Call, 'principal' | 'workspace' | 'params'>) =>
+    alsoWrong: async ({ body }, _, call: Pick<Call, 'principal' | 'workspace' | 'params'>, deps) =>
       wrongWith(deps, await endpointOf(deps, call), body),
-    async handle(call) {
+    async handle(call, deps) {
       const { body } = call
       const old = await endpointOf(deps, call)
       const wrong = await wrongWith(deps, old, body)
@@ -203,6 +205,7 @@ const changing = (deps: Deps): readonly Endpoint[] => [
   POST('/v1/webhooks/{id}/signing-secret/rotate', {
     ...ANYBODY,
     id: 'rotateWebhookSecret',
+    cli: 'webhook rotate',
     summary: 'Make a new signing secret',
     description:
       'Until `grace` is over each post has two signatures, under the new secret and under the one before, and either verifies it.',
@@ -214,7 +217,7 @@ const changing = (deps: Deps): readonly Endpoint[] => [
       graceOf(body, errors)
       return errors
     },
-    async handle(call) {
+    async handle(call, deps) {
       const wrong: FieldError[] = []
       const ms = graceOf(call.body, wrong)
       if (wrong.length > 0) throw invalid(wrong)
@@ -222,26 +225,18 @@ const changing = (deps: Deps): readonly Endpoint[] => [
       return { status: 200, body: made(done) }
     },
   }),
-]
 
-const removal = (deps: Deps): readonly Endpoint[] => [
   removing({
     ...ANYBODY,
     id: 'deleteWebhook',
+    cli: 'webhook delete',
     path: '/v1/webhooks/{id}',
     summary: 'Remove an endpoint, and all that is known of its posts',
     description: 'What waits for it is posted no more.',
     of: shapes.webhook,
     object: 'webhook',
-    remove: (call, id) => deleteEndpoint(hookDeps(deps), scopeOf(call), id),
+    remove: (call, id, deps) => deleteEndpoint(hookDeps(deps), scopeOf(call), id),
   }),
-]
-
-export const webhooks = (deps: Deps): readonly Endpoint[] => [
-  create(deps),
-  ...reading(deps),
-  ...changing(deps),
-  ...removal(deps),
 ]
 
 /** What is known of an event at an endpoint, oldest first; throws event.not_found where nothing is. */
@@ -262,61 +257,6 @@ const postsOfEvent = async (
   if (posts.length === 0) throw new Fault('event.not_found')
   return { posts, about: logged, payload: logged === null ? null : JSON.parse(bodyOf(logged, row)) }
 }
-
-const readingPosts = (deps: Deps): readonly Endpoint[] => [
-  listing(deps, {
-    ...ANYBODY,
-    id: 'listWebhookEvents',
-    path: '/v1/webhooks/{id}/events',
-    summary: 'What was posted to an endpoint, newest first',
-    description: 'Kept for four days. Failures, replays and tests in full; what was taken at once in brief.',
-    query: shapes.postsQuery,
-    of: shapes.webhookEvent,
-    faults: ['webhook.not_found'],
-    async rows(call) {
-      const row = await endpointOf(deps, call)
-      const failed = call.query.failed === 'true'
-      const mayRead = seesBodies(call.principal, deps.config.identity.viewers_see)
-      return {
-        name: `webhook-events ${row.id}`,
-        filters: { failed: failed ? 'true' : null },
-        fetch: (page) => postsOf(deps, row, failed, page),
-        // an endpoint may answer with what it was posted
-        render: (post) => ({ ...webhookEvent(post), ...(mayRead ? {} : { response: null }) }),
-      }
-    },
-  }),
-  GET('/v1/webhooks/{id}/events/{event}', {
-    ...ANYBODY,
-    id: 'getWebhookEvent',
-    summary: 'One event at an endpoint, with what is posted',
-    description: 'What is said of the exchange is said of the latest try.',
-    answers: { 200: shapes.shownWebhookEvent },
-    faults: ['webhook.not_found', 'event.not_found'],
-    async handle(call) {
-      const row = await endpointOf(deps, call)
-      const { posts, about, payload } = await postsOfEvent(deps, row, param(call, 'event'))
-      const latest = posts.at(-1)
-      if (latest === undefined) throw new Fault('event.not_found')
-      return { status: 200, body: { ...webhookEvent({ ...latest, about }), payload } }
-    },
-  }),
-]
-
-const attempts = (deps: Deps): readonly Endpoint[] => [
-  GET('/v1/webhooks/{id}/events/{event}/attempts', {
-    ...ANYBODY,
-    id: 'listWebhookAttempts',
-    summary: 'The tries of one event at an endpoint, newest first',
-    description: 'The latest twelve of each post; of its last one the answer is kept.',
-    answers: { 200: shapes.attemptList },
-    faults: ['webhook.not_found', 'event.not_found'],
-    async handle(call) {
-      const { posts } = await postsOfEvent(deps, await endpointOf(deps, call), param(call, 'event'))
-      return { status: 200, body: { object: 'list', has_more: false, data: webhookAttempts(posts) } }
-    },
-  }),
-]
 
 /** A mark of the log, or a time; adds to `errors` when it is neither. */
 const sinceOf = (
@@ -340,33 +280,94 @@ const sinceOf = (
   return at === null ? null : { at }
 }
 
-const testing = (deps: Deps): readonly Endpoint[] => [
+/** The oldest mark goes out signed, as all do. */
+const signed = ({ tenants }: Deps, { principal }: Pick<Call, 'principal'>, error: unknown): unknown => {
+  if (!(error instanceof Fault) || error.options.oldest === undefined) return error
+  const oldest = new MarkCodec(tenants.deps.pepper).write(error.options.oldest, principal.accountId)
+  return new Fault(error.code, { ...error.options, oldest })
+}
+
+export const webhookPosts: readonly RouteRow[] = [
+  listing({
+    ...ANYBODY,
+    id: 'listWebhookEvents',
+    cli: 'webhook events',
+    path: '/v1/webhooks/{id}/events',
+    summary: 'What was posted to an endpoint, newest first',
+    description: 'Kept for four days. Failures, replays and tests in full; what was taken at once in brief.',
+    query: shapes.postsQuery,
+    of: shapes.webhookEvent,
+    faults: ['webhook.not_found'],
+    async rows(call, deps) {
+      const row = await endpointOf(deps, call)
+      const failed = call.query.failed === 'true'
+      const mayRead = seesBodies(call.principal, deps.config.identity.viewers_see)
+      return {
+        name: `webhook-events ${row.id}`,
+        filters: { failed: failed ? 'true' : null },
+        fetch: (page) => postsOf(deps, row, failed, page),
+        // an endpoint may answer with what it was posted
+        render: (post) => ({ ...webhookEvent(post), ...(mayRead ? {} : { response: null }) }),
+      }
+    },
+  }),
+  GET('/v1/webhooks/{id}/events/{event}', {
+    ...ANYBODY,
+    id: 'getWebhookEvent',
+    cli: { none: 'webhook events --json has all but the payload, and events show it' },
+    summary: 'One event at an endpoint, with what is posted',
+    description: 'What is said of the exchange is said of the latest try.',
+    answers: { 200: shapes.shownWebhookEvent },
+    faults: ['webhook.not_found', 'event.not_found'],
+    async handle(call, deps) {
+      const row = await endpointOf(deps, call)
+      const { posts, about, payload } = await postsOfEvent(deps, row, param(call, 'event'))
+      const latest = posts.at(-1)
+      if (latest === undefined) throw new Fault('event.not_found')
+      return { status: 200, body: { ...webhookEvent({ ...latest, about }), payload } }
+    },
+  }),
+
+  GET('/v1/webhooks/{id}/events/{event}/attempts', {
+    ...ANYBODY,
+    id: 'listWebhookAttempts',
+    cli: { none: 'webhook events shows how often and the last of them' },
+    summary: 'The tries of one event at an endpoint, newest first',
+    description: 'The latest twelve of each post; of its last one the answer is kept.',
+    answers: { 200: shapes.attemptList },
+    faults: ['webhook.not_found', 'event.not_found'],
+    async handle(call, deps) {
+      const { posts } = await postsOfEvent(deps, await endpointOf(deps, call), param(call, 'event'))
+      return { status: 200, body: { object: 'list', has_more: false, data: webhookAttempts(posts) } }
+    },
+  }),
+
   POST('/v1/webhooks/{id}/test', {
     ...ANYBODY,
     id: 'testWebhook',
+    cli: 'webhook test',
     summary: 'Post a `webhook.test` now, and see what comes back',
     description: 'The answer is 200 however it went; `status` says how, and `cause` why. Takes up to 15 s.',
     body: nothing,
     answers: { 200: shapes.webhookEvent },
     faults: ['webhook.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const post = await testEndpoint(hookDeps(deps), await endpointOf(deps, call))
       return { status: 200, body: webhookEvent(post) }
     },
   }),
-]
 
-const replaying = (deps: Deps): readonly Endpoint[] => [
   POST('/v1/webhooks/{id}/events/{event}/replay', {
     ...ANYBODY,
     id: 'replayWebhookEvent',
+    cli: 'webhook replay',
     summary: 'Post one event again',
     description:
       'Under the same `webhook-id`. Any event that the log still has, and that the endpoint may see.',
     body: nothing,
     answers: { 202: shapes.webhookEvent },
     faults: ['webhook.not_found', 'event.not_found', 'resource.conflict'],
-    async handle(call) {
+    async handle(call, deps) {
       const row = await endpointOf(deps, call)
       const post = await replayEvent(hookDeps(deps), row, param(call, 'event'))
       return { status: 202, body: webhookEvent(post) }
@@ -375,13 +376,14 @@ const replaying = (deps: Deps): readonly Endpoint[] => [
   POST('/v1/webhooks/{id}/replay', {
     ...ANYBODY,
     id: 'replayWebhook',
+    cli: 'webhook replay',
     summary: 'Post many events again',
     description:
       'Those that the endpoint asks for now and that happened since a time or a mark, or with `failed` those that were given up; `rate` of the endpoint a second. One replay at a time: else 409 `resource.conflict`, reason `replaying`; reason `disabled` while the endpoint is. With `dry_run` they are only counted, and the answer is 200.',
     body: shapes.replayBody,
     answers: { 200: shapes.replayed, 202: shapes.replayed },
     faults: ['webhook.not_found', 'resource.conflict', 'event.expired'],
-    async handle(call) {
+    async handle(call, deps) {
       const row = await endpointOf(deps, call)
       const errors: FieldError[] = []
       const since = sinceOf(deps, call, errors)
@@ -397,18 +399,4 @@ const replaying = (deps: Deps): readonly Endpoint[] => [
       return { status: isDry ? 200 : 202, body: webhookReplay(done) }
     },
   }),
-]
-
-/** The oldest mark goes out signed, as all do. */
-const signed = ({ tenants }: Deps, { principal }: Pick<Call, 'principal'>, error: unknown): unknown => {
-  if (!(error instanceof Fault) || error.options.oldest === undefined) return error
-  const oldest = new MarkCodec(tenants.deps.pepper).write(error.options.oldest, principal.accountId)
-  return new Fault(error.code, { ...error.options, oldest })
-}
-
-export const webhookPosts = (deps: Deps): readonly Endpoint[] => [
-  ...readingPosts(deps),
-  ...attempts(deps),
-  ...testing(deps),
-  ...replaying(deps),
 ]

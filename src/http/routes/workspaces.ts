@@ -5,14 +5,15 @@
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
-import { workspaceRecord } from '../../record/tenants.js'
+import { camel } from '../../base/text.js'
+import { workspaceRecord } from '../../resource/tenants.js'
 import type { WorkspaceRow } from '../../store/port/tenants.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
-import { type Deps, listing, removing } from '../deps.js'
-import { type Endpoint, GET, PATCH, POST, param } from '../endpoint.js'
+import type { Deps } from '../deps.js'
+import { GET, PATCH, POST, param, type RouteRow } from '../endpoint.js'
+import { listing, removing } from '../rows.js'
 import { notAsRead } from '../shapes/common.js'
 import * as shapes from '../shapes/workspaces.js'
-import { camel } from '../wire/values.js'
 
 const wishOf = (body: shapes.WorkspaceChange): WorkspaceWish => ({
   ...camel(body),
@@ -37,9 +38,10 @@ const wrongWithConfirm = ({ slug }: WorkspaceRow, confirm = ''): readonly FieldE
   return [{ field: 'query.confirm', kind, message: `must be the slug of the workspace: ${slug}` }]
 }
 
-const creation = (deps: Deps): readonly Endpoint[] => [
+export const workspaces: readonly RouteRow[] = [
   POST('/v1/workspaces', {
     id: 'createWorkspace',
+    cli: 'workspace create',
     summary: 'Make a workspace',
     description:
       "Without `egress_pool_id` it has a pool of its own, which uses the upstreams of the default workspace's pool until it is given some. Needs a live platform key or a session.",
@@ -48,50 +50,49 @@ const creation = (deps: Deps): readonly Endpoint[] => [
     locates: true,
     body: shapes.workspaceBody,
     answers: { 201: shapes.workspace },
-    alsoWrong: ({ body }, _, { principal }) =>
+    alsoWrong: ({ body }, _, { principal }, deps) =>
       deps.tenants.wrongWithWorkspace(principal.accountId, wishOf(body), null),
-    async handle({ principal, body }) {
+    async handle({ principal, body }, deps) {
       const wish = { ...wishOf(body), name: body.name }
       const row = await deps.tenants.createWorkspace(principal.accountId, wish)
       return { status: 201, body: workspaceRecord(row), headers: { location: `/v1/workspaces/${row.id}` } }
     },
   }),
-]
 
-const reading = (deps: Deps): readonly Endpoint[] => [
-  listing(deps, {
+  listing({
     id: 'listWorkspaces',
+    cli: 'workspace list',
     path: '/v1/workspaces',
     summary: 'Workspaces, newest first',
     description: 'A platform key and a session see all of the account; the key of a workspace sees its own.',
     access: 'any',
     workspace: 'none',
     of: shapes.workspace,
-    rows: ({ principal: { accountId, workspaceId, scope } }) => ({
+    rows: ({ principal: { accountId, workspaceId, scope } }, deps) => ({
       fetch: (page) => deps.store.workspaces(accountId, page, workspaceId),
       render: (row) => workspaceRecord(row, scope),
     }),
   }),
   GET('/v1/workspaces/{id}', {
     id: 'getWorkspace',
+    cli: 'workspace show',
     summary: 'One workspace',
     description: "By id or slug. One that is not there and one that is not the caller's are the same answer.",
     access: 'any',
     workspace: 'none',
     answers: { 200: shapes.workspace },
     faults: ['workspace.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const { tenants } = deps
       const id = await tenants.workspaceForRead(call.principal, param(call, 'id'))
       const row = await tenants.findWorkspace(call.principal.accountId, id ?? '')
       return { status: 200, body: workspaceRecord(row, call.principal.scope) }
     },
   }),
-]
 
-const changing = (deps: Deps): readonly Endpoint[] => [
   PATCH('/v1/workspaces/{id}', {
     id: 'updateWorkspace',
+    cli: 'workspace update',
     summary: 'Change a workspace',
     description:
       'What is left out stays as it is. `suspended: true` takes no more mail and holds what waits; `false` goes on with it. Mail that waits moves along to another pool. Of `alarms` each limit may stand alone. Needs a live platform key or a session.',
@@ -100,11 +101,11 @@ const changing = (deps: Deps): readonly Endpoint[] => [
     body: shapes.workspaceChange,
     answers: { 200: shapes.workspace },
     faults: ['workspace.not_found'],
-    async alsoWrong({ body }, _, call) {
+    async alsoWrong({ body }, _, call, deps) {
       const old = await deps.store.workspace(call.principal.accountId, param(call, 'id'))
       return old === null ? [] : wrongWithChange(deps, body, old)
     },
-    async handle(call) {
+    async handle(call, deps) {
       const { accountId } = call.principal
       const old = await deps.tenants.findWorkspace(accountId, param(call, 'id'))
       const wrong = await wrongWithChange(deps, call.body, old)
@@ -113,11 +114,10 @@ const changing = (deps: Deps): readonly Endpoint[] => [
       return { status: 200, body: workspaceRecord(row) }
     },
   }),
-]
 
-const removal = (deps: Deps): readonly Endpoint[] => [
   removing({
     id: 'deleteWorkspace',
+    cli: 'workspace delete',
     path: '/v1/workspaces/{id}',
     summary: 'Delete a workspace: its keys end, what waits is dropped, its people are erased within an hour',
     description:
@@ -128,11 +128,11 @@ const removal = (deps: Deps): readonly Endpoint[] => [
     of: shapes.workspace,
     object: 'workspace',
     faults: ['resource.conflict'],
-    async alsoWrong({ query }, _, call) {
+    async alsoWrong({ query }, _, call, deps) {
       const row = await deps.store.workspace(call.principal.accountId, param(call, 'id'))
       return row === null ? [] : wrongWithConfirm(row, query.confirm)
     },
-    async remove({ principal, query }, ref) {
+    async remove({ principal, query }, ref, deps) {
       const row = await deps.tenants.findWorkspace(principal.accountId, ref)
       const wrong = wrongWithConfirm(row, query.confirm)
       if (wrong.length > 0) throw invalid(wrong)
@@ -140,11 +140,4 @@ const removal = (deps: Deps): readonly Endpoint[] => [
       return row
     },
   }),
-]
-
-export const workspaces = (deps: Deps): readonly Endpoint[] => [
-  ...creation(deps),
-  ...reading(deps),
-  ...changing(deps),
-  ...removal(deps),
 ]

@@ -9,6 +9,7 @@
  */
 import Joi from 'joi'
 import type { FieldError, FieldErrorKind } from '../../base/fault.js'
+import type { Members as Described, Member } from '../../resource/member.js'
 
 /* What joi tells of a schema, as far as we use it: it has no type for the answer of `describe()`. Two read it, the check of
    values and the document; what they do not know they refuse with an error. */
@@ -86,6 +87,15 @@ export const need = <S extends Joi.AnySchema>(schema: S): S & Needed => schema.r
 export const oneOf = <const T extends string>(...words: readonly T[]): Joi.StringSchema<T> =>
   Joi.string().valid(...words) as never
 
+/** One of the words of a described member. */
+export const oneOfWords = <const T extends string>({
+  words,
+  says,
+}: {
+  readonly words: readonly T[]
+  readonly says: string
+}): Joi.StringSchema<T> => oneOf(...words).description(says)
+
 /** Optional, and null is as good as absent. */
 export const orNull = <S extends Joi.AnySchema>(schema: S): S => schema.empty(null) as S
 
@@ -106,6 +116,35 @@ export const body = <const K extends Keys>(keys: Shape<K>) =>
 /** What we answer, by its name in the document; `short`: what its list and its removal are named after. */
 export const record = (name: string, keys: Shape<Joi.SchemaMap>, short = name): Shape<Joi.ObjectSchema> =>
   shape(() => Joi.object(keys()).meta({ name, short }))
+
+const bare = ({ type, words = [], ...one }: Member): Joi.Schema => {
+  if (type === 'own') throw new Error('a member that each door describes itself is not described here')
+  if (type === 'id') return Joi.string().pattern(new RegExp(`^${one.prefix}_[0-9a-z]{26}$`))
+  if (type === 'constant' || type === 'words') return Joi.string().valid(...words)
+  if (type === 'flag') return Joi.boolean()
+  if (type === 'number') return Joi.number()
+  if (type === 'whole') return Joi.number().integer()
+  if (type === 'time' && !one.none && !one.optional) return time()
+  const items = one.items == null ? null : Joi.object(membersOf(one.items))
+  if (type === 'list') return Joi.array().items(items ?? Joi.string())
+  if (items !== null) return items
+  return one.empty ? Joi.string().allow('') : Joi.string()
+}
+
+/** The schemas of described members; `own` has those that are described here. */
+export const membersOf = (
+  members: Described,
+  own: Readonly<Record<string, Joi.Schema>> = {},
+): Joi.SchemaMap =>
+  Object.fromEntries(
+    Object.entries(members).map(([name, one]) => {
+      const said = own[name]
+      if (said !== undefined) return [name, said]
+      const schema = one.none ? bare(one).allow(null) : bare(one)
+      const placed = one.optional ? schema : schema.required()
+      return [name, one.says === undefined ? placed : placed.description(one.says)]
+    }),
+  )
 
 /** What may be said of a change that needs no reason. */
 export const why = (): Joi.StringSchema =>
@@ -225,42 +264,34 @@ const shortName = (row: Joi.Schema): string | undefined => {
   return short
 }
 
-/** The rows of endpoints are made again for each request that changes something; what is made here is kept. */
-const once = <S extends Joi.Schema>(make: (row: S) => Joi.ObjectSchema) => {
-  const made = new WeakMap<Shape<S>, Shape<Joi.ObjectSchema>>()
-  return (row: Shape<S>): Shape<Joi.ObjectSchema> => {
-    const one = made.get(row) ?? shape(() => make(row()))
-    made.set(row, one)
-    return one
-  }
-}
-
 /** A page of records; its name is that of its rows, unless they say another one. */
-export const listOf = once((row: Joi.Schema) =>
-  Joi.object({
-    object: Joi.string().valid('list').required(),
-    data: Joi.array().items(row).required(),
-    has_more: Joi.boolean().required(),
-    pagination: Joi.object({
-      limit: Joi.number().integer().min(1).max(100).required(),
-      total: nullable(Joi.number().integer().min(0).max(10_000)),
-      total_capped: Joi.boolean().required(),
-      has_next: Joi.boolean().required(),
-      has_prev: Joi.boolean().required(),
-      next_cursor: nullable(Joi.string().pattern(/^v1_/)),
-      prev_cursor: nullable(Joi.string().pattern(/^v1_/)),
-    }).required(),
-  }).meta({ name: `${shortName(row)}List` }),
-)
+export const listOf = (row: Shape): Shape<Joi.ObjectSchema> =>
+  shape(() =>
+    Joi.object({
+      object: Joi.string().valid('list').required(),
+      data: Joi.array().items(row()).required(),
+      has_more: Joi.boolean().required(),
+      pagination: Joi.object({
+        limit: Joi.number().integer().min(1).max(100).required(),
+        total: nullable(Joi.number().integer().min(0).max(10_000)),
+        total_capped: Joi.boolean().required(),
+        has_next: Joi.boolean().required(),
+        has_prev: Joi.boolean().required(),
+        next_cursor: nullable(Joi.string().pattern(/^v1_/)),
+        prev_cursor: nullable(Joi.string().pattern(/^v1_/)),
+      }).required(),
+    }).meta({ name: `${shortName(row())}List` }),
+  )
 
 /** The answer to a DELETE of a record. Never 204: client libraries parse every answer as JSON. */
-export const removedOf = once((row: Joi.ObjectSchema) =>
-  Joi.object({
-    id: row.extract('id'),
-    object: row.extract('object'),
-    deleted: Joi.boolean().valid(true).required(),
-  }).meta({ name: `Removed${shortName(row)}` }),
-)
+export const removedOf = (row: Shape<Joi.ObjectSchema>): Shape<Joi.ObjectSchema> =>
+  shape(() =>
+    Joi.object({
+      id: row().extract('id'),
+      object: row().extract('object'),
+      deleted: Joi.boolean().valid(true).required(),
+    }).meta({ name: `Removed${shortName(row())}` }),
+  )
 
 /* Members that a client read and sends back: people read a record, change a member and send the whole of it as a PATCH. What
    can not be changed may stand there as it was read; another value is refused, since somebody believes that it takes effect. */

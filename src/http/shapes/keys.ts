@@ -5,14 +5,13 @@
  *   chose, or an address range or a client certificate without one; the password goes in and never comes out.
  */
 import Joi from 'joi'
-import { KEY_PERMISSIONS } from '../../store/port/tenants.js'
+import { CREDENTIAL, KEY } from '../../resource/tenants.js'
 import { MOST_OVERLAP_MS } from '../../tenant/key.js'
 import {
   anyBody,
   body,
-  id,
+  membersOf,
   need,
-  nullable,
   oneOf,
   orNull,
   pageQuery,
@@ -21,19 +20,18 @@ import {
   shapeOf,
   span,
   type TypeOf,
-  time,
   timestamp,
   why,
 } from './common.js'
 
 export const keyBody = body(() => ({
   name: need(orNull(Joi.string().max(200))),
-  mode: orNull(oneOf('live', 'test')),
-  scope: orNull(oneOf('platform', 'workspace')),
+  mode: orNull(oneOf(...KEY.mode.words)),
+  scope: orNull(oneOf(...KEY.scope.words)),
   workspace_id: orNull(Joi.string().max(100)),
   expires_at: orNull(timestamp()),
   rate_limit_per_minute: orNull(Joi.number().integer().min(1).max(1_000_000)),
-  permission: orNull(oneOf(...KEY_PERMISSIONS)).description(
+  permission: orNull(oneOf(...KEY.permission.words)).description(
     '`sending_access`: it sends mail (POST /v1/emails and /v1/emails/batch, SMTP), and reads and changes nothing. Default `full_access`',
   ),
 }))
@@ -54,25 +52,9 @@ export const keyQuery = shapeOf(() => ({
     .description('Only the key that begins so; whoever has a key in hand finds out which it is'),
 }))
 
-const fields = shape(() => ({
-  id: id('key'),
-  object: Joi.string().valid('api_key').required(),
-  name: Joi.string().required(),
-  mode: Joi.string().valid('live', 'test').required(),
-  scope: Joi.string().valid('platform', 'workspace').required(),
-  workspace_id: nullable(Joi.string()),
-  prefix: Joi.string().required(),
-  created_at: time(),
-  last_used_at: nullable(Joi.string()),
-  last_used_from: nullable(Joi.string()).description('The address of that use'),
-  expires_at: nullable(Joi.string()),
-  rate_limit_per_minute: nullable(Joi.number().integer()),
-  permission: need(oneOf(...KEY_PERMISSIONS)).description('`sending_access`: it only sends'),
-}))
-
-export const apiKey = record('ApiKey', fields)
+export const apiKey = record('ApiKey', () => membersOf(KEY))
 const made = shape(() => ({
-  ...fields(),
+  ...membersOf(KEY),
   secret: Joi.string().required().description('The key itself: shown now, and never again'),
   token: Joi.string().required().description('The same as `secret`, under the name that Resend has for it'),
 }))
@@ -85,23 +67,11 @@ export const rotatedKey = record('RotatedApiKey', () => ({
 
 export const credentialBody = body(() => ({
   workspace_id: need(orNull(Joi.string().max(100))),
-  mode: orNull(oneOf('live', 'test')),
+  mode: orNull(oneOf(...KEY.mode.words)),
   username: orNull(Joi.string().max(255)),
   password: orNull(Joi.string().max(1_000)),
   cidr: orNull(Joi.string().max(100)),
   certificate_fingerprint: orNull(Joi.string().max(120)),
 }))
 
-export const credential = record('Credential', () => ({
-  id: id('cred'),
-  object: Joi.string().valid('credential').required(),
-  workspace_id: id('ws'),
-  mode: Joi.string().valid('live', 'test').required(),
-  username: nullable(Joi.string()),
-  cidr: nullable(Joi.string()),
-  certificate_fingerprint: nullable(Joi.string()),
-  imported: Joi.boolean().required(),
-  created_at: time(),
-  last_used_at: nullable(Joi.string()),
-  last_used_from: nullable(Joi.string()).description('The address of that use'),
-}))
+export const credential = record('Credential', () => membersOf(CREDENTIAL))

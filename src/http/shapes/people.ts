@@ -3,12 +3,23 @@
  */
 import Joi from 'joi'
 import { ROLES } from '../../config/identity.js'
+import {
+  AUDIT_ENTRY,
+  FACTOR,
+  INVITATION,
+  OPEN_SESSION,
+  PERSON,
+  PERSON_IN_FULL,
+  SETUP_LINK,
+  WHO,
+} from '../../resource/people.js'
 import type { SavedView } from '../../store/port/identity.js'
 import {
   anyBody,
   body,
   clearable,
-  id,
+  count,
+  membersOf,
   need,
   nullable,
   oneOf,
@@ -19,7 +30,6 @@ import {
   shape,
   shapeOf,
   type TypeOf,
-  time,
   timestamp,
 } from './common.js'
 
@@ -42,53 +52,17 @@ export const personChangeBody = body(() => ({
   current_password: orNull(Joi.string().max(1_000)),
 }))
 
-const fields = shape(() => ({
-  id: id('usr'),
-  object: Joi.string().valid('user').required(),
-  email: Joi.string().required(),
-  name: nullable(Joi.string()),
-  role: role().required(),
-  role_from: nullable(Joi.string()).description('The identity provider that says the role at each sign-in'),
-  has_password: Joi.boolean().required(),
-  second_factor: Joi.boolean()
-    .required()
-    .description('Whether the password alone does not sign in: a second factor is asked for, too'),
-  disabled: Joi.boolean().required(),
-  disabled_at: nullable(Joi.string()),
-  last_sign_in_at: nullable(Joi.string()),
-  created_at: time(),
-}))
+const factor = record('Factor', () => membersOf(FACTOR))
 
-const identity = shapeOf(() => ({
-  provider: Joi.string().required(),
-  issuer: Joi.string().required(),
-  subject: Joi.string().required(),
-  last_sign_in_at: nullable(Joi.string()),
-}))
-
-const factorFields = shape(() => ({
-  id: id('fac'),
-  object: Joi.string().valid('factor').required(),
-  kind: oneOf('totp', 'passkey').required().description('`totp`: an authenticator app'),
-  name: Joi.string().required(),
-  created_at: time(),
-  last_used_at: nullable(Joi.string()),
-}))
-const factor = record('Factor', factorFields)
-
-export const person = record('User', () => ({
-  ...fields(),
-  factors: Joi.array()
-    .items(factor())
-    .required()
-    .description('What the person proves beside the password, the oldest first'),
-  recovery_codes_left: Joi.number()
-    .integer()
-    .min(0)
-    .required()
-    .description('How many recovery codes are not used yet'),
-  identities: Joi.array().items(identity()).required(),
-}))
+export const person = record('User', () =>
+  membersOf(PERSON_IN_FULL, {
+    factors: Joi.array()
+      .items(factor())
+      .required()
+      .description('What the person proves beside the password, the oldest first'),
+    recovery_codes_left: count().description('How many recovery codes are not used yet'),
+  }),
+)
 
 const currentPassword = shape(() =>
   orNull(Joi.string().max(1_000)).description('Your own; not for half an hour after a setup link'),
@@ -125,7 +99,7 @@ const codes = shape(() => Joi.array().items(Joi.string()))
 export const addedFactor = record(
   'AddedFactor',
   () => ({
-    ...factorFields(),
+    ...membersOf(FACTOR),
     recovery_codes: nullable(codes()).description(
       'With the first factor: each signs in once in its place; shown in this answer only',
     ),
@@ -139,7 +113,7 @@ export const recoveryCodes = record('RecoveryCodes', () => ({
 }))
 
 export const removedFactor = removedOf(factor)
-export const listedPerson = record('ListedUser', fields, 'User')
+export const listedPerson = record('ListedUser', () => membersOf(PERSON), 'User')
 
 export const invitationBody = body(() => ({
   email: orNull(Joi.string().max(320)).description('Whom it is for; it binds nobody'),
@@ -149,33 +123,15 @@ export const invitationBody = body(() => ({
   ),
 }))
 
-const linkFields = (object: 'invitation' | 'setup_link') => ({
-  id: id('lnk'),
-  object: Joi.string().valid(object).required(),
-  email: nullable(Joi.string()),
-  role: role().required(),
-  state: Joi.string().valid('open', 'used', 'expired').required(),
-  created_by: Joi.string().required(),
-  created_at: time(),
-  expires_at: time(),
-  used_at: nullable(Joi.string()),
-})
-
 const url = shape(() => Joi.string().required().description('Lets in once; shown in this answer only'))
 
 export const madeInvitation = record('MadeInvitation', () => ({
-  ...linkFields('invitation'),
+  ...membersOf(INVITATION),
   url: nullable(Joi.string()).description('Lets in once; shown in this answer only; null where it is mailed'),
   email_id: nullable(Joi.string()).description('The mail that has the link; null where none was sent'),
 }))
-export const madeSetupLink = record('MadeSetupLink', () => ({ ...linkFields('setup_link'), url: url() }))
-export const invitation = record('Invitation', () => linkFields('invitation'))
-
-const who = shape(() => ({
-  id: Joi.string().required(),
-  email: Joi.string().required(),
-  name: nullable(Joi.string()),
-}))
+export const madeSetupLink = record('MadeSetupLink', () => ({ ...membersOf(SETUP_LINK), url: url() }))
+export const invitation = record('Invitation', () => membersOf(INVITATION))
 
 const view = shape(() =>
   Joi.object<SavedView>({
@@ -199,7 +155,7 @@ export const session = record('Session', () => ({
   id: Joi.string().required().description('Of the key or the session'),
   person: nullable(
     Joi.object({
-      ...who(),
+      ...membersOf(WHO),
       time_zone: nullable(Joi.string()),
       views: Joi.array().items(view()).required(),
     }),
@@ -220,25 +176,7 @@ export const session = record('Session', () => ({
   }).required(),
 }))
 
-export const openSession = record(
-  'OpenSession',
-  () => ({
-    id: id('ses'),
-    object: Joi.string().valid('session').required(),
-    person: nullable(Joi.object(who())),
-    role: need(oneOf(...ROLES)),
-    provider: Joi.string()
-      .required()
-      .description('`local`, `link`, `cli`, or the name of an identity provider'),
-    address: nullable(Joi.string()).description('From where it was opened'),
-    user_agent: nullable(Joi.string()),
-    current: Joi.boolean().required().description('Whether it is the one that asks'),
-    created_at: time(),
-    last_seen_at: time(),
-    expires_at: time().description('If it is not used until then'),
-  }),
-  'Session',
-)
+export const openSession = record('OpenSession', () => membersOf(OPEN_SESSION), 'Session')
 
 const ofUser = shape(() => Joi.string().max(320).description('Id or address of a person; for owners'))
 
@@ -267,23 +205,12 @@ export type AuditQuery = TypeOf<typeof auditQuery>
 
 export const entry = record(
   'AuditEntry',
-  () => ({
-    id: id('aud'),
-    object: Joi.string().valid('audit_entry').required(),
-    action: Joi.string().required(),
-    actor: Joi.object({
-      kind: Joi.string().valid('person', 'key', 'credential', 'cli', 'link', 'system').required(),
-      id: Joi.string().required(),
-      name: nullable(Joi.string()),
-      address: nullable(Joi.string()),
-    }).required(),
-    target: Joi.object({ type: Joi.string().required(), id: nullable(Joi.string()) }).required(),
-    workspace_id: nullable(Joi.string()),
-    detail: Joi.object()
-      .unknown()
-      .required()
-      .description('Fields with their values, or with what they were (`before`) and are (`after`)'),
-    created_at: time(),
-  }),
+  () =>
+    membersOf(AUDIT_ENTRY, {
+      detail: Joi.object()
+        .unknown()
+        .required()
+        .description('Fields with their values, or with what they were (`before`) and are (`after`)'),
+    }),
   'Audit',
 )

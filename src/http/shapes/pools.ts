@@ -6,8 +6,8 @@
  *   the daemon open a path from outside.
  */
 import Joi from 'joi'
-import type { UpstreamRow } from '../../store/port/tenants.js'
-import { MECHANISMS, TLS_MODES } from '../../tenant/upstream.js'
+import { POOL, UPSTREAM } from '../../resource/tenants.js'
+import { MECHANISMS } from '../../tenant/upstream.js'
 import {
   anyBody,
   asRead,
@@ -15,6 +15,7 @@ import {
   clearable,
   count,
   id,
+  membersOf,
   need,
   nullable,
   object,
@@ -28,8 +29,6 @@ import {
   time,
   why,
 } from './common.js'
-
-const STATES: readonly UpstreamRow['state'][] = ['active', 'paused', 'draining']
 
 const oauth = shapeOf(() => ({
   token_url: need(Joi.string().max(500)).description('Token endpoint (RFC 6749)'),
@@ -45,7 +44,7 @@ const memberFields = shape(() => ({
   id: orNull(Joi.string().max(100)),
   host: need(orNull(Joi.string().max(255))),
   port: orNull(Joi.number().integer().min(1).max(65_535)),
-  tls: orNull(oneOf(...TLS_MODES)),
+  tls: orNull(oneOf(...UPSTREAM.tls.words)),
   fingerprint: clearable(Joi.string().max(200)),
   auth: clearable(
     object({
@@ -62,7 +61,7 @@ const memberFields = shape(() => ({
   max_connections: orNull(Joi.number().integer().min(1).max(1_000)),
   messages_per_connection: orNull(Joi.number().integer().min(1).max(1_000_000)),
   rate: clearable(Joi.number().min(0.001).max(100_000)),
-  state: orNull(oneOf(...STATES)),
+  state: orNull(oneOf(...UPSTREAM.state.words)),
 }))
 
 export const READ_MEMBER = ['has_auth', 'has_oauth', 'has_ca', 'has_client_certificate'] as const
@@ -81,9 +80,9 @@ const changedMember: Shape<Joi.ObjectSchema<MemberBody>> = shapeOf(() => ({
 const members = (item: Joi.ObjectSchema<MemberBody>) =>
   orNull(Joi.array<readonly MemberBody[]>().items(item).max(100))
 const fields = shape(() => ({
-  return_path: orNull(oneOf('verp', 'fixed')),
+  return_path: orNull(oneOf(...POOL.return_path.words)),
   notify_success: orNull(Joi.boolean()),
-  relayed_means: orNull(oneOf('delivered', 'sent')),
+  relayed_means: orNull(oneOf(...POOL.relayed_means.words)),
 }))
 
 const name = () => orNull(Joi.string().max(63))
@@ -103,48 +102,12 @@ export const poolChange = body(() => ({
 }))
 export type PoolChange = TypeOf<typeof poolChange>
 
-const memberRecord = shape(() => ({
-  id: id('up'),
-  host: Joi.string().required(),
-  port: Joi.number().integer().required(),
-  tls: need(oneOf(...TLS_MODES)),
-  state: need(oneOf(...STATES)),
-}))
+export const pool = record('EgressPool', () => membersOf(POOL))
 
-export const pool = record('EgressPool', () => ({
-  id: id('pool'),
-  object: Joi.string().valid('egress_pool').required(),
-  name: Joi.string().required(),
-  kind: Joi.string().valid('relay', 'sandbox').required(),
-  return_path: Joi.string().valid('verp', 'fixed').required(),
-  notify_success: Joi.boolean().required(),
-  relayed_means: Joi.string().valid('delivered', 'sent').required(),
-  follows: nullable(Joi.string()).description(
-    "Id of the pool whose upstreams this one uses, having no members: the default workspace's. " +
-      'Their limits, state and pauses are shared; `return_path`, `notify_success` and `relayed_means` are those of that pool. ' +
-      'Null: its own members',
-  ),
-  members: Joi.array()
-    .items(
-      Joi.object({
-        ...memberRecord(),
-        fingerprint: nullable(Joi.string()),
-        has_auth: Joi.boolean().required(),
-        has_oauth: Joi.boolean().required().description('Signs in by tokens'),
-        auth_mechanism: nullable(Joi.string()),
-        has_ca: Joi.boolean().required(),
-        has_client_certificate: Joi.boolean().required(),
-        weight: Joi.number().integer().required(),
-        priority: Joi.number().integer().required(),
-        max_connections: Joi.number().integer().required(),
-        messages_per_connection: Joi.number().integer().required(),
-        rate: nullable(Joi.number()),
-      }),
-    )
-    .required(),
-  created_at: time(),
-  updated_at: time(),
-}))
+const memberRecord = shape(() => {
+  const { id, host, port, tls, state } = UPSTREAM
+  return membersOf({ id, host, port, tls, state })
+})
 
 export const poolHealth = record('EgressPoolHealth', () => ({
   id: id('pool'),

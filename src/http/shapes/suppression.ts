@@ -1,16 +1,19 @@
 /**
- * NAME      suppression - the shapes of suppressed addresses
+ * NAME      suppression - the shapes of suppressed addresses, and of the hard bounces that wait for a decision
  */
 import Joi from 'joi'
-import { SUPPRESSION_ORIGINS } from '../../store/port/tenants.js'
+import { SUPPRESSION } from '../../resource/tenants.js'
 import {
   body,
+  count,
   fileQuery,
   id,
+  membersOf,
   need,
   nullable,
   oneOf,
   orNull,
+  pageQuery,
   record,
   removedOf,
   shape,
@@ -20,8 +23,6 @@ import {
   timestamp,
   why,
 } from './common.js'
-
-const ORIGINS = SUPPRESSION_ORIGINS
 
 const email = () => Joi.string().max(320)
 
@@ -57,7 +58,7 @@ const removal = body(() => ({
 export const removeBatch = shape(() => removal().or('emails', 'ids'))
 
 export const suppressionQuery = shapeOf(() => ({
-  origin: oneOf(...ORIGINS),
+  origin: oneOf(...SUPPRESSION.origin.words),
   status: oneOf('pending').description(
     'Those that wait for the decision of an incident, and suppress nobody; all are of bounces',
   ),
@@ -65,19 +66,7 @@ export const suppressionQuery = shapeOf(() => ({
   ...fileQuery(),
 }))
 
-export const suppression = record('Suppression', () => ({
-  id: id('sup'),
-  object: Joi.string().valid('suppression').required(),
-  email: Joi.string().required(),
-  origin: need(oneOf(...ORIGINS)),
-  source_id: nullable(Joi.string()),
-  reason: Joi.string(),
-  expires_at: Joi.string(),
-  scope: Joi.string().valid('account'),
-  status: Joi.string().valid('pending').description('It suppresses nobody until its incident is decided'),
-  incident_id: Joi.string(),
-  created_at: time(),
-}))
+export const suppression = record('Suppression', () => membersOf(SUPPRESSION))
 
 const rows = (row: Joi.Schema): Joi.ObjectSchema =>
   Joi.object({ object: Joi.string().valid('list').required(), data: Joi.array().items(row).required() })
@@ -86,3 +75,29 @@ export const suppressions = shape(() => rows(suppression()).meta({ name: 'Suppre
 export const removedSuppressions = shape(() =>
   rows(removedOf(suppression)()).meta({ name: 'RemovedSuppressions' }),
 )
+
+/* Hard bounces that wait for a decision. */
+
+export const incidentQuery = shapeOf(() => ({
+  open: Joi.string().valid('true', 'false').description('true: only those that nobody has decided'),
+  ...pageQuery(),
+}))
+
+export const incident = record('Incident', () => ({
+  id: id('inc'),
+  object: Joi.string().valid('incident').required(),
+  workspace_id: id('ws'),
+  upstream_id: nullable(Joi.string()).description('Who refused them, or took the mail that came back'),
+  domain: Joi.string().allow('').required().description('Of the recipients; empty: several'),
+  said: Joi.string()
+    .allow('')
+    .required()
+    .description('What was said of all, without what names one mail; empty: several texts'),
+  addresses: count().description('How many were refused when it began'),
+  delivered_before: count().description('Of those, the ones that took mail in the 90 days before'),
+  outcomes: count().description('How many recipients that server answered for in all'),
+  pending: count().description('Suppressions that wait for it'),
+  decision: nullable(Joi.string().valid('accepted', 'dismissed')),
+  created_at: time(),
+  decided_at: nullable(Joi.string()),
+}))

@@ -4,12 +4,13 @@
 
 import Joi from 'joi'
 import { CHANGE_TYPES } from '../../mail/event-type.js'
+import { WEBHOOK, WEBHOOK_EVENT, WEBHOOK_REPLAY } from '../../resource/webhook.js'
 import { MOST_GRACE_MS, MOST_IN_FLIGHT, MOST_REPLAY_RATE } from '../../webhook/endpoints.js'
 import {
   anyBody,
   asRead,
   body,
-  id,
+  membersOf,
   need,
   nullable,
   oneOf,
@@ -125,46 +126,7 @@ export const rotationBody = anyBody(() => ({
 }))
 export type Rotation = TypeOf<typeof rotationBody>
 
-const members = shape(() => ({
-  id: id('wh'),
-  object: Joi.string().valid('webhook').required(),
-  endpoint: Joi.string().required(),
-  events: Joi.array().items(Joi.string()).required(),
-  status: Joi.string().valid('enabled', 'disabled').required(),
-  disabled_reason: nullable(Joi.string().valid('requested', 'gone', 'failures')).description(
-    '`gone`: it answered 410; `failures`: five days without a success',
-  ),
-  disabled_at: nullable(Joi.string()),
-  workspace_id: nullable(Joi.string()).description('null: it is told of the whole account'),
-  mode: Joi.string().valid('live', 'test').required(),
-  domains: Joi.array().items(Joi.string()).required(),
-  tags: Joi.array()
-    .items(Joi.object({ name: Joi.string().required(), value: nullable(Joi.string()) }))
-    .required(),
-  header_names: Joi.array().items(Joi.string()).required(),
-  fields: Joi.string().valid('full', 'thin').required(),
-  max_in_flight: Joi.number().integer().required(),
-  rate: Joi.number().integer().required(),
-  previous_secret_until: nullable(Joi.string()).description(
-    'Until when the secret before this one signs as well',
-  ),
-  health: Joi.object({
-    state: Joi.string().valid('healthy', 'failing', 'disabled').required(),
-    failing_since: nullable(Joi.string()),
-    failures: Joi.number().integer().required().description('In a row, up to now'),
-    last_failed_at: nullable(Joi.string()),
-    last_succeeded_at: nullable(Joi.string()),
-    next_try_at: nullable(Joi.string()),
-  }).required(),
-  waiting: Joi.number()
-    .integer()
-    .required()
-    .description(
-      'Posts that wait for their first or next try; of one that is disabled, where `behind` is told, also the events that happened since',
-    ),
-  created_at: time(),
-  updated_at: time(),
-}))
+const members = shape(() => membersOf(WEBHOOK))
 
 const ignored = shape(() =>
   Joi.array()
@@ -214,36 +176,13 @@ export const replayBody = anyBody(() => ({
 }))
 export type ReplayBody = TypeOf<typeof replayBody>
 
-const STATUS = ['success', 'pending', 'attempting', 'failed', 'canceled'] as const
-
-const postMembers = shape(() => ({
-  id: id('evt').description('The `webhook-id`, the same at each try and replay'),
-  object: Joi.string().valid('webhook_event').required(),
-  type: Joi.string().required(),
-  created_at: time(),
-  email_id: nullable(id('em')).description('Of its mail; null: the event has none, or is no longer kept'),
-  recipient: nullable(Joi.string()).description('Of whom it tells; null as for `email_id`'),
-  status: need(oneOf(...STATUS)).description(
-    '`pending` waits for its first try, `attempting` for another one; `failed` is given up',
-  ),
-  next_attempt_at: nullable(Joi.string()),
-  post_id: nullable(Joi.string()).description(
-    'null: it was taken at once, or given up unposted with many others; then only status and time are kept of it',
-  ),
-  kind: Joi.string().valid('event', 'replay', 'test').required(),
-  attempts: Joi.number().integer().required(),
-  url: nullable(Joi.string()),
-  request_headers: nullable(Joi.object().pattern(Joi.string(), Joi.string())).description(
-    'As sent; values of own headers are hidden',
-  ),
-  http_status_code: nullable(Joi.number().integer()).description('null: no answer came'),
-  duration_ms: nullable(Joi.number().integer()),
-  response: nullable(Joi.string().allow('')).description(
-    'The first kilobyte of the answer; null also for who may not read mail',
-  ),
-  cause: nullable(Joi.string()).description('What went wrong, in one sentence'),
-  updated_at: time(),
-}))
+const postMembers = shape(() =>
+  membersOf(WEBHOOK_EVENT, {
+    request_headers: nullable(Joi.object().pattern(Joi.string(), Joi.string())).description(
+      'As sent; values of own headers are hidden',
+    ),
+  }),
+)
 
 export const webhookEvent = record('WebhookEvent', postMembers)
 export const shownWebhookEvent = record('ShownWebhookEvent', () => ({
@@ -270,14 +209,4 @@ export const attemptList = record('WebhookAttemptList', () => ({
     .required(),
 }))
 
-export const replayed = record('WebhookReplay', () => ({
-  id: nullable(Joi.string()).description('null: it was only counted'),
-  object: Joi.string().valid('webhook_replay').required(),
-  webhook_id: id('wh'),
-  failed: Joi.boolean().required(),
-  since: nullable(Joi.string()),
-  until: time(),
-  matched: Joi.number().integer().required(),
-  capped: Joi.boolean().required().description('Counting ended early: there may be more'),
-  dry_run: Joi.boolean().required(),
-}))
+export const replayed = record('WebhookReplay', () => membersOf(WEBHOOK_REPLAY))

@@ -2,6 +2,7 @@
  * NAME      workspace - the shapes of workspaces
  */
 import Joi from 'joi'
+import { WORKSPACE } from '../../resource/tenants.js'
 import {
   ALARM_LIMITS,
   ALARMS,
@@ -17,11 +18,12 @@ import {
   asRead,
   body,
   clearable,
-  id,
+  membersOf,
   need,
   nullable,
   object,
   oneOf,
+  oneOfWords,
   orNull,
   record,
   shape,
@@ -57,24 +59,11 @@ const wishedAlarms = shape(() =>
   ),
 )
 
-const ON_ALARM =
-  'What an alarm does beside its event: nothing, or hold the mail of the workspace until somebody releases it'
-const onAlarm = () => oneOf('notify', 'hold').description(ON_ALARM)
-
 const tags = () =>
   Joi.array<readonly string[]>()
     .items(Joi.string().max(256))
     .max(MOST_STATISTICS_TAGS)
     .description('Names of tags whose values statistics count apart, from now on')
-
-const lineEndings = () =>
-  oneOf('normalize', 'strict').description(
-    'Bare CR or LF in mail that comes by SMTP is mended, as in a new workspace, or refused',
-  )
-const ambiguous = () =>
-  oneOf('retry', 'hold').description(
-    'What becomes of a mail of which nobody knows after a crash whether it was sent',
-  )
 
 const softLimits = () =>
   Joi.object<SoftLimits>(
@@ -111,10 +100,10 @@ const fields = shape(() => ({
   default_from: clearable(Joi.string().max(1_000)),
   restrict_senders: orNull(Joi.boolean()),
   sender_dsn: orNull(Joi.boolean()),
-  line_endings: orNull(lineEndings()),
-  ambiguous: orNull(ambiguous()),
+  line_endings: orNull(oneOfWords(WORKSPACE.line_endings)),
+  ambiguous: orNull(oneOfWords(WORKSPACE.ambiguous)),
   alarms: orNull(wishedAlarms()),
-  on_alarm: orNull(onAlarm()),
+  on_alarm: orNull(oneOfWords(WORKSPACE.on_alarm)),
   suppress_soft: orNull(softLimits()),
   statistics: orNull(object({ tags: orNull(tags()) })),
 }))
@@ -154,44 +143,30 @@ const alarmCause = shape(() =>
   ),
 )
 
-export const workspace = record('Workspace', () => ({
-  id: id('ws'),
-  object: Joi.string().valid('workspace').required(),
-  name: Joi.string().required(),
-  slug: Joi.string().required(),
-  is_default: Joi.boolean().required(),
-  egress_pool_id: nullable(Joi.string()),
-  routes: routes().required(),
-  default_from: nullable(Joi.string()),
-  restrict_senders: Joi.boolean().required(),
-  sender_dsn: Joi.boolean().required(),
-  line_endings: lineEndings().required(),
-  ambiguous: ambiguous().required(),
-  alarms: Joi.object(
-    Object.fromEntries(ALARMS.map((alarm) => [alarm, limitFor(alarm, readLimit()).required()])),
-  ).required(),
-  on_alarm: onAlarm().required(),
-  suppress_soft: softLimits().required(),
-  alarmed: Joi.array()
-    .items(
-      Joi.object({
-        alarm: need(oneOf(...ALARMS)),
-        since: time(),
-        count: Joi.number().integer().required(),
-        tried: Joi.number().integer().required(),
-        cause: nullable(alarmCause()),
-      }),
-    )
-    .required()
-    .description(
-      'The alarms that stand: since when, and what was counted at the last look, a second or two ago',
-    ),
-  statistics: Joi.object({ tags: tags().required() }).required(),
-  suspended: Joi.boolean().required(),
-  suspended_at: nullable(Joi.string()),
-  suspended_reason: nullable(Joi.string()).description('Not told to the keys of the workspace'),
-  created_at: time(),
-}))
+export const workspace = record('Workspace', () =>
+  membersOf(WORKSPACE, {
+    routes: routes().required(),
+    alarms: Joi.object(
+      Object.fromEntries(ALARMS.map((alarm) => [alarm, limitFor(alarm, readLimit()).required()])),
+    ).required(),
+    suppress_soft: softLimits().required(),
+    alarmed: Joi.array()
+      .items(
+        Joi.object({
+          alarm: need(oneOf(...ALARMS)),
+          since: time(),
+          count: Joi.number().integer().required(),
+          tried: Joi.number().integer().required(),
+          cause: nullable(alarmCause()),
+        }),
+      )
+      .required()
+      .description(
+        'The alarms that stand: since when, and what was counted at the last look, a second or two ago',
+      ),
+    statistics: Joi.object({ tags: tags().required() }).required(),
+  }),
+)
 
 /** Its slug, so that nobody deletes another one than he means. */
 export const confirmation = shapeOf(() => ({

@@ -5,18 +5,6 @@ import type { FieldError } from '../../base/fault.js'
 import { parseTime } from '../../base/moments.js'
 import { formatDuration, parseDuration } from '../../config/units.js'
 
-type CamelName<S> = S extends `${infer Head}_${infer Rest}` ? `${Head}${Capitalize<CamelName<Rest>>}` : S
-
-type Camel<T> = { readonly [K in keyof T as CamelName<K & string>]: T[K] }
-
-export const camel = <T extends object>(body: T): Camel<T> =>
-  Object.fromEntries(
-    Object.entries(body).map(([name, value]) => [
-      name.replace(/_(.)/g, (_, c: string) => c.toUpperCase()),
-      value,
-    ]),
-  ) as Camel<T>
-
 const DAY = /^\d{4}-\d\d-\d\d$/
 
 /** Epoch milliseconds of a time with its zone, or of a day (its first moment in UTC). Adds to `errors` when it is neither. */

@@ -8,7 +8,7 @@
  *   for longer than a check may take, proves nothing: what was verified stays so.
  */
 import { promises as dns } from 'node:dns'
-import { type CheckedRecord, type DnsRecord, dnsRecords, type Seen } from '../../record/domain.js'
+import { type CheckedRecord, type DnsRecord, dnsRecords, type Seen } from '../../resource/domain.js'
 import type { DkimKeyRow, DomainRow } from '../../store/port/tenants.js'
 import { activate, type DomainDeps, domainNotice, findDomain } from './domain.js'
 

@@ -10,7 +10,6 @@ import { ROLES, type Role } from '../../../src/config/identity.js'
 import { PAGES } from '../../../src/dashboard/pages/all.js'
 import type { Deps } from '../../../src/http/deps.js'
 import { endpoints } from '../../../src/http/http.js'
-import { TWINS } from '../../../src/http/openapi/twins.js'
 import type { UserRow } from '../../../src/store/port/identity.js'
 import { createKey } from '../../../src/tenant/key.js'
 import { createPerson } from '../../../src/tenant/people.js'
@@ -286,11 +285,10 @@ const ALSO: Partial<Record<Operation, readonly string[]>> = {
 t.test('from the command line, which has no roles, it is absent as well', async (t) => {
   const cli = (words: readonly string[]) => here(['--config', site.configFile, ...words])
   const before = await site.store.accounts()
-  for (const { id, path } of all) {
-    const verb = TWINS[id]
+  for (const { id, path, cli: verb } of all) {
     const kind = path.split('/')[2] ?? ''
     const ref = path.includes('{event}') ? theirs.ids.events : theirs.ids[kind]
-    if (verb === undefined || !path.includes('{') || ref === undefined) continue
+    if (typeof verb !== 'string' || !path.includes('{') || ref === undefined) continue
     const command = commandOf(verb)
     // what lists all of a kind is looked at below
     if (!command.takesId) continue

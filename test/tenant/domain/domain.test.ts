@@ -1,7 +1,7 @@
 import t from 'tap'
 import { unseal } from '../../../src/base/secret.js'
 import { loadDkimKey } from '../../../src/mail/dkim.js'
-import { dnsRecords } from '../../../src/record/domain.js'
+import { dnsRecords } from '../../../src/resource/domain.js'
 import { checkDomain, txtLookup } from '../../../src/tenant/domain/check.js'
 import {
   addDomain,

@@ -1,6 +1,6 @@
 /** The daemon looks domains up again by itself: soon after they are made, then daily; and believes bad news at the second look. */
 import t from 'tap'
-import { dnsRecords } from '../../../src/record/domain.js'
+import { dnsRecords } from '../../../src/resource/domain.js'
 import type { LogRow } from '../../../src/store/port/log.js'
 import { txtLookup } from '../../../src/tenant/domain/check.js'
 import { addDomain, type DomainDeps, findDomain, rotateKeys } from '../../../src/tenant/domain/domain.js'

@@ -4,7 +4,7 @@
  *   Whoever leaves the password empty gets one that nobody can guess, shown once.
  */
 import { randomText } from '../../../base/secret.js'
-import type { credentialRecord } from '../../../record/tenants.js'
+import type { credentialRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'

@@ -5,7 +5,7 @@
  *   more than these ever leave the browser. A secret is shown once, when its key is made. What can be done to a key
  *   stands where one key is shown, found by its whole beginning: two forms in each row of a hundred were most of a page.
  */
-import type { keyRecord } from '../../../record/tenants.js'
+import type { keyRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import type { Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Filters, type Options, Send, Verb } from '../../parts/form.js'

@@ -1,7 +1,11 @@
 /**
  * NAME      state - how a sending domain stands, as a sentence
  */
-import type { CheckedRecord, Domain as DomainRecord, DnsRecord as Published } from '../../../record/domain.js'
+import type {
+  CheckedRecord,
+  Domain as DomainRecord,
+  DnsRecord as Published,
+} from '../../../resource/domain.js'
 
 /** What was seen is told of a check just now only. */
 export type DnsRecord = Published & Partial<CheckedRecord>

@@ -7,8 +7,10 @@
  *   No octets of a mail can act in the name of this site: the preview is sandboxed by its own policy and shown in a frame
  *   only, a report is plain text and nothing else, and the rest is saved as a file that no browser opens by itself.
  */
+
 import type { ComponentChildren } from 'preact'
 import type { MailEvent } from '../../../record/event.js'
+import type { Domain } from '../../../resource/domain.js'
 import { AskError, type Problem } from '../../ask.js'
 import { checksOf, headersOf, picturesIn, sizeWords } from '../../mail/checks.js'
 import { cleanHtml } from '../../mail/clean-html.js'
@@ -320,12 +322,6 @@ export const Content = ({
       )}
     </section>
   )
-}
-
-interface Domain {
-  readonly name: string
-  readonly verified: boolean
-  readonly checked_at: string | null
 }
 
 const domainOf = (from: string): string | null => /@([^\s<>@]+?)>?\s*$/.exec(from)?.[1]?.toLowerCase() ?? null

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   A password goes in and never comes out: an empty login keeps the one that there is.
  */
-import type { poolRecord } from '../../../record/tenants.js'
+import type { poolRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import { Check, Choice, Field, FoldedFields } from '../../parts/form.js'
 import { Reply, Section } from '../../parts/page-parts.js'

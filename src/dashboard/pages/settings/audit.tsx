@@ -6,7 +6,7 @@
  *   on the pages of others there is no history.
  */
 import { Readable } from 'node:stream'
-import type { AuditEntry } from '../../../record/tenants.js'
+import type { AuditEntry } from '../../../resource/people.js'
 import type { Query } from '../../ask.js'
 import type { Page, RawRoute } from '../../page.js'
 import { Filters, type Options, Select, Word } from '../../parts/form.js'

@@ -2,7 +2,7 @@
  * NAME      people - who works here, who is invited, and one person: role, ways to sign in, in or out
  */
 import type { Role } from '../../../config/identity.js'
-import type { Link, Person, PersonInFull } from '../../../record/tenants.js'
+import type { Link, Person, PersonInFull } from '../../../resource/people.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      sessions - where somebody is signed in
  */
-import type { OpenSession } from '../../../record/tenants.js'
+import type { OpenSession } from '../../../resource/people.js'
 import type { Page } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { PageBody } from '../../parts/page-parts.js'

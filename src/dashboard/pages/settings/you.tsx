@@ -6,7 +6,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import qrcode from 'qrcode-generator'
-import type { Factor, PersonInFull } from '../../../record/tenants.js'
+import type { Factor, PersonInFull } from '../../../resource/people.js'
 import { passkeySite } from '../../../tenant/factors.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'

@@ -6,7 +6,7 @@
  */
 
 import { parseRecipient } from '../../../mail/address.js'
-import { type ListLine, readSuppressionList } from '../../../record/suppression.js'
+import { type ListLine, readSuppressionList } from '../../../record/csv.js'
 import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Done } from '../../page.js'

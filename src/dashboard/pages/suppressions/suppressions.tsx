@@ -5,6 +5,7 @@
  *   page says so.
  */
 
+import type { Suppression } from '../../../resource/tenants.js'
 import { AskError, mistake, type Query } from '../../ask.js'
 import type { Form } from '../../form.js'
 import { reasonWords } from '../../mail/meaning.js'
@@ -21,18 +22,6 @@ import type { WorkspaceRow } from '../workspaces/workspaces.js'
 import { ImportForm, importList, wrongItems } from './import.js'
 import { Incidents, incidentActions, openIncidents } from './incidents.js'
 import { type Left, LeftVerbs, leftActions, leftOf } from './left.js'
-
-interface Suppression {
-  readonly id: string
-  readonly email: string
-  readonly origin: 'manual' | 'bounce' | 'soft_bounce' | 'complaint' | 'unsubscribe' | 'import'
-  readonly source_id: string | null
-  readonly reason?: string
-  readonly expires_at?: string
-  readonly scope?: 'account'
-  readonly status?: 'pending'
-  readonly created_at: string
-}
 
 const ORIGINS = [
   [null, 'All'],

@@ -3,7 +3,7 @@
  */
 import { CHANGE_TYPES } from '../../../mail/event-type.js'
 import { readTag, tagText } from '../../../mail/query.js'
-import type { Webhook } from '../../../record/webhook.js'
+import type { Webhook } from '../../../resource/webhook.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'

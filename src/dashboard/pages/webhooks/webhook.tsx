@@ -4,7 +4,7 @@
  *   Answers are text of a stranger, and shown as such. Whoever may not see bodies gets neither them nor what was posted.
  */
 import { tagText } from '../../../mail/query.js'
-import type { ShownWebhook, Webhook, WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
+import type { ShownWebhook, Webhook, WebhookAttempt, WebhookEvent } from '../../../resource/webhook.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      webhooks - endpoints that are told of events, and how each does in words
  */
-import { eventsLeft, type ShownWebhook, type Webhook } from '../../../record/webhook.js'
+import { eventsLeft, type ShownWebhook, type Webhook } from '../../../resource/webhook.js'
 import type { Page } from '../../page.js'
 import { Code, Empty, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'

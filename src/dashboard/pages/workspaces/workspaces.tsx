@@ -2,7 +2,7 @@
  * NAME      workspaces - the workspaces of the account, and how each does in words
  */
 import type { QueueStateRecord } from '../../../record/queue-state.js'
-import type { workspaceRecord } from '../../../record/tenants.js'
+import type { workspaceRecord } from '../../../resource/tenants.js'
 import {
   ALARM_SEARCH,
   ALARM_WORDS,
@@ -26,18 +26,14 @@ export const ALARM_NAMES: Readonly<Record<Alarm, string>> = {
   deferrals: 'deferrals',
 }
 
-type AlarmLimit = 'off' | { readonly rate: number; readonly at_least: number }
-
-export type WorkspaceRow = Omit<ReturnType<typeof workspaceRecord>, 'alarms'> & {
-  readonly alarms: Readonly<Record<Alarm, AlarmLimit>>
-}
+export type WorkspaceRow = ReturnType<typeof workspaceRecord>
 
 /** Kinds of bounces by which an address may come to be suppressed, though none of them is for good. */
 export const SOFT_WORDS: readonly (readonly [kind: keyof SoftLimits, words: string])[] = SOFT_KINDS.map(
   (kind) => [kind, kind.replaceAll('_', ' ')],
 )
 
-export const limitWords = (limit: AlarmLimit): string =>
+export const limitWords = (limit: WorkspaceRow['alarms'][Alarm]): string =>
   limit === 'off' ? 'never' : `at ${percent(limit.rate)}, and ${limit.at_least} or more`
 
 const STOPPED = {

@@ -4,10 +4,10 @@
  *   Named by id or by name. A domain belongs to one workspace or to all of the
  *   account; who names a workspace sees, checks and removes those of it alone.
  */
-import { Fault, type FieldError, invalid } from '../../../base/fault.js'
-import * as record from '../../../record/domain.js'
-import type { DomainRow } from '../../../store/port/tenants.js'
-import { checkDomain, txtLookup } from '../../../tenant/domain/check.js'
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { checkedDomain, domainRecord } from '../../resource/domain.js'
+import type { DomainRow } from '../../store/port/tenants.js'
+import { checkDomain, txtLookup } from '../../tenant/domain/check.js'
 import {
   addDomain,
   type DomainDeps,
@@ -15,10 +15,11 @@ import {
   removeDomain,
   rotateKeys,
   wrongWithDomain,
-} from '../../../tenant/domain/domain.js'
-import { type Deps, listing, removing } from '../../deps.js'
-import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import * as shapes from '../../shapes/operate/domain.js'
+} from '../../tenant/domain/domain.js'
+import type { Deps } from '../deps.js'
+import { type Call, GET, PATCH, POST, param, type RouteRow } from '../endpoint.js'
+import { listing, removing } from '../rows.js'
+import * as shapes from '../shapes/domains.js'
 
 const OPERATORS = { access: 'platform', live: true, workspace: 'optional' } as const
 
@@ -40,131 +41,118 @@ const wrongBinding = (
     ? []
     : [{ field: 'body.workspace_id', kind: 'forbidden', message: 'X-Workspace-Id names another workspace' }]
 
-const create = (deps: Deps): Endpoint =>
-  endpoint({
-    ...OPERATORS,
-    id: 'createDomain',
-    method: 'POST',
-    path: '/v1/domains',
-    summary: 'Sign the mail of a domain',
-    description:
-      'Makes two keys, RSA and Ed25519, which sign from now on; publish what stands in `records`. With X-Workspace-Id or `workspace_id` the domain is for that workspace alone. The private halves are sealed, and no answer shows them. Needs a live platform key or a session.',
-    locates: true,
-    body: shapes.domainBody,
-    answers: { 201: shapes.domain },
-    faults: [],
-    alsoWrong: async ({ body }, _, call) => [
-      ...wrongBinding(call, body),
-      ...(await wrongWithDomain(depsOf(deps), call.principal.accountId, body)),
-    ],
-    async handle(call) {
-      const { principal, workspace, body } = call
-      const wrong = wrongBinding(call, body)
-      if (wrong.length > 0) throw invalid(wrong)
-      const wish = { name: body.name, workspace: workspace?.id ?? body.workspace_id }
-      const row = await addDomain(depsOf(deps), principal.accountId, wish)
-      return { status: 201, body: record.domain(row), headers: { location: `/v1/domains/${row.id}` } }
-    },
-  })
-
-const reading = (deps: Deps): readonly Endpoint[] => [
-  listing(deps, {
-    ...OPERATORS,
-    id: 'listDomains',
-    path: '/v1/domains',
-    summary: 'Sending domains, newest first',
-    description: 'Of all the account; with X-Workspace-Id those of that workspace alone.',
-    of: shapes.domain,
-    rows: ({ principal, workspace }) => ({
-      filters: { workspaceId: workspace?.id ?? null },
-      fetch: (page) => deps.store.domains(principal.accountId, page, workspace?.id),
-      render: (row) => record.domain(row),
-    }),
-  }),
-  endpoint({
-    ...OPERATORS,
-    id: 'getDomain',
-    method: 'GET',
-    path: '/v1/domains/{ref}',
-    summary: 'One sending domain, by id or name',
-    description: 'With the DNS records that are to be published.',
-    answers: { 200: shapes.domain },
-    faults: ['domain.not_found'],
-    handle: async (call) => ({ status: 200, body: record.domain(await find(deps, call)) }),
-  }),
-]
-
 /** One operation at two paths: the second is what Resend's client calls it. */
-const checking = (deps: Deps, id: 'checkDomain' | 'verifyDomain', verb: 'check' | 'verify'): Endpoint =>
-  endpoint({
+const checking = (id: 'checkDomain' | 'verifyDomain', verb: 'check' | 'verify'): RouteRow =>
+  POST(`/v1/domains/{ref}/${verb}`, {
     ...OPERATORS,
     id,
-    method: 'POST',
-    path: `/v1/domains/{ref}/${verb}`,
+    cli: 'domain check',
     summary: `Look in DNS for the records of a domain${verb === 'check' ? '' : ', under another name'}`,
     description:
       'Each record is answered with what was seen of it. The domain is verified when all active keys are published; keys that wait begin to sign when all of them are. A name server that fails or is silent is `unknown`, and takes nothing back.',
     body: shapes.nothing,
     answers: { 200: shapes.checkedDomain },
     faults: ['domain.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const row = await find(deps, call)
       const done = await checkDomain(depsOf(deps), row, deps.lookup ?? txtLookup(null))
-      return { status: 200, body: record.domain(done.row, done.records) }
+      return { status: 200, body: checkedDomain({ ...done.row, records: done.records }) }
     },
   })
 
-const changing = (deps: Deps): readonly Endpoint[] => [
-  checking(deps, 'checkDomain', 'check'),
-  checking(deps, 'verifyDomain', 'verify'),
-  endpoint({
+export const domains: readonly RouteRow[] = [
+  POST('/v1/domains', {
+    ...OPERATORS,
+    id: 'createDomain',
+    cli: 'domain add',
+    summary: 'Sign the mail of a domain',
+    description:
+      'Makes two keys, RSA and Ed25519, which sign from now on; publish what stands in `records`. With X-Workspace-Id or `workspace_id` the domain is for that workspace alone. The private halves are sealed, and no answer shows them. Needs a live platform key or a session.',
+    locates: true,
+    body: shapes.domainBody,
+    answers: { 201: shapes.domain },
+    alsoWrong: async ({ body }, _, call, deps) => [
+      ...wrongBinding(call, body),
+      ...(await wrongWithDomain(depsOf(deps), call.principal.accountId, body)),
+    ],
+    async handle(call, deps) {
+      const { principal, workspace, body } = call
+      const wrong = wrongBinding(call, body)
+      if (wrong.length > 0) throw invalid(wrong)
+      const wish = { name: body.name, workspace: workspace?.id ?? body.workspace_id }
+      const row = await addDomain(depsOf(deps), principal.accountId, wish)
+      return { status: 201, body: domainRecord(row), headers: { location: `/v1/domains/${row.id}` } }
+    },
+  }),
+
+  listing({
+    ...OPERATORS,
+    id: 'listDomains',
+    cli: 'domain list',
+    path: '/v1/domains',
+    summary: 'Sending domains, newest first',
+    description: 'Of all the account; with X-Workspace-Id those of that workspace alone.',
+    of: shapes.domain,
+    rows: ({ principal, workspace }, deps) => ({
+      filters: { workspaceId: workspace?.id ?? null },
+      fetch: (page) => deps.store.domains(principal.accountId, page, workspace?.id),
+      render: domainRecord,
+    }),
+  }),
+  GET('/v1/domains/{ref}', {
+    ...OPERATORS,
+    id: 'getDomain',
+    cli: 'domain show',
+    summary: 'One sending domain, by id or name',
+    description: 'With the DNS records that are to be published.',
+    answers: { 200: shapes.domain },
+    faults: ['domain.not_found'],
+    handle: async (call, deps) => ({ status: 200, body: domainRecord(await find(deps, call)) }),
+  }),
+
+  checking('checkDomain', 'check'),
+  checking('verifyDomain', 'verify'),
+  PATCH('/v1/domains/{ref}', {
     ...OPERATORS,
     id: 'updateDomain',
-    method: 'PATCH',
-    path: '/v1/domains/{ref}',
+    cli: { none: 'it changes nothing' },
     summary: 'Say of a domain what is so already',
     description:
       "For Resend's client: tracking that is off, TLS that is opportunistic, a domain that sends and does not receive are taken, and change nothing; the record is the answer. What asks for something else is refused. Keys are changed by /rotate.",
     body: shapes.domainChange,
     answers: { 200: shapes.domain },
     faults: ['domain.not_found'],
-    handle: async (call) => ({ status: 200, body: record.domain(await find(deps, call)) }),
+    handle: async (call, deps) => ({ status: 200, body: domainRecord(await find(deps, call)) }),
   }),
-  endpoint({
+  POST('/v1/domains/{ref}/rotate', {
     ...OPERATORS,
     id: 'rotateDomain',
-    method: 'POST',
-    path: '/v1/domains/{ref}/rotate',
+    cli: 'domain rotate',
     summary: 'Make new keys; they sign once a check finds them in DNS',
     description:
       'Publish the records with the state `next` beside the old ones. With `now` they sign at once, and the domain is unverified until a check has found them. Old records may go seven days after the new keys sign.',
     body: shapes.rotation,
     answers: { 200: shapes.domain },
     faults: ['domain.not_found'],
-    async handle(call) {
+    async handle(call, deps) {
       const { id } = await find(deps, call)
       const row = await rotateKeys(depsOf(deps), call.principal.accountId, id, call.body?.now === true)
-      return { status: 200, body: record.domain(row) }
+      return { status: 200, body: domainRecord(row) }
     },
   }),
   removing({
     ...OPERATORS,
     id: 'deleteDomain',
+    cli: 'domain remove',
     path: '/v1/domains/{ref}',
     summary: 'Sign for a domain no more; its keys are gone for good',
     description: 'Mail of the domain leaves unsigned from now on.',
     of: shapes.domain,
     object: 'domain',
-    async remove(call) {
+    async remove(call, _, deps) {
       const { accountId, id } = await find(deps, call)
       await removeDomain(depsOf(deps), accountId, id)
       return { id }
     },
   }),
-]
-
-export const domains = (deps: Deps): readonly Endpoint[] => [
-  create(deps),
-  ...reading(deps),
-  ...changing(deps),
 ]

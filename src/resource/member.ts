@@ -1,0 +1,144 @@
+/**
+ * NAME      member - the language in which a record is described once
+ * DESCRIPTION
+ *   A record is a list of members. A member says what stands in it, whether it may be null or absent, what the document says of
+ *   it, and from what of the row it is made: by default from the member of the row that is called the same in camel case.
+ *   From the list come the record that API, command line and pages show, its type, and its shape in the document. Data only:
+ *   doors make of it what they need. What is not described is not shown: a hash or a secret of a row never leaves by itself.
+ */
+import { toRfc3339 } from '../base/clock.js'
+import { type CamelName, camelName } from '../base/text.js'
+
+/** What else is said of a member. */
+interface How {
+  /** null: there is none. */
+  readonly none?: true
+  /** Absent where the row has none. */
+  readonly optional?: true
+  /** A text that may have nothing in it. */
+  readonly empty?: true
+  /** What the document says of it. */
+  readonly says?: string
+  /** What it is made of: a member of the row that is called otherwise, or all of the row. */
+  readonly from?: string
+  // biome-ignore lint/suspicious/noExplicitAny: the row of the record that it stands in
+  readonly of?: (row: any) => unknown
+}
+
+export type MemberType =
+  | 'id'
+  | 'constant'
+  | 'text'
+  | 'words'
+  | 'flag'
+  | 'number'
+  | 'whole'
+  | 'time'
+  | 'list'
+  | 'record'
+  | 'own'
+
+export interface Member extends How {
+  readonly type: MemberType
+  /** The letters before `_` of an id. */
+  readonly prefix?: string
+  /** All that it may be. */
+  readonly words?: readonly string[]
+  /** Of a list or a record: what stands in it; null: texts. */
+  readonly items?: Members | null
+}
+
+export type Members = Readonly<Record<string, Member>>
+
+type NameOf<K, M> = M extends { readonly from: infer Name } ? Name : CamelName<K>
+
+type Value<Row, K, M> = M extends { readonly of: (row: never) => infer Made }
+  ? Made
+  : M extends { readonly type: 'constant'; readonly words: readonly [infer Word] }
+    ? Word
+    : NameOf<K, M> extends infer Name extends keyof Row
+      ? M extends { readonly type: 'time' }
+        ? string | Extract<Row[Name], null>
+        : M extends { readonly items: infer Items extends Members }
+          ? Nested<Row[Name], Items>
+          : Exclude<Row[Name], undefined>
+      : never
+
+type Nested<Of, Items extends Members> = Of extends readonly (infer One)[]
+  ? readonly RecordOf<One, Items>[]
+  : RecordOf<NonNullable<Of>, Items> | Extract<Of, null>
+
+type Optional = { readonly optional: true }
+
+/** The record that a description makes of a row. */
+export type RecordOf<Row, M extends Members> = {
+  readonly [K in keyof M as M[K] extends Optional ? never : K]: Value<Row, K, M[K]>
+} & {
+  readonly [K in keyof M as M[K] extends Optional ? K : never]?: NonNullable<Value<Row, K, M[K]>>
+}
+
+type None = Record<never, never>
+
+const member =
+  <const T extends MemberType>(type: T) =>
+  <const H extends How = None>(how?: H) =>
+    ({ type, ...how }) as { readonly type: T } & H
+
+export const text = member('text')
+export const flag = member('flag')
+/** A number; and one without fractions. */
+export const number = member('number')
+export const whole = member('whole')
+/** Epoch milliseconds in the row, RFC 3339 on the wire. */
+export const time = member('time')
+/** Each door says itself what it looks like. */
+export const own = member('own')
+export const id = <const H extends How = None>(prefix: string, how?: H) => ({ ...member('id')(how), prefix })
+export const constant = <const W extends string>(word: W) => ({ type: 'constant', words: [word] }) as const
+export const words = <const W extends readonly string[], const H extends How = None>(of: W, how?: H) => ({
+  ...member('words')(how),
+  words: of,
+})
+/** Of texts (null), or of such records. */
+export const list = <const I extends Members | null, const H extends How = None>(items: I, how?: H) => ({
+  ...member('list')(how),
+  items,
+})
+export const record = <const I extends Members, const H extends How = None>(items: I, how?: H) => ({
+  ...member('record')(how),
+  items,
+})
+
+type Row = Readonly<Record<string, unknown>>
+
+const makerOf = (name: string, one: Member): ((row: Row) => unknown) => {
+  const { type, of, items, words, from = camelName(name) } = one
+  if (of !== undefined) return of
+  if (type === 'constant') return () => words?.[0]
+  const made = items == null ? (type === 'time' ? toRfc3339 : null) : recordsOf<never>()(items)
+  if (made === null) return ({ [from]: value }) => value ?? null
+  return ({ [from]: value }) =>
+    Array.isArray(value)
+      ? value.map((each) => made(each as never))
+      : value == null
+        ? null
+        : made(value as never)
+}
+
+/** What makes records of rows, by their description. */
+export const recordsOf =
+  <R>() =>
+  <const M extends Members>(members: M): ((row: R) => RecordOf<R, M>) => {
+    const makers = Object.entries(members).map(([name, one]) => ({ ...one, name, make: makerOf(name, one) }))
+    return (row) => {
+      const made: Record<string, unknown> = {}
+      for (const { name, make, optional } of makers) {
+        const value = make(row as Row)
+        if (!optional || value != null) made[name] = value
+      }
+      return made as never
+    }
+  }
+
+/** The answer to a removal; `object` is what it was. */
+export const removed = <T extends string>(object: T, id: string) => ({ id, object, deleted: true as const })

@@ -1,0 +1,202 @@
+/**
+ * NAME      tenants - workspaces, pools, API keys, SMTP credentials and suppressed addresses
+ * DESCRIPTION
+ *   No hash and no secret stands in a record; that of a new key is told once, beside its record. An address of `status`
+ *   pending waits for the decision of its incident, and suppresses nobody.
+ */
+import { toRfc3339 } from '../base/clock.js'
+import { ALARMS, type Alarm, type AlarmLimit, causeRecord, limitOf } from '../store/port/alarms.js'
+import {
+  type CredentialRow,
+  KEY_PERMISSIONS,
+  type KeyRow,
+  type KeyScope,
+  type KnownPool,
+  SUPPRESSION_ORIGINS,
+  type SuppressionRow,
+  type UpstreamRow,
+  type WorkspaceRow,
+} from '../store/port/tenants.js'
+import type { PendingSuppression } from '../store/port/watch.js'
+import { constant, flag, id, list, number, own, recordsOf, text, time, whole, words } from './member.js'
+
+/** The public part of a key, safe to show: `svc_live_` and the lookup id. */
+export const keyPrefix = (row: Pick<KeyRow, 'mode' | 'lookup'>): string => `svc_${row.mode}_${row.lookup}`
+
+export const MODES = ['live', 'test'] as const
+
+const USES = {
+  last_used_at: time({ none: true }),
+  last_used_from: text({ none: true, says: 'The address of that use' }),
+}
+
+export const KEY = {
+  id: id('key'),
+  object: constant('api_key'),
+  name: text(),
+  mode: words(MODES),
+  scope: words(['platform', 'workspace']),
+  workspace_id: text({ none: true }),
+  prefix: text({ of: keyPrefix }),
+  created_at: time(),
+  ...USES,
+  expires_at: time({ none: true }),
+  rate_limit_per_minute: whole({ none: true }),
+  permission: words(KEY_PERMISSIONS, { says: '`sending_access`: it only sends' }),
+}
+export const keyRecord = recordsOf<KeyRow>()(KEY)
+
+/** The secret is known at creation only; `token` is what Resend's client calls it. */
+export const createdKeyRecord = (row: KeyRow, secret: string) => {
+  const { created_at, last_used_at, last_used_from, ...rest } = keyRecord(row)
+  const { expires_at, rate_limit_per_minute, permission, ...head } = rest
+  const times = { created_at, last_used_at, last_used_from, expires_at }
+  return { ...head, secret, token: secret, ...times, rate_limit_per_minute, permission }
+}
+
+export const rotatedKeyRecord = (row: KeyRow, secret: string, before: KeyRow) => ({
+  ...createdKeyRecord(row, secret),
+  replaces: keyRecord(before),
+})
+
+export const CREDENTIAL = {
+  id: id('cred'),
+  object: constant('credential'),
+  workspace_id: id('ws'),
+  mode: words(MODES),
+  username: text({ none: true }),
+  cidr: text({ none: true }),
+  certificate_fingerprint: text({ none: true }),
+  imported: flag(),
+  created_at: time(),
+  ...USES,
+}
+export const credentialRecord = recordsOf<CredentialRow>()(CREDENTIAL)
+
+export const UPSTREAM = {
+  id: id('up'),
+  host: text(),
+  port: whole(),
+  tls: words(['none', 'opportunistic', 'required', 'verify', 'implicit']),
+  state: words(['active', 'paused', 'draining']),
+  fingerprint: text({ none: true }),
+  has_auth: flag({ of: ({ user }: UpstreamRow) => user !== null }),
+  has_oauth: flag({ of: ({ oauth }: UpstreamRow) => oauth != null, says: 'Signs in by tokens' }),
+  auth_mechanism: text({ none: true }),
+  has_ca: flag({ of: ({ caFile }: UpstreamRow) => caFile != null }),
+  has_client_certificate: flag({ of: ({ clientCertFile }: UpstreamRow) => clientCertFile !== null }),
+  weight: whole(),
+  priority: whole(),
+  max_connections: whole(),
+  messages_per_connection: whole(),
+  rate: number({ none: true }),
+}
+const upstream = recordsOf<UpstreamRow>()(UPSTREAM)
+
+export const POOL = {
+  id: id('pool'),
+  object: constant('egress_pool'),
+  name: text(),
+  kind: words(['relay', 'sandbox']),
+  return_path: words(['verp', 'fixed']),
+  notify_success: flag(),
+  relayed_means: words(['delivered', 'sent']),
+  follows: text({
+    none: true,
+    says:
+      "Id of the pool whose upstreams this one uses, having no members: the default workspace's. " +
+      'Their limits, state and pauses are shared; `return_path`, `notify_success` and `relayed_means` are those of that pool. ' +
+      'Null: its own members',
+  }),
+  members: list(UPSTREAM, { from: 'upstreams' }),
+  created_at: time(),
+  updated_at: time(),
+}
+export const poolRecord = recordsOf<KnownPool>()(POOL)
+
+/** One member of a pool, as it stands in the pool's record, and which pool that is. */
+export const upstreamRecord = (known: KnownPool, row: UpstreamRow) => ({
+  ...upstream(row),
+  egress_pool_id: known.id,
+})
+
+const limit = (of: AlarmLimit | 'off') => (of === 'off' ? of : { rate: of.rate, at_least: of.atLeast })
+
+const limitsOf = ({ alarms }: WorkspaceRow) =>
+  Object.fromEntries(ALARMS.map((alarm) => [alarm, limit(limitOf(alarms, alarm))])) as Readonly<
+    Record<Alarm, ReturnType<typeof limit>>
+  >
+
+const standing = ({ alarmed }: WorkspaceRow) =>
+  ALARMS.flatMap((alarm) => {
+    const raised = alarmed[alarm]
+    if (raised === undefined) return []
+    const { since, count, tried, cause } = raised
+    return [{ alarm, since: toRfc3339(since), count, tried, cause: causeRecord(cause) }]
+  })
+
+const routesOf = ({ routes }: WorkspaceRow) =>
+  routes.map(({ domain, poolId }) => ({ domain, egress_pool_id: poolId }))
+
+export const WORKSPACE = {
+  id: id('ws'),
+  object: constant('workspace'),
+  name: text(),
+  slug: text(),
+  is_default: flag(),
+  egress_pool_id: text({ none: true, from: 'poolId' }),
+  routes: own({ of: routesOf }),
+  default_from: text({ none: true }),
+  restrict_senders: flag(),
+  sender_dsn: flag(),
+  line_endings: words(['normalize', 'strict'], {
+    says: 'Bare CR or LF in mail that comes by SMTP is mended, as in a new workspace, or refused',
+  }),
+  ambiguous: words(['retry', 'hold'], {
+    says: 'What becomes of a mail of which nobody knows after a crash whether it was sent',
+  }),
+  alarms: own({ of: limitsOf }),
+  on_alarm: words(['notify', 'hold'], {
+    says: 'What an alarm does beside its event: nothing, or hold the mail of the workspace until somebody releases it',
+  }),
+  alarmed: own({ of: standing }),
+  suppress_soft: own(),
+  statistics: own({ of: ({ statisticsTags }: WorkspaceRow) => ({ tags: statisticsTags }) }),
+  suspended: flag({ of: ({ suspendedAt }: WorkspaceRow) => suspendedAt !== null }),
+  suspended_at: time({ none: true }),
+  suspended_reason: text({ none: true, says: 'Not told to the keys of the workspace' }),
+  created_at: time(),
+}
+const known = recordsOf<WorkspaceRow>()(WORKSPACE)
+
+/** Why it is suspended is for whoever runs this, not for the tenant. */
+export const workspaceRecord = (row: WorkspaceRow, scope: KeyScope = 'platform') =>
+  known(scope === 'platform' ? row : { ...row, suspendedReason: null })
+
+type Suppressed = SuppressionRow | PendingSuppression
+
+const incidentOf = (row: Suppressed): string | null => ('incidentId' in row ? row.incidentId : null)
+
+export const SUPPRESSION = {
+  id: id('sup'),
+  object: constant('suppression'),
+  email: text(),
+  origin: words(SUPPRESSION_ORIGINS),
+  source_id: text({ none: true }),
+  reason: text({ optional: true }),
+  expires_at: time({ optional: true }),
+  /** Of what counts in every workspace of its account. */
+  scope: words(['account'], {
+    optional: true,
+    of: ({ list, accountId }: Suppressed) => (list === accountId ? ('account' as const) : null),
+  }),
+  status: words(['pending'], {
+    optional: true,
+    of: (row: Suppressed) => (incidentOf(row) === null ? null : ('pending' as const)),
+    says: 'It suppresses nobody until its incident is decided',
+  }),
+  incident_id: text({ optional: true, of: incidentOf }),
+  created_at: time(),
+}
+export const suppressionRecord = recordsOf<Suppressed>()(SUPPRESSION)
+export type Suppression = ReturnType<typeof suppressionRecord>
