@@ -154,17 +154,17 @@ const depsOf = (deps: Deps, { principal, address, body }: Call): Deps => {
 /** What is served: rows with what they work with. Changes are the caller's; a send writes its own record, and goes without. */
 export const served = (rows: readonly RouteRow[], deps: Deps): readonly Endpoint[] =>
   rows.map(({ handle, alsoWrong, ...row }) => {
+    const acted = async (call: Call): Promise<Answer> => {
+      try {
+        return await handle(call, depsOf(deps, call))
+      } finally {
+        deps.states.forget()
+      }
+    }
     const isChange = row.method !== 'GET' && row.sends !== true && row.access !== 'public'
     return {
       ...row,
       ...(alsoWrong && { alsoWrong: (left, told, call) => alsoWrong(left, told, call, deps) }),
-      async handle(call) {
-        if (!isChange) return handle(call, deps)
-        try {
-          return await handle(call, depsOf(deps, call))
-        } finally {
-          deps.states.forget()
-        }
-      },
+      handle: isChange ? acted : (call) => handle(call, deps),
     }
   })
