@@ -19,12 +19,13 @@ import type { WireDraft } from '../submission/draft.js'
 import type { WindowState } from '../tenant/limits.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import { check } from './check.js'
-import { type Answer, bearerOf, type Call, type Endpoint } from './endpoint.js'
+import type { Answer, Call, Endpoint } from './endpoint.js'
 import { type CountedSends, TIMES, takesLong } from './gate.js'
 import { COMPRESSED_FROM, logRequest } from './server.js'
 import { parseJson, weighLight } from './wire/body.js'
 import { type Direct, MAX_HEADERS } from './wire/listener.js'
 import { rateHeaders } from './wire/problem.js'
+import { bearerOf } from './wire/values.js'
 
 export interface DirectSends extends Direct {
   /** Resolves when every request that was taken is answered or handed on. */

@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import type Joi from 'joi'
-import { Fault, type FaultCode, type FieldError } from '../base/fault.js'
+import type { FaultCode, FieldError } from '../base/fault.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import type { Operation } from '../tenant/rights.js'
@@ -148,33 +148,4 @@ export const param = (call: Pick<Call, 'params'>, name: string): string => {
   const value = call.params[name]
   if (value === undefined) throw new Error(`no parameter ${name} in this path`)
   return value
-}
-
-/** All values of a header as sent: Node joins some repeated headers and drops others. */
-export const headerValues = (req: IncomingMessage, name: string): readonly string[] => {
-  const values: string[] = []
-  // An injected request has no raw headers, and nobody to repeat one.
-  const raw = req.rawHeaders ?? Object.entries(req.headers).flat()
-  for (let i = 0; i < raw.length; i += 2) {
-    if (raw[i]?.length === name.length && raw[i]?.toLowerCase() === name) values.push(raw[i + 1] ?? '')
-  }
-  return values
-}
-
-/** The one value of a header, or null; sent twice, it is no well-formed request. */
-export const headerValue = (req: IncomingMessage, name: string): string | null => {
-  const [value, second] = headerValues(req, name)
-  if (second !== undefined) throw new Fault('request.malformed')
-  return value ?? null
-}
-
-const BEARER = /^Bearer +([!-~]+) *$/i
-
-/** The token of `Authorization`; null without one. Throws a Fault for anything else there. */
-export const bearerOf = (req: IncomingMessage): string | null => {
-  const values = headerValues(req, 'authorization')
-  if (values.length === 0) return null
-  const token = values.length === 1 ? BEARER.exec(values[0] ?? '')?.[1] : undefined
-  if (token === undefined) throw new Fault('auth.credentials_invalid')
-  return token
 }

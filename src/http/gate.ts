@@ -25,8 +25,9 @@ import {
 } from '../tenant/principal.js'
 import { requireMoreThanSending, requireRight } from '../tenant/rights.js'
 import type { Tenancy } from '../tenant/tenants.js'
-import { bearerOf, type Endpoint, headerValue, headerValues } from './endpoint.js'
+import type { Endpoint } from './endpoint.js'
 import { checkDeclared, collect, parseJson, tooMany, weigh, weighLight } from './wire/body.js'
+import { bearerOf, headerValue, headerValues } from './wire/values.js'
 
 /** What a request learns about itself on its way. */
 declare module '@hapi/hapi' {

@@ -15,8 +15,9 @@ import { checkIdempotencyKey, sendFingerprint } from '../submission/idempotency.
 import { rulesOf } from '../submission/submit.js'
 import type { Deps } from './deps.js'
 import type { Item } from './drafts.js'
-import { type Call, headerValues } from './endpoint.js'
+import type { Call } from './endpoint.js'
 import type { Job } from './thread/job.js'
+import { headerValues } from './wire/values.js'
 
 export const REPLAYED = { 'idempotent-replayed': 'true' }
 

@@ -16,10 +16,11 @@ import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { readTraceparent, type Span, type Spans } from '../base/trace.js'
 import { type Checked, check } from './check.js'
-import { type Answer, type Call, type Endpoint, headerValues, type Method } from './endpoint.js'
+import type { Answer, Call, Endpoint, Method } from './endpoint.js'
 import { admit, type GateDeps, readBody, recognize, spend, windowFor, workspaceOf } from './gate.js'
 import { type Direct, headersTooLarge, type Listener, MAX_TARGET } from './wire/listener.js'
 import { problemHeaders, rateHeaders, toFault, toProblem } from './wire/problem.js'
+import { headerValues } from './wire/values.js'
 
 /**
  * A span for each request under /v1, from the first byte that hapi sees to the last one that leaves, under the client's

@@ -5,11 +5,12 @@
  *   the words of `Message`: `inactive addresses: a, b. Inactive recipients`, and `Invalid 'To' address: 'a'.`
  *   A mail whose recipients are all suppressed is recorded as any other; the answer is 406, as their users expect it.
  */
+
 import { toRfc3339 } from '../../base/clock.js'
 import { type Fault, type FaultCode, type FieldError, invalid } from '../../base/fault.js'
 import { readTags } from '../../mail/control-headers.js'
 import type { EmailRecord } from '../../store/port/mail.js'
-import { headerValue } from '../endpoint.js'
+import { headerValue } from '../wire/values.js'
 import {
   addHeader,
   as,

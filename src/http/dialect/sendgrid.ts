@@ -5,9 +5,10 @@
  *   say it themselves. All are accepted or none. The answer has no body: `X-Message-Id` is the id of the request, which each
  *   mail keeps as its tag `x-message-id`.
  */
+
 import type { Fault, FieldError } from '../../base/fault.js'
 import { type HeaderTag, readTags } from '../../mail/control-headers.js'
-import { bearerOf } from '../endpoint.js'
+import { bearerOf } from '../wire/values.js'
 import {
   addHeader,
   as,

@@ -12,10 +12,11 @@ import { rulesOf } from '../../submission/submit.js'
 import { sendingAs } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
 import { readDraft } from '../drafts.js'
-import { type Call, headerValue, POST, type RouteRow } from '../endpoint.js'
+import { type Call, POST, type RouteRow } from '../endpoint.js'
 import { idempotencyOf, REPLAYED, readLarge } from '../sends.js'
 import * as shapes from '../shapes/emails.js'
 import { type SendQuery, sendQuery } from '../shapes/emails.js'
+import { headerValue } from '../wire/values.js'
 
 const isPermissive = (call: Call): boolean => {
   const value = headerValue(call.req, 'x-batch-validation') ?? 'strict'

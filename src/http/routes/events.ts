@@ -15,12 +15,12 @@ import type { LogFilter, LogRow } from '../../store/port/log.js'
 import { type Principal, readMode, requireSession } from '../../tenant/principal.js'
 import { requireRight } from '../../tenant/rights.js'
 import type { Deps } from '../deps.js'
-import { ANYBODY, type Answer, type Call, GET, headerValue, param, type RouteRow } from '../endpoint.js'
+import { ANYBODY, type Answer, type Call, GET, param, type RouteRow } from '../endpoint.js'
 import { matcherOf } from '../feed.js'
 import { asSeenBy, listAnswer } from '../rows.js'
 import { listOf } from '../shapes/common.js'
 import * as shapes from '../shapes/events.js'
-import { readTime } from '../wire/values.js'
+import { headerValue, readTime } from '../wire/values.js'
 
 type Caller = Pick<Call, 'principal' | 'workspace'>
 

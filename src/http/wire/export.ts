@@ -11,7 +11,8 @@ import { Readable } from 'node:stream'
 import { invalid } from '../../base/fault.js'
 import { type Page, pagesOf, type Rows } from '../../lifecycle/page.js'
 import { guarded, writeCsv } from '../../record/csv.js'
-import { type Answer, type Call, headerValues } from '../endpoint.js'
+import type { Answer, Call } from '../endpoint.js'
+import { headerValues } from './values.js'
 
 type Format = 'csv' | 'ndjson'
 /** Rows of one file. */

@@ -1,7 +1,8 @@
 /**
- * NAME      values - values of a request by the names and units that the stages have for them
+ * NAME      values - headers and values of a request, in the units that the stages have for them
  */
-import type { FieldError } from '../../base/fault.js'
+import type { IncomingMessage } from 'node:http'
+import { Fault, type FieldError } from '../../base/fault.js'
 import { parseTime } from '../../base/moments.js'
 import { formatDuration, parseDuration } from '../../config/units.js'
 
@@ -33,4 +34,33 @@ export const readSpan = (
   const message = `must be a time such as "24h", at most "${formatDuration(most)}"`
   errors.push({ field, kind: 'range', message })
   return 0
+}
+
+/** All values of a header as sent: Node joins some repeated headers and drops others. */
+export const headerValues = (req: IncomingMessage, name: string): readonly string[] => {
+  const values: string[] = []
+  // An injected request has no raw headers, and nobody to repeat one.
+  const raw = req.rawHeaders ?? Object.entries(req.headers).flat()
+  for (let i = 0; i < raw.length; i += 2) {
+    if (raw[i]?.length === name.length && raw[i]?.toLowerCase() === name) values.push(raw[i + 1] ?? '')
+  }
+  return values
+}
+
+/** The one value of a header, or null; sent twice, it is no well-formed request. */
+export const headerValue = (req: IncomingMessage, name: string): string | null => {
+  const [value, second] = headerValues(req, name)
+  if (second !== undefined) throw new Fault('request.malformed')
+  return value ?? null
+}
+
+const BEARER = /^Bearer +([!-~]+) *$/i
+
+/** The token of `Authorization`; null without one. Throws a Fault for anything else there. */
+export const bearerOf = (req: IncomingMessage): string | null => {
+  const values = headerValues(req, 'authorization')
+  if (values.length === 0) return null
+  const token = values.length === 1 ? BEARER.exec(values[0] ?? '')?.[1] : undefined
+  if (token === undefined) throw new Fault('auth.credentials_invalid')
+  return token
 }
