@@ -19,7 +19,7 @@ t.setTimeout(300_000)
 const dns = await new DnsServer().start()
 t.teardown(() => dns.stop())
 const kit = await openKit({
-  ...{ lookup: txtLookup(`127.0.0.1:${dns.port}`, 300), allowNetworks: ['127.0.0.0/8'] },
+  ...{ lookup: txtLookup(`127.0.0.1:${dns.port}`), allowNetworks: ['127.0.0.0/8'] },
   ...{ authFailures: 1_000_000, perMinute: 1_000_000 },
 })
 t.teardown(() => kit.stop())

@@ -12,7 +12,7 @@ import { openKit } from './kit.js'
 
 const dns = await new DnsServer().start()
 t.teardown(() => dns.stop())
-const lookup = txtLookup(`127.0.0.1:${dns.port}`, 300)
+const lookup = txtLookup(`127.0.0.1:${dns.port}`)
 const kit = await openKit({ lookup, allowNetworks: ['127.0.0.0/8'] })
 t.teardown(() => kit.stop())
 
