@@ -94,8 +94,8 @@ const columns = (visit: Visit, endpoint: Webhook): readonly Column<WebhookEvent>
       </>
     ),
   },
-  { head: 'For', cell: (row) => <Whom {...{ visit, row }} /> },
-  { head: 'Said', kind: 'grow', cell: (row) => <PostSaid row={row} /> },
+  { head: 'For', kind: 'grow', cell: (row) => <Whom {...{ visit, row }} /> },
+  { head: 'Said', kind: 'name', cell: (row) => <PostSaid row={row} /> },
   {
     head: 'Took',
     kind: 'num',
