@@ -31,6 +31,8 @@ const callOf = ({ calls }: Dialect, path: string): DialectCall => {
 }
 
 const PLACE = /^body\.?/
+/** Some messages begin with it. */
+const OUR_NAME = /^"\w+" /
 
 const readOne = async (
   { told }: Dialect,
@@ -40,7 +42,9 @@ const readOne = async (
   index: number,
 ): Promise<Item> => {
   const theirs = (wrong: readonly FieldError[]) =>
-    wrong.map((error) => told({ ...error, field: error.field.replace(PLACE, '') }, index, wire))
+    wrong.map(({ field, message, kind }) =>
+      told({ field: field.replace(PLACE, ''), message: message.replace(OUR_NAME, ''), kind }, index, wire),
+    )
   const read = readDraft(wire, rules)
   const draft = 'errors' in read ? read : { ...read, foundTags: [...more, ...tags] }
   // what is refused anyway is not composed, but judged for all that is wrong

@@ -169,6 +169,7 @@ t.test('requests that no client makes', async (t) => {
   t.match(await post(MAIL, { 'sec-fetch-site': 'cross-site' }), { status: 403 })
   t.match(await post(MAIL, { 'x-postmark-server-token': '' }), { status: 401, json: { ErrorCode: 10 } })
   t.match(await post(MAIL, { 'x-postmark-server-token': 'POSTMARK_API_TEST' }), { status: 401 })
+  t.match(await post({}), { status: 422, json: { Message: 'To is required.' } })
   t.match(await post([MAIL]), { status: 422, json: { ErrorCode: 300, Message: 'body must be an object.' } })
   t.match(await post(undefined), { status: 422 })
   t.match(await post(MAIL, {}, 'email/batch'), { status: 422, json: { ErrorCode: 300 } })
