@@ -117,6 +117,7 @@ class Import {
   readonly #takenOff: ReadonlyMap<string, number>
   readonly #wanted: Wanted
   readonly #now = Date.now()
+  readonly #orders: CliContext['store']
   readonly sum = { read: 0, added: 0, changed: 0 }
 
   constructor(context: CliContext, place: Place, off: ReadonlyMap<string, number>, wanted: Wanted) {
@@ -124,12 +125,13 @@ class Import {
     this.#place = place
     this.#takenOff = off
     this.#wanted = wanted
+    this.#orders = asOneOrder(context).store
   }
 
-  #rows = (): Rows => new Rows(this.#place, this.#takenOff, this.#now)
+  #rows = (isWanted: boolean) => (): Rows => new Rows(this.#place, this.#takenOff, this.#now, isWanted)
 
   async count(file: ImportFile): Promise<Counted> {
-    const { reading, rows } = await readRows(file, this.#wanted, this.#rows, async () => true)
+    const { reading, rows } = await readRows(file, this.#wanted, this.#rows(false), async () => true)
     return { file, reading, counts: rows.counts, sha256: file.sha256 }
   }
 
@@ -144,25 +146,76 @@ class Import {
     }).length
   }
 
-  /** False: it was interrupted. */
-  async store({ file, sha256 }: Counted, isDry: boolean, seen: SeenEmails, go: (read: number) => boolean) {
-    const { store } = asOneOrder(this.#context)
+  /** One piece, or of a dry run how many of it would be added. */
+  async #take(some: readonly SuppressionRow[], sha256: string, seen: SeenEmails | null): Promise<void> {
+    if (some.length === 0) return
+    if (seen !== null) this.sum.added += await this.#wouldAdd(some, seen)
+    else {
+      const { added, changed } = await this.#orders.importSuppressions(some, sha256)
+      this.sum.added += added
+      this.sum.changed += changed - added
+    }
+  }
+
+  /**
+   * What was read last is stored while more is read. `seen` is of a dry run. False: it was interrupted.
+   */
+  async store({ file, sha256 }: Counted, seen: SeenEmails | null, go: (read: number) => boolean) {
     const before = this.sum.read
-    const { isWhole } = await readRows(file, this.#wanted, this.#rows, async (some, { counts }) => {
-      if (isDry) this.sum.added += await this.#wouldAdd(some, seen)
-      else if (some.length > 0) {
-        const { added, changed } = await store.importSuppressions(some, sha256)
-        this.sum.added += added
-        this.sum.changed += changed - added
+    let held: SuppressionRow[] = []
+    let pending: Promise<unknown> = Promise.resolve()
+    let isStopped = false
+    const begin = async (read: number): Promise<void> => {
+      const error = await pending
+      if (error !== undefined) throw error
+      const rows = inOrder(held)
+      held = []
+      const from = this.sum.read
+      const storing = async (): Promise<void> => {
+        for (let at = 0; at < rows.length && !isStopped; at += PIECE) {
+          await this.#take(rows.slice(at, at + PIECE), sha256, seen)
+          const part = Math.min(1, (at + PIECE) / rows.length)
+          this.sum.read = from + Math.floor((before + read - from) * part)
+          isStopped = !go(this.sum.read)
+        }
+        if (!isStopped) this.sum.read = before + read
       }
-      this.sum.read = before + counts.read
-      return go(this.sum.read)
-    })
-    if (isWhole && file.sha256 !== sha256)
+      pending = storing().catch((error: unknown) => error)
+    }
+    const { isWhole, rows } = await readRows(
+      file,
+      this.#wanted,
+      this.#rows(true),
+      async (some, { counts }) => {
+        held.push(...some)
+        if (held.length >= CHUNK) await begin(counts.read)
+        return !isStopped
+      },
+    ).finally(() => pending)
+    if (isWhole) await begin(rows.counts.read)
+    const error = await pending
+    if (error !== undefined) throw error
+    if (isWhole && !isStopped && file.sha256 !== sha256)
       throw badInput(`${file.name}: changed while it was read; what was read is stored: give it again`)
-    return isWhole
+    return isWhole && !isStopped
   }
 }
+
+/**
+ * By address, so that each commit writes to few places of the index of addresses, which else costs more than all the rest;
+ * their ids stay in the order in which they were made, for the same reason.
+ */
+const inOrder = (rows: readonly SuppressionRow[]): readonly SuppressionRow[] => {
+  const ids = rows.map(({ id }) => id)
+  return [...rows]
+    .sort((a, b) => (a.email < b.email ? -1 : a.email > b.email ? 1 : 0))
+    .map((row, i) => ({ ...row, id: ids[i] as string }))
+}
+
+/** So many rows are put in order at a time, and twice as many are in memory. */
+const CHUNK = 20_000
+/** So many are one commit. */
+const PIECE = 1000
 
 const sumOf = (counted: readonly Counted[], of: (counts: Counts) => number): number =>
   counted.reduce((n, { counts }) => n + of(counts), 0)
@@ -212,13 +265,14 @@ const run = async (files: readonly ImportFile[], args: Args, terminal: Terminal,
       terminal,
       sumOf(counted, ({ read }) => read),
     )
-    const [isDry, seen] = [args.dryRun === true, new SeenEmails()]
+    const isDry = args.dryRun === true
+    const seen = isDry ? new SeenEmails() : null
     await withInterrupt(async (signal) => {
       const go = (read: number): boolean => {
         progress(read)
         return !signal.aborted
       }
-      for (const one of counted) if (!(await work.store(one, isDry, seen, go))) break
+      for (const one of counted) if (!(await work.store(one, seen, go))) break
     })
     return finish(terminal, counted, work, isDry)
   })

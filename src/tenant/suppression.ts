@@ -48,26 +48,28 @@ export interface SuppressDeps extends Pick<TenantDeps, 'clock'> {
   readonly store: Pick<TenantDeps['store'], 'addSuppression'>
 }
 
-/** Null where it is about no address. */
+/** As lists have it; null where it is no address. */
+export const listedAddress = (text: string): string | null => {
+  const mailbox = parseRecipient(text)
+  return mailbox === null ? null : normalizeAddress(mailbox.address)
+}
+
+/** `email` is as lists have it. */
 export const suppressionRow = (
   { accountId, id: list }: Place,
   wish: NewSuppression,
   now: number,
-): SuppressionRow | null => {
-  const mailbox = parseRecipient(wish.email)
-  if (mailbox === null) return null
-  return {
-    id: newId('sup', now),
-    accountId,
-    list,
-    email: normalizeAddress(mailbox.address),
-    origin: wish.origin ?? 'manual',
-    sourceId: wish.sourceId ?? null,
-    reason: wish.reason ?? null,
-    expiresAt: wish.expiresAt ?? null,
-    createdAt: wish.createdAt ?? now,
-  }
-}
+): SuppressionRow => ({
+  id: newId('sup', now),
+  accountId,
+  list,
+  email: wish.email,
+  origin: wish.origin ?? 'manual',
+  sourceId: wish.sourceId ?? null,
+  reason: wish.reason ?? null,
+  expiresAt: wish.expiresAt ?? null,
+  createdAt: wish.createdAt ?? now,
+})
 
 /** Throws validation.failed where it is about no address. */
 export const suppressionOf = (
@@ -76,9 +78,9 @@ export const suppressionOf = (
   now: number,
   field = 'body.email',
 ): SuppressionRow => {
-  const row = suppressionRow(place, wish, now)
-  if (row === null) throw invalid([{ field, kind: 'format', message: 'must be an address' }])
-  return row
+  const email = listedAddress(wish.email)
+  if (email === null) throw invalid([{ field, kind: 'format', message: 'must be an address' }])
+  return suppressionRow(place, { ...wish, email }, now)
 }
 
 /** The row of this address, and whether it was made now. */

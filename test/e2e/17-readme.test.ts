@@ -75,14 +75,8 @@ const operates = async (t: Test, block: string): Promise<void> => {
   const dir = folder(t)
   const env = { POSTERN_CONFIG: postern.configFile, PATH: path(dir), KEY_ID: key.id }
   const files = {
-    'bounces.csv': 'status,reason,email,created\n5.1.1,gone,x@example.com,1700000000\n',
-    'spam_reports.csv': 'ip,email,created\n192.0.2.1,y@example.com,1700000000\n',
     'users.csv': 'printer,sesame sesame\n',
-    's1.pem': generateKeyPairSync('rsa', {
-      modulusLength: 2048,
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-      publicKeyEncoding: { type: 'spki', format: 'pem' },
-    }).privateKey,
+    's1.pem': dkimPem(),
   }
   for (const [name, text] of Object.entries({ ...files, 'shop.key': key.secret }))
     writeFileSync(join(dir, name), text, { mode: 0o600 })
@@ -93,6 +87,68 @@ const operates = async (t: Test, block: string): Promise<void> => {
     // what doctor finds here is the test's: no DNS, an upstream that does not answer
     if (line !== 'postern doctor') t.equal(ran.code, 0, `${line}\n${ran.stdout}\n${ran.stderr}`)
   }
+}
+
+const dkimPem = (): string =>
+  generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  }).privateKey
+
+/** Of each provider and mail program, in the forms in which they write them. */
+const moved = (): Readonly<Record<string, string>> => ({
+  'bounces.csv': 'address,code,error,created_at\na@x.test,550,gone,"Tue, 14 Nov 2023 22:13:20 UTC"\n',
+  'spam_reports.csv': 'ip,email,created\n192.0.2.1,y@example.com,1700000000\n',
+  'complaints.csv': 'address,created_at\nb@x.test,"Tue, 14 Nov 2023 22:13:20 UTC"\n',
+  'unsubscribes.csv': 'address,tags,created_at\nc@x.test,*,"Tue, 14 Nov 2023 22:13:20 UTC"\n',
+  'suppression_bounces.csv': 'status,reason,email,created\n5.1.1,gone,d@x.test,1700000000\n',
+  'suppression_spam_reports.csv': 'ip,email,created\n192.0.2.1,e@x.test,1700000000\n',
+  'suppression_unsubscribes.csv': 'email,created\nf@x.test,1700000000\n',
+  'suppressed.json':
+    '{"SuppressedDestinationSummaries":[{"EmailAddress":"g@x.test","Reason":"BOUNCE","LastUpdateTime":"2023-11-14T22:13:20+00:00"}]}\n',
+  'dump.json':
+    '{"Suppressions":[{"EmailAddress":"h@x.test","SuppressionReason":"HardBounce","Origin":"Recipient","CreatedAt":"2023-11-14T22:13:20Z"}]}\n',
+  'blockedContacts.json':
+    '{"count":1,"contacts":[{"email":"i@x.test","senderEmail":"","reason":{"code":"hardBounce","message":"gone"},"blockedAt":"2023-11-14T22:13:20Z"}]}\n',
+  'mandrill.csv':
+    'email,reason,detail,created_at,expires_at,last_event_at,expires_at,subaccount\nj@x.test,hard-bounce,gone,2023-11-14 22:13:20,,,,\n',
+  'sparkpost.csv':
+    'recipient,type,source,description,created,updated\nk@x.test,transactional,Bounce Rule,gone,2023-11-14T22:13:20Z,\n',
+  'resend.json':
+    '{"object":"list","data":[{"id":"1","email":"l@x.test","origin":"complaint","created_at":"2023-11-14 22:13:20"}]}\n',
+  'suppressions.tsv':
+    'id\ttype\taddress\treason\ttimestamp\tkeep_until\n1\trecipient\tm@x.test\thard bounce\t1700000000.0\tNULL\n',
+  'domains.tsv': `id\tname\tdkim_private_key\tdkim_identifier_string\n1\tpostal.example\t${dkimPem().replaceAll('\n', '\\n')}\tABCDEF\n`,
+  'credentials.tsv':
+    'id\tserver_id\tkey\ttype\tname\toptions\thold\n1\t1\tAbCdEfGhIjKlMnOpQrStUvWx\tSMTP\tOnline shop\tNULL\t0\n',
+  'main.cf':
+    'relayhost = [smtp.mail.example]:587\nsmtp_sasl_auth_enable = yes\nsmtp_sasl_password_maps = hash:/etc/postfix/sasl_passwd\nsmtp_tls_security_level = encrypt\n',
+  sasl_passwd: '[smtp.mail.example]:587 apikey:sesame\n',
+  '.msmtprc':
+    'account default\nhost smtp.mail.example\nport 587\nauth on\ntls on\nuser ana\npasswordeval pass show mail\n',
+  'relay.env': 'RELAYHOST=[smtp.mail.example]:587\nRELAYHOST_USERNAME=ana\nRELAYHOST_PASSWORD=sesame\n',
+})
+
+/** One installation without a daemon for all blocks of moving in: each brings something of its own. */
+const movesTo = mkdtempSync(join(tmpdir(), 'postern-moving-'))
+t.teardown(() => rmSync(movesTo, { recursive: true, force: true }))
+
+/** A block of moving in, line by line; the files are beside it. */
+const moves = async (t: Test, block: string): Promise<void> => {
+  const configFile = join(movesTo, 'postern.yaml')
+  const env = { POSTERN_CONFIG: configFile, PATH: path(movesTo) }
+  if (!existsSync(configFile)) {
+    writeFileSync(configFile, `hostname: gw.postern.test\ndata_dir: ${join(movesTo, 'data')}\n`)
+    for (const [name, text] of Object.entries(moved()))
+      writeFileSync(join(movesTo, name), text, { mode: 0o600 })
+    const made = await shell('postern workspace create shop', movesTo, env)
+    t.equal(made.code, 0, made.stderr)
+  }
+  const script = block.replaceAll('/etc/postfix/', '')
+  const ran = await shell(`set -x\n${script}`, movesTo, env)
+  t.equal(ran.code, 0, `${ran.stdout}\n${ran.stderr}`)
+  t.notMatch(ran.stdout + ran.stderr, /^0 of|sesame/m, 'something was added, and no secret said')
 }
 
 /** A block against a daemon on free ports: only the ports are changed in it. */
@@ -370,8 +426,8 @@ const TRIALS: readonly Trial[] = [
   { begins: 'postern workspace suspend', run: operates },
   { begins: 'postern doctor', run: operates },
   { begins: 'postern key rotate', run: operates },
-  { begins: 'postern import', run: operates },
   { begins: 'postern domain add moved.example', run: operates },
+  { begins: 'postern import', run: moves },
   { begins: '(umask 077; postern key secret', run: applies },
   { begins: 'postern credential import', run: operates },
   { begins: "printf 'To: you@example.com", run: operates },

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { maskText } from '../../base/text.js'
 import type { SuppressionRow } from '../../store/port/tenants.js'
-import { type Place, suppressionRow } from '../../tenant/suppression.js'
+import { listedAddress, type Place, suppressionRow } from '../../tenant/suppression.js'
 import { badInput } from '../exit.js'
 import { readInstant } from '../time.js'
 import { timeIn } from './cells.js'
@@ -54,11 +54,15 @@ const count = (into: Map<string, number>, what: string): void => {
   into.set(what, (into.get(what) ?? 0) + 1)
 }
 
+/** Of a pair of surrogates. */
+const HALF = /\p{Surrogate}/gu
+
 /** Text that every store and every reader takes, cut at whole characters. */
 const wordsOf = (text: string): string | null => {
+  if (text === '') return null
   const clean = text
     .replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, ' ')
-    .replace(/\p{Surrogate}/gu, '\ufffd')
+    .replace(HALF, '\ufffd')
     .trim()
   if (clean === '') return null
   if (clean.length * 3 <= MOST_WORDS || Buffer.byteLength(clean) <= MOST_WORDS) return clean
@@ -89,9 +93,12 @@ export class Rows {
   readonly #place: Place
   readonly #now: number
   readonly #takenOff: ReadonlyMap<string, number>
+  readonly #isWanted: boolean
   readonly counts = new Counts()
 
-  constructor(place: Place, takenOff: ReadonlyMap<string, number>, now: number) {
+  /** `isWanted`: they are to be stored, and not only counted. */
+  constructor(place: Place, takenOff: ReadonlyMap<string, number>, now: number, isWanted: boolean) {
+    this.#isWanted = isWanted
     this.#place = place
     this.#takenOff = takenOff
     this.#now = now
@@ -118,23 +125,22 @@ export class Rows {
       count(counts.passed, 'ended already')
       return null
     }
-    const row = this.#row(file, provider, line, said, expiresAt)
-    if (row === null) return null
-    const off = this.#takenOff.get(row.email)
-    if (off !== undefined && off > row.createdAt) count(counts.passed, 'taken off the list here since then')
-    else count(counts.by, row.origin)
-    return off !== undefined && off > row.createdAt ? null : row
-  }
-
-  #row(file: string, provider: string, line: number, said: Told, expiresAt: number | null) {
-    const wish = {
-      ...{ email: said.email, origin: said.why, sourceId: `import:${provider}`, expiresAt },
-      ...{ reason: wordsOf(said.words), createdAt: sinceOf(said.since, this.#now, this.counts.notes) },
+    const email = listedAddress(said.email)
+    if (email === null) {
+      counts.skip(file, line, said.email, said.email === '' ? 'has no address' : 'must be an address')
+      return null
     }
-    const row = suppressionRow(this.#place, wish, this.#now)
-    if (row === null)
-      this.counts.skip(file, line, said.email, said.email === '' ? 'has no address' : 'must be an address')
-    return row
+    const createdAt = sinceOf(said.since, this.#now, counts.notes)
+    const off = this.#takenOff.get(email)
+    const isOff = off !== undefined && off > createdAt
+    if (isOff) count(counts.passed, 'taken off the list here since then')
+    else count(counts.by, said.why)
+    if (isOff || !this.#isWanted) return null
+    const wish = {
+      ...{ email, origin: said.why, sourceId: `import:${provider}`, expiresAt, createdAt },
+      reason: wordsOf(said.words),
+    }
+    return suppressionRow(this.#place, wish, this.#now)
   }
 }
 
@@ -166,7 +172,7 @@ export const readRows = async (
   }
 }
 
-/** So many rows of a file are one commit. */
+/** So many rows of a file are given on at a time. */
 const PIECE = 1000
 
 /** Addresses that were seen, in eight octets each: a dry run of millions stays small. */

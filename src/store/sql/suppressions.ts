@@ -53,20 +53,24 @@ const STRENGTHEN = `WITH given (id, origin, source_id, reason, expires_at, creat
 const isSame = (a: SuppressionRow, b: SuppressionRow): boolean =>
   a.origin === b.origin && a.expiresAt === b.expiresAt && a.createdAt === b.createdAt
 
-/** At most MANY rows of one list. */
-function* importSome({ places, tell, now }: SuppressionParts, rows: readonly SuppressionRow[]) {
-  const fresh = oneForEach(rows)
-  const stronger: SuppressionRow[] = []
-  const [{ list }] = rows as readonly [SuppressionRow]
-  for (const held of (yield* all(LISTED, list, ...many([...fresh.keys()]))).map(SUPPRESSIONS.decode)) {
-    const given = fresh.get(held.email) as SuppressionRow
+/** Puts on the list those that are not there; the addresses that it put there. */
+function* addNew(places: Places, rows: readonly SuppressionRow[]): Asking<readonly string[]> {
+  const values = rows.map((row) => [...SUPPRESSIONS.encode(row), places.next()])
+  return (yield* all(ADD_MANY, ...many(values).flat())).map(({ email }) => String(email))
+}
+
+/** Those that an import finds there: the stronger reason stays, and what has ended makes room. Answers what is to be added. */
+function* meet({ tell, now }: SuppressionParts, list: string, there: ReadonlyMap<string, SuppressionRow>) {
+  const [stronger, again]: [SuppressionRow[], SuppressionRow[]] = [[], []]
+  for (const held of (yield* all(LISTED, list, ...many([...there.keys()]))).map(SUPPRESSIONS.decode)) {
+    const given = there.get(held.email) as SuppressionRow
     if (isSuppressing(held.expiresAt, now())) {
       const row = strongestOf(held, given)
       if (!isSame(row, held)) stronger.push(row)
-      fresh.delete(held.email)
     } else {
       yield* remove(held.id)
       yield* tell.removed(held, 'expired', now())
+      again.push(given)
     }
   }
   if (stronger.length > 0)
@@ -76,11 +80,24 @@ function* importSome({ places, tell, now }: SuppressionParts, rows: readonly Sup
         ...[id, origin, sourceId, reason, expiresAt, createdAt],
       ]),
     )
-  if (fresh.size === 0) return { added: 0, changed: stronger.length }
-  yield* run(FORGIVE, list, ...many([...fresh.keys()]))
-  const values = [...fresh.values()].map((row) => [...SUPPRESSIONS.encode(row), places.next()])
-  const { length: added } = yield* all(ADD_MANY, ...many(values).flat())
-  return { added, changed: added + stronger.length }
+  return { strengthened: stronger.length, again }
+}
+
+/** At most MANY rows of one list. Most are new, so they are added first, and only the others are looked up. */
+function* importSome(parts: SuppressionParts, rows: readonly SuppressionRow[], hasPending: boolean) {
+  const given = oneForEach(rows)
+  const [{ list }] = rows as readonly [SuppressionRow]
+  const added = [...(yield* addNew(parts.places, [...given.values()]))]
+  const there = new Map(given)
+  for (const email of added) there.delete(email)
+  let strengthened = 0
+  if (there.size > 0) {
+    const met = yield* meet(parts, list, there)
+    strengthened = met.strengthened
+    if (met.again.length > 0) added.push(...(yield* addNew(parts.places, met.again)))
+  }
+  if (hasPending && added.length > 0) yield* run(FORGIVE, list, ...many(added))
+  return { added: added.length, changed: added.length + strengthened }
 }
 
 export const suppressionWrites = (parts: SuppressionParts): AskedWrites<Suppressions> => {
@@ -89,8 +106,12 @@ export const suppressionWrites = (parts: SuppressionParts): AskedWrites<Suppress
   return {
     *importSuppressions(rows) {
       const sum = { added: 0, changed: 0 }
+      const [one] = rows
+      const hasPending =
+        one !== undefined &&
+        (yield* first('SELECT id FROM pending_suppressions WHERE workspace_id = ? LIMIT 1', one.list)) != null
       for (let at = 0; at < rows.length; at += MANY) {
-        const { added, changed } = yield* importSome(parts, rows.slice(at, at + MANY))
+        const { added, changed } = yield* importSome(parts, rows.slice(at, at + MANY), hasPending)
         sum.added += added
         sum.changed += changed
       }
