@@ -117,7 +117,8 @@ class Import {
   readonly #takenOff: ReadonlyMap<string, number>
   readonly #wanted: Wanted
   readonly #now = Date.now()
-  readonly #orders: CliContext['store']
+  /** One entry of the audit for each file. */
+  #orders: CliContext['store']
   readonly sum = { read: 0, added: 0, changed: 0 }
 
   constructor(context: CliContext, place: Place, off: ReadonlyMap<string, number>, wanted: Wanted) {
@@ -125,7 +126,7 @@ class Import {
     this.#place = place
     this.#takenOff = off
     this.#wanted = wanted
-    this.#orders = asOneOrder(context).store
+    this.#orders = context.store
   }
 
   #rows = (isWanted: boolean) => (): Rows => new Rows(this.#place, this.#takenOff, this.#now, isWanted)
@@ -161,6 +162,7 @@ class Import {
    * What was read last is stored while more is read. `seen` is of a dry run. False: it was interrupted.
    */
   async store({ file, sha256 }: Counted, seen: SeenEmails | null, go: (read: number) => boolean) {
+    this.#orders = asOneOrder(this.#context).store
     const before = this.sum.read
     let held: SuppressionRow[] = []
     let pending: Promise<unknown> = Promise.resolve()

@@ -29,6 +29,8 @@ import { freePort } from '../parts/postfix.js'
 import { FREE, type Ran, untilSaid } from '../parts/run.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 
+t.setTimeout(900_000)
+
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 /** All that /docs shows, and what only the repository has. */
 const OWN = ['README.md', 'test/README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
