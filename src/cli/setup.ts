@@ -9,7 +9,7 @@ import { diallerOf } from '../base/dial.js'
 import { ApplyStopped, applyPlan } from '../setup/apply.js'
 import { exportSetup, writeExport } from '../setup/export.js'
 import { readSetup, refText } from '../setup/files.js'
-import { isToDo, type Plan, planSetup, type Step } from '../setup/plan.js'
+import { countOf, isToDo, type Plan, planRecord, planSetup, type Step } from '../setup/plan.js'
 import type { SetupDeps } from '../setup/world.js'
 import { command } from './command.js'
 import { type CliContext, cliActor, withContext } from './context.js'
@@ -34,31 +34,6 @@ const withSetup = <T>(
       await dialler.close()
     }
   })
-
-const stepRecord = ({ sign, kind, workspace, name, why, fields, objectId }: Step) => ({
-  action: { '+': 'create', '~': 'change', '-': 'remove', '!': 'leave', '=': 'same' }[sign],
-  kind,
-  ...(workspace !== '' && { workspace }),
-  name,
-  ...(objectId !== null && { id: objectId }),
-  ...(why !== null && { why }),
-  ...(fields.length > 0 && {
-    fields: fields.map(({ field, before, after }) => ({
-      ...{ field, ...(before !== undefined && { before }), after },
-    })),
-  }),
-})
-
-const countOf = ({ steps }: Plan, sign: Step['sign']): number =>
-  steps.filter((one) => one.sign === sign).length
-
-const planRecord = (plan: Plan, applied: boolean) => ({
-  object: 'setup_plan' as const,
-  setup: plan.setup,
-  applied,
-  steps: plan.steps.filter(({ sign }) => sign !== '=').map(stepRecord),
-  same: countOf(plan, '='),
-})
 
 const PAINTS = { '+': 'green', '~': 'yellow', '-': 'red', '!': 'magenta', '=': 'dim' } as const
 

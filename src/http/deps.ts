@@ -10,11 +10,13 @@ import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import type { MarkCodec } from '../record/event.js'
 import type { Relay } from '../relay/relay.js'
+import type { SetupDeps } from '../setup/world.js'
 import type { Cluster } from '../store/port/cluster.js'
 import type { Audit, Identity } from '../store/port/identity.js'
 import type { EventLog } from '../store/port/log.js'
 import type { EmailSearch, Jobs, Ledger, Queue, Schedule } from '../store/port/mail.js'
 import type { Operations } from '../store/port/operations.js'
+import type { Setups } from '../store/port/setup.js'
 import type { Statistics } from '../store/port/statistics.js'
 import type { Acted } from '../store/port/store.js'
 import type { Domains, Tenants } from '../store/port/tenants.js'
@@ -81,6 +83,7 @@ type HttpStore = Acted<
     Pick<Queue, 'accept' | 'body'> &
     Pick<Upkeep, 'depth'> &
     Operations &
+    Setups &
     Domains &
     Pick<Reading, 'readPlaces' | 'readLog'> &
     Statistics &
@@ -118,6 +121,8 @@ export interface Deps {
   readonly relay?: Pick<Relay, 'upstreams' | 'reload' | 'view' | 'wake'> | undefined
   /** Where the SMTP door really listens, in the order of the configuration; by default as that says. */
   readonly door?: { readonly addresses: readonly { readonly port: number }[] } | undefined
+  /** What a setup is planned and applied with. */
+  readonly setup: Omit<SetupDeps, 'dialler'>
   /** What failed of the setup that this daemon was to apply at its start, a line for each mistake. */
   readonly setupFailed?: (() => readonly string[] | null) | undefined
   /** Who is asked about DNS; by default the name servers of this host. */

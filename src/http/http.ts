@@ -38,6 +38,7 @@ import { apiKeys, credentials } from './routes/keys.js'
 import { audit, people, sessions } from './routes/people.js'
 import { pools } from './routes/pools.js'
 import { holds, queue } from './routes/queue.js'
+import { setups } from './routes/setup.js'
 import { statistics } from './routes/statistics.js'
 import { suppressions } from './routes/suppressions.js'
 import { webhookPosts, webhooks } from './routes/webhooks.js'
@@ -58,7 +59,7 @@ interface TlsFiles {
 interface HttpOptions
   extends Omit<
     Deps,
-    'baseUrl' | 'cursors' | 'marks' | 'feed' | 'slots' | 'states' | 'reader' | 'dialler' | 'tokenDialler'
+    'baseUrl' | 'cursors' | 'marks' | 'feed' | 'slots' | 'states' | 'reader' | 'dialler' | 'tokenDialler' | 'setup'
   > {
   /** By default made from the configuration. */
   readonly dialler?: Dialler | undefined
@@ -155,6 +156,7 @@ const ROWS: readonly RouteRow[] = [
   ...people,
   ...sessions,
   ...audit,
+  ...setups,
   ...installation,
   ...summary,
   ...cluster,
@@ -183,6 +185,10 @@ const depsOf = (options: HttpOptions): Omit<Deps, 'baseUrl'> => {
     feed: new Feed({ store, marks, log }),
     slots: new Slots(config.events),
     states: new Kept(options.clock),
+    setup: {
+      ...{ store, pepper, clock: options.clock, dataDir: config.data_dir },
+      ...{ perMinute: config.rate_limit.per_minute, authFailures: config.rate_limit.auth_failures },
+    },
     dialler: options.dialler ?? diallerOf(config),
     tokenDialler: diallerBy(tokenSettings(config)),
   }

@@ -14,8 +14,7 @@ import { isIP } from 'node:net'
 import { DEFAULT_POOL } from '../store/pools.js'
 import type { ManagedKind } from '../store/port/setup.js'
 import { withWord } from '../tenant/upstream.js'
-import type { Declared, Mistake, Setup } from './files.js'
-import type { GivenUpstream } from './kinds.js'
+import { type Declared, InlineUpstream, type Mistake, type Setup } from './files.js'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
@@ -181,7 +180,7 @@ export const readEnvironment = (env: Variables, isImage: boolean, workspace: str
     })
   if (upstream !== null) {
     const { url, secrets, by } = upstream
-    const given: GivenUpstream = secrets === undefined ? url : { url, secrets }
+    const given = secrets === undefined ? url : new InlineUpstream(url, secrets)
     add('pool', DEFAULT_POOL, { upstreams: [given] }, by)
   }
   const file = given(env, 'POSTERN_KEY_FILE')

@@ -10,7 +10,7 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isAlias, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
-import { SYSTEM_WORDS } from '../base/fault.js'
+import { type FieldErrorKind, SYSTEM_WORDS } from '../base/fault.js'
 import { nearest } from '../base/text.js'
 import type { ManagedKind } from '../store/port/setup.js'
 import { type FieldType, KIND_NAMES, SECTIONS } from './fields.js'
@@ -21,9 +21,24 @@ const MOST_ALIASES = 100
 const MOST_TOLD = 100
 
 export interface Mistake {
-  /** `file:line`. */
+  /** `file:line`, or the path of a member. */
   readonly where: string
   readonly message: string
+  /** Of a member. */
+  readonly kind?: FieldErrorKind
+}
+
+/** What a door hands in where a file would name one; no YAML makes one. */
+export class Inline {
+  constructor(readonly text: string) {}
+}
+
+/** The URL of an upstream whose secrets are at hand, by the words that would name their files. */
+export class InlineUpstream {
+  constructor(
+    readonly url: string,
+    readonly secrets: Readonly<Record<string, string>>,
+  ) {}
 }
 
 /** What is wrong with a setup, all of it. */
@@ -46,6 +61,8 @@ export interface Declared {
   readonly given: Readonly<Record<string, unknown>>
   /** Paths are relative to it. */
   readonly folder: string
+  /** It came over the API: a secret that it lacks is made, and told in the answer. */
+  readonly isInline?: true
   /** One of its fields is wrong, and left out. */
   readonly isWrong: boolean
   /** Where it, or one of its fields, stands. */
@@ -109,8 +126,8 @@ const filesOf = (paths: readonly string[], wrong: (where: string, message: strin
   return [...new Set(files)].slice(0, MOST_FILES)
 }
 
-type Plain = Readonly<Record<string, unknown>>
-const isPlain = (value: unknown): value is Plain =>
+export type Plain = Readonly<Record<string, unknown>>
+export const isPlain = (value: unknown): value is Plain =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 interface Parsed {
@@ -215,21 +232,28 @@ const readFile = (file: string, wrong: (where: string, message: string) => void)
 const wrongType = (type: FieldType, value: unknown): string | null => {
   const isText = (one: unknown): boolean => typeof one === 'string'
   if (Array.isArray(type)) return type.includes(value as string) ? null : `must be one of ${type.join(', ')}`
-  if (type === 'text' || type === 'file') return isText(value) ? null : 'must be a text'
+  const isFile = (one: unknown): boolean => isText(one) || one instanceof Inline
+  if (type === 'text') return isText(value) ? null : 'must be a text'
+  if (type === 'file') return isFile(value) ? null : 'must be a text'
   if (type === 'nullable') return value === null || isText(value) ? null : 'must be a text, or null'
   if (type === 'number') return typeof value === 'number' ? null : 'must be a number'
   if (type === 'boolean') return typeof value === 'boolean' ? null : 'must be true or false'
-  if (type === 'texts') return Array.isArray(value) && value.every(isText) ? null : 'must be a list of texts'
+  if (type === 'texts') {
+    const isOne = (one: unknown): boolean => isText(one) || one instanceof InlineUpstream
+    return Array.isArray(value) && value.every(isOne) ? null : 'must be a list of texts'
+  }
   if (type === 'dkim') {
     const isKey = (one: unknown): boolean =>
       isPlain(one) &&
       Object.keys(one).sort().join() === 'key_file,selector' &&
-      Object.values(one).every(isText)
+      isText(one.selector) &&
+      isFile(one.key_file)
     return Array.isArray(value) && value.length > 0 && value.every(isKey)
       ? null
       : 'must be a list of keys such as { selector: s1, key_file: s1.pem }'
   }
-  return isPlain(value) && Object.values(value).every(isText) ? null : 'must be a map of texts'
+  const isOne = type === 'files' ? isFile : isText
+  return isPlain(value) && Object.values(value).every(isOne) ? null : 'must be a map of texts'
 }
 
 export const FILL_IN = 'FILL-IN'
@@ -283,7 +307,7 @@ const fieldsOf = (
     return {}
   }
   const wrongWith = (field: string, given: unknown): string | null => {
-    const known = fields[field]
+    const known = Object.hasOwn(fields, field) ? fields[field] : undefined
     if (known === undefined) return `is not known; ${hint(field, Object.keys(fields))}`
     if (holdsFillIn(given)) return `${FILL_IN} stands for a secret: name its file`
     if (known.isEach !== true || !Array.isArray(given)) return wrongType(known.type, given)
@@ -299,7 +323,7 @@ const fieldsOf = (
   )
 }
 
-const objectsOf = ({ file, content, line }: Parsed, wrong: Wrong): readonly Declared[] => {
+export const objectsOf = ({ file, content, line }: Parsed, wrong: Wrong): readonly Declared[] => {
   const sections = KIND_NAMES.map((kind) => SECTIONS[kind].section)
   const objects: Declared[] = []
   for (const [section, members] of Object.entries(content)) {
@@ -330,7 +354,7 @@ const objectsOf = ({ file, content, line }: Parsed, wrong: Wrong): readonly Decl
   return objects
 }
 
-const NAME = /^[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?$/
+export const SETUP_NAME = /^[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?$/
 
 /** The one name that all files have, or that is given. */
 const nameOf = (files: readonly Parsed[], given: string | null, wrong: Wrong): string => {
@@ -342,7 +366,7 @@ const nameOf = (files: readonly Parsed[], given: string | null, wrong: Wrong): s
     wrong(files[0]?.file ?? 'setup', 'has no name: write `setup: NAME`, or give --name')
     return ''
   }
-  if (typeof name !== 'string' || !NAME.test(name)) {
+  if (typeof name !== 'string' || !SETUP_NAME.test(name)) {
     const where = given === null ? (told[0]?.where ?? '') : '--name'
     wrong(where, 'setup: must be 1 to 63 of a-z 0-9 . _ -')
     return ''

@@ -78,7 +78,7 @@ import {
 } from '../webhook/endpoints.js'
 import { newSigningSecret } from '../webhook/post.js'
 import { SECTIONS } from './fields.js'
-import type { Declared } from './files.js'
+import { type Declared, type InlineUpstream, refText } from './files.js'
 import { importList, readList } from './lists.js'
 import { type FileRef, markOf, outPlace, readSecret, secretAt, secretIn, writeSecret } from './secrets.js'
 import { poolName, type SetupDeps, slugOf, type World, workspaceNamed } from './world.js'
@@ -173,13 +173,8 @@ const describeUpstream = (pepper: Uint8Array, row: UpstreamRow) => {
 
 export type DescribedUpstream = ReturnType<typeof describeUpstream>
 
-/** A URL, or one whose secrets are at hand: by the words that would name their files. */
-export type GivenUpstream =
-  | string
-  | { readonly url: string; readonly secrets: Readonly<Record<string, string>> }
-
 const membersOf = async (one: Declared, errors: FieldError[]): Promise<readonly Member[] | undefined> => {
-  const upstreams = one.given.upstreams as readonly GivenUpstream[] | undefined
+  const upstreams = one.given.upstreams as readonly (string | InlineUpstream)[] | undefined
   if (upstreams === undefined) return undefined
   const members: Member[] = []
   for (const [i, upstream] of upstreams.entries()) {
@@ -431,8 +426,9 @@ const domain: Kind<DomainRow> = {
 }
 
 /** The secret that a file names, or that is in the one that `out` names; null where one is to be made. */
-const givenSecret = (deps: SetupDeps, { given, folder }: Declared): string | null => {
+const givenSecret = (deps: SetupDeps, { given, folder, isInline }: Declared): string | null => {
   const { secret_file: from, out } = given as { readonly secret_file?: FileRef; readonly out?: string }
+  if (isInline === true && from === undefined) return null
   if ((from === undefined) === (out === undefined))
     throw invalid([
       { field: 'secret_file', kind: 'missing', message: 'one of secret_file and out is needed' },
@@ -446,7 +442,8 @@ const secretFor = (deps: SetupDeps, one: Declared, make: () => string): string =
   const known = givenSecret(deps, one)
   if (known !== null) return known
   const secret = make()
-  writeSecret(outPlace(resolve(one.folder, String(one.given.out)), deps.dataDir, 'out'), secret)
+  if (one.isInline === true) deps.told?.(refText(one), secret)
+  else writeSecret(outPlace(resolve(one.folder, String(one.given.out)), deps.dataDir, 'out'), secret)
   return secret
 }
 

@@ -150,13 +150,14 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
 ]
 
 const mistakesOf = (one: Declared, errors: readonly FieldError[]): readonly Mistake[] =>
-  errors.map(({ field: path, message }) => {
+  errors.map(({ field: path, kind, message }) => {
     const field = NAMES.reduce((text, [from, to]) => text.replace(from, to), path)
     const first = /^[a-z_]+/.exec(field)?.[0]
     const known = first !== undefined && first in SECTIONS[one.kind].fields
     return {
       where: one.at(known ? first : undefined),
       message: `${refText(one)}: ${field === '' ? '' : `${field}: `}${message}`,
+      kind,
     }
   })
 
@@ -378,3 +379,29 @@ export const planSetup = async (
 
 /** Whether it would do anything. */
 export const isToDo = ({ run, sign, isNoted }: Step): boolean => run !== null || (isNoted && sign === '~')
+
+/** As documents have it. */
+const stepRecord = ({ sign, kind, workspace, name, why, fields, objectId }: Step) => ({
+  action: { '+': 'create', '~': 'change', '-': 'remove', '!': 'leave', '=': 'same' }[sign],
+  kind,
+  ...(workspace !== '' && { workspace }),
+  name,
+  ...(objectId !== null && { id: objectId }),
+  ...(why !== null && { why }),
+  ...(fields.length > 0 && {
+    fields: fields.map(({ field, before, after }) => ({
+      ...{ field, ...(before !== undefined && { before }), after },
+    })),
+  }),
+})
+
+export const countOf = ({ steps }: Plan, sign: Sign): number =>
+  steps.filter((one) => one.sign === sign).length
+
+export const planRecord = (plan: Plan, applied: boolean) => ({
+  object: 'setup_plan' as const,
+  setup: plan.setup,
+  applied,
+  steps: plan.steps.filter(({ sign }) => sign !== '=').map(stepRecord),
+  same: countOf(plan, '='),
+})

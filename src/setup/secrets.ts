@@ -19,7 +19,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { invalid } from '../base/fault.js'
 import { syncFolder } from '../base/folder.js'
 import { keyedHash } from '../base/secret.js'
-import { saidOf } from './files.js'
+import { type Inline, saidOf } from './files.js'
 
 const MOST_OCTETS = 64 * 1024
 const RUN = '/run/postern'
@@ -51,7 +51,7 @@ export const readSecret = (path: string, field: string): string => {
 }
 
 /** A path, relative to the file that names it, or what would stand in that file. */
-export type FileRef = string | { readonly text: string }
+export type FileRef = string | Inline
 
 export const secretIn = (folder: string, from: FileRef, field: string): string => {
   if (typeof from === 'string') return readSecret(resolve(folder, from), field)

@@ -4,17 +4,43 @@
 import type { Dialler } from '../base/dial.js'
 import { collect } from '../lifecycle/page.js'
 import type { KnownEndpoint } from '../store/port/hooks.js'
-import type { UserRow } from '../store/port/identity.js'
-import type { ManagedKey, ManagedRow } from '../store/port/setup.js'
-import type { Store } from '../store/port/store.js'
-import type { CredentialRow, DomainRow, KeyRow, KnownPool, WorkspaceRow } from '../store/port/tenants.js'
+import type { Audit, Identity, UserRow } from '../store/port/identity.js'
+import type { Operations } from '../store/port/operations.js'
+import type { ManagedKey, ManagedRow, Setups } from '../store/port/setup.js'
+import type { Acted } from '../store/port/store.js'
+import type {
+  CredentialRow,
+  DomainRow,
+  Domains,
+  KeyRow,
+  KnownPool,
+  Tenants,
+  WorkspaceRow,
+} from '../store/port/tenants.js'
+import type { Lifecycle } from '../store/port/upkeep.js'
+import type { Incidents } from '../store/port/watch.js'
 import type { TenantDeps } from '../tenant/principal.js'
+import type { HookDeps } from '../webhook/endpoints.js'
+
+type SetupStore = Acted<
+  Tenants &
+    Identity &
+    Incidents &
+    Audit &
+    Domains &
+    Setups &
+    Operations &
+    HookDeps['store'] &
+    Pick<Lifecycle, 'known'>
+>
 
 export interface SetupDeps extends TenantDeps {
-  readonly store: Store
+  readonly store: SetupStore
   readonly dialler: Dialler
   /** New secrets are written below it. */
   readonly dataDir: string
+  /** Hears of a new secret that is written to no file. */
+  readonly told?: (ref: string, secret: string) => void
 }
 
 export interface World {

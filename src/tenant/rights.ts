@@ -137,6 +137,8 @@ const RIGHTS = {
   listInvitations: 'owner',
   revokeInvitation: 'owner',
   listAudit: 'owner',
+  planSetup: 'owner',
+  applySetup: 'owner',
 } as const satisfies Readonly<Record<string, Least | OfPeople>>
 
 export type Operation = keyof typeof RIGHTS

@@ -132,8 +132,14 @@ const NUMBERS = {
   rate: [0.001, 100_000],
 } as const
 
-const FILES = ['password_file', 'ca_file', 'client_cert_file', 'client_key_file'] as const
-const OAUTH_FILES = [
+/** What of a URL names a file. */
+export const FILES_OF_URL: readonly string[] = [
+  'password_file',
+  'ca_file',
+  'client_cert_file',
+  'client_key_file',
+]
+export const OAUTH_FILES = [
   'token_file',
   'service_account_file',
   'client_secret_file',
@@ -143,7 +149,7 @@ const OAUTH = [...OAUTH_FILES, 'token_url', 'client_id', 'scope'] as const
 /** What the query of an upstream URL may hold about its login, which `upstream add` has as options. */
 export const LOGIN_WORDS = ['auth_mechanism', 'password_file', ...OAUTH] as const
 const KNOWN: readonly string[] = [
-  ...['tls', 'fingerprint', 'auth_mechanism', ...FILES, ...OAUTH],
+  ...['tls', 'fingerprint', 'auth_mechanism', ...FILES_OF_URL, ...OAUTH],
   ...Object.keys(NUMBERS),
 ]
 

@@ -24,6 +24,7 @@ const OWNS_NOTHING: Readonly<Record<string, string>> = {
   sendBatch: 'mails are their own records',
   resendEmail: 'the new mail is its own record, and names the first',
   testEgressPool: 'a trial changes nothing',
+  planSetup: 'a plan changes nothing',
   updateDomain: 'it changes nothing',
   beginFactor: 'nothing is kept before it is proved',
   updateSession: 'what people keep for themselves is nobody’s business',

@@ -91,6 +91,12 @@ export const callsOf = (kit: Kit, { key, hookPort }: By) => {
       const wish = workspace()
       return [`/v1/workspaces/${await make('/v1/workspaces', wish)}?confirm=${wish.slug}`]
     },
+    planSetup: () => ['/v1/setup/plan', { setup: { setup: 'calls', pools: { calls: {} } } }],
+    applySetup: async () => {
+      const setup = { setup: 'calls', workspaces: { [`calls-${++n}`]: {} } }
+      const { json } = await ask('POST', '/v1/setup/plan', { setup })
+      return ['/v1/setup/apply', { setup, digest: json.digest }]
+    },
     createApiKey: () => ['/v1/api-keys', apiKey],
     rotateApiKey: async () => [`/v1/api-keys/${await make('/v1/api-keys', apiKey)}/rotate`, why],
     revokeApiKey: async () => [`/v1/api-keys/${await make('/v1/api-keys', apiKey)}`, why],

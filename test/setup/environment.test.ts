@@ -1,6 +1,7 @@
 /** The variables of a container, and those of other images. */
 import t from 'tap'
 import { readEnvironment } from '../../src/setup/environment.js'
+import { InlineUpstream } from '../../src/setup/files.js'
 
 const read = (env: Record<string, string>, isImage = true) => {
   const { setup, said } = readEnvironment(env, isImage, 'default')
@@ -69,7 +70,7 @@ t.test('as other images name a smart host', async (t) => {
       SMARTHOST_USER: 'u',
       SMARTHOST_PASSWORD: 'hunter22',
     }),
-    [{ url: 'smtp://u@m:587', secrets: { password_file: 'hunter22' } }],
+    [new InlineUpstream('smtp://u@m:587', { password_file: 'hunter22' })],
   )
   t.same(read({ RELAYHOST: 'm', RELAYHOST_TLS_LEVEL: 'dane' }).mistakes, [
     'RELAYHOST_TLS_LEVEL: must be one of none, may, encrypt, verify, secure',

@@ -18,6 +18,14 @@ const WORKSPACE = 'ws_01k9f2a7yt5n3m1k8h6g4f2d0c'
 const POOL = 'pool_01k9f2a7yt5n3m1k8h6g4f2d0d'
 const UPSTREAM = 'up_01k9f2a7yt5n3m1k8h6g4f2d0e'
 const SECRET = 'a long and random text'
+const SETUP = {
+  setup: {
+    setup: 'shop',
+    pools: { eu: { upstreams: ['smtp://mta1.eu.example:587?tls=verify'] } },
+    workspaces: { shop: { pool: 'eu' } },
+    keys: { 'shop/web': {} },
+  },
+}
 const PASSWORD = { current_password: 'a sentence that nobody guesses' }
 
 const mail = {
@@ -144,6 +152,8 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   listWorkspaces: { answer: { data: [workspace] } },
   getWorkspace: { answer: workspace },
   updateWorkspace: { request: { suspended: true }, answer: { ...workspace, suspended: true } },
+  planSetup: { request: SETUP },
+  applySetup: { request: { ...SETUP, digest: 'q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA' } },
   createApiKey: {
     request: { name: 'shop server', mode: 'live', scope: 'workspace', workspace_id: WORKSPACE },
   },
