@@ -93,6 +93,7 @@ const MORE: Readonly<Record<string, () => Wish>> = {
   resendEmail: () => [`/v1/emails/${email}/resend`, {}],
   testEgressPool: () => [`/v1/egress-pools/${pool}/test`, {}],
   updateDomain: () => [`/v1/domains/${domain}`, { open_tracking: false }],
+  planSetup: () => ['/v1/setup/plan', { setup: { setup: 'plan', workspaces: { plan: {} } } }],
   beginFactor: () => [
     '/v1/session/factors/begin',
     { kind: 'totp', current_password: 'violet river under glass' },

@@ -91,7 +91,6 @@ export const callsOf = (kit: Kit, { key, hookPort }: By) => {
       const wish = workspace()
       return [`/v1/workspaces/${await make('/v1/workspaces', wish)}?confirm=${wish.slug}`]
     },
-    planSetup: () => ['/v1/setup/plan', { setup: { setup: 'calls', pools: { calls: {} } } }],
     applySetup: async () => {
       const setup = { setup: 'calls', workspaces: { [`calls-${++n}`]: {} } }
       const { json } = await ask('POST', '/v1/setup/plan', { setup })
