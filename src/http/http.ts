@@ -59,7 +59,16 @@ interface TlsFiles {
 interface HttpOptions
   extends Omit<
     Deps,
-    'baseUrl' | 'cursors' | 'marks' | 'feed' | 'slots' | 'states' | 'reader' | 'dialler' | 'tokenDialler' | 'setup'
+    | 'baseUrl'
+    | 'cursors'
+    | 'marks'
+    | 'feed'
+    | 'slots'
+    | 'states'
+    | 'reader'
+    | 'dialler'
+    | 'tokenDialler'
+    | 'setup'
   > {
   /** By default made from the configuration. */
   readonly dialler?: Dialler | undefined
