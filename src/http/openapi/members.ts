@@ -296,6 +296,19 @@ export const WORDS: Readonly<Record<string, string>> = {
 }
 
 const LOOKS: Readonly<Record<string, unknown>> = {
+  setup_failed: [
+    '/etc/postern/postern.d/shop.yaml:3: workspace/shop: poll: is not known; did you mean pool?',
+  ],
+  adopt: ['pool/eu'],
+  again: ['key/shop/web'],
+  before: 'none',
+  after: 'smtp://mta1.eu.example:587?tls=verify',
+  why: 'a person made it; --adopt pool/eu takes it over',
+  left: ['workspace/shop'],
+  secrets: { 'key/shop/web': 'svc_live_1Rk8vT4mXq2Z…' },
+  digest: 'q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA',
+  'setup_plan.setup': 'shop',
+  'steps.workspace': 'shop',
   accepted: 80,
   action: 'resend',
   'audit_entry.action': 'api_key.revoked',

@@ -7,9 +7,11 @@ import Joi from 'joi'
 import { body, count, need, nullable, orNull, record, shape, shapeOf, type TypeOf } from './common.js'
 
 const wish = shape(() => ({
-  setup: need(Joi.object().pattern(Joi.string(), Joi.any())).description(
-    'The name of the setup as `setup`, and its sections, as the files of `postern apply` have them. What a file would name stands here itself: `secret`, `key`, `headers`, `csv`, `test_csv`; an upstream with a password is `{"url": …, "password": …}`. At most 5,000 things',
-  ),
+  setup: need(Joi.object().pattern(Joi.string(), Joi.any()))
+    .example({ setup: 'shop', workspaces: { shop: { pool: 'eu' } } })
+    .description(
+      'The name of the setup as `setup`, and its sections, as the files of `postern apply` have them. What a file would name stands here itself: `secret`, `key`, `headers`, `csv`, `test_csv`; an upstream with a password is `{"url": …, "password": …}`. At most 5,000 things',
+    ),
   prune: orNull(Joi.boolean()).description('Also remove what this setup made and does not describe any more'),
   adopt: orNull(Joi.array().items(Joi.string().max(600)).max(5_000)).description(
     'What a person made or changed, and is to be taken over, such as `pool/eu`',
@@ -42,18 +44,21 @@ const step = shapeOf(() => ({
   kind: Joi.string()
     .valid('pool', 'workspace', 'domain', 'key', 'credential', 'webhook', 'suppressions', 'person')
     .required(),
-  workspace: Joi.string().description('The slug that stands before its name'),
+  workspace: Joi.string().example('shop').description('The slug that stands before its name'),
   name: Joi.string().required().description('As the setup names it'),
   id: Joi.string().description('Of what is there'),
-  why: Joi.string(),
+  why: Joi.string().description('Of what is left alone, or taken over as it is'),
   fields: Joi.array().items(change()).description('What changes of it'),
 }))
 
 const plan = shape(() => ({
   object: Joi.string().valid('setup_plan').required(),
-  setup: Joi.string().required().description('Its name'),
+  setup: Joi.string().required().example('shop').description('Its name'),
   applied: Joi.boolean().required().description('Whether all of it was done'),
-  steps: Joi.array().items(step()).required(),
+  steps: Joi.array()
+    .items(step())
+    .required()
+    .description('What is to be done, or left alone; what is the same is counted'),
   same: count().description('How many things are as the setup says'),
   digest: Joi.string()
     .required()
