@@ -35,18 +35,24 @@ const OF_NOW = new Set([
 /** How long something has lasted by now, in the sentences that tell it. */
 const LASTED = /\b\d+ (?:second|minute|hour)s?\b/g
 
-/** Of the same recipients: mail that left lately flows, and a while later it waits. */
+/** Of the same recipients: mail that is young, or others left lately, flows; a while later it waits. */
 const FLOWS =
   /(?:Other mail|Mail) flows: (\d+ recipients?) on (?:its|their) way\.|(\d+ recipients?)(?: more)? waits?[;,](?: the oldest)? for a while\./g
+const AGED = /The oldest came a while ago\.|No pool is stopped: each is tried again .*? by Retry\./g
+const said = (text: string): string =>
+  text.replace(LASTED, 'a while').replace(FLOWS, '$1$2 flow or wait.').replace(AGED, 'As old as it is.')
 
 const plain = (value: unknown, own: ReadonlySet<string> = OWN): unknown => {
   if (Array.isArray(value)) return value.map((one) => plain(one, own))
-  if (typeof value === 'string') return value.replace(LASTED, 'a while').replace(FLOWS, '$1$2 flow or wait.')
+  if (typeof value === 'string') return said(value)
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => !own.has(name))
-      .map(([name, field]) => [name, plain(field, own)]),
+      .map(([name, field]) => [
+        name,
+        name === 'tone' && (field === 'ok' || field === 'wait') ? 'ok or wait' : plain(field, own),
+      ]),
   )
 }
 
