@@ -1,9 +1,10 @@
 /** What a daemon applies before its doors open: files, and the variables of a container; and what it does where they are wrong. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { signedIn } from '../parts/browser.js'
 import { Postern, runCli } from '../parts/postern.js'
+import { noPostgres, postgres } from '../parts/postgres.js'
 
 const made = (t: Test, settings: Record<string, unknown> = {}): Postern => {
   const postern = new Postern({ setup: 'postern.d', ...settings })
@@ -163,3 +164,58 @@ t.test('variables of other images: in ours alone', async (t) => {
   t.notMatch(postern.output.join('\n'), /hunter22/)
   t.same(await postern.json('credential', 'list'), [], 'no variable opens a relay to a network')
 })
+
+t.test(
+  'three daemons of one database that start at once make it once',
+  { skip: noPostgres() ?? false },
+  async (t) => {
+    const url = (await postgres()).database()
+    const secret = (await runCli(['key', 'secret'])).stdout
+    const all = Array.from({ length: 3 }, () =>
+      made(t, { store: { driver: 'postgres', url_file: 'database.url' } }),
+    )
+    const [first] = all as [Postern]
+    for (const one of all) {
+      file(one, 'database.url', `${url}\n`)
+      file(one, 'web.key', secret)
+    }
+    file(first, 'postern.d/none.yaml', 'setup: none\npools: { main: {} }\n')
+    t.equal(await started(first), 'serves')
+    await first.stop()
+    rmSync(join(first.dir, 'postern.d/none.yaml'))
+    for (const one of all) {
+      if (one !== first) {
+        mkdirSync(join(one.dir, 'data'), { mode: 0o700 })
+        copyFileSync(join(first.dir, 'data/pepper'), join(one.dir, 'data/pepper'))
+      }
+      file(one, 'postern.d/shop.yaml', SHOP.replace('out: ../data/web.key', 'secret_file: ../web.key'))
+    }
+    t.same(await Promise.all(all.map((one) => started(one))), ['serves', 'serves', 'serves'])
+    const applied = all.flatMap((one) => logged(one, 'setup applied')) as { made: string[]; same: number }[]
+    t.equal(applied.length, 3, 'each has looked')
+    t.equal(applied.filter(({ made }) => made.length === 3).length, 1, 'one has made it')
+    t.equal(
+      applied.filter(({ made, same }) => made.length === 0 && same === 3).length,
+      2,
+      'the others found it',
+    )
+    t.same(
+      all.flatMap((one) => logged(one, FAILED)),
+      [],
+    )
+    const audited = (await first.json('audit', 'list', '--action', 'setup')) as {
+      target: object
+      detail: object
+    }[]
+    // who waited for it finds nothing to do under the lock
+    const changed = audited
+      .map(({ target, detail }) => ({ ...target, ...detail }))
+      .filter((one) => !('changed' in one && one.changed === 0))
+    t.match(changed, [
+      { id: 'shop', changed: 3 },
+      { id: 'none', changed: 1 },
+    ])
+    const key = secret.trim()
+    for (const one of all) t.equal((await one.api('GET', '/v1/emails', key)).status, 200)
+  },
+)
