@@ -227,7 +227,12 @@ const compare = async (
   const said = Object.keys(wanted.fields)
   const base = { objectId: row.id, marks: marksOf(one, wanted), said, applied }
   if (fixed.length > 0) {
-    const why = `${fixed.join(', ')} cannot be changed in place: remove it and apply again`
+    // keys that are published are turned over one after the other, and never taken away
+    const isKeys = fixed.every((field) => field === 'dkim')
+    const remedy = isKeys
+      ? 'postern domain rotate makes new keys; take dkim out of the file'
+      : 'remove it and apply again'
+    const why = `${fixed.join(', ')} cannot be changed in place: ${remedy}`
     return step(one, { ...base, sign: '!', why, fields: changes })
   }
   const theirs =
