@@ -83,8 +83,9 @@ t.test('who may what, as it was meant', async (t) => {
   const leastIs = (least: string, isOwn = true) =>
     OPERATIONS.filter((operation) => leastFor(operation, isOwn) === least).sort()
   t.same(leastIs('owner'), [
-    ...['changeUserRole', 'createInvitation', 'createUser', 'createUserSetupLink', 'deleteWorkspace'],
-    ...['listAudit', 'listInvitations', 'listUsers', 'resetUserFactors', 'revokeInvitation'],
+    ...['applySetup', 'changeUserRole', 'createInvitation', 'createUser', 'createUserSetupLink'],
+    ...['deleteWorkspace', 'listAudit', 'listInvitations', 'listUsers', 'planSetup'],
+    ...['resetUserFactors', 'revokeInvitation'],
   ])
   const others = leastIs('owner', false).filter((one) => leastFor(one) !== 'owner')
   t.same(others, ['getUser', 'listSessions', 'revokeSession', 'revokeSessions', 'updateUser'])
