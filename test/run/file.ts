@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ROOT } from '../parts/postern.js'
 
 /** A single test of a file has as long as tap gives it; this is for all of a file. */
-const LIMIT_S = 600
+const LIMIT_S = 420
 
 export interface Outcome {
   /** `http/rate` */
