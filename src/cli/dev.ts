@@ -211,9 +211,10 @@ export const devCommand = command({
     await keepOff(args, config, file)
     const week = args.demo ? await demoWeek(config, terminal) : null
     const level = config.log.level === 'info' ? 'warn' : config.log.level
+    const log = openLog(config.log, level)
     const daemon = await runDaemon({
       config,
-      log: openLog(config.log, level),
+      log,
       version: versionText(),
       mode: 'dev',
       isDemo: week !== null,
@@ -225,7 +226,7 @@ export const devCommand = command({
     const tail = ownCommand(args.config, 'email', 'tail')
     const link = terminal.isTty ? await signInLink(daemon) : ''
     const linkCommand = ownCommand(args.config, 'setup-link')
-    const forget = noteListening(config, daemon.ports)
+    const forget = noteListening(config, daemon.ports, log)
     terminal.write(banner({ config, daemon, key, keyFile: file, moved, tail, link, linkCommand }, terminal))
     // a daemon that stops meanwhile closes the store: the rest of the mails is not sent
     week?.slowDown(daemon.store).catch((error) => {

@@ -11,26 +11,47 @@
 import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeWhole } from '../base/folder.js'
+import type { Log } from '../base/log.js'
 import type { Config, ListenAddress } from '../config/config.js'
 import type { Ports } from '../daemon/daemon.js'
 
 const fileIn = ({ data_dir }: Pick<Config, 'data_dir'>): string => join(data_dir, 'listening.json')
 
-/** Writes the note; the answer takes it away again. `inherited` are the listeners whose sockets systemd opened. */
+const AGAIN_MS = 10_000
+
+/**
+ * Writes the note; the answer takes it away again. On a full disk a daemon serves without it, and tries again: that of an
+ * earlier one must not stand there. `inherited` are the listeners whose sockets systemd opened.
+ */
 export const noteListening = (
   config: Config,
   ports: Ports,
+  log: Pick<Log, 'warn'>,
   inherited: readonly string[] = [],
 ): (() => void) => {
   const file = fileIn(config)
   const note: Note = { hosts: hostsOf(config), ports, inherited }
-  writeWhole(file, JSON.stringify(note))
-  return () => {
+  let again: NodeJS.Timeout | null = null
+  const remove = (): void => {
     try {
       rmSync(file, { force: true })
     } catch {
       // on a failed disk; why the daemon ends is what matters, and the next one writes it anew
     }
+  }
+  const write = (): void => {
+    try {
+      writeWhole(file, JSON.stringify(note))
+    } catch (err) {
+      if (again === null) log.warn({ err, file }, 'not noted where this listens: tried again')
+      remove()
+      again = setTimeout(write, AGAIN_MS).unref()
+    }
+  }
+  write()
+  return () => {
+    if (again !== null) clearTimeout(again)
+    remove()
   }
 }
 

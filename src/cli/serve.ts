@@ -91,7 +91,7 @@ export const serveCommand = command({
     })
     rmSync(devKeyFile(config), { force: true })
     // before the line: a script that waits for it may run a command at once, and commands find the daemon by the note
-    const forget = noteListening(config, daemon.ports, [...sockets.keys()])
+    const forget = noteListening(config, daemon.ports, log, [...sockets.keys()])
     log.info({ ...daemon.ports, version: versionText() }, 'listening')
     log.flush()
     const reason = await daemon.ended
