@@ -7,6 +7,7 @@
  *   understood changes nothing. An import only adds, so that to give the same file again is harmless, and goes on
  *   where the last one was broken off. No live account is asked, and no secret is an argument.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SuppressionRow } from '../store/port/tenants.js'
 import { type Place, takenOff } from '../tenant/suppression.js'
 import { command, type Globals, type OptionArgs } from './command.js'
@@ -23,6 +24,7 @@ import {
   setupSourceOf,
 } from './import/setup-files.js'
 import { type Counts, Rows, readRows, SeenEmails } from './import/suppressions.js'
+import { managementOf } from './listening.js'
 import { PLACE, placeOf } from './suppression-place.js'
 import { type Terminal, tellProgress, whileAt, withInterrupt } from './terminal.js'
 
@@ -116,13 +118,22 @@ class Import {
   readonly #place: Place
   readonly #takenOff: ReadonlyMap<string, number>
   readonly #wanted: Wanted
+  readonly #isBeside: boolean
   readonly #now = Date.now()
   /** One entry of the audit for each file. */
   #orders: CliContext['store']
   readonly sum = { read: 0, added: 0, changed: 0 }
 
-  constructor(context: CliContext, place: Place, off: ReadonlyMap<string, number>, wanted: Wanted) {
+  /** `isBeside`: a daemon runs on this store, whose mail comes first. */
+  constructor(
+    context: CliContext,
+    place: Place,
+    off: ReadonlyMap<string, number>,
+    wanted: Wanted,
+    isBeside: boolean,
+  ) {
     this.#context = context
+    this.#isBeside = isBeside
     this.#place = place
     this.#takenOff = off
     this.#wanted = wanted
@@ -174,9 +185,13 @@ class Import {
       held = []
       const from = this.sum.read
       const storing = async (): Promise<void> => {
-        for (let at = 0; at < rows.length && !isStopped; at += PIECE) {
-          await this.#take(rows.slice(at, at + PIECE), sha256, seen)
-          const part = Math.min(1, (at + PIECE) / rows.length)
+        const piece = this.#isBeside ? BESIDE : PIECE
+        for (let at = 0; at < rows.length && !isStopped; at += piece) {
+          const began = performance.now()
+          await this.#take(rows.slice(at, at + piece), sha256, seen)
+          // the daemon waits for the lock of SQLite by trying again: it gets none that is taken again at once
+          if (this.#isBeside) await sleep(performance.now() - began)
+          const part = Math.min(1, (at + piece) / rows.length)
           this.sum.read = from + Math.floor((before + read - from) * part)
           isStopped = !go(this.sum.read)
         }
@@ -216,8 +231,9 @@ const inOrder = (rows: readonly SuppressionRow[]): readonly SuppressionRow[] => 
 
 /** So many rows are put in order at a time, and twice as many are in memory. */
 const CHUNK = 20_000
-/** So many are one commit. */
+/** So many are one commit; beside a daemon fewer, so that its mail waits for short ones. */
 const PIECE = 1000
+const BESIDE = 250
 
 const sumOf = (counted: readonly Counted[], of: (counts: Counts) => number): number =>
   counted.reduce((n, { counts }) => n + of(counts), 0)
@@ -255,7 +271,8 @@ const finish = (terminal: Terminal, counted: readonly Counted[], work: Import, i
 const run = async (files: readonly ImportFile[], args: Args, terminal: Terminal, wanted: Wanted) =>
   withContext(args, async (context) => {
     const place = await placeOf(context, args)
-    const work = new Import(context, place, await takenOff(context.store, place), wanted)
+    const isBeside = (await managementOf(context.config)) !== null
+    const work = new Import(context, place, await takenOff(context.store, place), wanted, isBeside)
     const counted: Counted[] = []
     for (const file of files) {
       const one = await whileAt(terminal, `reading ${file.name}`, work.count(file))
