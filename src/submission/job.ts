@@ -1,9 +1,13 @@
 /**
  * NAME      job - counting what a job would do, and storing it
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../base/clock.js'
 import { newId } from '../base/id.js'
+import { compare, readMark } from '../lifecycle/page.js'
+import type { EventLog } from '../store/port/log.js'
 import type { EmailSearch, JobAction, JobFilter, JobRow, Jobs } from '../store/port/mail.js'
+import type { Reading } from '../store/port/watch.js'
 
 export interface BulkWish {
   readonly accountId: string
@@ -27,17 +31,47 @@ const MOST = 100_000
 const PAGE = 1000
 /** Of counting. */
 const MOST_MS = 3_000
+/** Of waiting for the index of words; and while it does not move, as where no daemon runs. */
+const INDEX_MS = 5_000
+const STILL_MS = 1_000
+const LOOK_MS = 50
 
-interface BulkDeps {
-  readonly store: Pick<EmailSearch, 'searchEmails'> & Pick<Jobs, 'addJob'>
+interface CountDeps {
+  readonly store: EmailSearch & Pick<Reading, 'readPlaces'> & Pick<EventLog, 'logEnds'>
   readonly clock: Clock
+}
+
+interface BulkDeps extends CountDeps {
+  readonly store: CountDeps['store'] & Pick<Jobs, 'addJob'>
+}
+
+/**
+ * Waits until what was accepted before can be found, which is a moment later; false: not all of it can, and more will.
+ * Where no daemon reads the log, what is found now is all there is.
+ */
+const untilFound = async ({ store, clock }: CountDeps): Promise<boolean> => {
+  const newest = readMark((await store.logEnds()).newest)
+  const began = clock.tick()
+  let at: string | null = null
+  for (let moved = began; ; await sleep(LOOK_MS)) {
+    const { search } = await store.readPlaces()
+    const place = readMark(search ?? '')
+    if (newest === null || (place !== null && compare(place, newest) >= 0)) return true
+    const now = clock.tick()
+    if (at !== null && search !== at) moved = now
+    at = search
+    if (now - moved > STILL_MS) return moved === began
+    if (now - began > INDEX_MS) return false
+  }
 }
 
 /** How many mails are meant now; up to a bound, in small steps. */
 export const countMatched = async (
-  { store, clock }: Pick<BulkDeps, 'clock'> & { readonly store: Pick<EmailSearch, 'searchEmails'> },
+  deps: CountDeps,
   { accountId, filter }: Pick<BulkWish, 'accountId' | 'filter'>,
 ): Promise<Matched> => {
+  const { store, clock } = deps
+  const isWhole = await untilFound(deps)
   const until = clock.tick() + MOST_MS
   let matched = 0
   let anchor: string | null = null
@@ -48,7 +82,7 @@ export const countMatched = async (
     place ??= found.newer
     matched += found.rows.length
     anchor = found.older
-    if (!found.hasOlder) return { matched, isCapped: false, place }
+    if (!found.hasOlder) return { matched, isCapped: !isWhole, place }
     if (matched >= MOST || clock.tick() > until) return { matched, isCapped: true, place }
   }
 }
