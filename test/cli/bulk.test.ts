@@ -17,13 +17,13 @@ t.test('what was taken a moment ago is met', async (t) => {
     scheduled_at: 'in 1 day',
   }
   const many = Array.from({ length: 100 }, () => mail)
-  for (let n = 0; n < 20; n++) await postern.api('POST', '/v1/emails/batch', key, many)
+  for (let n = 0; n < 5; n++) await postern.api('POST', '/v1/emails/batch', key, many)
   const order = { action: 'cancel', reason: 'a mistake', q: 'subject:later' }
   const begun = await postern.api('POST', '/v1/emails/bulk', key, order)
-  t.match(begun, { status: 202, body: { matched: 2_000 } })
+  t.match(begun, { status: 202, body: { matched: 500 } })
   const done = await eventually('the job ends', async () => {
     const { body } = await postern.api('GET', `/v1/jobs/${begun.body.id}`, key)
     return body.state === 'done' && body
   })
-  t.match(done, { done: 2_000, skipped: 0, failed: 0 })
+  t.match(done, { done: 500, skipped: 0, failed: 0 })
 })
