@@ -25,7 +25,7 @@ interface How {
   readonly of?: (row: any) => unknown
 }
 
-export type MemberType =
+type MemberType =
   | 'id'
   | 'constant'
   | 'text'
@@ -71,7 +71,7 @@ type Nested<Of, Items extends Members> = Of extends readonly (infer One)[]
 type Optional = { readonly optional: true }
 
 /** The record that a description makes of a row. */
-export type RecordOf<Row, M extends Members> = {
+type RecordOf<Row, M extends Members> = {
   readonly [K in keyof M as M[K] extends Optional ? never : K]: Value<Row, K, M[K]>
 } & {
   readonly [K in keyof M as M[K] extends Optional ? K : never]?: NonNullable<Value<Row, K, M[K]>>

@@ -21,7 +21,7 @@ import {
   SetupError,
 } from './files.js'
 
-export const MOST_OBJECTS = 5_000
+const MOST_OBJECTS = 5_000
 
 /** What stands in a member here, by the field that names its file. */
 const INLINE: Readonly<Record<string, string>> = {

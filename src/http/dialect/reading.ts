@@ -4,7 +4,7 @@
  *   Translated, checked and composed, with every mistake under the provider's names. It runs where the request is small, and
  *   in the bodies' thread where it is not; so a call is named by text, and what is asked for can be handed over.
  */
-import type { FieldError } from '../../base/fault.js'
+import { type FieldError, invalid } from '../../base/fault.js'
 import type { HeaderTag } from '../../mail/control-headers.js'
 import type { Draft } from '../../submission/draft.js'
 import { prepare, type Wrong } from '../../submission/prepare.js'
@@ -54,7 +54,7 @@ const readOne = async (
   return { ...made, errors: [...errors, ...theirs(made.errors)] }
 }
 
-/** Throws the Fault of a body that holds no mails at all. */
+/** Throws the Fault of a body that holds no mails at all, or too many: none of them is composed then. */
 export const readSpoken = async (
   { dialect, path, tags }: Spoken,
   body: unknown,
@@ -62,8 +62,10 @@ export const readSpoken = async (
 ): Promise<{ readonly items: readonly Item[]; readonly isTrial: boolean }> => {
   const own = DIALECTS[dialect]
   const call = callOf(own, path)
+  const mails = call.translate(body)
+  if (mails.length > call.most)
+    throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${call.most} mails` }])
   const items: Item[] = []
-  for (const [index, one] of call.translate(body).entries())
-    items.push(await readOne(own, one, tags, rules, index))
+  for (const [index, one] of mails.entries()) items.push(await readOne(own, one, tags, rules, index))
   return { items, isTrial: call.isTrial?.(body) ?? false }
 }

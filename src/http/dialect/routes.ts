@@ -28,13 +28,10 @@ const mistakesIn = (items: readonly Item[]): readonly FieldError[] => {
 }
 
 /** Throws what no waiting mends. */
-const demandCount = (count: number, most: number, perMinute: number): void => {
-  if (count > most)
-    throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${most} mails` }])
-  if (count > perMinute) {
-    const detail = `This key sends ${perMinute} mails a minute, so a request of ${count} is never taken; send it in parts`
-    throw new Fault('request.body_too_large', { detail })
-  }
+const demandCount = (count: number, perMinute: number): void => {
+  if (count <= perMinute) return
+  const detail = `This key sends ${perMinute} mails a minute, so a request of ${count} is never taken; send it in parts`
+  throw new Fault('request.body_too_large', { detail })
 }
 
 const sendAs = (dialect: Dialect, shape: DialectCall): RouteRow =>
@@ -55,7 +52,7 @@ const sendAs = (dialect: Dialect, shape: DialectCall): RouteRow =>
       const tags = dialect.tagOf === undefined ? [] : [dialect.tagOf(requestId)]
       const spoken = { dialect: dialect.name, path: shape.path, tags }
       const { items, idempotency, isTrial } = await readAll(deps, call, spoken)
-      demandCount(items.length, shape.most, principal.limitPerMinute)
+      demandCount(items.length, principal.limitPerMinute)
       const mistakes = shape.each ? [] : mistakesIn(items)
       if (mistakes.length > 0) throw invalid(mistakes)
       if (isTrial) return { status: 200, body: '' }

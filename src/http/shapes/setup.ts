@@ -28,8 +28,6 @@ export const applyBody = body(() => ({
   ...wish(),
   digest: need(Joi.string().max(100)).description('That of the plan of the same body'),
 }))
-export type ApplyBody = TypeOf<typeof applyBody>
-
 const change = shapeOf(() => ({
   field: Joi.string().required(),
   before: Joi.string().allow('').description('As it is now; absent where it is new'),
