@@ -40,8 +40,9 @@ import { devKeyFile, loadPepper, readDevKey } from '../keys/pepper.js'
 import { bringRing, liveKeys } from '../keys/return-path.js'
 import { collect } from '../lifecycle/page.js'
 import type { Rule } from '../mail/report/category.js'
-import { createIntake } from '../outcome/report.js'
+import { createIntake, type Recorded } from '../outcome/report.js'
 import { rulesIn } from '../outcome/rules.js'
+import { reportSpans } from '../outcome/span.js'
 import { logIncident, suppressLater } from '../outcome/suppress.js'
 import { createRelay, type Relay } from '../relay/relay.js'
 import { attemptSpans } from '../relay/span.js'
@@ -231,7 +232,16 @@ const shareParts = async (store: Store, options: DaemonOptions) => {
 
 type Shared = Awaited<ReturnType<typeof shareParts>>
 
-const buildBounceDoor = (shared: Shared, reported: ReportMetrics): BounceDoor => {
+/** Whatever comes of a report, of the door or of the sandbox. */
+const hearReports = ({ store, spans }: Shared, metrics: ReportMetrics): ((made: Recorded) => void) => {
+  const trace = spans === null ? null : reportSpans(spans, (emailId) => store.trace(emailId))
+  return (made) => {
+    metrics.note(made)
+    trace?.(made)
+  }
+}
+
+const buildBounceDoor = (shared: Shared, reported: (made: Recorded) => void): BounceDoor => {
   const { store, config, clock, log, ring, state, begun, doors, accountId, accepting, certificate } = shared
   const { lifetime } = config.relay
   const intake = createIntake(
@@ -246,7 +256,7 @@ const buildBounceDoor = (shared: Shared, reported: ReportMetrics): BounceDoor =>
       begun,
     },
     (made) => {
-      reported.note(made)
+      reported(made)
       const { kind, tier, emailId: email, recipientId: recipient, status, suppressed, did } = made
       log.info({ kind, tier, email, recipient, status, suppressed, did }, 'report')
     },
@@ -324,7 +334,7 @@ const byOne =
       : make()
 
 /** What works on the store by itself, beside the mail that comes and goes. */
-const buildFollowers = (shared: Shared, metrics: ReportMetrics) => {
+const buildFollowers = (shared: Shared, heard: (made: Recorded) => void, metrics: ReportMetrics) => {
   const { store, options, config, clock, log, pepper, state, accepting, way, onReason } = shared
   const when = running(options)
   const own = { store, config, clock, log, accepting }
@@ -337,7 +347,7 @@ const buildFollowers = (shared: Shared, metrics: ReportMetrics) => {
       ...{ share: () => shareStore(store, 'followers'), config, pepper, log },
       ...{ capture: options.mode === 'dev', rules: () => state.rules },
       reported(made, lost) {
-        for (const one of made) metrics.note(one)
+        for (const one of made) heard(one)
         metrics.lost(lost)
       },
       behind: way.behind,
@@ -385,7 +395,8 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   const { config, clock, log, deps, state, disk } = shared
   const flow = new FlowMetrics()
   const reported = new ReportMetrics()
-  const bounce = buildBounceDoor(shared, reported)
+  const heard = hearReports(shared, reported)
+  const bounce = buildBounceDoor(shared, heard)
   const when = running(options)
   const sandbox = createSandbox({ hostname: config.hostname, store, log })
   const relay = buildRelay(shared)
@@ -396,7 +407,7 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   const recheck = once('domains', () =>
     createDomainRecheck({ ...deps, store }, { lookup: txtLookup(resolver), every, log }),
   )
-  const { upkeep, own, renew } = buildFollowers(shared, reported)
+  const { upkeep, own, renew } = buildFollowers(shared, heard, reported)
   // the relay thread takes a while to load, and does so while the doors open: it sees each step of the clock from then on
   const [launching, launched] = startInBackground(relay, () => relay.useSandbox(sandbox.address))
   // what these do is on the disk: the doors open without them

@@ -78,6 +78,8 @@ interface ReportParts {
 
 /** What was made of a report; ids and words only, fit for a log. */
 export interface Recorded {
+  /** When it came, epoch milliseconds. */
+  readonly since: number
   readonly kind: ReportKind
   readonly tier: Tier
   readonly recipientId: string | null
@@ -266,9 +268,11 @@ export const recordReport = async (
   envelopeRecipient: string,
   raw: Uint8Array,
 ): Promise<Recorded> => {
+  const since = parts.clock.now()
   const report = await readReport(raw, parts.rules?.())
   const { kind, recipients } = report
   const nothing: Recorded = {
+    since,
     kind,
     tier: 'T4',
     recipientId: null,
@@ -277,7 +281,7 @@ export const recordReport = async (
     suppressed: false,
     did: 'nothing',
   }
-  const standing = await standingOf(parts, envelopeRecipient, report, parts.clock.now())
+  const standing = await standingOf(parts, envelopeRecipient, report, since)
   const { tier, owners } = standing
   const tellsNothing = kind === 'autoreply' || (kind === 'none' && recipients.length === 0)
   if (tellsNothing && tier !== 'T1') return nothing
