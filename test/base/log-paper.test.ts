@@ -62,6 +62,15 @@ const lineOf = (call: ts.CallExpression, where: string): Line | null => {
   return isUpstream && name !== null ? { where, name, level: 'warn', ...fieldsOf(second), open: true } : null
 }
 
+/** Writes a line, of whatever name. */
+const logs = ({ expression }: ts.CallExpression): boolean =>
+  /(?:^|[.#])log(?:\.(?:trace|debug|info|warn|error|fatal)|\[\w+\])$/.test(
+    expression.getText().replaceAll('?', ''),
+  )
+
+/** Places that write lines whose name the source does not show there. */
+const unread: string[] = []
+
 const linesOf = (file: string): Line[] => {
   const text = readFileSync(join(ROOT, 'src', file), 'utf8')
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
@@ -69,6 +78,7 @@ const linesOf = (file: string): Line[] => {
   const visit = (node: ts.Node): void => {
     const line = ts.isCallExpression(node) ? lineOf(node, file) : null
     if (line !== null) found.push(line)
+    else if (ts.isCallExpression(node) && logs(node)) unread.push(`${file}: ${node.getText()}`)
     ts.forEachChild(node, visit)
   }
   visit(source)
@@ -95,6 +105,17 @@ t.test('each line that is logged has its row', async (t) => {
       t.same(missing, [], `${where}: "${name}" has all that src/LOG.md promises`)
     }
   }
+})
+
+/** They pass on what others wrote, from another thread, whose own calls are read above. */
+const FORWARD = [
+  'demo/stages.ts: log[level](fields, fact)',
+  'followers/followers.ts: log[level](fields, text)',
+  'relay/relay.ts: log[level](fields, fact)',
+]
+
+t.test('no line goes past this test', async (t) => {
+  t.same(unread.toSorted(), FORWARD)
 })
 
 t.test('no row is about a line that nobody logs', async (t) => {
