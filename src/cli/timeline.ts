@@ -5,6 +5,7 @@
  *   the milliseconds, reports with their diagnostic, and what was not believed.
  */
 
+import { extrasOf } from '../lifecycle/extras.js'
 import type { EventRow } from '../lifecycle/facts.js'
 import type { MailWaiting, Waiting } from '../record/queue.js'
 import type { EmailRecord, RecipientRow } from '../store/port/mail.js'
@@ -137,7 +138,7 @@ export const timeline = (
   const head = [
     `${paint.bold(email.id)}  ${paintStatus(paint, email.status)}  ${clean(email.subject)}`,
     `from ${clean(email.from)}  ${email.mode} mail by ${email.source}, ${new Date(email.createdAt).toISOString()}`,
-    ...(email.resentFrom == null ? [] : [`sent again, after ${email.resentFrom}`]),
+    ...extrasOf(email.extras).map(({ label, value }) => `${label.toLowerCase()} ${clean(value)}`),
     `${clean(email.messageId)}`,
   ]
   const parts = email.recipients.map((row) =>

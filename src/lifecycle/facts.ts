@@ -9,6 +9,7 @@
 import type { Reply } from '../mail/reply.js'
 import type { Action } from '../mail/report/report.js'
 import type { Observation, Status } from '../mail/status.js'
+import type { Extras } from './extras.js'
 import type { Mode } from './page.js'
 
 export interface Tag {
@@ -103,8 +104,8 @@ export interface EmailFacts {
   readonly messageId: string
   readonly scheduledAt: number | null
   readonly createdAt: number
-  /** The mail of which this one is sent again. */
-  readonly resentFrom?: string | null
+  /** What few mails have; null or absent: nothing of it. */
+  readonly extras?: Extras | null
   /** The key or credential that submitted it; a session is not told. */
   readonly submittedBy?: string | null
 }

@@ -69,7 +69,7 @@ const heading = (row: EmailRow) => ({
 const passage = (row: EmailRow) => ({
   message_id: row.messageId,
   scheduled_at: timeOrNull(row.scheduledAt),
-  ...(row.resentFrom != null && { resent_from: row.resentFrom }),
+  ...row.extras,
   created_at: toRfc3339(row.createdAt),
   updated_at: toRfc3339(row.updatedAt),
 })

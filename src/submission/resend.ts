@@ -161,7 +161,7 @@ const prepareResend = async (
     cc: textsOf('cc'),
     bcc: textsOf('bcc'),
     scheduledAt: null,
-    resentFrom: record.id,
+    extras: { ...record.extras, resent_from: record.id },
     senders: authors.map(({ address }) => address),
     ignoreSuppressions: false,
     recipients: chosen,

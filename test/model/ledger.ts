@@ -11,11 +11,11 @@ import { listed } from './tenants.js'
 
 export const rowOf = (mail: Mail): EmailRow => {
   const { id, accountId, workspaceId, mode, source, from, to, cc, bcc, replyTo, subject, tags } = mail
-  const { attachments, messageId, scheduledAt, createdAt, updatedAt, status, counts, resentFrom } = mail
+  const { attachments, messageId, scheduledAt, createdAt, updatedAt, status, counts, extras } = mail
   return {
     ...{ id, accountId, workspaceId, mode, source, from, to, cc, bcc, replyTo, subject, tags, attachments },
     ...{ messageId, scheduledAt, createdAt, updatedAt, status, counts },
-    ...(resentFrom && { resentFrom }),
+    ...(extras && { extras }),
   }
 }
 

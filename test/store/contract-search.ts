@@ -63,7 +63,7 @@ const termsContract = async (t: Test, store: Store): Promise<void> => {
   })
   await put('ΠΡΟΣΦΟΡΑ', { messageId: '<carla@example.org>' })
   const foreign = await put('From outside', { source: 'smtp', messageId: '<Abc.123@client.example>' })
-  await put('Sent again', { resentFrom: first.id })
+  await put('Sent again', { extras: { resent_from: first.id } })
   await index(store)
   const cases: readonly (readonly [string, readonly string[]])[] = [
     ['receipt', ['Your receipt 4711']],

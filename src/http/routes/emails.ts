@@ -9,6 +9,7 @@
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { parseTime } from '../../base/moments.js'
+import { EXTRA_NAMES } from '../../lifecycle/extras.js'
 import type { Tag } from '../../lifecycle/facts.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
 import { type Query, readTag, type Term, termText } from '../../mail/query.js'
@@ -136,7 +137,7 @@ const COLUMNS = [
     'cc',
     'bcc',
   ],
-  ...['subject', 'tags', 'message_id', 'scheduled_at', 'updated_at', 'resent_from'],
+  ...['subject', 'tags', 'message_id', 'scheduled_at', 'updated_at', ...EXTRA_NAMES],
 ]
 
 /** A page of mails, searched or listed. Who does not see subjects does not find by them. */

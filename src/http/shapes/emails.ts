@@ -7,6 +7,7 @@
  *   the id that some SDKs repeat in the body.
  */
 import Joi from 'joi'
+import { EXTRA_NAMES, EXTRAS } from '../../lifecycle/extras.js'
 import { STATUSES } from '../../mail/status.js'
 import { WAITING_REASONS } from '../../record/queue.js'
 import type { WireDraft } from '../../submission/draft.js'
@@ -238,7 +239,7 @@ const summary = shape(() => ({
     .required(),
   message_id: Joi.string().required(),
   scheduled_at: nullable(Joi.string()),
-  resent_from: Joi.string().description('The mail of which this one is sent again; absent on all others'),
+  ...Object.fromEntries(EXTRA_NAMES.map((name) => [name, Joi.string().description(EXTRAS[name].says)])),
   created_at: time(),
   updated_at: time(),
   counts: Joi.object(

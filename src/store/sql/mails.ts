@@ -47,7 +47,7 @@ import {
 import { type Asking, all, first, type Row } from './query.js'
 
 type Lists = Pick<NewEmail, 'to' | 'cc' | 'bcc' | 'replyTo' | 'tags' | 'attachments'>
-type Rare = Pick<NewEmail, 'resentFrom' | 'submittedBy' | 'trace'>
+type Rare = Pick<NewEmail, 'extras' | 'submittedBy' | 'trace'>
 
 const EMPTY: Lists = { to: [], cc: [], bcc: [], replyTo: [], tags: [], attachments: [] }
 const NAMES = Object.keys(EMPTY) as (keyof Lists)[]
@@ -74,7 +74,7 @@ export const packLists = (mail: NewEmail): string => {
   for (const name of NAMES) if (mail[name].length > 0) packed[name] ??= mail[name]
   if (mail.ignoreSuppressions === true) packed.insists = true
   if (mail.trace != null) packed.trace = mail.trace
-  if (mail.resentFrom != null) packed.resentFrom = mail.resentFrom
+  if (mail.extras != null) packed.extras = mail.extras
   return JSON.stringify(packed)
 }
 
@@ -85,8 +85,11 @@ interface ListsRow {
 }
 
 export const readLists = ({ lists, only_address: only, submitted_by: by }: ListsRow): Lists & Rare => {
-  const read = { ...EMPTY, ...JSON.parse(String(lists)) }
+  // as 0.9.2 wrote it
+  const { resentFrom, ...packed } = JSON.parse(String(lists))
+  const read = { ...EMPTY, ...packed }
   if (read.to === TO_ONE) read.to = only == null ? [] : [only]
+  if (resentFrom != null) read.extras = { resent_from: resentFrom }
   if (by != null) read.submittedBy = by
   return read
 }

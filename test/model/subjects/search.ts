@@ -29,7 +29,7 @@ const createSought = (state: State) => {
     return {
       ...{ id, subject, from, messageId, tags, mode, status, poolId },
       poolName: pools.get(poolId)?.name ?? '',
-      isResent: mail.resentFrom != null,
+      isResent: mail.extras?.resent_from !== undefined,
       isOfKey: (name) =>
         submittedBy !== null && [name, ...keysCalled(mail.accountId, name)].includes(submittedBy),
       hasAttachment: mail.attachments.length > 0,

@@ -6,6 +6,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { idTime } from '../../../base/id.js'
+import { extrasOf } from '../../../lifecycle/extras.js'
 import type { MailEvent } from '../../../record/event.js'
 import { partsOfWaiting } from '../../../record/queue.js'
 import { AskError } from '../../ask.js'
@@ -68,6 +69,12 @@ const tagsOf = (visit: Visit, email: Email) =>
     </a>
   ))
 
+const LinkToMail = ({ visit, id }: { readonly visit: Visit; readonly id: string }) => (
+  <a href={visit.link(`/emails/${id}`)}>
+    <code>{id}</code>
+  </a>
+)
+
 const MailFacts = ({ visit, email, workspace }: MailFactsProps) => {
   const people = (name: string, list: readonly string[]) =>
     list.length === 0 ? null : ([name, <Addresses list={list} />] as const)
@@ -96,14 +103,10 @@ const MailFacts = ({ visit, email, workspace }: MailFactsProps) => {
             email.source === 'api' ? 'the API' : email.source === 'smtp' ? 'SMTP' : 'the gateway itself',
           ],
           email.tags.length === 0 ? null : ['Tags', tagsOf(visit, email)],
-          email.resent_from === undefined
-            ? null
-            : [
-                'Sent again, from',
-                <a href={visit.link(`/emails/${email.resent_from}`)}>
-                  <code>{email.resent_from}</code>
-                </a>,
-              ],
+          ...extrasOf(email).map(
+            ({ label, value, isMail }) =>
+              [label, isMail ? <LinkToMail {...{ visit, id: value }} /> : <bdi>{value}</bdi>] as const,
+          ),
           [
             'Message-ID',
             <code>

@@ -47,7 +47,7 @@ const soughtOf = (
   status: mail.status,
   poolId: (pool?.id as string | undefined) ?? '',
   poolName: (pool?.name as string | undefined) ?? '',
-  isResent: mail.resentFrom != null,
+  isResent: mail.extras?.resent_from !== undefined,
   isOfKey: (named) => isOfKey(named, mail.submittedBy),
   hasAttachment: mail.attachments.length > 0,
   isComplained,

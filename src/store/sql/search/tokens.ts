@@ -65,7 +65,7 @@ export const TOKENS = {
 
 /** What a mail is found by, but for whose it is. */
 export const tokensOf = ({ sender, subject, addresses, ...row }: Facts): string => {
-  const { tags, attachments, resentFrom, submittedBy } = readLists(row)
+  const { tags, attachments, extras, submittedBy } = readLists(row)
   const tokens = new Set<string>()
   for (const word of wordsOf(subject)) {
     for (const piece of piecesOf(word)) tokens.add(TOKENS.word(piece))
@@ -80,7 +80,7 @@ export const tokensOf = ({ sender, subject, addresses, ...row }: Facts): string 
   for (const start of startsOf('e', from, SENDER_CUTS)) tokens.add(start)
   for (const { name, value } of tags) tokens.add(TOKENS.tag(name)).add(TOKENS.tag(`${name}:${value}`))
   if (attachments.length > 0) tokens.add(TOKENS.attachment)
-  if (resentFrom != null) tokens.add(TOKENS.resent)
+  if (extras?.resent_from !== undefined) tokens.add(TOKENS.resent)
   if (submittedBy != null) tokens.add(TOKENS.key(submittedBy))
   return [...tokens].join(' ')
 }
