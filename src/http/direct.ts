@@ -2,7 +2,7 @@
  * NAME      direct - a plain send, past hapi
  * DESCRIPTION
  *   POST /v1/emails of a workspace's live key in its plainest form costs hapi more than it costs us, and so does one mail in
- *   the words of another provider. It is answered here by the row of the endpoint itself, with the same functions for its
+ *   the words of another provider, as JSON or as a form. It is answered here by the row of the endpoint itself, with the same functions for its
  *   limits, its check and its headers.
  *   Whatever is not plain, or would be refused, is handed to hapi as if it had just come: its octets are put back into
  *   the request before anything is done with them. So there is one way to say no, and it is not here.
@@ -22,7 +22,8 @@ import { check } from './check.js'
 import type { Answer, Call, Endpoint } from './endpoint.js'
 import { type CountedSends, TIMES, takesLong } from './gate.js'
 import { COMPRESSED_FROM, logRequest } from './server.js'
-import { parseJson, weighLight } from './wire/body.js'
+import { isForm, parseJson, weighLight } from './wire/body.js'
+import { parseForm } from './wire/form.js'
 import { type Direct, MAX_HEADERS } from './wire/listener.js'
 import { rateHeaders } from './wire/problem.js'
 import { bearerOf } from './wire/values.js'
@@ -44,14 +45,38 @@ interface DirectDeps {
   readonly log: Log
   readonly draining: () => boolean
   readonly counted: CountedSends
-  /** By their paths: POST /v1/emails, and its like in other words. */
-  readonly sends: ReadonlyMap<string, Endpoint>
+  /** POST /v1/emails, and its like in other words. */
+  readonly sends: readonly Endpoint[]
 }
 
 /** A request that may be plain, as far as its head tells. */
-interface Plain {
-  readonly send: Endpoint
+interface Plain extends Found {
   readonly key: string
+}
+
+interface Found {
+  readonly send: Endpoint
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** By the path of a request, if it is written as plainly as can be. */
+type Find = (url: string) => Found | undefined
+
+const finder = (sends: readonly Endpoint[]): Find => {
+  const fixed = new Map(sends.map((send) => [send.path, { send, params: {} }]))
+  const named = sends
+    .filter(({ path }) => path.includes('{domain}'))
+    .map((send) => ({ send, ends: send.path.split('{domain}') as [string, string] }))
+  return (url) => {
+    const found = fixed.get(url)
+    if (found !== undefined) return found
+    for (const { send, ends } of named) {
+      if (!url.startsWith(ends[0]) || !url.endsWith(ends[1])) continue
+      const domain = url.slice(ends[0].length, -ends[1].length)
+      return /^[a-z0-9.-]{1,253}$/.test(domain) ? { send, params: { domain } } : undefined
+    }
+    return undefined
+  }
 }
 
 const LARGEST = 64 * 1024
@@ -95,15 +120,17 @@ const tokenOf = ({ dialect }: Endpoint, req: IncomingMessage): string | null => 
   }
 }
 
-const plainIn = (req: IncomingMessage, { maxBody, sends }: DirectDeps): Plain | null => {
+const plainIn = (req: IncomingMessage, { maxBody }: DirectDeps, find: Find): Plain | null => {
   const { headers } = req
-  const send = sends.get(req.url ?? '')
-  if (send === undefined || req.method !== send.method) return null
+  const found = find(req.url ?? '')
+  if (found === undefined || req.method !== found.send.method) return null
+  const { send } = found
   const length = Number(headers['content-length'])
   if (!(length > 0 && length <= Math.min(LARGEST, maxBody))) return null
-  if (!JSON_TYPE.test(headers['content-type'] ?? '') || !hasPlainHeaders(req)) return null
+  const isTaken = send.dialect?.forms ? isForm : (type: string) => JSON_TYPE.test(type)
+  if (!isTaken(headers['content-type'] ?? '') || !hasPlainHeaders(req)) return null
   const key = tokenOf(send, req)
-  return key !== null && LIVE_KEY.test(key) ? { send, key } : null
+  return key !== null && LIVE_KEY.test(key) ? { ...found, key } : null
 }
 
 /** The body, which stays in the request for others to read; null when the client has gone. */
@@ -134,11 +161,11 @@ const isShort = ({ from, to, cc, bcc, reply_to, subject, tags, attachments }: Wi
 }
 
 /** What is in the body of a plain send; null for whatever takes long, or is wrong. */
-const read = (bytes: Buffer, { isPlain, body }: Endpoint) => {
-  const weight = weighLight(bytes)
+const read = (bytes: Buffer, { isPlain, body, dialect }: Endpoint, type: string) => {
+  const weight = dialect?.forms ? undefined : weighLight(bytes)
   if (weight === null) return null
   try {
-    const sent = parseJson(bytes, weight)
+    const sent = dialect?.forms ? parseForm(bytes, type) : parseJson(bytes, weight)
     if (takesLong(sent)) return null
     if (body === undefined) return isPlain?.(sent) ? { sent, body: undefined } : null
     const { value, errors } = check<unknown>('body', body, sent)
@@ -154,14 +181,14 @@ const answerTo = async (
   req: IncomingMessage,
   res: ServerResponse,
   requestId: string,
-  { send, key }: Plain,
+  { send, params, key }: Plain,
 ): Promise<Done | null> => {
   const { tenants, counted } = deps
   const address = plainAddress(req.socket.remoteAddress ?? '')
   const principal = await tenants.authenticateKey(key, address, 'idempotency-key' in req.headers)
   if (principal === null || principal.workspaceId === null) return null
   const bytes = await peek(req, Number(req.headers['content-length']))
-  const found = bytes && read(bytes, send)
+  const found = bytes && read(bytes, send, req.headers['content-type'] ?? '')
   if (!found) return null
   const workspace = await tenants.workspaceForSend(principal, null)
   const window = await tenants.sendWindow.consume(principal, 1)
@@ -169,7 +196,7 @@ const answerTo = async (
   const call: Call = {
     ...{ requestId, req, res, address, principal, workspace, ...found },
     trace: null,
-    params: {},
+    params,
     query: {},
     large: null,
     route: send.path,
@@ -236,6 +263,7 @@ const serve = async (
 
 export const createDirect = (deps: DirectDeps): DirectSends => {
   const { draining } = deps
+  const find = finder(deps.sends)
   let open = 0
   let resting: (() => void)[] = []
 
@@ -247,7 +275,7 @@ export const createDirect = (deps: DirectDeps): DirectSends => {
 
   return {
     take(req, res, handOn) {
-      const plain = draining() ? null : plainIn(req, deps)
+      const plain = draining() ? null : plainIn(req, deps, find)
       if (plain === null) return false
       open++
       void serve(deps, req, res, plain, handOn).finally(leave)

@@ -87,6 +87,8 @@ interface Row<Query, Body> {
   readonly dialect?: Dialect
   /** Of another dialect: whether a body is one mail, with a short answer. */
   isPlain?(body: unknown): boolean
+  /** Of another dialect: whether a body takes long to read, however few octets it has. */
+  isLong?(body: unknown): boolean
   /** What its list may be had as, beside pages. */
   readonly files?: readonly ('csv' | 'ndjson')[]
   /** Request headers of its own, by name, with what they mean. */

@@ -27,6 +27,7 @@ import { requireMoreThanSending, requireRight } from '../tenant/rights.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { Endpoint } from './endpoint.js'
 import { checkDeclared, collect, parseJson, tooMany, weigh, weighLight } from './wire/body.js'
+import { parseForm } from './wire/form.js'
 import { bearerOf, headerValue, headerValues } from './wire/values.js'
 
 /** What a request learns about itself on its way. */
@@ -74,15 +75,18 @@ const keepBrowsersOut = ({ headers }: IncomingMessage): void => {
   throw new Fault('auth.scope_forbidden', { detail: 'not for pages in a browser: keep the key on a server' })
 }
 
+/** Whether it says by a domain for whom it is. */
+const namesDomain = (path: string): boolean => path.includes('/{domain}/')
+
 const checkAccess = (
-  { id, access, live, method, isOwn }: Endpoint,
+  { id, access, live, method, path, isOwn }: Endpoint,
   principal: Principal,
   viewersSee: ViewersSee,
   request: Request,
 ): void => {
   if (access === 'session') requireSession(principal)
   if (access === 'platform') requirePlatform(principal)
-  if (access === 'workspace') requireWorkspace(principal)
+  if (access === 'workspace') requireWorkspace(principal, namesDomain(path))
   requireMoreThanSending(principal, id)
   const said = { params: request.params as Record<string, string>, query: request.url.searchParams }
   requireRight(principal, id, { viewersSee, isOwn: isOwn?.(principal, said) })
@@ -152,7 +156,7 @@ export const admit = async (
   if (endpoint.sends && request.app.window === null) await spend(tenants, request, principal, 1)
   if (endpoint.method !== 'GET') {
     const { req, res } = request.raw
-    checkDeclared(req.headers, mostOf(endpoint, maxBody))
+    checkDeclared(req.headers, mostOf(endpoint, maxBody), endpoint.dialect?.forms)
     const share = memory.share(TIMES)
     request.app.share = share
     res.once('close', () => share.release())
@@ -184,6 +188,16 @@ export const takesLong = (value: unknown): boolean => {
   return files > MANY_FILES
 }
 
+/** A form of more octets takes longer than others should wait. */
+const LONG_FORM = 64 * 1024
+
+/** null for one that a thread must read. */
+const lightForm = (bytes: Buffer, { isLong }: Endpoint, request: Request): unknown => {
+  if (bytes.length > LONG_FORM) return null
+  const form = parseForm(bytes, request.raw.req.headers['content-type'] ?? '')
+  return isLong?.(form) ? null : form
+}
+
 /** The body as a JSON value, or its octets when a thread must read it; neither when there was none. hapi has made a stream of it, already unpacked. */
 export const readBody = async (
   { maxBody }: GateDeps,
@@ -196,6 +210,12 @@ export const readBody = async (
   const bytes = await collect(source as Readable, mostOf(endpoint, maxBody), (size) => {
     if (share && !share.cover(size)) throw full()
   })
+  if (endpoint.dialect?.forms) {
+    const form = lightForm(bytes, endpoint, request)
+    request.app.large = form === null ? bytes : null
+    request.app.body = form
+    return
+  }
   const weight = endpoint.large ? weighLight(bytes) : weigh(bytes)
   if (weight === null) {
     request.app.large = bytes
@@ -222,6 +242,9 @@ export const workspaceOf = async (
 ): Promise<WorkspaceRow | null> => {
   if (endpoint.workspace === 'none') return null
   const named = headerValue(request.raw.req, 'x-workspace-id')?.trim() ?? null
+  const { domain } = request.params
+  if (endpoint.dialect !== undefined && namesDomain(endpoint.path) && principal.workspaceId === null)
+    return tenants.workspaceOfDomain(principal, String(domain), named)
   if (endpoint.workspace === 'required') return tenants.workspaceForSend(principal, named)
   const id = await tenants.workspaceForRead(principal, named)
   return id === null ? null : tenants.findWorkspace(principal.accountId, id)

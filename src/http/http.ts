@@ -261,7 +261,7 @@ const listeningServer = async (
   const plain = [...rows.filter(({ id }) => id === 'sendEmail'), ...others.filter(({ isPlain }) => isPlain)]
   // a span begins with hapi's request
   const make = options.spans == null ? (options.direct === undefined ? createDirect : options.direct) : null
-  const direct = make?.({ ...shared, sends: new Map(plain.map((one) => [one.path, one])) }) ?? null
+  const direct = make?.({ ...shared, sends: plain }) ?? null
   const parts = {
     ...shared,
     ...{ listener, tls: tls !== null, baseUrl, direct },

@@ -16,6 +16,7 @@ import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { readTraceparent, type Span, type Spans } from '../base/trace.js'
 import { type Checked, check } from './check.js'
+import type { Dialect } from './dialect/dialect.js'
 import type { Answer, Call, Endpoint, Method } from './endpoint.js'
 import { admit, type GateDeps, readBody, recognize, spend, windowFor, workspaceOf } from './gate.js'
 import { type Direct, headersTooLarge, type Listener, MAX_TARGET } from './wire/listener.js'
@@ -194,7 +195,7 @@ const takeBody = async (deps: ServerDeps, endpoint: Endpoint, request: Request):
     request.app.workspace = await workspaceOf(deps, endpoint, principal, request)
   } catch (fault) {
     // what is no JSON is that before all else
-    if (large) await deps.demandJson(large)
+    if (large && !endpoint.dialect?.forms) await deps.demandJson(large)
     throw fault
   }
 }
@@ -254,15 +255,18 @@ const finish = (deps: ServerDeps) => async (request: Request, h: ResponseToolkit
   }
   if (request.app.span) request.app.fault = fault.code
   const { dialect } = request.route.settings.app?.endpoint ?? {}
-  const problem = () => {
+  const problem = (): ReturnType<Dialect['refuse']> => {
     const instance = request.path.split('?')[0] ?? '/'
     const body = toProblem(fault, deps.baseUrl(), request.app.id, instance)
     return { status: fault.row.http, body: JSON.stringify(body) }
   }
-  const { status, body } = dialect?.refuse(fault) ?? problem()
+  const { status, body, type = 'application/json; charset=utf-8' } = dialect?.refuse(fault) ?? problem()
   const response = h.response(body).code(status)
-  for (const [name, value] of Object.entries(problemHeaders(fault))) response.header(name, value)
-  return dialect === undefined ? response : response.type('application/json; charset=utf-8')
+  // a browser would ask its person for a password
+  const { 'www-authenticate': challenge, ...others } = problemHeaders(fault)
+  for (const [name, value] of Object.entries(others)) response.header(name, value)
+  if (dialect !== undefined) return response.type(type)
+  return challenge === undefined ? response : response.header('www-authenticate', challenge)
 }
 
 interface Line {

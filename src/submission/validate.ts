@@ -186,7 +186,8 @@ const checkMime = (draft: Draft, mime: string, rules: Rules, at: string): Verdic
   const scheduledAt = readSchedule(draft.scheduledAt, rules.now, `${at}.scheduled_at`, errors)
   const finished = readMime(mime, rules, `${at}.raw`, errors)
   if (errors.length > 0 || finished === null) return { checked: null, errors }
-  const { tags, ignoreSuppressions = false } = draft
+  const { ignoreSuppressions = false } = draft
+  const tags = [...draft.tags, ...(draft.foundTags ?? [])].slice(0, MOST_TAGS)
   return { checked: { finished, tags, scheduledAt, ignoreSuppressions, ...recipients }, errors: null }
 }
 

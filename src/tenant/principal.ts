@@ -13,7 +13,7 @@ import type { IdentitySettings, Role } from '../config/identity.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { Actor, Identity, UserRow } from '../store/port/identity.js'
 import type { Acted } from '../store/port/store.js'
-import type { KeyScope, Tenants, WorkspaceRow } from '../store/port/tenants.js'
+import type { Domains, KeyScope, Tenants, WorkspaceRow } from '../store/port/tenants.js'
 import type { Lifecycle } from '../store/port/upkeep.js'
 import type { Incidents } from '../store/port/watch.js'
 
@@ -46,7 +46,7 @@ export interface Login extends Principal {
 }
 
 /** The part of the store that this folder uses. */
-type TenantStore = Acted<Tenants & Identity & Incidents & Pick<Lifecycle, 'known'>>
+type TenantStore = Acted<Tenants & Identity & Incidents & Pick<Domains, 'domain'> & Pick<Lifecycle, 'known'>>
 
 /** What everything in this folder stands on. */
 export interface TenantDeps {
@@ -130,9 +130,9 @@ export const requirePlatform = (principal: Principal): void => {
   if (principal.scope !== 'platform') throw new Fault('auth.scope_forbidden')
 }
 
-/** Throws unless the caller is a key of a workspace. */
-export const requireWorkspace = ({ via, scope }: Principal): void => {
-  if (via === 'key' && scope === 'workspace') return
+/** Throws unless the caller is a key of a workspace; `orPlatform`: or of the platform. */
+export const requireWorkspace = ({ via, scope }: Principal, orPlatform = false): void => {
+  if (via === 'key' && (orPlatform || scope === 'workspace')) return
   throw new Fault('auth.scope_forbidden', { detail: 'a key of the workspace sends here, and nothing else' })
 }
 

@@ -11,7 +11,7 @@ import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
 import { pepperMark } from '../keys/pepper.js'
-import { parseAddress } from '../mail/address.js'
+import { domainOf, parseAddress } from '../mail/address.js'
 import { beginningOf, DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/pools.js'
 import {
   ALARM_LIMITS,
@@ -20,7 +20,14 @@ import {
   type AlarmSettings,
   type SoftLimits,
 } from '../store/port/alarms.js'
-import type { AccountRow, Routing, Tenants, WorkspaceChange, WorkspaceRow } from '../store/port/tenants.js'
+import type {
+  AccountRow,
+  Domains,
+  Routing,
+  Tenants,
+  WorkspaceChange,
+  WorkspaceRow,
+} from '../store/port/tenants.js'
 import type { Lifecycle } from '../store/port/upkeep.js'
 import { type DomainRouteWish, domainRoutesOf } from './domain/routes.js'
 import type { Principal, TenantDeps } from './principal.js'
@@ -302,6 +309,29 @@ export const workspaceForSend = (
   return (
     (isOwn && deps.store.known?.workspace(principal.accountId, named)) || reachable(deps, principal, named)
   )
+}
+
+/**
+ * Where a platform key sends that names a sending domain: the workspace that owns it. A domain of all workspaces is of
+ * none, unless `ref` says of which.
+ */
+export const workspaceOfDomain = async (
+  deps: Reads & { readonly store: Pick<Domains, 'domain'> },
+  principal: Principal,
+  domain: string,
+  ref: string | null,
+): Promise<WorkspaceRow> => {
+  const row = await deps.store.domain(principal.accountId, domainOf(`_@${domain}`))
+  const named = ref === null ? null : await reachable(deps, principal, ref)
+  const owner = row === null ? null : (row.workspaceId ?? named?.id ?? null)
+  if (owner !== null && (named === null || named.id === owner))
+    return findWorkspace(deps, principal.accountId, owner)
+  throw new Fault('auth.scope_forbidden', {
+    detail:
+      named === null
+        ? 'a platform key sends for a domain that one workspace owns; send with a key of the workspace'
+        : 'the workspace of X-Workspace-Id does not own this domain',
+  })
 }
 
 /** What a read looks at: one workspace, or null for all of the account. */

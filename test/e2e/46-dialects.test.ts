@@ -1,5 +1,5 @@
 /**
- * Applications of other providers, moved here by one URL: the official clients of Postmark and SendGrid, and Debian's
+ * Applications of other providers, moved here by one URL: the official clients of Mailgun, Postmark and SendGrid, and Debian's
  * django-anymail, through the whole product to a real Postfix, whose reports come back. Afterwards the key stands nowhere.
  */
 import { execFile } from 'node:child_process'
@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import sendgridClient from '@sendgrid/client'
 import sendgrid from '@sendgrid/mail'
+import FormData from 'form-data'
+import Mailgun from 'mailgun.js'
 import { ServerClient } from 'postmark'
 import t from 'tap'
 import { Postern } from '../parts/postern.js'
@@ -23,7 +25,8 @@ from django.conf import settings
 backend, key, url = sys.argv[1:]
 settings.configure(
     EMAIL_BACKEND=f"anymail.backends.{backend}.EmailBackend",
-    ANYMAIL={"POSTMARK_SERVER_TOKEN": key, "POSTMARK_API_URL": url + "/postmark/",
+    ANYMAIL={"MAILGUN_API_KEY": key, "MAILGUN_API_URL": url + "/mailgun/v3",
+             "POSTMARK_SERVER_TOKEN": key, "POSTMARK_API_URL": url + "/postmark/",
              "SENDGRID_API_KEY": key, "SENDGRID_API_URL": url + "/sendgrid/v3/"})
 import django
 django.setup()
@@ -71,6 +74,27 @@ else {
   const found = async (tag: string): Promise<string> =>
     (await postern.api('GET', `/v1/emails?tag=${tag}`, key)).body.data[0].id
 
+  /** The id of a mail stands in its Message-ID. */
+  const idIn = (text: string): string => /em_\w+/.exec(text)?.[0] ?? ''
+
+  t.test('the client of Mailgun', async (t) => {
+    const client = new Mailgun(FormData).client({ username: 'api', key, url: `http://${at}/mailgun` })
+    const mail = { from: 'App <app@gw.test>', to: 'ok@deliver.test', text: 'Hello' }
+    const attachment = { data: 'hello', filename: 'a.txt' }
+    const sent = await client.messages.create('gw.test', { ...mail, subject: 'Mailgun', attachment })
+    t.match(await postern.until(key, idIn(sent.id ?? ''), ['delivered']), {
+      attachments: [{ filename: 'a.txt' }],
+    })
+    t.ok(
+      upstream.delivered().some((raw) => raw.includes(sent.id ?? '?') && /^Subject: Mailgun$/m.test(raw)),
+      'the mailbox has it',
+    )
+    const message = 'From: app@gw.test\r\nSubject: Whole\r\n\r\nHello\r\n'
+    const whole = await client.messages.create('gw.test', { to: 'ok@deliver.test', message })
+    t.match(await postern.until(key, idIn(whole.id ?? ''), ['delivered']), { subject: 'Whole' })
+    await t.rejects(client.messages.create('other.test', { ...mail, subject: 'x' }), /Bad Request/)
+  })
+
   t.test('the client of Postmark', async (t) => {
     const client = new ServerClient(key, { requestHost: `${at}/postmark`, useHttps: false })
     const mail = { From: 'App <app@gw.test>', Subject: 'Postmark', TextBody: 'Hello' }
@@ -112,14 +136,14 @@ else {
     () => false as const,
     () => `${PYTHON} has no anymail (Debian: python3-django-anymail)`,
   )
-  for (const backend of ['postmark', 'sendgrid'])
+  for (const backend of ['mailgun', 'postmark', 'sendgrid'])
     t.test(`django-anymail as ${backend}`, { skip: lacks }, async (t) => {
       const { stdout } = await run(PYTHON, ['-c', DJANGO, backend, key, `http://${at}`])
       const said = JSON.parse(stdout)
       const status = backend === 'postmark' ? 'sent' : 'queued'
       t.match(said, { status: { 'ok@deliver.test': status, 'ok2@deliver.test': status } })
       t.equal(said.refused, backend === 'postmark' ? 422 : 400, 'readers are not watched')
-      const id = backend === 'postmark' ? said.id : await found(`x-message-id:${said.id}`)
+      const id = backend === 'sendgrid' ? await found(`x-message-id:${said.id}`) : idIn(said.id)
       const mail = await postern.until(key, id, ['delivered'])
       t.match(mail, {
         to: [/Ok, really.* <ok@deliver\.test>/],

@@ -86,8 +86,9 @@ const requestOf = ({ kit }: Side, { body, head, line = 'POST /v1/emails HTTP/1.1
     'Content-Length': String(octets.length),
     ...head,
   }
+  const filled = (value: string) => value.replace('KEY', kit.key).replace('PAIR', btoa(`api:${kit.key}`))
   const lines = Object.entries(headers).flatMap(([name, value]) =>
-    value === '' ? [] : [`${name}: ${value.replace('KEY', kit.key)}`],
+    value === '' ? [] : [`${name}: ${filled(value)}`],
   )
   return Buffer.concat([Buffer.from(`${[line, ...lines].join('\r\n')}\r\n\r\n`), octets])
 }
@@ -107,6 +108,13 @@ const mark = {
   head: { Authorization: '', 'X-Postmark-Server-Token': 'KEY' },
 }
 
+const GUN = `${new URLSearchParams({ from: 'no-reply@acme.test', to: 'ana@example.com', subject: 'Hi', text: 'Hello' })}`
+const gun = {
+  line: 'POST /v1/as/mailgun/v3/acme.test/messages HTTP/1.1',
+  head: { Authorization: 'Basic PAIR', 'Content-Type': 'application/x-www-form-urlencoded' },
+}
+const FORM = '--b\r\nContent-Disposition: form-data; name="to"\r\n\r\nana@example.com\r\n'
+
 /** The same in the words of other providers. */
 const DIALECTS: readonly Case[] = [
   { name: 'SendGrid', line: grid, body: GRID, way: 'taken' },
@@ -121,6 +129,54 @@ const DIALECTS: readonly Case[] = [
   { name: 'SendGrid, two mails', line: grid, body: { ...GRID, personalizations: [1, 2] }, way: 'handed on' },
   { name: 'SendGrid, a mistake', line: grid, body: { ...GRID, asm: { group_id: 1 } }, way: 'handed on' },
   { name: 'SendGrid, a page', line: grid, body: GRID, head: { Origin: 'https://a.test' }, way: 'left' },
+  { name: 'Mailgun', ...gun, body: GUN, way: 'taken' },
+  {
+    name: 'Mailgun, with a key',
+    ...gun,
+    head: { ...gun.head, 'Idempotency-Key': 'g' },
+    body: GUN,
+    way: 'taken',
+  },
+  {
+    name: 'Mailgun, the same again',
+    ...gun,
+    head: { ...gun.head, 'Idempotency-Key': 'g' },
+    body: GUN,
+    way: 'taken',
+  },
+  {
+    name: 'Mailgun, in parts',
+    ...gun,
+    head: { ...gun.head, 'Content-Type': 'multipart/form-data; boundary=b' },
+    body: `${FORM}${FORM.replace('"to"', '"from"')}--b--`.replace(
+      /ana@example.com(?=\r\n--b--)/,
+      'a@acme.test',
+    ),
+    way: 'taken',
+  },
+  {
+    name: 'Mailgun, cut off',
+    ...gun,
+    head: { ...gun.head, 'Content-Type': 'multipart/form-data; boundary=b' },
+    body: FORM,
+    way: 'handed on',
+  },
+  { name: 'Mailgun, a mistake', ...gun, body: `${GUN}&template=x`, way: 'handed on' },
+  {
+    name: 'Mailgun, another domain',
+    ...gun,
+    line: gun.line.replace('acme', 'other'),
+    body: GUN,
+    way: 'handed on',
+  },
+  { name: 'Mailgun, an odd domain', ...gun, line: gun.line.replace('acme', 'a%2fb'), body: GUN, way: 'left' },
+  {
+    name: 'Mailgun, a bearer',
+    ...gun,
+    head: { ...gun.head, Authorization: 'Bearer KEY' },
+    body: GUN,
+    way: 'left',
+  },
   { name: 'Postmark', ...mark, body: MARK, way: 'taken' },
   { name: 'Postmark, suppressed', ...mark, body: { ...MARK, To: 'listed@example.com' }, way: 'taken' },
   { name: 'Postmark, a mistake', ...mark, body: { ...MARK, To: 'nobody' }, way: 'handed on' },

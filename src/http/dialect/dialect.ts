@@ -22,6 +22,8 @@ export interface Translated {
   readonly tags: readonly HeaderTag[]
   /** What cannot be translated, by the provider's own names. */
   readonly errors: readonly FieldError[]
+  /** It may go on under verified TLS only (RFC 8689). */
+  readonly requireTls?: boolean
 }
 
 export interface Answered {
@@ -32,7 +34,7 @@ export interface Answered {
 
 /** One endpoint of a provider. */
 export interface DialectCall {
-  /** Below `/v1/as/{name}`. */
+  /** Below `/v1/as/{name}`; a `{domain}` in it is the one of who sends. */
   readonly path: string
   readonly summary: string
   /** Mails that one request may hold. */
@@ -43,8 +45,12 @@ export interface DialectCall {
   translate(body: unknown): readonly Translated[]
   /** Whether it is one mail, whose answer is short. */
   isPlain?(body: unknown): boolean
+  /** Whether it takes long to read, however few octets it has. */
+  isLong?(body: unknown): boolean
   /** True where the request asks that nothing is sent: it is checked, and that is all. */
   isTrial?(body: unknown): boolean
+  /** What such a request is answered; nothing without it. */
+  tried?(requestId: string): string
   /** Kept for repeated requests; `failures` only where each mail is answered for itself. Kept too: what `answer` needs. */
   keep(accepted: readonly EmailRecord[], failures: readonly Failure[], requestId: string): string
   answer(kept: string): Answered
@@ -58,6 +64,8 @@ export interface Failure extends Pick<BatchFailure, 'index' | 'code' | 'message'
 export interface Dialect {
   readonly name: Config['http']['dialects'][number]
   readonly provider: string
+  /** True where bodies are forms, and in place of JSON lists of their parts. */
+  readonly forms?: true
   readonly calls: readonly DialectCall[]
   /** The key of a request; null when there is none. Throws a Fault for one in the wrong form. */
   credential(req: IncomingMessage): string | null
@@ -65,7 +73,8 @@ export interface Dialect {
   told(error: FieldError, index: number, wire: Translated['wire']): FieldError
   /** A tag that each mail of a request gets, so that it is found by what the request was answered. */
   tagOf?(requestId: string): HeaderTag
-  refuse(fault: Fault): Omit<Answered, 'headers'>
+  /** JSON, unless it says another type. */
+  refuse(fault: Fault): Omit<Answered, 'headers'> & { readonly type?: string }
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -78,10 +87,11 @@ export const isEmpty = (value: unknown): boolean =>
   value == null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
 
 /** A mail while it is translated. */
-export class Making {
+export class Making implements Translated {
   readonly wire: Record<string, unknown> = {}
   readonly tags: HeaderTag[] = []
   readonly errors: FieldError[] = []
+  requireTls = false
 
   wrong(field: string, kind: FieldError['kind'], message: string): void {
     this.errors.push({ field, kind, message })
@@ -124,6 +134,13 @@ export const takeMembers = (
     else take(mail, value, field)
   }
 }
+
+/** Between commas that are in no quotes, brackets or comments. */
+const ITEMS = /(?:"(?:[^"\\]|\\.)*"|<[^<>]*>|\([^()]*\)|[^,])+/g
+
+/** Several addresses in one text. */
+export const addressesIn = (text: string): readonly string[] =>
+  (text.match(ITEMS) ?? []).map((one) => one.trim()).filter((one) => one !== '')
 
 /** A list of objects, with what is wrong about it; `names` are the members that they may have, `place` where one stands. */
 export const objectsIn = (

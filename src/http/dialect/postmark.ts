@@ -13,6 +13,7 @@ import type { EmailRecord } from '../../store/port/mail.js'
 import { headerValue } from '../wire/values.js'
 import {
   addHeader,
+  addressesIn,
   as,
   type Dialect,
   type Failure,
@@ -27,17 +28,11 @@ import {
   takeMembers,
 } from './dialect.js'
 
-/** Between commas that are in no quotes, brackets or comments. */
-const ITEMS = /(?:"(?:[^"\\]|\\.)*"|<[^<>]*>|\([^()]*\)|[^,])+/g
-
 /** Several addresses in one text. */
 const list =
   (name: string): Taker =>
   (mail, value) => {
-    mail.wire[name] =
-      typeof value === 'string'
-        ? (value.match(ITEMS) ?? []).map((one) => one.trim()).filter((one) => one !== '')
-        : value
+    mail.wire[name] = typeof value === 'string' ? addressesIn(value) : value
   }
 
 /** Becomes what the header field of that name becomes. */

@@ -5,16 +5,20 @@
  *   in the bodies' thread where it is not; so a call is named by text, and what is asked for can be handed over.
  */
 import { type FieldError, invalid } from '../../base/fault.js'
+import { domainOf } from '../../mail/address.js'
 import type { HeaderTag } from '../../mail/control-headers.js'
 import type { Draft } from '../../submission/draft.js'
-import { prepare, type Wrong } from '../../submission/prepare.js'
+import { type Prepared, prepare, type Wrong } from '../../submission/prepare.js'
 import { checkSend, type Rules } from '../../submission/validate.js'
 import { type Item, readDraft } from '../drafts.js'
+import { parseJson } from '../wire/body.js'
+import { parseForm } from '../wire/form.js'
 import type { Dialect, DialectCall, Translated } from './dialect.js'
+import { mailgun } from './mailgun.js'
 import { postmark } from './postmark.js'
 import { sendgrid } from './sendgrid.js'
 
-export const DIALECTS: Readonly<Record<Dialect['name'], Dialect>> = { postmark, sendgrid }
+export const DIALECTS: Readonly<Record<Dialect['name'], Dialect>> = { mailgun, postmark, sendgrid }
 
 /** Which call the body of a request is for. */
 export interface Spoken {
@@ -22,6 +26,10 @@ export interface Spoken {
   readonly path: string
   /** Each mail gets them. */
   readonly tags: readonly HeaderTag[]
+  /** The domain that its path names, of which each sender must be; null where paths name none. */
+  readonly domain: string | null
+  /** The Content-Type of a form; null for JSON. */
+  readonly form: string | null
 }
 
 const callOf = ({ calls }: Dialect, path: string): DialectCall => {
@@ -30,14 +38,26 @@ const callOf = ({ calls }: Dialect, path: string): DialectCall => {
   return call
 }
 
+/** What its octets say. */
+export const parseSpoken = (bytes: Uint8Array, { form }: Pick<Spoken, 'form'>): unknown =>
+  form === null ? parseJson(bytes) : parseForm(bytes, form)
+
+/** Who else has written it than the domain of the path; a mistake, since that decides for whom it is sent. */
+const foreign = ({ senders }: Prepared, { domain }: Spoken): readonly FieldError[] => {
+  if (domain === null) return []
+  const own = domainOf(`_@${domain}`)
+  const message = `must be an address of ${domain}, the domain in the path of this request`
+  return senders.every((one) => domainOf(one) === own) ? [] : [{ field: 'from', kind: 'forbidden', message }]
+}
+
 const PLACE = /^body\.?/
 /** Some messages begin with it. */
 const OUR_NAME = /^"\w+" /
 
 const readOne = async (
   { told }: Dialect,
-  { wire, tags, errors }: Translated,
-  more: readonly HeaderTag[],
+  { wire, tags, errors, requireTls }: Translated,
+  spoken: Spoken,
   rules: Rules,
   index: number,
 ): Promise<Item> => {
@@ -46,26 +66,36 @@ const readOne = async (
       told({ field: field.replace(PLACE, ''), message: message.replace(OUR_NAME, ''), kind }, index, wire),
     )
   const read = readDraft(wire, rules)
-  const draft = 'errors' in read ? read : { ...read, foundTags: [...more, ...tags] }
+  const draft = 'errors' in read ? read : { ...read, foundTags: [...spoken.tags, ...tags] }
   // what is refused anyway is not composed, but judged for all that is wrong
   const judged = (one: Draft): Wrong => ({ errors: checkSend(one, rules).errors ?? [] })
   const made = 'errors' in draft ? draft : errors.length > 0 ? judged(draft) : await prepare(draft, rules)
-  if (!('errors' in made)) return made
+  if (!('errors' in made)) {
+    const strange = foreign(made, spoken)
+    return strange.length > 0 ? { errors: strange } : requireTls ? { ...made, requireTls } : made
+  }
   return { ...made, errors: [...errors, ...theirs(made.errors)] }
 }
 
+interface Read {
+  readonly items: readonly Item[]
+  readonly isTrial: boolean
+  /** What was said, as it is fingerprinted: of forms the mails, since a message that came whole counts as it is read. */
+  readonly said: unknown
+}
+
 /** Throws the Fault of a body that holds no mails at all, or too many: none of them is composed then. */
-export const readSpoken = async (
-  { dialect, path, tags }: Spoken,
-  body: unknown,
-  rules: Rules,
-): Promise<{ readonly items: readonly Item[]; readonly isTrial: boolean }> => {
-  const own = DIALECTS[dialect]
-  const call = callOf(own, path)
+export const readSpoken = async (spoken: Spoken, body: unknown, rules: Rules): Promise<Read> => {
+  const own = DIALECTS[spoken.dialect]
+  const call = callOf(own, spoken.path)
   const mails = call.translate(body)
   if (mails.length > call.most)
     throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${call.most} mails` }])
   const items: Item[] = []
-  for (const [index, one] of mails.entries()) items.push(await readOne(own, one, tags, rules, index))
-  return { items, isTrial: call.isTrial?.(body) ?? false }
+  for (const [index, one] of mails.entries()) items.push(await readOne(own, one, spoken, rules, index))
+  const said =
+    spoken.form === null
+      ? body
+      : mails.map(({ wire, tags, requireTls }) => ({ ...wire, found: [tags, requireTls] }))
+  return { items, isTrial: call.isTrial?.(body) ?? false, said }
 }

@@ -18,7 +18,7 @@ const readAll = async (deps: Deps, call: Call, spoken: Spoken) => {
   const { large, sent, workspace } = call
   if (large !== null) return readLarge(deps, { ...call, large }, spoken)
   const read = await readSpoken(spoken, sent, rulesOf(deps, workspace))
-  return { ...read, idempotency: await idempotencyOf(call) }
+  return { ...read, idempotency: await idempotencyOf({ ...call, sent: read.said }) }
 }
 
 /** What is wrong with all of them; what each says of what they share, once. */
@@ -44,18 +44,23 @@ const sendAs = (dialect: Dialect, shape: DialectCall): RouteRow =>
     workspace: 'required',
     dialect,
     ...(shape.isPlain && { isPlain: shape.isPlain }),
+    ...(shape.isLong && { isLong: shape.isLong }),
     sends: true,
     large: true,
     answers: {},
     async handle(call, deps) {
       const { requestId, principal, workspace } = call
       const tags = dialect.tagOf === undefined ? [] : [dialect.tagOf(requestId)]
-      const spoken = { dialect: dialect.name, path: shape.path, tags }
+      const spoken = {
+        ...{ dialect: dialect.name, path: shape.path, tags },
+        domain: call.params.domain ?? null,
+        form: dialect.forms ? (call.req.headers['content-type'] ?? '') : null,
+      }
       const { items, idempotency, isTrial } = await readAll(deps, call, spoken)
       demandCount(items.length, principal.limitPerMinute)
       const mistakes = shape.each ? [] : mistakesIn(items)
       if (mistakes.length > 0) throw invalid(mistakes)
-      if (isTrial) return { status: 200, body: '' }
+      if (isTrial) return { status: 200, body: shape.tried?.(requestId) ?? '' }
       const errorsOf = (index: number): Failure['errors'] => {
         const item = items[index]
         return item !== undefined && 'errors' in item ? item.errors : []

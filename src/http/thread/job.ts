@@ -13,7 +13,7 @@ import { sendFingerprint } from '../../submission/idempotency.js'
 import { prepare } from '../../submission/prepare.js'
 import type { Rules } from '../../submission/validate.js'
 import { check } from '../check.js'
-import { readSpoken, type Spoken } from '../dialect/reading.js'
+import { parseSpoken, readSpoken, type Spoken } from '../dialect/reading.js'
 import { type Item, readDraft } from '../drafts.js'
 import { batchBody } from '../shapes/emails.js'
 import { parseJson } from '../wire/body.js'
@@ -59,15 +59,17 @@ export const perform = async (job: Job | ContentJob): Promise<Done> => {
   if (job.what === 'content') {
     return { items: [], fingerprint: null, content: await parseContent(job.bytes) }
   }
-  const value = parseJson(job.bytes)
+  const value = typeof job.what === 'object' ? parseSpoken(job.bytes, job.what) : parseJson(job.bytes)
   giveBack(job.bytes)
   if (job.what === 'json') return { items: [], fingerprint: null }
   const items: Item[] = []
   let isTrial = false
+  let said = value
   if (typeof job.what === 'object') {
     const read = await readSpoken(job.what, value, job.rules)
     items.push(...read.items.map(packed))
     isTrial = read.isTrial
+    said = read.said
   } else if (job.what === 'many') {
     const checked = check('body', batchBody, value)
     if (checked.errors !== null) throw invalid(checked.errors, checked.omitted)
@@ -78,7 +80,7 @@ export const perform = async (job: Job | ContentJob): Promise<Done> => {
     items.push(item)
   }
   const { fingerprint: wish } = job
-  const fingerprint = wish && (await sendFingerprint(wish.route, wish.variant, value))
+  const fingerprint = wish && (await sendFingerprint(wish.route, wish.variant, said))
   return { items, fingerprint, isTrial }
 }
 

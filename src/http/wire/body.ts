@@ -22,6 +22,14 @@ const isJson = (type: string): boolean => {
   return name.toLowerCase() === 'application/json' && !parameters.some((one) => OTHER_CHARSET.test(one))
 }
 
+const MULTIPART = /^multipart\/form-data[ \t]*(?:;|$)/i
+const URLENCODED =
+  /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i
+
+export const isUrlencoded = (type: string): boolean => URLENCODED.test(type)
+
+export const isForm = (type: string): boolean => MULTIPART.test(type) || isUrlencoded(type)
+
 const ENCODINGS = new Set(['gzip', 'deflate', 'identity'])
 
 const hasBody = (headers: IncomingHttpHeaders): boolean =>
@@ -30,14 +38,18 @@ const hasBody = (headers: IncomingHttpHeaders): boolean =>
 const tooLarge = (maxBytes: number): Fault =>
   new Fault('request.body_too_large', { detail: `A body of this endpoint has at most ${maxBytes} bytes` })
 
+const JSON_ONLY = 'application/json in UTF-8'
+const FORMS_ONLY = 'multipart/form-data or application/x-www-form-urlencoded'
+
 /** What the headers alone can tell, before a byte of the body is asked for. */
-export const checkDeclared = (headers: IncomingHttpHeaders, maxBytes: number): void => {
+export const checkDeclared = (headers: IncomingHttpHeaders, maxBytes: number, forms = false): void => {
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   if (!hasBody(headers)) return
   const type = headers['content-type']
   const encoding = headers['content-encoding']
-  if ((type && !isJson(type)) || (encoding && !ENCODINGS.has(encoding))) {
-    const detail = 'Send application/json in UTF-8: plain, or with a Content-Encoding of gzip or deflate'
+  const isOurs = forms ? isForm(type ?? '') : !type || isJson(type)
+  if (!isOurs || (encoding && !ENCODINGS.has(encoding))) {
+    const detail = `Send ${forms ? FORMS_ONLY : JSON_ONLY}: plain, or with a Content-Encoding of gzip or deflate`
     throw new Fault('request.media_type_unsupported', { detail })
   }
 }

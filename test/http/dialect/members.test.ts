@@ -18,11 +18,13 @@ interface Row {
 const rowsOf = (provider: string): readonly Row[] => {
   const [, chapter = ''] =
     new RegExp(`^## ${provider}\n([\\s\\S]*?)(?=^## |$(?![\\s\\S]))`, 'm').exec(paper) ?? []
-  return [...chapter.matchAll(/^\| `([\w.]+)` \| `(.*?)` \| (.*) \|$/gm)].map(
+  return [...chapter.matchAll(/^\| `([\w.:-]+)` \| `(.*?)` \| (.*) \|$/gm)].map(
     ([, member = '', text = '', says = '']) => ({
       member,
       // a moment that is ahead, whenever this runs
-      example: /send_at$/.test(member) ? Math.floor(Date.now() / 1_000) + 600 : JSON.parse(text),
+      example: /send_at$|^o:deliverytime$/.test(member)
+        ? Math.floor(Date.now() / 1_000) + 600
+        : JSON.parse(text),
       isRefused: says.startsWith('refused'),
     }),
   )
@@ -35,6 +37,33 @@ const post = (path: string, body: object) =>
     body,
     headers: path.startsWith('postmark') ? { 'x-postmark-server-token': kit.key } : {},
   })
+
+/** The plain form with one part more, in place of one of the same name. */
+const formWith = (member: string, example: unknown): FormData => {
+  const form = new FormData()
+  const mail = { from: 'no-reply@acme.test', to: 'ana@example.com', subject: 'Hi', text: 'Hello' }
+  for (const [name, value] of Object.entries(mail)) if (name !== member) form.append(name, value)
+  const { file } = example as { readonly file?: string }
+  if (file === undefined) form.append(member, String(example))
+  else form.append(member, new Blob(['hello']), file)
+  return form
+}
+
+t.test('Mailgun', async (t) => {
+  const rows = rowsOf('Mailgun')
+  t.equal(rows.length, 35, 'the table is read')
+  const authorization = `Basic ${Buffer.from(`api:${kit.key}`).toString('base64')}`
+  for (const { member, example, isRefused } of rows) {
+    const url = `${kit.url}/v1/as/mailgun/v3/acme.test/messages`
+    const body = formWith(member, example)
+    const answer = await fetch(url, { method: 'POST', body, headers: { authorization } })
+    const { message } = (await answer.json()) as { readonly message: string }
+    const isAsSaid = isRefused
+      ? answer.status === 400 && message.startsWith(`${member} `)
+      : answer.status === 200 && message.startsWith('Queued')
+    t.ok(isAsSaid, `${member}: ${answer.status} ${message}`)
+  }
+})
 
 t.test('Postmark', async (t) => {
   const rows = rowsOf('Postmark')

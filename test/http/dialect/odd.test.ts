@@ -63,6 +63,67 @@ t.test('Postmark', async (t) => {
   t.pass('all of them')
 })
 
+const MAILGUN =
+  'from to cc bcc subject text html attachment inline message o:tag o:deliverytime o:testmode o:tracking o:require-tls h:X-A h:Reply-To h: v:a v: t:a recipient-variables template'
+
+t.test('Mailgun', async (t) => {
+  const authorization = `Basic ${Buffer.from(`api:${kit.key}`).toString('base64')}`
+  const plain = [
+    ['from', 'a@acme.test'],
+    ['to', 'b@example.com'],
+    ['text', 'Hello'],
+  ]
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('', 'yes', '\r\n--b', '{"b@example.com":{}}', '%recipient.a%', ',', '<', '"', '\0'),
+  )
+  const name = fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom(...MAILGUN.split(' ')) },
+    fc.string({ unit: 'binary' }),
+  )
+  const part = fc.tuple(name, text, fc.option(fc.string(), { freq: 4 }))
+  const bodies = fc.oneof(
+    fc.array(part, { maxLength: 6 }).map((parts) => {
+      const form = new FormData()
+      for (const [name, value] of plain) form.append(name as string, value as string)
+      for (const [name, value, file] of parts)
+        if (file === null) form.append(name, value)
+        else form.append(name, new Blob([value]), file)
+      return form
+    }),
+    fc
+      .array(fc.tuple(name, text), { maxLength: 6 })
+      .map((pairs) => new URLSearchParams([...(plain as never), ...pairs])),
+    fc
+      .array(
+        fc.constantFrom(
+          '--b',
+          '--',
+          '\r\n',
+          ' ',
+          'Content-Disposition: form-data; name="to"',
+          ';',
+          '"',
+          'x',
+          'filename*=',
+          '\n',
+        ),
+      )
+      .map((pieces) => new Blob([pieces.join('')], { type: 'multipart/form-data; boundary=b' })),
+  )
+  await fc.assert(
+    fc.asyncProperty(bodies, fc.constantFrom('messages', 'messages.mime'), async (body, path) => {
+      const url = `${kit.url}/v1/as/mailgun/v3/acme.test/${path}`
+      const answer = await fetch(url, { method: 'POST', body, headers: { authorization } })
+      const { message } = (await answer.json()) as { readonly message: unknown }
+      if (answer.status >= 500 || typeof message !== 'string' || message === '')
+        throw new Error(`${answer.status} ${message}`)
+    }),
+    { numRuns: 200 },
+  )
+  t.pass('all of them')
+})
+
 t.test('SendGrid', async (t) => {
   const plain = {
     personalizations: [{ to: [{ email: 'b@example.com' }] }],
