@@ -25,6 +25,7 @@ import {
 } from '../tenant/principal.js'
 import { requireMoreThanSending, requireRight } from '../tenant/rights.js'
 import type { Tenancy } from '../tenant/tenants.js'
+import { workspaceOfDomain } from '../tenant/workspace.js'
 import type { Endpoint } from './endpoint.js'
 import { checkDeclared, collect, parseJson, tooMany, weigh, weighLight } from './wire/body.js'
 import { parseForm } from './wire/form.js'
@@ -242,9 +243,8 @@ export const workspaceOf = async (
 ): Promise<WorkspaceRow | null> => {
   if (endpoint.workspace === 'none') return null
   const named = headerValue(request.raw.req, 'x-workspace-id')?.trim() ?? null
-  const { domain } = request.params
   if (endpoint.dialect !== undefined && namesDomain(endpoint.path) && principal.workspaceId === null)
-    return tenants.workspaceOfDomain(principal, String(domain), named)
+    return workspaceOfDomain(tenants.deps, principal, String(request.params.domain), named)
   if (endpoint.workspace === 'required') return tenants.workspaceForSend(principal, named)
   const id = await tenants.workspaceForRead(principal, named)
   return id === null ? null : tenants.findWorkspace(principal.accountId, id)

@@ -64,7 +64,6 @@ const verbsOf = (deps: TenantDeps) => {
     deleteWorkspace: bind(workspace.deleteWorkspace),
     findWorkspace: bind(workspace.findWorkspace),
     workspaceForSend: bind(workspace.workspaceForSend),
-    workspaceOfDomain: bind(workspace.workspaceOfDomain),
     workspaceForRead: bind(workspace.workspaceForRead),
     createPool: bind(pool.createPool),
     updatePool: bind(pool.updatePool),
