@@ -82,6 +82,15 @@ const SAID: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',
 }
 
+const ELSEWHERE = 'set data_dir to a folder that this user may write to'
+
+/** Of the others only another folder is one. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EACCES: 'let this user write to it, or ',
+  EROFS: 'mount a volume there, or ',
+  ENOSPC: 'free some of it, or ',
+}
+
 /** The data folder is there and this user may write to it, or DataFolderError. */
 export const makeDataFolder = (dataDir: string): void => {
   try {
@@ -91,7 +100,7 @@ export const makeDataFolder = (dataDir: string): void => {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     throw new DataFolderError(
-      `data_dir: ${dataDir} can not be used: ${SAID[code] ?? message}; name a folder that this user may write to`,
+      `data_dir: ${dataDir} can not be used: ${SAID[code] ?? message}; ${REMEDIES[code] ?? ''}${ELSEWHERE}`,
       code,
     )
   }

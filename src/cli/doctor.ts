@@ -7,6 +7,7 @@
 import { DEFAULT_FILE, fileOfConfig } from '../config/load.js'
 import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
+import { asTheySet } from '../config/variables.js'
 import { adminOf, placeOf } from '../store/open.js'
 import { command } from './command.js'
 import { configOf, withContext } from './context.js'
@@ -143,7 +144,8 @@ export const doctorCommand = command({
     ['$0 doctor --resolver 1.1.1.1', 'ask another name server'],
   ],
   run: async (args, terminal) => {
-    const found = await whileAt(terminal, 'looking', findAll(args.config, args.resolver))
+    const seen = await whileAt(terminal, 'looking', findAll(args.config, args.resolver))
+    const found = seen.map((one) => ({ ...one, remedy: one.remedy === null ? null : asTheySet(one.remedy) }))
     const records = found.map(({ check, result, detail, remedy }, i) => ({
       number: i + 1,
       check,

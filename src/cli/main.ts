@@ -8,6 +8,7 @@
 import { basename } from 'node:path'
 import { framesOf } from '../base/crash.js'
 import { escapeLines } from '../base/text.js'
+import { asTheySet } from '../config/variables.js'
 import { CATALOG } from './catalog.js'
 import { type ExitCode, endingOf } from './exit.js'
 import { parse } from './parse.js'
@@ -15,7 +16,7 @@ import { openTerminal, type Streams, surviveClosedPipes } from './terminal.js'
 
 const complain = (error: unknown, { stderr }: Streams): ExitCode => {
   const { exit, message } = endingOf(error)
-  for (const line of message.split('\n')) stderr.write(`postern: ${escapeLines(line)}\n`)
+  for (const line of message.split('\n')) stderr.write(`postern: ${escapeLines(asTheySet(line))}\n`)
   if (process.env.POSTERN_DEBUG && error instanceof Error)
     for (const frame of framesOf(error)) stderr.write(`    ${escapeLines(frame)}\n`)
   return exit

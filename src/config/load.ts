@@ -16,6 +16,7 @@ import { ConfigError, type ConfigProblem, closest, expectation, inLineOrder, sho
 import { SUBMISSION_DEFAULT, schema } from './schema.js'
 import { CREDENTIALS, type FileText, type Path, readSources, type Sourced } from './settings-file.js'
 import { formatDuration } from './units.js'
+import { decideBy, isVariable } from './variables.js'
 
 interface Conflict {
   readonly path: readonly (string | number)[]
@@ -215,6 +216,7 @@ const OPTIONS: Joi.ValidationOptions = { abortEarly: false, errors: { label: 'pa
 
 const inspect = (file: FileText | null, env: Words, flags: Words): Inspected => {
   const sourced = readSources(file, env, flags, DEFAULTS)
+  decideBy((key) => isByVariable(key, sourced, file !== null))
   const { value, error } = schema.validate(sourced.tree, OPTIONS)
   const details = error?.details ?? []
   const wrong = details.map((detail) => problemOf(detail, sourced))
@@ -254,6 +256,23 @@ interface Origin {
 /** Where the settings of each loaded configuration were written. */
 const SOURCES = new WeakMap<Config, Origin>()
 
+/** Every setting by its dotted name; of a list `submission.0.tls`. */
+const isSetting = (path: Path): boolean => {
+  let node: unknown = { ...DEFAULTS, submission: SUBMISSION_DEFAULT }
+  for (const part of path) {
+    if (typeof node !== 'object' || node === null || !(part in node)) return false
+    node = (node as Record<string | number, unknown>)[part]
+  }
+  return true
+}
+
+/** It came from a variable, or from nowhere, and there is no file to write it to. */
+const isByVariable = (key: string, sourced: Sourced, hasFile: boolean): boolean => {
+  const path = pathOf(key)
+  const origin = writtenAt(sourced, path)
+  return isSetting(path) && (origin === null ? !hasFile : isVariable(origin))
+}
+
 /** The file that was read; null: there was none. */
 export const fileOfConfig = (config: Config): string | null => SOURCES.get(config)?.file ?? null
 
@@ -261,11 +280,10 @@ export const fileOfConfig = (config: Config): string | null => SOURCES.get(confi
 export const originOf = (config: Config, key: string): string | null => {
   const sourced = SOURCES.get(config)?.sourced
   if (sourced === undefined) return null
-  return writtenAt(
-    sourced,
-    key.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part)),
-  )
+  return writtenAt(sourced, pathOf(key))
 }
+
+const pathOf = (key: string): Path => key.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part))
 
 /** The place of a value that somebody wrote; null when it is a default, whatever was written around it. */
 const writtenAt = (sourced: Sourced, path: Path): string | null => {

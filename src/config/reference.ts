@@ -13,6 +13,7 @@ import { originOf } from './load.js'
 import { isSecretKey } from './problem.js'
 import { schema } from './schema.js'
 import { formatDuration, formatSize } from './units.js'
+import { variableOf } from './variables.js'
 
 interface Setting {
   /** Dotted; `submission[]` stands for each item of a list. */
@@ -68,7 +69,7 @@ const walk = (node: Description, key: string): Setting[] => {
     description: flagsOf(node).description ?? '',
     form: formOf(node),
     preset: node.type === 'object' ? null : presetOf(node),
-    variable: node.type === 'object' || inList ? null : `POSTERN_${key.replaceAll('.', '__').toUpperCase()}`,
+    variable: node.type === 'object' || inList ? null : variableOf(key),
   }
   const children = Object.entries(node.keys ?? {}).flatMap(([name, child]) =>
     walk(child, key === '' ? name : `${key}.${name}`),

@@ -38,12 +38,12 @@ const checkListener = (listener: SubmissionListener, at: string): readonly Confi
   const found: ConfigProblem[] = []
   if (tls === 'none' && !isLoopback(host) && !(ip_credentials && isPrivate(host))) {
     const expected = 'a listener without TLS must stand on loopback'
-    const remedy = 'set tls: starttls, or ip_credentials: true with a private address'
+    const remedy = `set ${at}.tls: starttls, or ${at}.ip_credentials: true with a private address`
     found.push(problem(`${at}.host`, host, expected, remedy))
   }
   if (client_certificates && tls === 'none') {
     const expected = 'a client can show a certificate under TLS only'
-    found.push(problem(`${at}.client_certificates`, 'true', expected, 'set tls: starttls or implicit'))
+    found.push(problem(`${at}.client_certificates`, 'true', expected, `set ${at}.tls: starttls`))
   }
   if (ip_credentials && !isPrivate(host)) {
     const expected = 'clients by address range are accepted on loopback and private addresses only'

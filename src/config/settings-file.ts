@@ -26,6 +26,7 @@ import {
   type YAMLError,
 } from 'yaml'
 import { type ConfigProblem, shownValue } from './problem.js'
+import { isVariable, variableOf } from './variables.js'
 
 export type Path = readonly (string | number)[]
 
@@ -154,7 +155,7 @@ const mistyped = (env: Readonly<Record<string, string | undefined>>, known: read
     if (rest === name || value === undefined || value === '' || rest.includes('__')) return []
     const meant = known.find((key) => key.includes('.') && bare(key) === bare(rest))
     if (meant === undefined) return []
-    const remedy = `did you mean POSTERN_${meant.replaceAll('.', '__').toUpperCase()}?`
+    const remedy = `did you mean ${variableOf(meant)}?`
     return [{ where: name, key: '', value: null, expected: 'is not a setting', remedy }]
   })
 
@@ -167,7 +168,7 @@ const namesIn = (tree: Tree, within = ''): readonly string[] =>
 /** The variables that are settings. Others that begin with POSTERN_ are somebody else's, unless they hold `__`. */
 const fromEnvironment = (env: Readonly<Record<string, string | undefined>>, known: readonly string[]) =>
   Object.entries(env).flatMap(([by, value]): Written[] => {
-    if (!by.startsWith('POSTERN_') || value === undefined || value === '') return []
+    if (!isVariable(by) || value === undefined || value === '') return []
     const parts = by.slice('POSTERN_'.length).toLowerCase().split('__')
     if (parts.length === 1 && !known.includes(parts[0] ?? '')) return []
     return [{ path: parts.map(index), by, value }]

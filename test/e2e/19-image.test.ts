@@ -80,17 +80,21 @@ const tests = (all: Containers): void => {
     const volume = all.volume()
     await ends(
       73,
-      /^postern: data_dir: \/data can not be used: the file system is read-only; name a folder/,
+      /^postern: data_dir: \/data can not be used: the file system is read-only; mount a volume there, or set POSTERN_DATA_DIR to a folder/,
       {
         env: NAMES,
         volume: null,
       },
     )
-    await ends(77, /^postern: data_dir: \/data can not be used: permission denied; name a folder/, {
-      env: NAMES,
-      volume,
-      user: 20_001,
-    })
+    await ends(
+      77,
+      /^postern: data_dir: \/data can not be used: permission denied; let this user write to it, or set POSTERN_DATA_DIR to a folder/,
+      {
+        env: NAMES,
+        volume,
+        user: 20_001,
+      },
+    )
     await ends(78, /^postern: POSTERN_HTP__PORT: htp: is not a setting; did you mean http\?/, {
       env: { ...NAMES, POSTERN_HTP__PORT: '1' },
       volume,
@@ -102,7 +106,7 @@ const tests = (all: Containers): void => {
     for (const name of Object.keys(NAMES) as (keyof typeof NAMES)[]) {
       const { [name]: _, ...env } = NAMES
       const setting = name.replace('POSTERN_', '').toLowerCase()
-      await ends(78, new RegExp(`^postern: ${setting}: .*; set ${setting}: .*mail\\.example\\.com`), {
+      await ends(78, new RegExp(`^postern: ${setting}: .*; set ${name}=.*mail\\.example\\.com`), {
         env,
         volume,
       })
@@ -113,10 +117,14 @@ const tests = (all: Containers): void => {
       process.execPath,
     ])
     await once(taken.stdout ?? taken, 'data')
-    await ends(75, /^postern: bounce: 0\.0\.0\.0:2525 is in use by another program; .* set bounce\.port/, {
-      env: NAMES,
-      volume,
-    })
+    await ends(
+      75,
+      /^postern: bounce: 0\.0\.0\.0:2525 is in use by another program; .* set POSTERN_BOUNCE__PORT to a free port/,
+      {
+        env: NAMES,
+        volume,
+      },
+    )
     taken.kill()
     await once(taken, 'close')
   })
