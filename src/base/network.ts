@@ -5,6 +5,7 @@
  *   questions on which plain-text listeners and passwordless clients hang.
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
+import { networkInterfaces } from 'node:os'
 
 /** `::ffff:192.0.2.1` is how a dual-stack socket spells an IPv4 client; a zone id is no part of the address. */
 export const plainAddress = (ip: string): string => {
@@ -80,6 +81,24 @@ export const isPrivateRange = (range: Range): boolean =>
       wide.prefix <= range.prefix &&
       listOf(`${wide.address}/${wide.prefix}`).check(range.address, range.family),
   )
+
+/** `0.0.0.0` or `::`. */
+export const isUnspecified = (address: string): boolean => /^[0:.]+$/.test(address)
+
+const OWN_MS = 5_000
+let own = { until: 0, list: new BlockList() }
+
+/** Those of these addresses that an interface of this machine has; what is told is at most 5 seconds old. */
+export const ownAddresses = (addresses: readonly string[]): readonly string[] => {
+  const now = performance.now()
+  if (own.until <= now) {
+    const list = listOf('127.0.0.0/8')
+    for (const one of Object.values(networkInterfaces()).flatMap((each) => each ?? []))
+      list.addAddress(one.address.replace(/%.*$/, ''), one.family === 'IPv4' ? 'ipv4' : 'ipv6')
+    own = { until: now + OWN_MS, list }
+  }
+  return addresses.filter((one) => own.list.check(one, isIPv4(one) ? 'ipv4' : 'ipv6'))
+}
 
 /** True for `localhost` and loopback addresses. */
 export const isLoopback = (host: string): boolean =>

@@ -51,13 +51,13 @@ export interface UpstreamHealth {
 /** `epoch` is what the tick clock's zero is on the wall clock. */
 export const healthOf = (pools: Iterable<Pool>, epoch: number): UpstreamHealth[] =>
   [...pools].flatMap((pool) =>
-    pool.members.map(({ row, breaker, limit, open, idle, underWay, full, succeededAt, lastError }) => ({
+    pool.members.map(({ row, state, limit, open, idle, underWay, full, succeededAt, lastError }) => ({
       poolId: pool.row.id,
       upstreamId: row.id,
       host: row.host,
       port: row.port,
       state: row.state,
-      breaker: breaker.state,
+      breaker: state,
       connections: open,
       idle,
       underWay,

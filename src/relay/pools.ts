@@ -149,6 +149,8 @@ const dialOf = (row: UpstreamRow): string =>
     row.authMechanism ?? null,
     row.oauth == null ? null : { ...row.oauth, sealedRefreshToken: null },
     row.caFile ?? null,
+    row.bind ?? null,
+    row.helo ?? null,
     row.clientCertFile,
     row.clientKeyFile,
     row.rate,

@@ -11,6 +11,7 @@
  *   probes double up to a ceiling. While other connections to the same upstream work, a failed one only
  *   stops the ramp for a while: that is a host saying "enough", not a dead one.
  */
+import { ownAddresses } from '../base/network.js'
 import type { OauthRow, UpstreamRow } from '../store/port/tenants.js'
 import { Connection, type Timeouts } from './dialogue/connection.js'
 import type { Login, TokenSource } from './dialogue/login.js'
@@ -170,7 +171,22 @@ export class Upstream {
 
   /** How many connections we may have at once, of those that all daemons may have. */
   get most(): number {
-    return partOf(this.row.maxConnections, this.#settings.share())
+    return this.isHere ? partOf(this.row.maxConnections, this.#settings.share()) : 0
+  }
+
+  /** False while we have none of the addresses that it is to be reached from: another daemon may. */
+  get isHere(): boolean {
+    const { bind } = this.row
+    return bind == null || ownAddresses(bind).length > 0
+  }
+
+  /** As its breaker; without an address to reach it from, which no other daemon may have either, it fails as well. */
+  get state(): BreakerState {
+    const { bind } = this.row
+    if (this.isHere || bind == null || this.#settings.share()?.count !== 1) return this.breaker.state
+    const message = `this machine has none of the addresses to connect from (${bind.join(', ')})`
+    this.lastError = { at: this.#settings.tick(), stage: 'connect', message }
+    return 'open'
   }
 
   /** How many of them the breaker allows. */
@@ -364,6 +380,8 @@ export class Upstream {
       fingerprint: row.fingerprint,
       login: this.#login(),
       caFile: row.caFile,
+      bind: row.bind,
+      helo: row.helo,
       clientCertFile: row.clientCertFile,
       clientKeyFile: row.clientKeyFile,
     }

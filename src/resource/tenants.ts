@@ -85,6 +85,8 @@ export const UPSTREAM = {
   auth_mechanism: text({ none: true }),
   has_ca: flag({ of: ({ caFile }: UpstreamRow) => caFile != null }),
   has_client_certificate: flag({ of: ({ clientCertFile }: UpstreamRow) => clientCertFile !== null }),
+  bind: list(null, { none: true }),
+  helo: text({ none: true }),
   weight: whole(),
   priority: whole(),
   max_connections: whole(),

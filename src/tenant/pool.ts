@@ -99,6 +99,8 @@ const upstreamOf = (
     clientCertFile:
       member.clientCertFile === undefined ? (old?.clientCertFile ?? null) : member.clientCertFile,
     clientKeyFile: member.clientKeyFile === undefined ? (old?.clientKeyFile ?? null) : member.clientKeyFile,
+    bind: member.bind === undefined ? (old?.bind ?? null) : member.bind,
+    helo: member.helo === undefined ? (old?.helo ?? null) : member.helo,
     weight: keep(member.weight, old?.weight, 1),
     priority: keep(member.priority, old?.priority, 0),
     maxConnections: keep(member.maxConnections, old?.maxConnections, 10),

@@ -4,7 +4,7 @@
  *   `smtp://user@host:587?tls=required&weight=10&password_file=/run/secrets/mta` or `smtps://host` (TLS from
  *   the first byte). A password never stands in the URL, since URLs end up in process lists and shell
  *   histories: it is read from the named file. `ca_file=` names the private authority that signed the
- *   server's certificate. `token_file=`, `service_account_file=`, or `token_url=` with `client_id=` and the
+ *   server's certificate. `bind=` names the addresses to connect from, `helo=` the name to say there. `token_file=`, `service_account_file=`, or `token_url=` with `client_id=` and the
  *   file of a secret take the place of a password (oauth.ts). Without `tls=` a member with a user name
  *   requires TLS, and one without takes TLS when it is offered.
  *   One of three: a file that holds a token, the key file of a Google service account, or a client at a
@@ -12,10 +12,11 @@
  *   endpoint and the client that they were given for.
  */
 
+import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { readTarget } from '../base/dial.js'
 import { type FieldError, invalid } from '../base/fault.js'
-import { isLoopback, isPrivateRange, parseRange } from '../base/network.js'
+import { isLoopback, isPrivateRange, isUnspecified, parseRange } from '../base/network.js'
 import type { AuthMechanism, OauthRow, UpstreamRow, UpstreamTls } from '../store/port/tenants.js'
 
 interface OauthWish {
@@ -112,6 +113,8 @@ export interface Member {
   readonly caFile?: string | null | undefined
   readonly clientCertFile?: string | null | undefined
   readonly clientKeyFile?: string | null | undefined
+  readonly bind?: readonly string[] | null | undefined
+  readonly helo?: string | null | undefined
   readonly weight?: number | undefined
   readonly priority?: number | undefined
   readonly maxConnections?: number | undefined
@@ -149,7 +152,7 @@ const OAUTH = [...OAUTH_FILES, 'token_url', 'client_id', 'scope'] as const
 /** What the query of an upstream URL may hold about its login, which `upstream add` has as options. */
 export const LOGIN_WORDS = ['auth_mechanism', 'password_file', ...OAUTH] as const
 const KNOWN: readonly string[] = [
-  ...['tls', 'fingerprint', 'auth_mechanism', ...FILES_OF_URL, ...OAUTH],
+  ...['tls', 'fingerprint', 'bind', 'helo', 'auth_mechanism', ...FILES_OF_URL, ...OAUTH],
   ...Object.keys(NUMBERS),
 ]
 
@@ -160,6 +163,22 @@ const isPrivateHost = (host: string): boolean => {
 
 /** Hex in lower case, without colons. */
 export const normalFingerprint = (text: string): string => text.replace(/[:\s]/g, '').toLowerCase()
+
+const MOST_ADDRESSES = 16
+/** A host name in full, or an address literal (RFC 5321, section 4.1.3). */
+const HELO =
+  /^(?=.{1,255}$)(?:(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9-]{1,63}|\[[0-9A-Fa-f.:]+\]|\[IPv6:[0-9A-Fa-f.:]+\])$/
+
+/** From where it is reached, and under which name. */
+const checkOrigin = ({ bind, helo }: Member, wrong: Wrong): void => {
+  if (bind != null && (bind.length === 0 || bind.length > MOST_ADDRESSES))
+    wrong('bind', 'length', `must have 1 to ${MOST_ADDRESSES} addresses`)
+  for (const [i, address] of (bind ?? []).entries())
+    if (isIP(address) === 0 || isUnspecified(address) || address.includes('%'))
+      wrong(`bind[${i}]`, 'format', 'must be an IPv4 or IPv6 address of this machine')
+  if (helo != null && !HELO.test(helo))
+    wrong('helo', 'format', 'must be a host name in full, such as mta1.example.com')
+}
 
 /** What one member must fulfil, whichever door it came by. `at` is its place, such as `members[0]`. */
 export const checkMember = (member: Member, at: string): readonly FieldError[] => {
@@ -194,6 +213,7 @@ export const checkMember = (member: Member, at: string): readonly FieldError[] =
   if (member.caFile != null && member.tls !== 'verify' && member.tls !== 'implicit') {
     wrong('ca_file', 'forbidden', 'needs tls verify or implicit: the others check no certificate')
   }
+  checkOrigin(member, wrong)
   const { auth } = member
   if (auth?.oauth !== undefined) {
     if (auth.pass !== undefined) wrong('auth.pass', 'forbidden', 'goes without oauth')
@@ -308,6 +328,8 @@ export const parseUpstream = async (
     caFile: file(query.ca_file),
     clientCertFile: file(query.client_cert_file),
     clientKeyFile: file(query.client_key_file),
+    bind: query.bind?.split(',').map((address) => address.trim()),
+    helo: query.helo,
     weight: number('weight'),
     priority: number('priority'),
     maxConnections: number('max_connections'),
@@ -344,6 +366,7 @@ export const upstreamWords = (row: UpstreamRow): Words => {
   const own = Object.entries(numbers).filter(([name, value]) => PRESET[name as keyof typeof PRESET] !== value)
   return {
     ...{ tls: row.tls, fingerprint: row.fingerprint, ca_file: row.caFile },
+    ...{ bind: row.bind?.join(','), helo: row.helo },
     ...{ client_cert_file: row.clientCertFile, client_key_file: row.clientKeyFile },
     ...{ auth_mechanism: row.authMechanism, ...Object.fromEntries(own), rate: row.rate },
   }
@@ -353,7 +376,7 @@ export const upstreamWords = (row: UpstreamRow): Words => {
 export const queryText = (words: Words): string =>
   Object.entries(words)
     .flatMap(([name, value]) =>
-      value == null ? [] : [`${name}=${encodeURIComponent(value).replace(/%2F|%3A|%40|'/g, unquoted)}`],
+      value == null ? [] : [`${name}=${encodeURIComponent(value).replace(/%2F|%3A|%40|%2C|'/g, unquoted)}`],
     )
     .join('&')
 

@@ -221,3 +221,63 @@ t.test('two pools share one upstream: its connections and its rate', async (t) =
   // a lower bound of the time, so a slow machine changes nothing; one second's worth is there at the start
   t.ok(40 <= 10 * (seconds + 1) + 1, `40 messages took ${seconds} s at 10 a second`)
 })
+
+t.test(
+  'an upstream is reached from an address of its own, under its own name',
+  { skip: why ?? false },
+  async (t) => {
+    const mx = await new PlainMx().start()
+    const postfix = await new Postfix().start({ bouncePort: await freePort(), plainMxPort: mx.port })
+    t.teardown(async () => {
+      postfix.stop()
+      await mx.stop()
+    })
+    const { postern, json, platform, send } = await start()
+    const url = `smtp://127.0.0.1:${postfix.port}?tls=none`
+    await json('pool', 'create', 'main', '--upstream', `${url}&bind=127.0.0.7&helo=mta7.postern.test`)
+    await json('workspace', 'update', 'default', '--pool', 'main')
+    const { body } = await send('ana@mx.test', 'default')
+    await postern.until(platform, body.id, ['sent', 'delivered'])
+    await eventually('the mail', () => mx.messages.length === 1)
+    t.match(mx.messages[0], /^Received: from mta7\.postern\.test \(.*\[127\.0\.0\.7\]\)/m)
+    t.match((await json('upstream', 'list'))[0], { bind: ['127.0.0.7'], helo: 'mta7.postern.test' })
+  },
+)
+
+t.test('an address that is not on this machine', async (t) => {
+  const { server, url } = await upstream()
+  const { postern, cli, json, platform, send } = await start()
+  const wrong = async (bind: string, says: RegExp) => {
+    const { code, stderr } = await cli('pool', 'create', 'odd', '--upstream', `${url}&${bind}`)
+    t.equal(code, 65, bind)
+    t.match(stderr, says)
+  }
+  await wrong('bind=eth0', /bind\[0\].*must be an IPv4 or IPv6 address/)
+  await wrong('bind=0.0.0.0', /bind\[0\]/)
+  await wrong('bind=::', /bind\[0\]/)
+  await wrong('bind=fe80::1%25eth0', /bind\[0\]/)
+  await wrong('bind=127.0.0.1,', /bind\[1\]/)
+  await wrong('helo=-', /helo.*must be a host name in full/)
+  await wrong('helo=a%0d%0aMAIL', /helo/)
+
+  await json('pool', 'create', 'main', '--upstream', `${url}&bind=192.0.2.77`)
+  await json('workspace', 'update', 'default', '--pool', 'main')
+  const { body } = await send('ana@example.com', 'default')
+  const read = async () => (await postern.api('GET', `/v1/emails/${body.id}`, platform)).body
+  await eventually('a reason', async () => (await read()).waiting?.reason === 'upstreams_down')
+  t.match(
+    (await read()).waiting.detail,
+    /this machine has none of the addresses to connect from \(192\.0\.2\.77\)/,
+  )
+  const examined = await cli('doctor', '--json')
+  t.match(
+    JSON.parse(examined.stdout).find(({ check }: { check: string }) => check === 'upstream'),
+    { result: 'fail', detail: /none of the addresses/, remedy: /ip address add/ },
+  )
+  t.equal(server.received.length, 0)
+  t.equal((await read()).recipients[0].attempts, 0, 'nothing was tried')
+
+  await json('pool', 'update', 'main', '--upstream', `${url}&bind=192.0.2.77,127.0.0.9`)
+  await postern.until(platform, body.id, ['sent'])
+  t.equal(server.received.length, 1)
+})

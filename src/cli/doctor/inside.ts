@@ -243,6 +243,8 @@ const remedyFor = (
   if (said.includes('EAI_AGAIN')) return 'no name server answers: look into /etc/resolv.conf'
   if (stage === 'greeting' && said === USE_SMTPS) return updateOf(pool, wrong, '?tls=implicit')
   if (stage === 'tls' && said === USE_SMTP) return updateOf(pool, wrong, '?tls=verify')
+  if (/EADDRNOTAVAIL|addresses to connect from/.test(said))
+    return `give this machine the address (ip address add), or name others in: ${updateOf(pool, wrong, settingsOf(wrong))}`
   if (stage === 'auth') return updateOf(pool, wrong, `?${loginOf(said, wrong)}`)
   if (stage === 'greeting') return 'look into its log: it does not take mail from here'
   if (stage === 'tls' && NO_STARTTLS.test(said))

@@ -207,6 +207,8 @@ export const WORDS: Readonly<Record<string, string>> = {
   client_id: 'Of the OAuth client',
   client_secret: 'Of the OAuth client; never shown',
   fingerprint: 'SHA-256 of the only certificate that is accepted; null: any that is valid',
+  bind: 'Addresses of this machine to connect from; null: as the system chooses',
+  helo: 'What EHLO says; null: `hostname` of the settings',
   weight: 'Its share of the mail beside others of its priority',
   priority: 'Servers of the lowest number go first; the others step in when those are down',
   rate: 'How many a second, at most; null: any number',
@@ -416,6 +418,8 @@ const LOOKS: Readonly<Record<string, unknown>> = {
   failing_since: '2026-11-20T10:00:02.417Z',
   field: 'body.to',
   filename: 'receipt.pdf',
+  bind: ['192.0.2.7', '2001:db8::7'],
+  helo: 'mta1.shop.example',
   fingerprint: 'b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c',
   follows: 'pool_01k9f2a7yt5n3m1k8h6g4f2d0d',
   found: 'v=DMARC1; p=none',
@@ -668,7 +672,7 @@ const LOOKS: Readonly<Record<string, unknown>> = {
 const MOSTLY_NULL: ReadonlySet<string> = new Set(
   (
     'auth_mechanism certificate_fingerprint checked_at cidr content_id decided_at decision disabled_at disabled_reason ' +
-    'expires_at failing_since fingerprint finished_at follows found full held last_error last_failed_at last_used_at ' +
+    'expires_at failing_since fingerprint finished_at follows found full held helo last_error last_failed_at last_used_at ' +
     'last_used_from next_cursor next_try_at previous_secret_until put_back rate rate_limit_per_minute retired_at ' +
     'role_from scheduled_at source_id stage suspended_at suspended_reason used_at verified_at waiting waiting_for'
   ).split(' '),

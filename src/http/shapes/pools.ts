@@ -56,6 +56,10 @@ const memberFields = shape(() => ({
   auth_mechanism: clearable(oneOf(...MECHANISMS)).description(
     'The only one to sign in by; null: what is offered and fits',
   ),
+  bind: clearable(Joi.array<readonly string[]>().items(Joi.string().max(64)).max(16)).description(
+    'Addresses of this machine to connect from, IPv4 and IPv6; null: as the system chooses',
+  ),
+  helo: clearable(Joi.string().max(255)).description('What EHLO says; null: `hostname` of the settings'),
   weight: orNull(Joi.number().integer().min(1).max(1_000)),
   priority: orNull(Joi.number().integer().min(0).max(1_000)),
   max_connections: orNull(Joi.number().integer().min(1).max(1_000)),

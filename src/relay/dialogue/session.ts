@@ -36,6 +36,7 @@ import { readFile } from 'node:fs/promises'
 import { isIP, Socket, type TcpNetConnectOpts } from 'node:net'
 import { connect, TLSSocket } from 'node:tls'
 import { answering } from '../../base/dial.js'
+import { ownAddresses } from '../../base/network.js'
 import type { Reply } from '../../mail/reply.js'
 import type { UpstreamTls } from '../../store/port/tenants.js'
 import { type Offers, parseOffers } from './envelope.js'
@@ -47,11 +48,30 @@ const MOST = 1_000
 
 const known = new Map<string, { readonly until: number; readonly addresses: readonly LookupAddress[] }>()
 
+const shuffled = <T>(list: readonly T[]): readonly T[] => list.toSorted(() => Math.random() - 0.5)
+
+/** One of these addresses of ours, in the first of their families in which the other end can be reached. */
+const from = (own: readonly string[] | null, ...theirs: readonly number[]): Partial<TcpNetConnectOpts> => {
+  if (own === null) return {}
+  const family = own.map(isIP).find((one) => theirs.includes(one))
+  const [localAddress] = shuffled(own.filter((address) => isIP(address) === family))
+  if (localAddress === undefined)
+    throw new Error(
+      own.length === 0
+        ? 'this machine has none of the addresses to connect from'
+        : `it has no address of the kind of ${own.join(', ')}`,
+    )
+  return { family, localAddress }
+}
+
+const resolved = (name: string): Promise<readonly LookupAddress[]> => lookup(name, { all: true })
+
 /** How to connect to it, for net.connect, which tries one address after the other. */
 export const addressesOf = async (
   host: string,
   within: number,
-  look = (name: string): Promise<readonly LookupAddress[]> => lookup(name, { all: true }),
+  look: (name: string) => Promise<readonly LookupAddress[]> = resolved,
+  own: readonly string[] | null = null,
 ): Promise<Partial<TcpNetConnectOpts>> => {
   const now = performance.now()
   let found = known.get(host)
@@ -65,9 +85,14 @@ export const addressesOf = async (
     known.set(host, found)
   }
   const { addresses } = found
+  if (own !== null) {
+    const { family, localAddress } = from(own, ...addresses.map((one) => one.family))
+    // with an address of ours net.connect tries one of theirs
+    return { lookup: answering(shuffled(addresses.filter((one) => one.family === family))), localAddress }
+  }
   const isOneFamily = addresses.every(({ family }) => family === addresses[0]?.family)
   return {
-    lookup: answering(addresses.toSorted(() => Math.random() - 0.5)),
+    lookup: answering(shuffled(addresses)),
     // where one family does not work the other is tried at once; else each has its part of the time
     ...(isOneFamily && {
       autoSelectFamilyAttemptTimeout: Math.max(10, Math.floor(within / addresses.length)),
@@ -112,6 +137,10 @@ export interface Target {
   readonly login: Login | null
   /** PEM file of the authorities to believe, in place of the system's. */
   readonly caFile?: string | null | undefined
+  /** Addresses of ours to connect from. */
+  readonly bind?: readonly string[] | null | undefined
+  /** What EHLO says instead. */
+  readonly helo?: string | null | undefined
   readonly clientCertFile: string | null
   readonly clientKeyFile: string | null
 }
@@ -275,9 +304,13 @@ class Setup implements Listener {
   }
 
   async #connect(): Promise<void> {
-    const { host, port } = this.#target
+    const { host, port, bind } = this.#target
     this.#begin('connect', 'no connection')
-    const how = isIP(host) === 0 ? await addressesOf(host, this.#timeouts.connect) : {}
+    const own = bind == null ? null : ownAddresses(bind)
+    const how =
+      isIP(host) === 0
+        ? await addressesOf(host, this.#timeouts.connect, resolved, own)
+        : from(own, isIP(host))
     const { socket, closed } = this.#line
     if (closed !== null) throw closed
     await new Promise<void>((resolve) => socket.connect({ host, port, ...how }, resolve))
@@ -387,7 +420,7 @@ export const openSession = async (
   for (let inClear = target.tls === 'none'; ; inClear = true) {
     const setup = new Setup(target, timeouts, patience)
     try {
-      return await Promise.race([setup.run(hostname, inClear), setup.lost])
+      return await Promise.race([setup.run(target.helo ?? hostname, inClear), setup.lost])
     } catch (error) {
       const failure = setup.failed(error as Error)
       if (failure.stage !== 'tls' || !mayFallBack || inClear) throw failure

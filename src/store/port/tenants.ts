@@ -165,6 +165,10 @@ export interface UpstreamRow {
   readonly authMechanism?: AuthMechanism | null
   /** Tokens in place of a password; absent in rows of older versions. */
   readonly oauth?: OauthRow | null
+  /** Addresses of ours to connect from, IPv4 and IPv6; null or absent: as the system chooses. */
+  readonly bind?: readonly string[] | null
+  /** What EHLO says in place of `hostname`. */
+  readonly helo?: string | null
   readonly clientCertFile: string | null
   readonly clientKeyFile: string | null
   readonly weight: number

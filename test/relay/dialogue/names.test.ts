@@ -38,3 +38,26 @@ t.test('a name that nobody knows is no address, and is asked for again', async (
     '192.0.2.3',
   )
 })
+
+t.test('from an address of ours, theirs are of the same family', async (t) => {
+  const both = async () => [...four('192.0.2.1', '192.0.2.2'), { address: '2001:db8::1', family: 6 }]
+  const six = await addressesOf('d.test', 1_000, both, ['::1', '127.0.0.1'])
+  t.equal(six.localAddress, '::1', 'the first of ours says the family')
+  t.equal(await told(six.lookup, false), '2001:db8::1')
+  const firsts = new Set<unknown>()
+  for (let i = 0; i < 200; i++)
+    firsts.add(await told((await addressesOf('d.test', 1_000, both, ['127.0.0.1'])).lookup, false))
+  t.same([...firsts].sort(), ['192.0.2.1', '192.0.2.2'])
+  const ours = new Set<unknown>()
+  for (let i = 0; i < 200; i++)
+    ours.add((await addressesOf('d.test', 1_000, both, ['127.0.0.1', '::1', '127.0.0.2'])).localAddress)
+  t.same([...ours].sort(), ['127.0.0.1', '127.0.0.2'], 'each of that family has its turn')
+  await t.rejects(
+    addressesOf('e.test', 1_000, async () => four('192.0.2.1'), ['::1']),
+    /no address of the kind of ::1/,
+  )
+  await t.rejects(
+    addressesOf('e.test', 1_000, async () => four('192.0.2.1'), []),
+    /none of the addresses/,
+  )
+})

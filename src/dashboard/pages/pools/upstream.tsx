@@ -57,6 +57,8 @@ export const aboutOf = (row: Member): string =>
     row.priority > 0 ? `priority ${row.priority}` : null,
     row.weight > 1 ? `weight ${row.weight}` : null,
     row.rate === null ? null : `at most ${row.rate} mails/s`,
+    row.bind === null ? null : `from ${row.bind.join(', ')}`,
+    row.helo === null ? null : `as ${row.helo}`,
   ]
     .filter((part) => part !== null)
     .join(' · ')
@@ -137,7 +139,7 @@ const TokenFields = ({ member }: { readonly member: Member | null }) => (
 )
 
 const LimitFields = ({ member }: { readonly member: Member | null }) => (
-  <FoldedFields title="Share, limits and certificate">
+  <FoldedFields title="Share, limits, certificate and origin">
     <div class="row">
       <Field name="weight" label="Weight" value={member?.weight} placeholder="1" />
       <Field name="priority" label="Priority" value={member?.priority} placeholder="0" />
@@ -164,6 +166,20 @@ const LimitFields = ({ member }: { readonly member: Member | null }) => (
       value={member?.fingerprint}
       hint="In hex. It takes the place of chain and name."
     />
+    <div class="row">
+      <Field
+        name="bind"
+        label="Connect from"
+        value={member?.bind?.join(' ')}
+        hint="Addresses of this machine, with blanks between them. Empty: as the system chooses."
+      />
+      <Field
+        name="helo"
+        label="Name in EHLO"
+        value={member?.helo}
+        hint="Empty: the host name of the settings."
+      />
+    </div>
   </FoldedFields>
 )
 
@@ -232,6 +248,8 @@ export const memberOf = (form: Form) => ({
   messages_per_connection: form.number('messages_per_connection'),
   rate: form.number('rate'),
   fingerprint: form.text('fingerprint'),
+  bind: form.text('bind')?.split(/[\s,]+/) ?? null,
+  helo: form.text('helo'),
 })
 
 /** What names a member and changes nothing of it. */
