@@ -189,6 +189,12 @@ export const takesLong = (value: unknown): boolean => {
   return files > MANY_FILES
 }
 
+/** One text for many may take many times its octets. */
+const SMALL_MERGE = 4 * 1024
+
+const isMerge = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, 'recipients')
+
 /** A form of more octets takes longer than others should wait. */
 const LONG_FORM = 64 * 1024
 
@@ -226,7 +232,7 @@ export const readBody = async (
     throw tooMany(MOST_VALUES_ELSEWHERE, 'values')
   }
   const value = parseJson(bytes, weight)
-  if (endpoint.large && takesLong(value)) {
+  if (endpoint.large && (takesLong(value) || (bytes.length > SMALL_MERGE && isMerge(value)))) {
     request.app.large = bytes
     return
   }

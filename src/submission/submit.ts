@@ -273,7 +273,7 @@ const MOST_IN_WORDS = 10
 
 /** One mistake as a sentence; some messages name their field already. */
 const inWords = ({ field, message }: FieldError): string =>
-  message.startsWith('"') ? message : `"${field.replace(/^body\[\d+\]\./, '')}" ${message}`
+  message.startsWith('"') ? message : `"${field.replace(/^body(?:\.recipients)?\[\d+\]\./, '')}" ${message}`
 
 /** All that is wrong with one item, in words. */
 const allInWords = (errors: readonly FieldError[], count: number): string => {

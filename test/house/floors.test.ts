@@ -55,7 +55,7 @@ const HOME: Record<string, readonly string[]> = {
   'smtp-server': ['smtp', 'sandbox'],
   '@hapi/hapi': ['http', 'dashboard'],
   '@hapi/boom': ['http'],
-  htmlparser2: ['dashboard'],
+  htmlparser2: ['dashboard', 'submission'],
   marked: ['dashboard'],
   preact: ['dashboard'],
   'preact-render-to-string': ['dashboard'],

@@ -1,6 +1,7 @@
 /**
  * NAME      batch - up to a hundred emails in one request
  * DESCRIPTION
+ *   A list of them, or one template with what is each recipient's own.
  *   `x-batch-validation: strict` (the default) accepts all or nothing; `permissive`
  *   accepts the good ones and lists the others by their index. Either way one verb
  *   of the store. Each item counts as one send: the first when the request came in,
@@ -13,6 +14,7 @@ import { sendingAs } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
 import { readDraft } from '../drafts.js'
 import { type Call, POST, type RouteRow } from '../endpoint.js'
+import { isMerge, readMerge } from '../merge.js'
 import { idempotencyOf, REPLAYED, readLarge } from '../sends.js'
 import * as shapes from '../shapes/emails.js'
 import { type SendQuery, sendQuery } from '../shapes/emails.js'
@@ -25,21 +27,25 @@ const isPermissive = (call: Call): boolean => {
   throw invalid([{ field: 'header.x-batch-validation', message, kind: 'unsupported' }])
 }
 
+type BatchBody = readonly unknown[] | shapes.MergeBody
+
 /** Its items: read here, or composed already in the bodies' thread. */
-const itemsOf = async (deps: Deps, call: Call<SendQuery, readonly unknown[]>, variant: string) => {
+const itemsOf = async (deps: Deps, call: Call<SendQuery, BatchBody>, variant: string) => {
   const { large, body, workspace } = call
   if (large !== null) return readLarge(deps, { ...call, large }, 'many', variant)
   const rules = rulesOf(deps, workspace)
-  const items: readonly BatchItem[] = body.map((one, i) => readDraft(one, rules, `body[${i}]`))
+  const items: readonly BatchItem[] = isMerge(body)
+    ? await readMerge(body, rules)
+    : body.map((one, i) => readDraft(one, rules, `body[${i}]`))
   return { items, idempotency: await idempotencyOf(call, variant) }
 }
 
-export const batch: RouteRow = POST<SendQuery, readonly unknown[]>('/v1/emails/batch', {
+export const batch: RouteRow = POST<SendQuery, BatchBody>('/v1/emails/batch', {
   id: 'sendBatch',
   cli: { none: 'a shell has loops, and one command sends one mail' },
   summary: 'Send up to 100 emails',
   description:
-    'All or none by default; with `X-Batch-Validation: permissive` the good ones are accepted and `errors` names the others by their index. Each item counts as one send.',
+    'A list of emails, or one `template` with `recipients` and the variables of each: one mail for each of them. All or none by default; with `X-Batch-Validation: permissive` the good ones are accepted and `errors` names the others by their index. Each item counts as one send.',
   access: 'any',
   workspace: 'required',
   sends: true,

@@ -89,51 +89,50 @@ const headers = () =>
     .meta({ must: 'must have at most 64 KiB of names and values', kind: 'length' })
     .empty([null, Joi.array().length(0)])
 
-export const sendBody = shape(() =>
-  Joi.object<WireDraft>({
-    from: orNull(address())
-      .description(
-        'The sender: `name@example.com` or `Name <name@example.com>`, of a sending domain of the workspace; by default its `default_from`',
-      )
-      .example('Acme <no-reply@acme.example>'),
-    to: addresses()
-      .required()
-      .description(
-        'One address or a list of them, each as `name@example.com` or `Name <name@example.com>`; to, cc and bcc have at most 100 together',
-      )
-      .example('Ana <ana@example.com>'),
-    cc: addresses().description('As `to`; everybody sees them'),
-    bcc: addresses().description('As `to`; nobody else sees them'),
-    reply_to: addresses().description('Where answers go; as `to`'),
-    subject: orNull(text(998)).description('Default empty').example('Receipt 42'),
-    html: orNull(Joi.string().allow('')).description('The HTML part').example('<p>Thank you.</p>'),
-    text: orNull(Joi.string().allow('')).description('The text part').example('Thank you.'),
-    headers: headers().description(
-      'Further header fields as an object of names and values. Those that this API sets itself (From, To, Date, Message-ID, Content-*, …) are refused. An empty list is as good as none',
-    ),
-    tags: orNull(Joi.array().items(tag()).max(75)).description(
-      'Names and values of your own: mail is found and counted by them, and events carry them',
-    ),
-    attachments: orNull(Joi.array().items(attachment()).max(1_000)).description(
-      'Files; the whole message has at most `submission.max_size` of the settings, 25 MiB by default',
-    ),
-    scheduled_at: orNull(schedule()),
-    ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
-    raw: orNull(Joi.string())
-      .description(
-        'The whole message (RFC 5322) in base64, in place of from, reply_to, subject, html, text, headers and attachments: none of ' +
-          'them may stand beside it. It is relayed as it is, with a Received line on top and, where it has none, Date, Message-ID ' +
-          'and From (the default sender of the workspace). to, cc and bcc are the envelope, and nothing in the header ever adds a ' +
-          'recipient; Bcc is cut. Fields in it that steer a gateway (X-Postern-*, Idempotency-Key, those of other providers) are ' +
-          'refused: tags, scheduled_at and ignore_suppressions stand beside raw, and the key in its header. Lone CR and LF are ' +
-          'mended or refused, as the workspace has it. Under an Idempotency-Key two messages are the same when a reader sees the ' +
-          'same: Date, Message-ID and boundaries do not count',
-      )
-      .example('RnJvbTogbm8tcmVwbHlAc2hvcC5leGFtcGxlDQpTdWJqZWN0OiBIaQ0KDQpIZWxsbw0K'),
-  })
-    .empty(null)
+const sendMembers = shape(() => ({
+  from: orNull(address())
+    .description(
+      'The sender: `name@example.com` or `Name <name@example.com>`, of a sending domain of the workspace; by default its `default_from`',
+    )
+    .example('Acme <no-reply@acme.example>'),
+  to: addresses()
     .required()
-    .meta({ name: 'SendEmail' }),
+    .description(
+      'One address or a list of them, each as `name@example.com` or `Name <name@example.com>`; to, cc and bcc have at most 100 together',
+    )
+    .example('Ana <ana@example.com>'),
+  cc: addresses().description('As `to`; everybody sees them'),
+  bcc: addresses().description('As `to`; nobody else sees them'),
+  reply_to: addresses().description('Where answers go; as `to`'),
+  subject: orNull(text(998)).description('Default empty').example('Receipt 42'),
+  html: orNull(Joi.string().allow('')).description('The HTML part').example('<p>Thank you.</p>'),
+  text: orNull(Joi.string().allow('')).description('The text part').example('Thank you.'),
+  headers: headers().description(
+    'Further header fields as an object of names and values. Those that this API sets itself (From, To, Date, Message-ID, Content-*, …) are refused. An empty list is as good as none',
+  ),
+  tags: orNull(Joi.array().items(tag()).max(75)).description(
+    'Names and values of your own: mail is found and counted by them, and events carry them',
+  ),
+  attachments: orNull(Joi.array().items(attachment()).max(1_000)).description(
+    'Files; the whole message has at most `submission.max_size` of the settings, 25 MiB by default',
+  ),
+  scheduled_at: orNull(schedule()),
+  ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
+  raw: orNull(Joi.string())
+    .description(
+      'The whole message (RFC 5322) in base64, in place of from, reply_to, subject, html, text, headers and attachments: none of ' +
+        'them may stand beside it. It is relayed as it is, with a Received line on top and, where it has none, Date, Message-ID ' +
+        'and From (the default sender of the workspace). to, cc and bcc are the envelope, and nothing in the header ever adds a ' +
+        'recipient; Bcc is cut. Fields in it that steer a gateway (X-Postern-*, Idempotency-Key, those of other providers) are ' +
+        'refused: tags, scheduled_at and ignore_suppressions stand beside raw, and the key in its header. Lone CR and LF are ' +
+        'mended or refused, as the workspace has it. Under an Idempotency-Key two messages are the same when a reader sees the ' +
+        'same: Date, Message-ID and boundaries do not count',
+    )
+    .example('RnJvbTogbm8tcmVwbHlAc2hvcC5leGFtcGxlDQpTdWJqZWN0OiBIaQ0KDQpIZWxsbw0K'),
+}))
+
+export const sendBody = shape(() =>
+  Joi.object<WireDraft>(sendMembers()).empty(null).required().meta({ name: 'SendEmail' }),
 )
 
 export const oneQuery = shapeOf(() => ({
@@ -344,12 +343,85 @@ export const email = record('Email', () => ({
 }))
 
 const BATCH_MAX = 100
+const MOST_VARIABLES = 100
+const VARIABLE_BYTES = 8 * 1024
+
+/** Each as UTF-8. */
+const fitVariables = (value: Record<string, unknown>, helpers: Joi.CustomHelpers) =>
+  Object.values(value).some((one) => typeof one === 'string' && Buffer.byteLength(one) > VARIABLE_BYTES)
+    ? helpers.error('any.invalid')
+    : value
+
+/** What is each one's own of a merged text. */
+export const mergeRecipient = shape(() =>
+  Joi.object<MergeRecipient>({
+    to: addresses().required().description('One address or a list of them, who get one mail together'),
+    variables: orNull(
+      Joi.object()
+        .pattern(
+          Joi.string()
+            .pattern(/^[a-z0-9_]{1,64}$/)
+            .meta({ must: 'must be a name of 1 to 64 of a-z, 0-9 and _' }),
+          text(VARIABLE_BYTES),
+        )
+        .max(MOST_VARIABLES)
+        .custom(fitVariables)
+        .meta({ must: 'must have at most 8 KiB in each text', kind: 'length' }),
+    )
+      .description(
+        'Texts by name: 1 to 64 of a-z, 0-9 and _. Each that the template names must be there; others mean nothing',
+      )
+      .example({ name: 'Ana' }),
+  })
+    .empty(null)
+    .required()
+    .meta({ name: 'MergeRecipient' }),
+)
+
+export interface MergeRecipient {
+  readonly to: WireDraft['to']
+  readonly variables?: Readonly<Record<string, string>>
+}
+
+/** As a send, without recipients. */
+export const mergeTemplate = shape(() => {
+  const { to, cc, bcc, raw, ...members } = sendMembers()
+  return Joi.object<WireDraft>(members)
+    .required()
+    .meta({ name: 'MergeTemplate' })
+    .description(
+      'A send without recipients. In subject, html, text, and the values of headers and tags `{{name}}` stands for a variable. ' +
+        'In html values are escaped, and may stand between elements and in quoted attributes; not in scripts, styles, comments ' +
+        'and names. One that begins a link is http, https or mailto. There is no raw form',
+    )
+})
+
+export interface MergeBody {
+  readonly template: WireDraft
+  readonly recipients: readonly unknown[]
+}
+
+const mergeBody = shape(() =>
+  Joi.object<MergeBody>({
+    template: mergeTemplate(),
+    recipients: Joi.array()
+      .items(Joi.any().meta({ like: mergeRecipient() }))
+      .min(1)
+      .max(BATCH_MAX)
+      .required()
+      .description('One mail for each of them'),
+  }).meta({ name: 'Merge' }),
+)
 
 export const batchBody = shape(() =>
-  Joi.array<readonly unknown[]>()
-    .items(Joi.any().meta({ like: sendBody() }))
-    .min(1)
-    .max(BATCH_MAX)
+  Joi.alternatives<readonly unknown[] | MergeBody>(
+    Joi.array()
+      .items(Joi.any().meta({ like: sendBody() }))
+      .min(1)
+      .max(BATCH_MAX),
+    mergeBody(),
+  )
+    .meta({ must: 'must be an array of emails, or an object with template and recipients' })
     .empty(null)
     .required(),
 )

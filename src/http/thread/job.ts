@@ -15,6 +15,7 @@ import type { Rules } from '../../submission/validate.js'
 import { check } from '../check.js'
 import { parseSpoken, readSpoken, type Spoken } from '../dialect/reading.js'
 import { type Item, readDraft } from '../drafts.js'
+import { isMerge, readMerge } from '../merge.js'
 import { batchBody } from '../shapes/emails.js'
 import { parseJson } from '../wire/body.js'
 
@@ -28,7 +29,7 @@ export interface ContentJob {
 export interface Job {
   /** Given away with the job. */
   readonly bytes: Uint8Array
-  /** One email, a list of them, what another provider's API takes, or just JSON, to learn whether it is any. */
+  /** One email, a list or a template of them, what another provider's API takes, or just JSON, to learn whether it is any. */
   readonly what: 'one' | 'many' | 'json' | Spoken
   /** What else the fingerprint covers; null where nobody asks for one. */
   readonly fingerprint: { readonly route: string; readonly variant: string } | null
@@ -73,7 +74,8 @@ export const perform = async (job: Job | ContentJob): Promise<Done> => {
   } else if (job.what === 'many') {
     const checked = check('body', batchBody, value)
     if (checked.errors !== null) throw invalid(checked.errors, checked.omitted)
-    for (const [i, one] of checked.value.entries()) items.push(await readOne(one, job, `body[${i}]`))
+    if (isMerge(checked.value)) items.push(...(await readMerge(checked.value, job.rules)).map(packed))
+    else for (const [i, one] of checked.value.entries()) items.push(await readOne(one, job, `body[${i}]`))
   } else {
     const item = await readOne(value, job)
     if ('errors' in item) throw invalid(item.errors, item.omitted)

@@ -1,0 +1,89 @@
+/**
+ * NAME      merge - the mails of one template, as a batch has them
+ * DESCRIPTION
+ *   The template is judged first, by itself: what is wrong with it is wrong for all. Then each recipient is an item of the
+ *   batch, with its own mistakes: an address, or values that lack or may not stand where they would.
+ */
+import { type FieldError, invalid } from '../base/fault.js'
+import { toDraft, type WireDraft } from '../submission/draft.js'
+import { BRACES, type Merge, Room, readTemplate, type Template } from '../submission/merge.js'
+import { prepare } from '../submission/prepare.js'
+import { checkSend, type Rules } from '../submission/validate.js'
+import { check } from './check.js'
+import { type Item, readDraft } from './drafts.js'
+import { type MergeBody, type MergeRecipient, mergeRecipient } from './shapes/emails.js'
+
+type Values = ReadonlyMap<string, string>
+
+const NOBODY = 'nobody@example.invalid'
+
+/** The parts of a send in which variables may stand. */
+const templateOf = ({ subject, html, text, headers, tags }: WireDraft): Template => ({
+  subject: subject ?? null,
+  html: html ?? null,
+  text: text ?? null,
+  headers: headers == null || Array.isArray(headers) ? {} : (headers as Record<string, string>),
+  tags: tags ?? [],
+})
+
+/** Octets that each mail has beside its texts. */
+const filesIn = ({ attachments }: WireDraft): number =>
+  (attachments ?? []).reduce((sum, { content }) => {
+    const length =
+      typeof content === 'string'
+        ? content.length
+        : content && 'data' in content
+          ? content.data.length
+          : content?.length
+    return sum + (length ?? 0)
+  }, 0)
+
+/** What there is to say of a template whoever gets it. Throws validation.request_invalid. */
+const readAlone = async (template: WireDraft, rules: Rules): Promise<Merge> => {
+  const at = 'body.template'
+  const merge = await readTemplate(templateOf(template), BRACES, (part) => `${at}.${part}`)
+  const { errors } = checkSend(toDraft({ ...template, to: NOBODY }), rules, at)
+  const wrong: readonly FieldError[] = [...('errors' in merge ? merge.errors : []), ...(errors ?? [])]
+  if ('errors' in merge || wrong.length > 0) throw invalid(wrong)
+  return merge
+}
+
+export const isMerge = (value: unknown): value is MergeBody =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** One of them, if all that it says is right. */
+const readRecipient = (
+  one: unknown,
+  at: string,
+  rules: Rules,
+  fill: (values: Values, errors: FieldError[]) => WireDraft,
+) => {
+  const checked = check<MergeRecipient>(at, mergeRecipient, one)
+  if (checked.errors !== null) return { errors: checked.errors, omitted: checked.omitted }
+  const { to, variables = {} } = checked.value
+  const errors: FieldError[] = []
+  const read = readDraft({ ...fill(new Map(Object.entries(variables)), errors), to }, rules, at)
+  if (errors.length === 0) return read
+  const others = 'errors' in read ? read : checkSend(read, rules, at)
+  return { errors: [...errors, ...(others.errors ?? [])] }
+}
+
+/** An item for each recipient. Throws the Fault of a template that is for nobody, or of all that is too large. */
+export const readMerge = async (
+  { template, recipients }: MergeBody,
+  rules: Rules,
+): Promise<readonly Item[]> => {
+  const merge = await readAlone(template, rules)
+  const room = new Room(rules.messageSize)
+  const files = filesIn(template)
+  const items: Item[] = []
+  for (const [i, one] of recipients.entries()) {
+    const at = `body.recipients[${i}]`
+    const read = readRecipient(one, at, rules, (values, errors) => {
+      room.take(merge.sizeWith(values) + files)
+      return { ...template, ...merge.fill(values, `${at}.variables`, errors) }
+    })
+    items.push('errors' in read ? read : await prepare(read, rules, at))
+  }
+  return items
+}
