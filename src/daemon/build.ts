@@ -8,6 +8,7 @@ import { readCrashPoint } from '../base/crash.js'
 import { diallerOf, tokenSettings } from '../base/dial.js'
 import type { DiskWatch } from '../base/disk.js'
 import { createGiveWay, type Reason } from '../base/give-way.js'
+import { Kept } from '../base/kept.js'
 import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { Budget } from '../base/memory.js'
@@ -293,7 +294,9 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
   })
   const door = createSubmissionDoor({ ...doors, certificate, tenants, submission })
   const tls = config.http.tls ? certificate : null
+  const kept = new Kept(clock)
   const site = createSite({
+    kept,
     ask: askThrough((request) => http.inject(request)),
     follow: (session, { after, address }) => http.follow(session, after, address),
     baseUrl: () => http.baseUrl,
@@ -305,7 +308,7 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
     proveFactor: tenants.proveFactor,
   })
   const http: Http = createHttp({
-    ...{ ...doors, store, tenants, submission, pepper, tls, relay, site, door },
+    ...{ ...doors, store, tenants, submission, pepper, tls, relay, site, kept, door },
     setupFailed: () => saidOf(state),
   })
   return { submission, door, http }

@@ -9,8 +9,9 @@ import { Readable } from 'node:stream'
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
 import type { VNode } from 'preact'
 import { outageOf } from '../base/fault.js'
+import type { Kept } from '../base/kept.js'
 import type { Log } from '../base/log.js'
-import { type Ask, AskError, jsonOf, type Problem, queryText } from './ask.js'
+import { type Ask, AskError, type AskOptions, jsonOf, type Problem, queryText } from './ask.js'
 import type { Assets } from './assets/assets.js'
 import { cookieRules, readCookie, setCookie } from './cookie.js'
 import { Form, formTokenOf, isOwnOrigin, sameToken } from './form.js'
@@ -169,6 +170,7 @@ interface VisitorDeps {
   readonly devKey: () => string | null
   readonly addressOf: (request: Request) => string
   readonly recheck: Recheck
+  readonly kept: Kept
 }
 
 interface Visitors {
@@ -194,8 +196,8 @@ const decoded = (text: string): string => {
   }
 }
 
-const whoIs = async (ask: Ask, session: string, address: string): Promise<Who> => {
-  const answer = await ask('GET', '/v1/session', { session, address, asValue: true })
+const whoIs = async (ask: Ask, asker: Omit<AskOptions, 'asValue'>): Promise<Who> => {
+  const answer = await ask('GET', '/v1/session', { ...asker, asValue: true })
   if (answer.status === 401) throw new SignInNeeded()
   return jsonOf<Who>(answer)
 }
@@ -209,7 +211,7 @@ const scopeOf = ({ searchParams }: URL, defaultMode: Scope['mode']): Scope => {
 }
 
 export const createVisitors = (deps: VisitorDeps): Visitors => {
-  const { ask, baseUrl, pepper, isDev, devKey, addressOf, recheck } = deps
+  const { ask, baseUrl, pepper, isDev, devKey, addressOf, recheck, kept } = deps
   const defaultMode = isDev ? 'test' : 'live'
   const cookieOf = ({ raw }: Request, name: string) =>
     readCookie(raw.req.headers.cookie, cookieRules(baseUrl(), name).name)
@@ -223,13 +225,13 @@ export const createVisitors = (deps: VisitorDeps): Visitors => {
     const { headers } = request.raw.req
     const session = await sessionOf(request)
     if (session === null) throw new SignInNeeded()
-    const address = addressOf(request)
+    const asker = { session, address: addressOf(request), look: {} }
     const url = new URL(request.url.href)
     const notice = cookieOf(request, 'notice')
     const theme = cookieOf(request, 'theme')
     return new Visit({
-      ...{ ask, session, address, url, isDev, devKey, defaultMode, headers },
-      who: await whoIs(ask, session, address),
+      ...{ ask, ...asker, kept, url, isDev, devKey, defaultMode, headers },
+      who: await whoIs(ask, asker),
       params: request.params as Record<string, string>,
       scope: scopeOf(url, defaultMode),
       formToken: formTokenOf(pepper, session),

@@ -9,12 +9,14 @@ import type { Readable } from 'node:stream'
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 
-interface AskOptions {
+export interface AskOptions {
   /** A `ses_…` token; null for what is public. */
   readonly session: string | null
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly address: string
+  /** The same object for all calls of one look: who asks is then looked up once. */
+  readonly look?: object
   readonly streamed?: boolean
   /** A success in JSON is wanted as its value. */
   readonly asValue?: boolean

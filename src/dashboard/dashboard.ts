@@ -8,6 +8,7 @@
  *   Every answer is made here, also that of an error, so that the API's problem documents never reach a page.
  */
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
+import type { Kept } from '../base/kept.js'
 import type { Log } from '../base/log.js'
 import type { IdentitySettings } from '../config/identity.js'
 import type { ProveFactor } from '../tenant/factors.js'
@@ -37,6 +38,8 @@ import type { Visit } from './visit.js'
 
 export interface DashboardOptions {
   readonly ask: Ask
+  /** What stands around pages; the API forgets it when something is changed. */
+  readonly kept: Kept
   readonly follow: Follow
   /** Known once the listener listens. */
   readonly baseUrl: () => string

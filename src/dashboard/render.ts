@@ -73,6 +73,9 @@ export const attrs = (of: Readonly<Record<string, Value>>): VNode => {
   return jsxTemplate([text])
 }
 
+/** What stands on many pages and is the same on each, as text. */
+export const fixed = (of: VNode): VNode => jsxTemplate([renderToString(of)])
+
 interface Shown {
   readonly visit: Visit
   readonly refused: Refused | null

@@ -4,6 +4,7 @@
  *   Who looks, at what, with which workspace and mode in the URL, and the way to /v1 in his or her name. Links made here
  *   keep workspace and mode, so that every view can be sent to somebody else as a link.
  */
+import type { Kept } from '../base/kept.js'
 import type { Role } from '../config/identity.js'
 import type { QueueStateRecord } from '../record/queue-state.js'
 import { leastFor, type Operation, reaches } from '../tenant/rights.js'
@@ -72,6 +73,8 @@ interface VisitParts {
   readonly ask: Ask
   readonly session: string
   readonly address: string
+  readonly look: object
+  readonly kept: Kept
   readonly who: Who
   readonly url: URL
   readonly params: Readonly<Record<string, string>>
@@ -176,11 +179,10 @@ export class Visit {
     path: string,
     { query = {}, body, headers, scoped = true, ...as }: AskFor = {},
   ): Promise<AskAnswer> {
-    const { ask, session, address, scope } = this.#parts
+    const { ask, session, address, look, scope } = this.#parts
     const workspace = scoped && scope.workspace !== null ? { 'x-workspace-id': scope.workspace } : {}
     return ask(method, path + queryText(query), {
-      session,
-      address,
+      ...{ session, address, look },
       ...as,
       headers: { ...workspace, ...headers },
       ...(body !== undefined && { body }),
@@ -218,13 +220,36 @@ export class Visit {
     }
   }
 
-  #askWorkspaces(cursor: string | null): Promise<PageOfWorkspaces> {
+  /**
+   * What stands around the pages, at most a second old and shared by all who may see the same: whose rights differ, or
+   * who looks at another workspace, gets another answer.
+   */
+  async #around<T>(path: string, options: AskFor): Promise<T> {
+    const { role, permissions = [] } = this.who
+    const workspace = options.scoped === false ? null : this.scope.workspace
+    const key = JSON.stringify(['around', path, role, permissions, workspace])
+    const ask = () => this.ask<T>('GET', path, options)
+    let isOwn = false
+    const asked = this.#parts.kept.get(key, () => {
+      isOwn = true
+      return ask()
+    })
+    try {
+      return await asked
+    } catch (error) {
+      // the session of somebody else may have ended meanwhile
+      if (isOwn) throw error
+      return ask()
+    }
+  }
+
+  #askWorkspaces(cursor: string): Promise<PageOfWorkspaces> {
     return this.ask('GET', '/v1/workspaces', { query: { limit: 100, cursor }, scoped: false })
   }
 
-  /** The newest hundred that the person may see: asked once, for the page and for what stands around it. */
+  /** The newest hundred that the person may see, for the page and for what stands around it. */
   newestWorkspaces(): Promise<PageOfWorkspaces> {
-    this.#newest ??= this.#askWorkspaces(null)
+    this.#newest ??= this.#around('/v1/workspaces', { query: { limit: 100 }, scoped: false })
     return this.#newest
   }
 
@@ -246,7 +271,7 @@ export class Visit {
 
   /** What stands beside the pages: asked once, and best before a page asks for its own. Null where it cannot be said. */
   summary(): Promise<Summary | null> {
-    this.#summary ??= this.ask<Summary>('GET', '/v1/summary').catch(() => null)
+    this.#summary ??= this.#around<Summary>('/v1/summary', {}).catch(() => null)
     return this.#summary
   }
 

@@ -6,6 +6,7 @@
 
 import type { Clock } from '../base/clock.js'
 import type { Dialler } from '../base/dial.js'
+import type { Kept } from '../base/kept.js'
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import type { MarkCodec } from '../record/event.js'
@@ -24,53 +25,11 @@ import type { Lifecycle, Upkeep } from '../store/port/upkeep.js'
 import type { Incidents, Reading, Watch } from '../store/port/watch.js'
 import type { Submission } from '../submission/submission.js'
 import type { TxtLookup } from '../tenant/domain/check.js'
-import type { QueueStates } from '../tenant/queue-state.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { HookDeps } from '../webhook/endpoints.js'
 import type { Feed, Slots } from './feed.js'
 import type { CursorCodec } from './list.js'
 import type { BodyReader } from './thread/reader.js'
-
-const KEPT_MS = 1_000
-/** Workspaces that are looked at within a second. */
-const MOST_KEPT = 200
-
-/**
- * What stands beside every page, asked once a second and not once a page: the state of the queue costs more than the rest
- * of a page, and is the same for all who look. It is forgotten when somebody orders something here, so that the answer to
- * an order shows what it did. What is being made when it is forgotten goes to those who asked before, and to nobody after.
- */
-export class Kept<Value> {
-  readonly #clock: Pick<Clock, 'tick'>
-  readonly #found = new Map<string, { readonly value: Promise<Value>; readonly at: number }>()
-
-  constructor(clock: Pick<Clock, 'tick'>) {
-    this.#clock = clock
-  }
-
-  /** What `make` made within the last second, or makes now. */
-  get(key: string, make: () => Promise<Value>): Promise<Value> {
-    const found = this.#found.get(key)
-    return found !== undefined && this.#clock.tick() - found.at < KEPT_MS
-      ? found.value
-      : this.fresh(key, make)
-  }
-
-  /** Makes it now, and keeps it. */
-  fresh(key: string, make: () => Promise<Value>): Promise<Value> {
-    if (this.#found.size >= MOST_KEPT) this.forget()
-    const one = { value: make(), at: this.#clock.tick() }
-    this.#found.set(key, one)
-    one.value.catch(() => {
-      if (this.#found.get(key) === one) this.#found.delete(key)
-    })
-    return one.value
-  }
-
-  forget(): void {
-    this.#found.clear()
-  }
-}
 
 type HttpStore = Acted<
   Ledger &
@@ -115,8 +74,8 @@ export interface Deps {
   readonly slots: Slots
   /** Reads what would keep this thread busy for too long. */
   readonly reader: BodyReader
-  /** The state of the queue of an account or a workspace, by whose it is. */
-  readonly states: Kept<QueueStates>
+  /** The state of the queue, by whose it is, and what stands around pages. */
+  readonly kept: Kept
   /** When it runs in this process: what it last saw of the upstreams, and a nudge when pools change or are to be tried again. */
   readonly relay?: Pick<Relay, 'upstreams' | 'reload' | 'view' | 'wake'> | undefined
   /** Where the SMTP door really listens, in the order of the configuration; by default as that says. */

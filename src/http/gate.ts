@@ -143,6 +143,14 @@ const full = (): Fault =>
     detail: 'Too many large requests are under way; limits.memory bounds what they take',
   })
 
+const principalOf = (tenants: Tenancy, endpoint: Endpoint, request: Request): Promise<Principal> => {
+  const { look } = request.plugins
+  const ask = () => tenants.authenticateBearer(credentialOf(endpoint, request), request.app.address)
+  if (look === undefined) return ask()
+  look.principal ??= ask()
+  return look.principal
+}
+
 /** Before the body: who, whether, how often, how large. */
 export const admit = async (
   { tenants, maxBody, memory, viewersSee, counted }: GateDeps,
@@ -150,7 +158,7 @@ export const admit = async (
   request: Request,
 ): Promise<Principal> => {
   if (endpoint.dialect !== undefined) keepBrowsersOut(request.raw.req)
-  const principal = await tenants.authenticateBearer(credentialOf(endpoint, request), request.app.address)
+  const principal = await principalOf(tenants, endpoint, request)
   request.app.principal = principal
   checkAccess(endpoint, principal, viewersSee, request)
   request.app.window = counted.get(request.raw.req)?.window ?? null

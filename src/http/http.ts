@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
 import { type Dialler, diallerBy, diallerOf, tokenSettings } from '../base/dial.js'
+import { Kept } from '../base/kept.js'
 import { contextsOf, type FindContext, type Listen, type NamedPair, plainListen } from '../base/listen.js'
 import { Budget } from '../base/memory.js'
 import { isLoopback, plainAddress, rangesOf } from '../base/network.js'
@@ -21,7 +22,7 @@ import type { Config, ListenAddress } from '../config/config.js'
 import { ownUrl } from '../config/load.js'
 import { MarkCodec } from '../record/event.js'
 import { prepare } from './check.js'
-import { type Deps, Kept } from './deps.js'
+import type { Deps } from './deps.js'
 import { dialects } from './dialect/routes.js'
 import { createDirect, type DirectSends } from './direct.js'
 import type { Endpoint, RouteRow } from './endpoint.js'
@@ -64,7 +65,7 @@ interface HttpOptions
     | 'marks'
     | 'feed'
     | 'slots'
-    | 'states'
+    | 'kept'
     | 'reader'
     | 'dialler'
     | 'tokenDialler'
@@ -81,6 +82,8 @@ interface HttpOptions
   readonly spans?: Spans | null
   /** Pages for people, on the same listener. */
   readonly site?: Site
+  /** Shared with them; by default its own. */
+  readonly kept?: Kept
   /** null: hapi answers all sends. For tests, which compare the two. */
   readonly direct?: typeof createDirect | null
   /** How to get its socket, `http`; by default it is bound here. */
@@ -193,7 +196,7 @@ const depsOf = (options: HttpOptions): Omit<Deps, 'baseUrl'> => {
     cursors: new CursorCodec(pepper),
     feed: new Feed({ store, marks, log }),
     slots: new Slots(config.events),
-    states: new Kept(options.clock),
+    kept: options.kept ?? new Kept(options.clock),
     setup: {
       ...{ store, pepper, clock: options.clock, dataDir: config.data_dir },
       ...{ perMinute: config.rate_limit.per_minute, authFailures: config.rate_limit.auth_failures },

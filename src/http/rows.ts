@@ -117,11 +117,11 @@ export const removing = <Query>({ of, object, faults = [], remove, ...row }: Rem
 
 /** The state of the queue, at most a second old; `isFresh`: as it is now. */
 export const statesOf = (deps: Deps, of: StateOwner, isFresh = false): Promise<QueueStates> => {
-  const { store, clock, relay, states } = deps
-  const key = `${of.accountId} ${of.workspaceId} ${of.isOperator}`
+  const { store, clock, relay, kept } = deps
+  const key = `states ${of.accountId} ${of.workspaceId} ${of.isOperator}`
   const view = relay?.view() ?? null
   const make = () => queueStates({ store, clock, view, hasRelay: relay !== undefined }, of)
-  return isFresh ? states.fresh(key, make) : states.get(key, make)
+  return isFresh ? kept.fresh(key, make) : kept.get(key, make)
 }
 
 /** What this caller may see. */
@@ -158,7 +158,7 @@ export const served = (rows: readonly RouteRow[], deps: Deps): readonly Endpoint
       try {
         return await handle(call, depsOf(deps, call))
       } finally {
-        deps.states.forget()
+        deps.kept.forget()
       }
     }
     const isChange = row.method !== 'GET' && row.sends !== true && row.access !== 'public'

@@ -10,6 +10,7 @@ import type { Done, Page } from '../page.js'
 import { FormMarks, Hidden, Submit } from '../parts/form.js'
 import { Empty, PageBody, Section } from '../parts/page-parts.js'
 import { Table } from '../parts/table.js'
+import { html } from '../render.js'
 import { THEMES, type Visit } from '../visit.js'
 
 interface SavedView {
@@ -23,24 +24,14 @@ const WORDS = { light: 'Light', dark: 'Dark', system: 'As the system' } as const
 const ownPath = (path: string | null): string =>
   path !== null && /^\/(?![/\\])[^\\\s]*$/.test(path) ? path : '/'
 
-export const ThemeForm = ({ visit }: { readonly visit: Visit }) => (
-  <form method="post" action="/settings/look" class="theme">
-    <FormMarks action="theme" />
-    <input type="hidden" name="back" value={visit.here({})} />
-    <div class="seg" role="group" aria-label="Colours">
-      {THEMES.map((theme) => (
-        <button
-          type="submit"
-          name="theme"
-          value={theme}
-          aria-pressed={visit.theme === theme ? 'true' : 'false'}
-        >
-          {theme === 'system' ? 'Auto' : WORDS[theme]}
-        </button>
-      ))}
-    </div>
-  </form>
-)
+export const ThemeForm = ({ visit }: { readonly visit: Visit }) => {
+  const marks = [FormMarks({ action: 'theme' }), Hidden({ of: { back: visit.here({}) } })]
+  const buttons = THEMES.map(
+    (theme) =>
+      html`<button type="submit" name="theme" value="${theme}" aria-pressed="${String(visit.theme === theme)}">${theme === 'system' ? 'Auto' : WORDS[theme]}</button>`,
+  )
+  return html`<form method="post" action="/settings/look" class="theme">${marks}<div class="seg" role="group" aria-label="Colours">${buttons}</div></form>`
+}
 
 const viewsOf = (visit: Visit): readonly SavedView[] => visit.who.person?.views ?? []
 

@@ -151,11 +151,8 @@ export const Leave = ({ to, children = 'Leave it' }: { readonly to: string; read
 )
 
 /** A plain button that sends its form. */
-export const Submit = ({ children }: { readonly children: ComponentChildren }) => (
-  <button type="submit" class="b">
-    {children}
-  </button>
-)
+export const Submit = ({ children }: { readonly children: ComponentChildren }) =>
+  html`<button type="submit" class="b">${children}</button>`
 
 interface FieldProps {
   /** As /v1 names it, so that its mistakes find it. */

@@ -3,10 +3,12 @@
  * DESCRIPTION
  *   For the pages for people: the whole way of a request through the gate, without a socket. The answer is what a
  *   client would get. One that comes little by little is gathered, or handed on as the stream that it is: then nothing
- *   of it has been read. A success in JSON may be handed on as the value that the JSON would be made of.
+ *   of it has been read. A success in JSON may be handed on as the value that the JSON would be made of. Of the calls of
+ *   one look, who asks is looked up once.
  */
 import type { Readable } from 'node:stream'
 import type { ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
+import type { Principal } from '../../tenant/principal.js'
 
 interface InnerRequest {
   readonly session: string | null
@@ -14,6 +16,7 @@ interface InnerRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** Of whoever is behind it. */
   readonly address: string
+  readonly look?: Look
   readonly streamed?: boolean
   readonly asValue?: boolean
 }
@@ -34,9 +37,16 @@ interface HandedOn {
   value?: object | null
 }
 
+/** What a person asks of one page, with one session and at one moment. */
+interface Look {
+  /** Who that is, once it was asked. */
+  principal?: Promise<Principal>
+}
+
 declare module '@hapi/hapi' {
   interface PluginsStates {
     handedOn?: HandedOn
+    look?: Look
   }
 }
 
@@ -48,12 +58,12 @@ export const askThrough =
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     /** With its query. */
     url: string,
-    { session, body, headers = {}, address, streamed, asValue }: InnerRequest,
+    { session, body, headers = {}, address, look, streamed, asValue }: InnerRequest,
   ): Promise<InnerAnswer> => {
     const handedOn: HandedOn = { ...(streamed && { stream: null }), ...(asValue && { value: null }) }
     const answer = await inject({
       validate: false,
-      plugins: { handedOn },
+      plugins: { handedOn, ...(look && { look }) },
       method,
       url,
       remoteAddress: address,

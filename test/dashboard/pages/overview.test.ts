@@ -1,5 +1,7 @@
 /** The first sentence of the overview: true from the first mail on, whatever the statistics know so far. */
 import t from 'tap'
+import { systemClock } from '../../../src/base/clock.js'
+import { Kept } from '../../../src/base/kept.js'
 import type { EmailRow } from '../../../src/dashboard/mail/verdict.js'
 import { type Facts, sentence } from '../../../src/dashboard/pages/overview.js'
 import { Verb } from '../../../src/dashboard/parts/form.js'
@@ -8,6 +10,7 @@ import { Visit } from '../../../src/dashboard/visit.js'
 
 const visit = new Visit({
   ask: () => Promise.reject(new Error('nothing is asked')),
+  ...{ look: {}, kept: new Kept(systemClock) },
   who: { id: 'ses_1', person: null, role: 'owner' },
   url: new URL('http://gw.test/'),
   ...{ session: 'ses_1', address: '127.0.0.1', params: {}, scope: { workspace: null, mode: 'live' } },

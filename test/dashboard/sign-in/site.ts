@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../../../src/base/clock.js'
+import { Kept } from '../../../src/base/kept.js'
 import { createLog } from '../../../src/base/log.js'
 import { readConfig } from '../../../src/config/load.js'
 import { createDashboard } from '../../../src/dashboard/dashboard.js'
@@ -32,6 +33,10 @@ export interface SiteWish {
   readonly baseUrl?: string
   /** What it listens at, and is called where baseUrl says nothing else. */
   readonly host?: string
+  /** Milliseconds by which what stands around pages gets old. */
+  readonly ticks?: () => number
+  /** What its start could not apply. */
+  readonly setupFailed?: readonly string[]
 }
 
 export interface Site {
@@ -105,7 +110,9 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
   const { id: accountId } = await tenants.ensureAccount()
   const lines: string[] = []
   const log = createLog('debug', { write: (line: string) => void lines.push(line) })
+  const kept = new Kept(wish.ticks ? { tick: wish.ticks } : clock)
   const site = createDashboard({
+    kept,
     ask: askThrough((request) => http.inject(request)),
     follow: (session, { after, address }) => http.follow(session, after, address),
     baseUrl: () => http.baseUrl,
@@ -116,7 +123,10 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
     proveFactor: tenants.proveFactor,
   })
   const submission = createSubmission({ store, config, clock })
-  const http: Http = createHttp({ store, tenants, submission, config, clock, log, pepper, site })
+  const http: Http = createHttp({
+    ...{ store, tenants, submission, config, clock, log, pepper, site, kept },
+    setupFailed: () => wish.setupFailed ?? null,
+  })
   await http.start()
   const url = `http://${wish.host ?? '127.0.0.1'}:${http.address.port}`
   await idp.know(wish.baseUrl ?? url, 'office')
