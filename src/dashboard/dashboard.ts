@@ -111,7 +111,8 @@ const readerOf = (
   request: Request,
   visit: Visit | null,
 ): Reader => {
-  const openly = (path: string) => ask('GET', path, { session: null, address: addressOf(request) })
+  const openly = (path: string, asValue = false) =>
+    ask('GET', path, { session: null, address: addressOf(request), asValue })
   const asMember = visit && (() => visit.fetch('GET', '/v1/openapi.json', { scoped: false }))
   return {
     visit,
@@ -120,7 +121,7 @@ const readerOf = (
     link: (path) => visit?.link(path) ?? path,
     baseUrl: baseUrl(),
     document: docs === 'open' ? () => openly('/docs/openapi.json') : asMember,
-    ask: async <T>(path: string) => jsonOf<T>(await openly(path)),
+    ask: async <T>(path: string) => jsonOf<T>(await openly(path, true)),
   }
 }
 

@@ -230,10 +230,13 @@ export class Visit {
     const key = JSON.stringify(['around', path, role, permissions, workspace])
     const ask = () => this.ask<T>('GET', path, options)
     let isOwn = false
-    const asked = this.#parts.kept.get(key, () => {
+    const make = () => {
       isOwn = true
       return ask()
-    })
+    }
+    const { kept } = this.#parts
+    // a script asks since something has happened just now
+    const asked = this.isPart ? kept.fresh(key, make) : kept.get(key, make)
     try {
       return await asked
     } catch (error) {

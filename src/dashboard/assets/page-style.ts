@@ -150,6 +150,7 @@ export const PAGE_STYLE = `
 .list .unread a { font-weight: 650; }
 .reader { min-width: 0; padding: var(--s4) 0 var(--s6) var(--s5); }
 .reader > :is(.actions, .view, .pre) { margin-top: var(--s3); }
+.reader .outcome { display: flex; gap: var(--s2); }
 .reader > section { margin-top: var(--s6); }
 .grab { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; align-items: center; gap: var(--s2) var(--s3); margin: var(--s4) 0; padding: var(--s3) var(--s4); border-radius: var(--r2); background: var(--sunk); }
 .grab > span { color: var(--ink-2); font-size: .75rem; }

@@ -265,15 +265,17 @@ td.act .verb[open] { z-index: 16; }
 .st.bad { background: var(--bad-wash); color: var(--bad); }
 .tag { display: inline-block; max-width: 100%; padding: 0 .375rem; overflow: hidden; border-radius: var(--r1); background: var(--sunk); color: var(--ink-2); font: .75rem/1.25rem var(--sans); text-overflow: ellipsis; white-space: nowrap; vertical-align: top; }
 .note { display: flex; flex-wrap: wrap; align-items: flex-start; gap: var(--s1) var(--s3); margin-bottom: var(--s5); padding: var(--s3) var(--s4); border-radius: var(--r2); background: var(--sunk); }
-.note:has(+ .note) { margin-bottom: var(--s2); }
+.note:has(+ :is(.note, .fold)) { margin-bottom: var(--s2); }
+.note + .fold { margin-bottom: var(--s5); }
 .note > .ic { margin-top: .125rem; }
 .note > div:not(.actions) { flex: 1 1 0; min-width: min(16rem, 100%); }
 .note > .ic + div:not(.actions) { min-width: min(14rem, calc(100% - 2rem)); }
 .note > div p + p { color: var(--ink-2); }
+.note p + .actions { margin-top: var(--s2); }
 @media (width >= 60rem) {
   .note > div:has(> .actions) { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 var(--s4); }
   .note > div > :not(.actions) { grid-column: 1; }
-  .note > div > .actions { grid-column: 2; grid-row: 1 / span 9; align-self: start; justify-content: flex-end; max-width: 26rem; }
+  .note > div > .actions { margin: 0; grid-column: 2; grid-row: 1 / span 9; align-self: start; justify-content: flex-end; max-width: 26rem; }
 }
 .note.ok { background: var(--ok-wash); }
 .note.wait { background: var(--wait-wash); }

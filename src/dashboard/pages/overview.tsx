@@ -5,7 +5,7 @@
  *   it counts, each chart with its table. Before the first mail it says what to do next.
  */
 import type { MailEvent } from '../../record/event.js'
-import type { Incident } from '../../record/queue.js'
+import type { Hold, Incident } from '../../record/queue.js'
 import { type QueueStateRecord, recipients } from '../../record/queue-state.js'
 import type { Webhook } from '../../resource/webhook.js'
 import type { StatisticsRecord } from '../../statistics/record.js'
@@ -34,7 +34,7 @@ import { newestMails } from './emails/emails.js'
 import { FirstMail, TEST_MAIL } from './emails/first-mail.js'
 import { Mails } from './emails/rows.js'
 import type { Pool } from './pools/upstream.js'
-import { areNoted, Few, Troubles } from './queue/holds.js'
+import { areNoted, Few, holdsOver, standingHolds, Troubles } from './queue/holds.js'
 import { IncidentNote, openIncidents } from './suppressions/incidents.js'
 import { AlarmNote, type WorkspaceRow } from './workspaces/workspaces.js'
 
@@ -62,6 +62,8 @@ export interface Facts {
   readonly webhooks: readonly Webhook[]
   readonly workspaces: readonly WorkspaceRow[]
   readonly incidents: readonly Incident[]
+  /** Asked for where there are alarms. */
+  readonly holds: readonly Hold[]
   /** Null where it cannot be said. */
   readonly state: QueueStateRecord | null
 }
@@ -96,7 +98,9 @@ const askScene = async (visit: Visit): Promise<Facts> => {
     visit.queueState(),
     isLive ? openIncidents(visit) : [],
   ])
+  const isAlarmed = workspaces.some(({ alarmed }) => alarmed.length > 0)
   return {
+    holds: isAlarmed ? await standingHolds(visit) : [],
     ...{ statistics, workspaces, incidents, state, pools: dataOf(pools) },
     domains: 'groups' in domains ? domains : null,
     webhooks: dataOf(webhooks).filter(({ mode }) => mode === visit.scope.mode),
@@ -326,7 +330,10 @@ const Alarms = ({ visit, facts }: Props) => (
     <Few
       notes={facts.workspaces
         .filter(({ alarmed }) => alarmed.length > 0)
-        .map((row) => <AlarmNote {...{ visit, row }} />)}
+        .map((row) => {
+          const over = holdsOver(facts.holds, { pool: row.egress_pool_id, workspace: row.id })
+          return <AlarmNote {...{ visit, row }} isHeld={over.length > 0} />
+        })}
     />
     {facts.incidents.map((incident) => (
       <IncidentNote {...{ incident }}>

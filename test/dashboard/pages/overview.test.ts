@@ -1,9 +1,12 @@
 /** The first sentence of the overview: true from the first mail on, whatever the statistics know so far. */
+import { h } from 'preact'
+import { renderToString } from 'preact-render-to-string'
 import t from 'tap'
 import { systemClock } from '../../../src/base/clock.js'
 import { Kept } from '../../../src/base/kept.js'
 import type { EmailRow } from '../../../src/dashboard/mail/verdict.js'
 import { type Facts, sentence } from '../../../src/dashboard/pages/overview.js'
+import { AlarmNote, type WorkspaceRow } from '../../../src/dashboard/pages/workspaces/workspaces.js'
 import { Verb } from '../../../src/dashboard/parts/form.js'
 import { isText, whileShown } from '../../../src/dashboard/render.js'
 import { Visit } from '../../../src/dashboard/visit.js'
@@ -20,7 +23,7 @@ const visit = new Visit({
 
 const nothing = {
   statistics: { totals: { accepted: 0, rates: { delivered: null, bounced: null } } },
-  ...{ domains: null, pools: [], webhooks: [], workspaces: [], incidents: [], state: null },
+  ...{ domains: null, pools: [], webhooks: [], workspaces: [], incidents: [], holds: [], state: null },
 } as unknown as Facts
 
 const mail = (agoMs: number) =>
@@ -44,4 +47,20 @@ t.test('a verb that asks for a choice is written as text, as lists have hundreds
     whileShown(shown, () => String(isText(verb()))),
     'true',
   )
+})
+
+t.test('an alarm offers to hold what is not held', async (t) => {
+  const row = {
+    ...{ id: 'ws_1', slug: 'shop', name: 'Shop', on_alarm: 'tell' },
+    alarms: { complaints: { rate: 0.01, at_least: 2 } },
+    alarmed: [{ alarm: 'complaints', since: new Date().toISOString(), count: 3, tried: 9, cause: null }],
+  } as unknown as WorkspaceRow
+  const note = (isHeld: boolean): string =>
+    whileShown({ visit, refused: null, onTold: () => {} }, () =>
+      renderToString(h(AlarmNote, { visit, row, isHeld })),
+    )
+  t.match(note(false), /href="\/queue\/order\?verb=hold[^"]*">Hold its mail…/)
+  t.notMatch(note(true), /Hold its mail/)
+  t.match(note(true), /Its mail is held\./)
+  t.match(note(true), /33\.3 %.*3 of 9/, 'and says what is wrong all the same')
 })

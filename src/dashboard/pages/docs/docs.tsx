@@ -12,6 +12,7 @@ import type { OpenPage, OpenRaw, Raw, RawRoute, Reader, View } from '../../page.
 import { Filters } from '../../parts/form.js'
 import { ButtonLink, Code, Crumb, Empty, Facts, PageBody, Samples, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
+import { html } from '../../render.js'
 import { indexMarkdown, operationMarkdown } from './as-markdown.js'
 import type { Found, Paper } from './papers.js'
 import {
@@ -228,9 +229,8 @@ export const documentRoute: RawRoute = {
   },
 }
 
-const Words = ({ text }: { readonly text: string }) => (
-  <>{text.split('`').map((part, at) => (at % 2 === 1 ? <code>{part}</code> : part))}</>
-)
+const Words = ({ text }: { readonly text: string }) =>
+  html`${text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))}`
 
 const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
   <dl class="fields">
@@ -459,7 +459,7 @@ export const errorsPage: OpenPage = {
   async view(reader) {
     const all = await entriesOf(reader)
     const { q, matches } = searchOf(reader)
-    const rows = all.filter((entry) => matches(Object.values(entry).join(' ').toLowerCase()))
+    const rows = q === '' ? all : all.filter((entry) => matches(Object.values(entry).join(' ').toLowerCase()))
     return {
       title: 'Errors',
       body: (
@@ -473,9 +473,9 @@ export const errorsPage: OpenPage = {
             rows={rows}
             href={({ code }) => `/errors/${code}`}
             columns={[
-              { head: 'Code', cell: ({ code }) => <code>{code}</code> },
+              { head: 'Code', cell: ({ code }) => html`<code>${code}</code>` },
               { head: 'Status', kind: 'num', cell: ({ status }) => status },
-              { head: 'Cause', kind: 'grow', cell: ({ description }) => <Words text={description} /> },
+              { head: 'Cause', kind: 'grow', cell: ({ description }) => Words({ text: description }) },
             ]}
             none={
               <Empty title="No error has these words">

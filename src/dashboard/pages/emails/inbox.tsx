@@ -103,9 +103,11 @@ const Reader = ({ visit, email, content }: ReaderProps) => {
     <article class="reader" aria-label={subjectOf(email)}>
       <h2 dir="auto">{subjectOf(email)}</h2>
       <p class="actions">
-        <Icon name={verdict.icon} tone={verdict.tone} />
-        <span>
-          <Said text={verdict.title} />
+        <span class="outcome">
+          <Icon name={verdict.icon} tone={verdict.tone} />
+          <span>
+            <Said text={verdict.title} />
+          </span>
         </span>
         <a href={visit.link(path)}>Its whole story</a>
       </p>

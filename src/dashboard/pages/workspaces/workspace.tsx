@@ -178,7 +178,7 @@ export const workspacePage: Page = {
           }
         >
           <HeldNotes {...{ visit, holds }} />
-          {row.alarmed.length === 0 ? null : <AlarmNote {...{ visit, row }} />}
+          {row.alarmed.length === 0 ? null : <AlarmNote {...{ visit, row }} isHeld={holds.length > 0} />}
           <Ways visit={visit} row={row} />
           <Section title="Facts">
             <WorkspaceFacts {...{ visit, row, pools }} />

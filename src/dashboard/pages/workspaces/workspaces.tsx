@@ -126,8 +126,8 @@ const Cause = ({ visit, row, of: { alarm, cause } }: AlarmProps & { of: Workspac
     </>
   )
 
-/** All that is wrong with the mail of one workspace, and what may be done about it. */
-export const AlarmNote = ({ visit, row }: AlarmProps) => (
+/** All that is wrong with the mail of one workspace, and what may be done about it; `isHeld`: none of it leaves. */
+export const AlarmNote = ({ visit, row, isHeld }: AlarmProps & { readonly isHeld: boolean }) => (
   <Note tone="bad" icon="alarm">
     {row.alarmed.map((one, i) => (
       <p>
@@ -141,13 +141,17 @@ export const AlarmNote = ({ visit, row }: AlarmProps) => (
         {limitWords(row.alarms[one.alarm])}.
       </p>
     ))}
-    {row.on_alarm === 'hold' ? <p>An alarm holds its mail until somebody releases it.</p> : null}
+    {isHeld ? (
+      <p>Its mail is held.</p>
+    ) : row.on_alarm === 'hold' ? (
+      <p>An alarm holds its mail until somebody releases it.</p>
+    ) : null}
     <p class="actions">
       {row.alarmed.map(({ alarm }) => (
         <ButtonLink to={alarmLink({ visit, row }, alarm)}>Its mails with {ALARM_NAMES[alarm]}</ButtonLink>
       ))}
       <ButtonLink to={visit.link('/queue', { workspace: row.slug, mode: 'live' })}>What waits</ButtonLink>
-      {visit.may('placeHold') ? (
+      {!isHeld && visit.may('placeHold') ? (
         <a class="b harm" href={actLink(visit, 'hold', { workspace_id: row.id })}>
           Hold its mail…
         </a>
