@@ -1,23 +1,14 @@
 /** What `npm ci` does in a checkout, by a Node that takes the SQLite driver as it comes and by one that compiles it. */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { isOldNode, otherNode } from '../parts/other-node.js'
+import { COMPILERS, failing, isOldNode, otherNode } from '../parts/other-node.js'
 import { ROOT } from '../parts/postern.js'
 import { must, run } from '../parts/run.js'
 
 const dir = mkdtempSync(join(tmpdir(), 'postern-install-'))
 t.teardown(() => rmSync(dir, { recursive: true, force: true }))
-
-/** Programs that fail and leave their name in a file, to be found before those of the machine. */
-const failing = (names: readonly string[]) => {
-  const [folder, called] = [join(dir, 'failing'), join(dir, 'called')]
-  mkdirSync(folder)
-  for (const name of names)
-    writeFileSync(join(folder, name), `#!/bin/sh\necho ${name} >>'${called}'\nexit 97\n`, { mode: 0o755 })
-  return { folder, called: () => (existsSync(called) ? readFileSync(called, 'utf8').split('\n') : []) }
-}
 
 t.test('npm ci: nothing is compiled from Node 22.14 on, and before it is said', async (t) => {
   const newer = isOldNode ? await otherNode(dir) : process.execPath
@@ -28,7 +19,7 @@ t.test('npm ci: nothing is compiled from Node 22.14 on, and before it is said', 
       recursive: true,
       filter: (from) => !from.includes('node_modules'),
     })
-  const { folder, called } = failing(['cc', 'c++', 'gcc', 'g++', 'clang', 'make', 'python3'])
+  const { folder, called } = failing(dir, COMPILERS)
   const PATH = `${folder}:${dirname(newer)}:${process.env.PATH}`
   await must('npm', ['ci', '--omit=dev', '--no-audit', '--no-fund'], tree, { PATH })
   t.strictSame(called(), [], 'no compiler was called')

@@ -1,5 +1,6 @@
 /** What is handed out: the npm package in an empty folder, and the Debian package from install to purge. */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   appendFileSync,
   chmodSync,
@@ -15,11 +16,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import t from 'tap'
 import { debianRoot, noDeb, UNPACKED } from '../parts/debian-root.js'
 import { eventually } from '../parts/eventually.js'
-import { isOldNode, otherNode } from '../parts/other-node.js'
+import { COMPILERS, failing, isOldNode, otherNode } from '../parts/other-node.js'
 import { cleanEnv, ROOT } from '../parts/postern.js'
 import { noPostgres } from '../parts/postgres.js'
 import { FREE, must, run, untilSaid } from '../parts/run.js'
@@ -28,8 +30,9 @@ import { servesOnPostgres } from '../parts/serves-on-postgres.js'
 const dir = mkdtempSync(join(tmpdir(), 'postern-packages-'))
 t.teardown(() => rmSync(dir, { recursive: true, force: true }))
 
+const packed = (await must(join(ROOT, 'systemd', 'build-npm.sh'), [dir])).stdout.trim()
+
 t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) => {
-  const packed = (await must(join(ROOT, 'systemd', 'build-npm.sh'), [dir])).stdout.trim()
   const listed = (await must('tar', ['-tzf', packed])).stdout.trim().split('\n')
   const paths = listed.map((path) => path.replace(/^package\//, ''))
   for (const path of [
@@ -94,6 +97,46 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
   await eventually('npx runs it', () => existsSync(note))
   npx.kill('SIGTERM')
   await eventually('a signal to npx ends the daemon', () => !existsSync(note))
+})
+
+t.test('npx: from the tarball alone to a relayed mail, with nothing compiled', async (t) => {
+  const newer = isOldNode ? await otherNode(dir) : process.execPath
+  const { folder, called } = failing(dir, COMPILERS)
+  const alone = join(dir, 'alone')
+  mkdirSync(alone)
+  const began = Date.now()
+  const npx = spawn('npx', ['--yes', '--package', packed, 'postern', 'dev'], {
+    cwd: alone,
+    env: cleanEnv({
+      ...FREE,
+      PATH: `${folder}:${dirname(newer)}:${process.env.PATH}`,
+      HOME: alone,
+      npm_config_cache: join(dir, 'cache-of-its-own'),
+    }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => npx.kill('SIGKILL'))
+  const lines: string[] = []
+  for (const stream of [npx.stdout, npx.stderr])
+    createInterface({ input: stream }).on('line', (line) => lines.push(line))
+  const said = (pattern: RegExp) =>
+    eventually(`it says ${pattern}`, () => lines.map((line) => pattern.exec(line)).find((one) => one), {
+      ...{ ms: 120_000, seen: () => lines },
+    })
+  const [, api = ''] = await said(/API +(http:\S+)/)
+  await said(/^Watch:/)
+  const key = readFileSync(join(alone, 'data', 'dev.key'), 'utf8').trim()
+  const answer = await fetch(`${api}/emails`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ from: 'a@acme.test', to: 'you@example.com', subject: 'x', text: 'x' }),
+  })
+  const { id } = (await answer.json()) as { id: string }
+  await said(new RegExp(`^${id} you@example\\.com .*delivered`))
+  t.comment(`${Date.now() - began} ms from nothing to a relayed mail`)
+  t.strictSame(called(), [], 'no compiler was called')
+  npx.kill('SIGTERM')
+  await once(npx, 'close')
 })
 
 t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {

@@ -2,7 +2,8 @@
 # A new sysadmin's walk: config/OPERATE.md's way of the package, from the .deb to a relayed mail to a restored backup to a
 # clean machine again, then its way of the single executable. Both by its own lines, as they stand there.
 #   walk.sh DEB EXECUTABLE NODE [overlay|debootstrap]
-# Runs in a root of its own: this machine's, with every change kept in memory, or a fresh Debian. Mounts, processes
+# Runs in a root of its own: this machine's, with every change kept in memory, or a fresh one of $SUITE, by default this
+# machine's; jammy and noble are Ubuntu's, fetched without its keyring where this machine has none. Mounts, processes
 # and the network (loopback only) are its own, too; there is no systemd in it, so the unit is started as it says:
 # its user, its command, no capability, its credential, and the ports below 1024 by systemd-socket-activate.
 # Prints TAP. Needs root; a fresh Debian needs debootstrap and a mirror.
@@ -22,9 +23,16 @@ if [ "${INSIDE:-}" = "" ]; then
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   if [ "$kind" = debootstrap ]; then
-    DEBIAN_FRONTEND=noninteractive debootstrap --variant=minbase \
+    suite=${SUITE:-$(. /etc/os-release && echo "$VERSION_CODENAME")} from=()
+    case $suite in
+      jammy | noble)
+        from=(http://archive.ubuntu.com/ubuntu /usr/share/debootstrap/scripts/gutsy)
+        [ -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ] || set -- --no-check-gpg ;;
+      *) set -- ;;
+    esac
+    DEBIAN_FRONTEND=noninteractive debootstrap --variant=minbase "$@" \
       --include=systemd,libstdc++6,ca-certificates,postfix,curl,openssl,iproute2 \
-      "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$work/fresh" >"$work/log" 2>&1 || { tail -5 "$work/log"; exit 1; }
+      "$suite" "$work/fresh" "${from[@]}" >"$work/log" 2>&1 || { tail -5 "$work/log" "$work/fresh/debootstrap/debootstrap.log"; exit 1; }
   fi
   INSIDE=yes unshare --mount --net --pid --fork --kill-child "$0" "$deb" "$executable" "$node" "$kind" "$work"
   exit
