@@ -127,6 +127,8 @@ export const createLog = (
     {
       level,
       base: null,
+      // of an `err` pino would make `msg`, as it was thrown: with addresses, and in the place of the line's name
+      errorKey: 'thrown',
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: withoutSecrets, bindings: withoutSecrets },
       serializers: { err: safeError, error: safeError },

@@ -39,6 +39,27 @@ t.test('JSON: one line, one object, and the text comes back as it was', async (t
   }
 })
 
+t.test(
+  'an error in a line is told without addresses and secrets, and never instead of its name',
+  async (t) => {
+    const error = new Error('no room for bob@example.com with svc_live_0123456789abcdef0123456789abcdef')
+    for (const format of ['json', 'pretty'] as const) {
+      const log = createLog('debug', out, { format, coloured: false })
+      for (const fields of [
+        { event: 'bounce_not_kept', err: error },
+        { event: 'bounce_not_kept', error },
+      ]) {
+        log.error(fields)
+        const line = written()
+        t.notMatch(line, /bob@|0123456789abcdef/)
+        t.match(line, /no room for/)
+        if (format === 'json') t.match(JSON.parse(line), { event: 'bounce_not_kept', msg: undefined })
+        else t.match(line, / ERROR bounce_not_kept {2}/)
+      }
+    }
+  },
+)
+
 t.test('pretty: one line, nothing wild, and a value can not pass for a field', async (t) => {
   for (const coloured of [false, true]) {
     const log = createLog('debug', out, { format: 'pretty', coloured })
