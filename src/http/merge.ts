@@ -27,7 +27,7 @@ const templateOf = ({ subject, html, text, headers, tags }: WireDraft): Template
 })
 
 /** Octets that each mail has beside its texts. */
-const filesIn = ({ attachments }: WireDraft): number =>
+export const filesIn = ({ attachments }: WireDraft): number =>
   (attachments ?? []).reduce((sum, { content }) => {
     const length =
       typeof content === 'string'

@@ -44,6 +44,13 @@ mail.tags = ["receipt"]
 mail.metadata = {"order": "42"}
 mail.send()
 said = {who: one.status for who, one in mail.anymail_status.recipients.items()}
+merged = None
+if backend == "mailgun":
+    batch = EmailMultiAlternatives("Hi %recipient.name%", "Hello", "app@gw.test", ["ok@deliver.test", "ok2@deliver.test"])
+    batch.merge_data = {"ok@deliver.test": {"name": "Ana"}, "ok2@deliver.test": {"name": "Bo"}}
+    batch.merge_metadata = {"ok@deliver.test": {"order": "1"}, "ok2@deliver.test": {"order": "2"}}
+    batch.send()
+    merged = batch.anymail_status.message_id
 tracked = message("ok@deliver.test")
 tracked.track_opens = True
 try:
@@ -51,7 +58,7 @@ try:
     refused = None
 except AnymailAPIError as error:
     refused = error.status_code
-print(json.dumps({"status": said, "id": mail.anymail_status.esp_response.headers.get("x-message-id") or mail.anymail_status.message_id, "refused": refused}))
+print(json.dumps({"status": said, "id": mail.anymail_status.esp_response.headers.get("x-message-id") or mail.anymail_status.message_id, "refused": refused, "merged": merged}))
 `
 
 const why = noPostfix()
@@ -152,6 +159,12 @@ else {
         headers: { 'X-Order': '42' },
         attachments: [{ filename: 'a.txt' }],
       })
+      if (said.merged !== null)
+        t.match(await postern.until(key, idIn(said.merged), ['delivered']), {
+          to: ['ok@deliver.test'],
+          subject: 'Hi Ana',
+          tags: [{ name: 'order', value: '1' }],
+        })
       const tags = mail.tags.map(({ name, value }: { name: string; value: string }) => `${name}=${value}`)
       for (const one of ['tag=receipt', 'order=42']) t.ok(tags.includes(one), one)
     })

@@ -13,6 +13,7 @@ import type { Config } from '../../config/config.js'
 import type { HeaderTag } from '../../mail/control-headers.js'
 import type { EmailRecord } from '../../store/port/mail.js'
 import type { BatchFailure } from '../../submission/draft.js'
+import type { Syntax } from '../../submission/merge.js'
 
 /** One mail of a request. */
 export interface Translated {
@@ -24,6 +25,18 @@ export interface Translated {
   readonly errors: readonly FieldError[]
   /** It may go on under verified TLS only (RFC 8689). */
   readonly requireTls?: boolean
+  /** One mail for each of `to`, with what is its own in it. */
+  readonly merge?: MailMerge | null
+  /** Which of them this one is for. */
+  readonly place?: number
+}
+
+export interface MailMerge {
+  readonly syntax: Syntax
+  /** In the order of `to`; with what each one's values are called. */
+  readonly values: readonly { readonly at: string; readonly texts: ReadonlyMap<string, string> }[]
+  /** What a part of a mail is called there. */
+  readonly field: (part: string) => string
 }
 
 export interface Answered {
@@ -77,6 +90,9 @@ export interface Dialect {
   refuse(fault: Fault): Omit<Answered, 'headers'> & { readonly type?: string }
 }
 
+/** Of a tag; what is longer would be cut. */
+export const LONGEST_TAG = 256
+
 type Members = Readonly<Record<string, unknown>>
 
 export const isObject = (value: unknown): value is Members =>
@@ -92,6 +108,7 @@ export class Making implements Translated {
   readonly tags: HeaderTag[] = []
   readonly errors: FieldError[] = []
   requireTls = false
+  merge: MailMerge | null = null
 
   wrong(field: string, kind: FieldError['kind'], message: string): void {
     this.errors.push({ field, kind, message })

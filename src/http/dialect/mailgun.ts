@@ -8,8 +8,11 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { Fault, type FieldError } from '../../base/fault.js'
-import { readTags, scheduleIn } from '../../mail/control-headers.js'
+import { normalizeAddress, parseAddress } from '../../mail/address.js'
+import { type HeaderTag, readTags, scheduleIn } from '../../mail/control-headers.js'
 import type { EmailRecord } from '../../store/port/mail.js'
+import type { Syntax } from '../../submission/merge.js'
+import { MOST_TAGS } from '../../submission/validate.js'
 import type { FormPart } from '../wire/form.js'
 import { headerValue } from '../wire/values.js'
 import {
@@ -17,6 +20,9 @@ import {
   addressesIn,
   type Dialect,
   type DialectCall,
+  isObject,
+  LONGEST_TAG,
+  type MailMerge,
   Making,
   sentence,
   type Translated,
@@ -94,13 +100,19 @@ const deliveryTime: PartTaker = (mail, part) => {
   one('scheduled_at')(mail, { ...part, value: time ?? '' })
 }
 
+const tagged = (read: (value: string, field: string) => readonly HeaderTag[]): PartTaker =>
+  textOnly((mail, value, field) => {
+    if (value.length > LONGEST_TAG) mail.wrong(field, 'length', `must have at most ${LONGEST_TAG} characters`)
+    else mail.tags.push(...read(value, field))
+  })
+
 const WATCHED = 'asks that readers are watched, which is not done here'
 const TEMPLATE = 'asks for a text of a template, and mail goes out as it was written'
 const POOL = 'names an address to send from; mail goes by the pool of its workspace'
 const WHEN = 'asks for a time that is chosen for each reader; say one in o:deliverytime'
 
 const OPTIONS: Readonly<Record<string, PartTaker>> = {
-  'o:tag': textOnly((mail, value) => mail.tags.push(...readTags('x-mailgun-tag', value))),
+  'o:tag': tagged((value) => readTags('x-mailgun-tag', value)),
   'o:deliverytime': deliveryTime,
   'o:testmode': switched(() => {}),
   'o:tracking': only(NO, WATCHED),
@@ -131,7 +143,7 @@ const COMPOSED: Readonly<Record<string, PartTaker>> = {
   inline: file(true),
   'amp-html': refused('is a text that mail programs fetch things for, which is not sent here'),
   template: refused(TEMPLATE),
-  'recipient-variables': refused('asks for another text for each recipient'),
+  'recipient-variables': textOnly(() => {}),
 }
 
 const WHOLE: Readonly<Record<string, PartTaker>> = { ...OPTIONS, to: many('to'), message }
@@ -144,8 +156,8 @@ const header: PartTaker = textOnly((mail, value, field) => {
   else addHeader(mail, name, value, field)
 })
 
-const variable: PartTaker = textOnly((mail, value, field) =>
-  mail.tags.push(...readTags('x-mailgun-variables', JSON.stringify({ [field.slice(2)]: value }))),
+const variable = tagged((value, field) =>
+  readTags('x-mailgun-variables', JSON.stringify({ [field.slice(2)]: value })),
 )
 
 /** Takers of names that go on as the caller likes. */
@@ -166,6 +178,82 @@ const takerOf = (name: string, takers: Readonly<Record<string, PartTaker>>): Par
 const isEmptyPart = ({ value, file }: FormPart): boolean =>
   value === '' && (file === null || file.filename === '')
 
+/** What it replaces by itself. */
+const REPLACED = /%(?:recipient|recipient_\w+|(?:\w+_)?unsubscribe_url)%/
+
+const refuseReplaced = (mail: Making): void => {
+  for (const name of ['subject', 'html', 'text']) {
+    const [found] = REPLACED.exec(String(mail.wire[name] ?? '')) ?? []
+    if (found !== undefined) mail.refuse(name, `has ${found}, which nobody replaces here`)
+  }
+}
+
+const PLACES: Syntax = {
+  place: /%recipient\.([^%\r\n<>"'&]{1,64})%/g,
+  almost: null,
+  show: (name) => `%recipient.${name}%`,
+}
+const MOST_VARIABLES = 100
+const VARIABLE_BYTES = 8 * 1024
+
+const isText = (value: unknown): boolean =>
+  typeof value === 'string' ||
+  typeof value === 'boolean' ||
+  (typeof value === 'number' && Number.isFinite(value))
+
+/** The values of one recipient, with what is wrong about them. */
+const textsIn = (mail: Making, given: unknown, at: string): ReadonlyMap<string, string> => {
+  const entries = isObject(given) ? Object.entries(given) : []
+  if (!isObject(given) || !entries.every(([, value]) => isText(value)))
+    mail.wrong(at, 'type', 'must be an object of texts and numbers')
+  else if (entries.length > MOST_VARIABLES)
+    mail.wrong(at, 'too_many', `must have at most ${MOST_VARIABLES} members`)
+  else if (entries.some(([, value]) => Buffer.byteLength(String(value)) > VARIABLE_BYTES))
+    mail.wrong(at, 'length', 'must have at most 8 KiB in each text')
+  return new Map(entries.map(([name, value]) => [name, String(value)]))
+}
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const FOR_EACH = 'recipient-variables'
+
+/** What it says of each recipient, by their addresses; null with what is wrong about it, or where it is not there. */
+const variablesIn = (mail: Making, body: unknown): ReadonlyMap<string, unknown> | null => {
+  const [said, second] = partsOf(body).filter((part) => part.name === FOR_EACH && !isEmptyPart(part))
+  if (said === undefined) return null
+  if (second !== undefined) mail.wrong(FOR_EACH, 'not_unique', 'must not repeat')
+  const given = jsonOf(said.value)
+  if (isObject(given))
+    return new Map(Object.entries(given).map(([who, one]) => [normalizeAddress(who.trim()), one]))
+  mail.wrong(FOR_EACH, 'format', 'must be a JSON object of addresses and their variables')
+  return null
+}
+
+/** Each of `to` gets a mail of its own, with its values; they are named by its address alone. */
+const mergeIn = (mail: Making, body: unknown): MailMerge | null => {
+  const given = variablesIn(mail, body)
+  if (given === null) return null
+  for (const name of ['cc', 'bcc'])
+    if (Object.hasOwn(mail.wire, name))
+      mail.refuse(name, `must not stand beside ${FOR_EACH}: it would get a mail for each of to`)
+  const to = (mail.wire.to ?? []) as readonly string[]
+  if (to.length > MOST) mail.wrong('to', 'too_many', `must be at most ${MOST}`)
+  const values = to.slice(0, MOST).map((who) => {
+    const address = parseAddress(who)?.address ?? who
+    const at = `${FOR_EACH}.${address}`
+    return { at, texts: textsIn(mail, given.get(normalizeAddress(address)) ?? {}, at) }
+  })
+  return { syntax: PLACES, field: nameOf, values }
+}
+
+const MOST = 1_000
+
 const partsOf = (body: unknown): readonly FormPart[] => (body ?? []) as readonly FormPart[]
 
 const translated = (body: unknown, takers: Readonly<Record<string, PartTaker>>): Translated => {
@@ -176,6 +264,10 @@ const translated = (body: unknown, takers: Readonly<Record<string, PartTaker>>):
     if (take === undefined) mail.refuse(part.name, 'is not known here')
     else take(mail, part)
   }
+  refuseReplaced(mail)
+  if (mail.tags.length > MOST_TAGS)
+    mail.wrong('o:tag', 'too_many', `must be at most ${MOST_TAGS}, with all v:`)
+  if (takers === COMPOSED) mail.merge = mergeIn(mail, body)
   return mail
 }
 
@@ -190,15 +282,18 @@ const MANY_FILES = 50
 const callOf = (
   path: string,
   summary: string,
+  most: number,
   translate: (body: unknown) => readonly Translated[],
 ): DialectCall => ({
   path: `/v3/{domain}/${path}`,
   summary,
-  most: 1,
+  most,
   each: false,
   translate,
-  isPlain: (body) => partsOf(body).every(({ file }) => file === null),
-  isLong: (body) => partsOf(body).filter(({ file }) => file !== null).length > MANY_FILES,
+  isPlain: (body) => partsOf(body).every(({ name, file }) => file === null && name !== 'recipient-variables'),
+  isLong: (body) =>
+    partsOf(body).filter(({ file }) => file !== null).length > MANY_FILES ||
+    textNamed(body, 'recipient-variables') !== undefined,
   isTrial: (body) => YES.test(textNamed(body, 'o:testmode')?.trim() ?? ''),
   tried: (requestId) =>
     JSON.stringify({
@@ -257,10 +352,10 @@ export const mailgun: Dialect = {
   provider: 'Mailgun',
   forms: true,
   calls: [
-    callOf('messages', 'Send an email, as Mailgun takes it', (body) => [
+    callOf('messages', `Send an email, or up to ${MOST} of one text, as Mailgun takes them`, MOST, (body) => [
       required(required(translated(body, COMPOSED), 'from'), 'to'),
     ]),
-    callOf('messages.mime', 'Send a whole message, as Mailgun takes it', (body) => [
+    callOf('messages.mime', 'Send a whole message, as Mailgun takes it', 1, (body) => [
       required(required(translated(body, WHOLE), 'to'), 'message', 'raw'),
     ]),
   ],

@@ -7,13 +7,15 @@
 import { type FieldError, invalid } from '../../base/fault.js'
 import { domainOf } from '../../mail/address.js'
 import type { HeaderTag } from '../../mail/control-headers.js'
-import type { Draft } from '../../submission/draft.js'
+import type { Draft, WireDraft } from '../../submission/draft.js'
+import { Room, readTemplate, type Template } from '../../submission/merge.js'
 import { type Prepared, prepare, type Wrong } from '../../submission/prepare.js'
 import { checkSend, type Rules } from '../../submission/validate.js'
 import { type Item, readDraft } from '../drafts.js'
+import { filesIn } from '../merge.js'
 import { parseJson } from '../wire/body.js'
 import { parseForm } from '../wire/form.js'
-import type { Dialect, DialectCall, Translated } from './dialect.js'
+import { type Dialect, type DialectCall, LONGEST_TAG, type Translated } from './dialect.js'
 import { mailgun } from './mailgun.js'
 import { postmark } from './postmark.js'
 import { sendgrid } from './sendgrid.js'
@@ -56,15 +58,18 @@ const OUR_NAME = /^"\w+" /
 
 const readOne = async (
   { told }: Dialect,
-  { wire, tags, errors, requireTls }: Translated,
+  { wire, tags, errors, requireTls, place }: Translated,
   spoken: Spoken,
   rules: Rules,
   index: number,
 ): Promise<Item> => {
+  const placed = (field: string): string =>
+    place === undefined ? field : field.replace(/^to(?:\[0\])?$/, `to[${place}]`)
   const theirs = (wrong: readonly FieldError[]) =>
-    wrong.map(({ field, message, kind }) =>
-      told({ field: field.replace(PLACE, ''), message: message.replace(OUR_NAME, ''), kind }, index, wire),
-    )
+    wrong.map(({ field, message, kind }) => {
+      const bare = { field: placed(field.replace(PLACE, '')), message: message.replace(OUR_NAME, ''), kind }
+      return told(bare, index, wire)
+    })
   const read = readDraft(wire, rules)
   const draft = 'errors' in read ? read : { ...read, foundTags: [...spoken.tags, ...tags] }
   // what is refused anyway is not composed, but judged for all that is wrong
@@ -75,6 +80,35 @@ const readOne = async (
     return strange.length > 0 ? { errors: strange } : requireTls ? { ...made, requireTls } : made
   }
   return { ...made, errors: [...errors, ...theirs(made.errors)] }
+}
+
+/** A mail for each of those whom it is merged for; as it is where it is for all. */
+const spread = async (mail: Translated, rules: Rules): Promise<readonly Translated[]> => {
+  const { merge, wire, tags } = mail
+  if (!merge || mail.errors.length > 0) return [mail]
+  const { subject = null, html = null, text = null, headers = {} } = wire as Partial<Template>
+  const read = await readTemplate({ subject, html, text, headers, tags }, merge.syntax, merge.field)
+  if ('errors' in read) return [{ ...mail, errors: read.errors }]
+  const room = new Room(rules.messageSize)
+  const files = filesIn(wire as WireDraft)
+  return (wire.to as readonly string[]).map((to, place) => {
+    const { at, texts } = merge.values[place] ?? { at: '', texts: new Map<string, string>() }
+    room.take(read.sizeWith(texts) + files)
+    const errors: FieldError[] = []
+    const { tags: own, ...filled } = read.fill(texts, at, errors)
+    const kept = own.filter(({ value }) => value !== '')
+    if (kept.some(({ value }) => value.length > LONGEST_TAG))
+      errors.push({
+        field: at,
+        kind: 'length',
+        message: `makes a tag of more than ${LONGEST_TAG} characters`,
+      })
+    return {
+      ...{ ...mail, errors, place },
+      wire: { ...wire, ...filled, to: [to] },
+      tags: kept,
+    }
+  })
 }
 
 interface Read {
@@ -88,7 +122,8 @@ interface Read {
 export const readSpoken = async (spoken: Spoken, body: unknown, rules: Rules): Promise<Read> => {
   const own = DIALECTS[spoken.dialect]
   const call = callOf(own, spoken.path)
-  const mails = call.translate(body)
+  const mails: Translated[] = []
+  for (const one of call.translate(body)) mails.push(...(await spread(one, rules)))
   if (mails.length > call.most)
     throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${call.most} mails` }])
   const items: Item[] = []

@@ -141,6 +141,8 @@ t.test('each mistake is named, as it is called there', async (t) => {
     [{ 'o:dkim': 'no' }, /^o:dkim/],
     [{ template: 'welcome' }, /^template asks/],
     [{ 't:variables': '{}' }, /^t:variables asks/],
+    [{ 'v:long': 'x'.repeat(257) }, /^v:long must have at most 256/],
+    [Object.fromEntries(Array.from({ length: 76 }, (_, i) => [`v:a${i}`, 'x'])), /^o:tag must be at most 75/],
     [{ 'o:unheard': 'x' }, /^o:unheard is not known/],
     [{ constructor: 'x' }, /^constructor is not known/],
     [{ inline: [{ data: Buffer.from('x'), filename: 'my logo.png' }] }, /^inline\[0\]\.content_id must/],
@@ -172,6 +174,86 @@ t.test('who may', async (t) => {
   t.match(await refusal({ ...MAIL, from: 'a@all.test' }, clientOf(kit.platform), 'all.test'), { status: 403 })
   t.match(await refusal({ ...MAIL, from: 'a@other.test' }, clientOf(kit.platform)), { status: 400 })
   t.match(await create(MAIL, client, 'ACME.test'), { status: 200 })
+})
+
+t.test('recipient variables: each gets a mail of its own', async (t) => {
+  const batch = {
+    from: 'no-reply@acme.test',
+    to: ['"Ana" <ANA@example.com>', 'bo@example.com'],
+    subject: 'Hi %recipient.First Name%',
+    text: 'Hello %recipient.First Name%: 100% %recipient.n%',
+    html: '<a href="%recipient.link%">%recipient.First Name%</a>',
+    'h:List-Unsubscribe': '<https://acme.test/u/%recipient.n%>',
+    'v:n': '%recipient.n%',
+    'o:tag': 'batch',
+  }
+  const variables = {
+    'ana@example.com': { 'First Name': 'Ana <&> %recipient.n%', n: 1, link: 'https://acme.test/?a=1&b=2' },
+    'bo@example.com': { 'First Name': 'Bo', n: 2, link: 'mailto:help@acme.test', unused: true },
+    'nobody@example.com': { n: 3 },
+  }
+  const sent = await create({ ...batch, 'recipient-variables': JSON.stringify(variables) })
+  const { json } = await kit.ask('/v1/emails?limit=2&tag=tag:batch')
+  const [second, first] = await Promise.all(
+    json.data.map(async ({ id }: { id: string }) => (await kit.ask(`/v1/emails/${id}`)).json),
+  )
+  t.equal(sent.id, first.message_id, 'the answer names the first')
+  t.match(first, {
+    to: ['"Ana" <ANA@example.com>'],
+    cc: [],
+    subject: 'Hi Ana <&> %recipient.n%',
+    text: 'Hello Ana <&> %recipient.n%: 100% 1',
+    html: '<a href="https://acme.test/?a=1&amp;b=2">Ana &lt;&amp;&gt; %recipient.n%</a>',
+    headers: { 'List-Unsubscribe': '<https://acme.test/u/1>' },
+  })
+  t.ok(first.tags.some(({ name, value }: { name: string; value: string }) => name === 'n' && value === '1'))
+  t.match(second, { to: ['bo@example.com'], subject: 'Hi Bo' })
+
+  const before = (await newest()).id
+  const wrong: readonly (readonly [object, RegExp])[] = [
+    [{ 'recipient-variables': 'x' }, /^recipient-variables must be a JSON object/],
+    [{ 'recipient-variables': '[]' }, /^recipient-variables must be a JSON object/],
+    [
+      { 'recipient-variables': '{"bo@example.com": 5}' },
+      /^recipient-variables\.bo@example\.com must be an object/,
+    ],
+    [
+      { 'recipient-variables': '{}' },
+      /^recipient-variables\.ANA@example\.com has no value for %recipient\.First Name%/,
+    ],
+    [
+      { 'recipient-variables': JSON.stringify({ ...variables, 'bo@example.com': { n: 2 } }) },
+      /^recipient-variables\.bo@example\.com has no value for %recipient\.First Name%, %recipient\.link%$/,
+    ],
+    [
+      {
+        'recipient-variables': JSON.stringify({
+          ...variables,
+          'bo@example.com': { ...variables['bo@example.com'], link: 'javascript:x' },
+        }),
+      },
+      /^recipient-variables\.bo@example\.com\.link must begin with https/,
+    ],
+    [{ html: '<script>%recipient.n%</script>' }, /^html line 1, column 9: %recipient\.n% is in <script>/],
+    [{ text: '%unsubscribe_url%' }, /^text has %unsubscribe_url%/],
+    [{ text: 'to %recipient%' }, /^text has %recipient%/],
+    [{ cc: 'cy@example.com' }, /^cc must not stand beside/],
+    [{ to: ['ana@example.com', 'bo@'] }, /; to\[1\] must be an address/],
+  ]
+  for (const [more, words] of wrong)
+    t.match(await refusal({ ...batch, 'recipient-variables': JSON.stringify(variables), ...more }), {
+      status: 400,
+      details: words,
+    })
+  t.equal((await newest()).id, before, 'all or none')
+  const many = Array.from({ length: 1_000 }, (_, i) => `r${i}@example.com`)
+  const plain = { ...MAIL, to: many, 'recipient-variables': '{}' }
+  t.match(await create(plain), { status: 200 })
+  t.match(await refusal({ ...plain, to: [...many.slice(0, 999), 'a@example.com, b@example.com'] }), {
+    status: 400,
+    details: /^to must be at most 1000/,
+  })
+  t.match(await refusal({ ...plain, text: 'x'.repeat(100_000) }), { status: 413, details: /in parts/ })
 })
 
 const URL_OF = `${kit.url}/v1/as/mailgun/v3/acme.test/messages`
@@ -247,7 +329,7 @@ t.test('credentials in another form', async (t) => {
 })
 
 t.test('forms that nobody would send', async (t) => {
-  const many = (count: number) => Array.from({ length: count }, (_, i) => field(`v:a${i}`, 'x')).join('')
+  const many = (count: number) => field('o:tracking', 'no').repeat(count)
   const wrong: readonly (readonly [string, string | Buffer, Record<string, string>?])[] = [
     ['no boundary', `${PLAIN}--b--`, { 'content-type': 'multipart/form-data' }],
     ['an empty boundary', `${PLAIN}--b--`, { 'content-type': 'multipart/form-data; boundary=' }],
@@ -272,12 +354,12 @@ t.test('forms that nobody would send', async (t) => {
       'nested',
       `${PLAIN}--b\r\nContent-Disposition: form-data; name="attachment"\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--b--`,
     ],
-    ['1,001 parts', `${PLAIN}${many(997)}--b--`],
+    ['2,001 parts', `${PLAIN}${many(1_997)}--b--`],
     ['a subject twice', `${PLAIN}${field('subject', 'x')}--b--`],
     ['a JSON body', '{"a":1}', { 'content-type': 'application/json' }],
     ['half an escape', 'from=%', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['no UTF-8 in an escape', 'from=%ff', { 'content-type': 'application/x-www-form-urlencoded' }],
-    ['1,001 pairs', 'a=b&'.repeat(1_001), { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['2,001 pairs', 'a=b&'.repeat(2_001), { 'content-type': 'application/x-www-form-urlencoded' }],
   ]
   const before = (await newest()).id
   for (const [what, body, headers = BOUNDED] of wrong) {
@@ -285,7 +367,7 @@ t.test('forms that nobody would send', async (t) => {
     t.ok((status === 400 || status === 415) && JSON.parse(text).message !== '', `${what}: ${status} ${text}`)
   }
   t.equal((await newest()).id, before)
-  t.match(await post(`${PLAIN}${many(996)}--b--`, BOUNDED), { status: 200 }, 'a thousand are taken')
+  t.match(await post(`${PLAIN}${many(1_996)}--b--`, BOUNDED), { status: 200 }, 'two thousand are taken')
   t.match(await post(form(), {}, `${URL_OF}/x`), { status: 404, text: /route\.not_found/ })
   t.match(await post(form(), {}, `${kit.url}/v1/as/mailgun/v3/%00/messages`), { status: 404 })
 })
