@@ -93,18 +93,33 @@ const cut = (text: string, { place }: Syntax, write: Write): Pieces => {
 }
 
 const placeOf = (text: string, index: number): string => {
-  const before = text.slice(0, index).split('\n')
-  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
+  let line = 1
+  let begin = 0
+  for (let at = text.indexOf('\n'); at >= 0 && at < index; at = text.indexOf('\n', begin)) {
+    line++
+    begin = at + 1
+  }
+  return `line ${line}, column ${index - begin + 1}`
 }
 
-/** What begins like a place and is none. */
+/** Each takes memory many times its letters. */
+const MOST_PLACES = 10_000
+
+/** That it has no more places than can be kept, and what begins like one and is none. */
 const demandWhole = (text: string, syntax: Syntax, field: string, errors: FieldError[]): void => {
+  const good = new Set<number>()
+  for (const { index } of text.matchAll(syntax.place)) {
+    if (good.add(index).size <= MOST_PLACES) continue
+    errors.push({ field, kind: 'too_many', message: `must have at most ${MOST_PLACES} places for variables` })
+    return
+  }
   if (syntax.almost === null) return
-  const good = new Set([...text.matchAll(syntax.place)].map(({ index }) => index))
-  const bad = [...text.matchAll(syntax.almost)].find(({ index }) => !good.has(index))
-  if (bad === undefined) return
-  const message = `${placeOf(text, bad.index)}: must be ${syntax.show('name')} with a name of a-z 0-9 _ (1 to 64), and nothing else: no raw form, no blocks`
-  errors.push({ field, kind: 'format', message })
+  for (const { index } of text.matchAll(syntax.almost)) {
+    if (good.has(index)) continue
+    const message = `${placeOf(text, index)}: must be ${syntax.show('name')} with a name of a-z 0-9 _ (1 to 64), and nothing else: no raw form, no blocks`
+    errors.push({ field, kind: 'format', message })
+    return
+  }
 }
 
 /** Elements in which a value is more than text, or less. */
@@ -363,6 +378,8 @@ export const readTemplate = async (
     ...tags.map(({ value }, i) => [`tags[${i}].value`, value] as const),
   ]
   for (const [part, value] of named) if (value !== null) demandWhole(value, syntax, field(part), errors)
+  // what has too many places is not read
+  if (errors.some(({ kind }) => kind === 'too_many')) return { errors }
   const markup = html === null ? null : await cutHtml(html, syntax, field('html'), errors)
   if (errors.length > 0) return { errors }
   const made: Cut = {

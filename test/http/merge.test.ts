@@ -244,6 +244,12 @@ t.test('limits', async (t) => {
   const many = Array.from({ length: 100 }, () => ({ v: 'x'.repeat(8_000) }))
   t.match(await merge(swelling, ...many), { status: 413, json: { detail: /in parts/ } })
   t.match(await merge({ text: '{{v}}'.repeat(4_000) }, { v: 'x'.repeat(8_000) }), { status: 413 })
+  const strewn = '{{v}}'.repeat(10_001)
+  for (const name of ['html', 'text'])
+    t.match(await merge({ [name]: strewn }, { v: '' }), {
+      status: 422,
+      json: { errors: [{ field: `body.template.${name}`, kind: 'too_many' }] },
+    })
   const large = { html: `<p>${'x'.repeat(200_000)}{{v}}</p>` }
   const { status, json } = await merge(large, { v: '<a>' }, { v: '<b>' })
   t.equal(status, 202)
