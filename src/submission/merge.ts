@@ -170,6 +170,11 @@ const NOT_SHOWN = 'is in a tag, a comment or a declaration'
 
 /** Browsers stop at as many in one another, and the parser's time grows with the square of it. */
 const DEEPEST = 512
+/** What would make a letter of a value and what stands before it, such as the first of `javascript:`. */
+const OPEN_REFERENCE = /&#?\w*$/
+const LONGEST_REFERENCE = 40
+const IN_REFERENCE = 'is behind an & that begins a character: write &amp;'
+
 /** Places of one HTML that are refused in one answer. */
 const MOST_TOLD = 10
 
@@ -242,7 +247,12 @@ const cutHtml = async (
     return pieces
   }
   const places = [...text.matchAll(syntax.place)]
-  const bad = places.flatMap((one, i) => (typeof contexts[i] === 'string' ? [{ one, why: contexts[i] }] : []))
+  const whyNot = (index: number, context: Write | string | undefined) =>
+    OPEN_REFERENCE.test(text.slice(Math.max(0, index - LONGEST_REFERENCE), index)) ? IN_REFERENCE : context
+  const bad = places.flatMap((one, i) => {
+    const why = whyNot(one.index, contexts[i])
+    return typeof why === 'string' ? [{ one, why }] : []
+  })
   for (const { one, why } of bad.slice(0, MOST_TOLD)) {
     const message = `${placeOf(text, one.index)}: ${syntax.show(one[1] ?? '')} ${why}`
     errors.push({ field, kind: 'forbidden', message })

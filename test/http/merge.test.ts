@@ -110,6 +110,8 @@ t.test('what is wrong with a template is told once, with its place', async (t) =
     [{ html: '<p></p{{name}}>' }, /tag/],
     [{ html: '<p></p {{name}}>' }, /tag/],
     [{ html: '<p\n{{name}}' }, /line 2, column 1/],
+    [{ html: '<a href="&#{{name}}">' }, /write &amp;/],
+    [{ html: '<p>&l{{name}}' }, /write &amp;/],
     [{ html: '<!-- {{name}} -->' }, /comment/],
     [{ html: '<!--[if mso]>{{name}}<![endif]-->' }, /comment/],
     [{ html: '<!doctype {{name}}>' }, /declaration/],
