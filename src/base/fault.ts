@@ -439,6 +439,7 @@ export const SYSTEM_WORDS: Readonly<Record<string, string>> = {
   EEXIST: 'exists already',
   ENOSPC: 'the disk is full',
   EROFS: 'the file system is read-only',
+  ELOOP: 'is a link, or leads in a circle of links',
   ECONNREFUSED: 'connection refused',
 }
 

@@ -24,6 +24,7 @@ import { command, type Subject, WHY } from './command.js'
 import { asOneOrder, readSecretFile, withContext } from './context.js'
 import { usage } from './exit.js'
 import { listing } from './list.js'
+import { tellRecord } from './managed.js'
 import { AGO, type Columns, tableOf } from './table.js'
 import { tellProgress, withInterrupt } from './terminal.js'
 
@@ -111,6 +112,7 @@ const list = listing({
     (page) =>
       store.credentials(account.id, page),
   record: credentialRecord,
+  isManaged: true,
   columns: COLUMNS,
 })
 
@@ -174,7 +176,8 @@ const revoke = command({
       const row = await store.credential(args.id)
       if (row === null || row.accountId !== account.id) throw new Fault('credential.not_found')
       const words = `${row.id} (${loginText(row)})`
-      if (args.dryRun) return terminal.data(credentialRecord(row), () => `would revoke ${words}`)
+      if (args.dryRun)
+        return tellRecord({ store, account }, terminal, credentialRecord(row), () => `would revoke ${words}`)
       await terminal.confirm(`revoke ${words}`, args.yes)
       await revokeCredential(deps, account.id, row.id)
       terminal.data(removed('credential', row.id), () => `revoked ${row.id}`)

@@ -30,6 +30,7 @@ import { command, type Subject } from './command.js'
 import { type CliContext, readSecretFile, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { listing } from './list.js'
+import { tellRecord } from './managed.js'
 import { tableOf } from './table.js'
 import { tellProgress } from './terminal.js'
 
@@ -83,7 +84,7 @@ const add = command({
     const brought = await broughtBy(args)
     return withContext(args, async (context) => {
       const row = await addDomain(depsOf(context), context.account.id, { ...args, brought })
-      terminal.data(domainRecord(row), () => zoneLines(dnsRecords(row)))
+      await tellRecord(context, terminal, domainRecord(row), () => zoneLines(dnsRecords(row)))
       terminal.say(`next: publish these records, then: postern domain check ${row.name}`)
     })
   },
@@ -106,6 +107,7 @@ const list = listing({
     (page) =>
       store.domains(account.id, page),
   record: domainRecord,
+  isManaged: true,
   columns: [
     ['domain', 'name'],
     ['verified', ({ verifiedAt }) => (verifiedAt === null ? 'no' : 'yes')],
@@ -123,7 +125,7 @@ const show = command({
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const row = await findDomain(depsOf(context), context.account.id, args.ref)
-      terminal.data(domainRecord(row), () => zoneLines(dnsRecords(row)))
+      await tellRecord(context, terminal, domainRecord(row), () => zoneLines(dnsRecords(row)))
     }),
 })
 
@@ -168,7 +170,7 @@ const check = command({
         progress(checks.length)
       }
       const records = checks.map((one) => checkedDomain({ ...one.row, records: one.records }))
-      terminal.data(args.ref === undefined ? records : records[0], (paint) =>
+      await tellRecord(context, terminal, args.ref === undefined ? records : records[0], (paint) =>
         checkedTable(
           paint,
           checks.flatMap((one) => one.records),
@@ -191,7 +193,7 @@ const rotate = command({
     withContext(args, async (context) => {
       const row = await rotateKeys(depsOf(context), context.account.id, args.ref, args.now === true)
       const fresh = dnsRecords(row).filter(({ state }) => state === (args.now ? 'active' : 'next'))
-      terminal.data(domainRecord(row), () => zoneLines(fresh))
+      await tellRecord(context, terminal, domainRecord(row), () => zoneLines(fresh))
       terminal.say(`next: publish these beside the old ones, then: postern domain check ${row.name}`)
       terminal.say(`the old records may go ${RETIRED_KEPT_MS / 86_400_000} days after that`)
     }),
@@ -207,7 +209,8 @@ const remove = command({
     withContext(args, async (context) => {
       const deps = depsOf(context)
       const row = await findDomain(deps, context.account.id, args.ref)
-      if (args.dryRun) return terminal.data(domainRecord(row), () => `would remove ${row.name} and its keys`)
+      if (args.dryRun)
+        return tellRecord(context, terminal, domainRecord(row), () => `would remove ${row.name} and its keys`)
       await terminal.confirm(`remove the domain ${row.name} and its keys`, args.yes)
       await removeDomain(deps, context.account.id, row.id)
       terminal.data(removed('domain', row.id), () => `removed ${row.name}`)

@@ -15,6 +15,7 @@ import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { listing } from './list.js'
+import { tellRecord } from './managed.js'
 import { AGO, EXPIRES } from './table.js'
 import { readInstant } from './time.js'
 
@@ -29,6 +30,7 @@ const list = listing({
     (page) =>
       store.keys(account.id, page),
   record: keyRecord,
+  isManaged: true,
   columns: [
     ['id', 'id'],
     ['name', 'name'],
@@ -106,9 +108,9 @@ const rotate = command({
     const ms = parseDuration(args.overlap)
     if (ms === null || ms > MOST_OVERLAP_MS)
       throw usage(`--overlap: ${args.overlap} is no time from 0 to 30d`)
-    await withContext(args, async ({ deps, account }) => {
+    await withContext(args, async ({ store, deps, account }) => {
       const { row, secret, before } = await rotateKey(deps, account.id, args.id, ms)
-      terminal.data(rotatedKeyRecord(row, secret, before), () => secret)
+      await tellRecord({ store, account }, terminal, rotatedKeyRecord(row, secret, before), () => secret)
       terminal.say(
         `${row.id}: its secret is shown this once; ${before.id} ends ${timeOrNull(before.expiresAt)}`,
       )
@@ -127,7 +129,13 @@ const revoke = command({
     withContext(args, async ({ store, deps, account }) => {
       const row = await store.key(account.id, args.id)
       if (row === null) throw new Fault('api_key.not_found')
-      if (args.dryRun) return terminal.data(keyRecord(row), () => `would revoke ${row.id} (${row.name})`)
+      if (args.dryRun)
+        return tellRecord(
+          { store, account },
+          terminal,
+          keyRecord(row),
+          () => `would revoke ${row.id} (${row.name})`,
+        )
       await terminal.confirm(`revoke ${row.id} (${row.name})`, args.yes)
       await revokeKey(deps, account.id, args.id)
       terminal.data(removed('api_key', args.id), () => `revoked ${args.id}`)

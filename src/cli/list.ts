@@ -10,9 +10,11 @@ import type { Options, PositionalOptions } from 'yargs'
 import { escapeWild } from '../base/text.js'
 import { type Page, pagesOf, type Rows } from '../lifecycle/page.js'
 import { guarded, writeCsv } from '../record/csv.js'
+import { withManaged } from '../resource/managed.js'
 import { type Command, command, type Globals, type OptionArgs } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
+import { managedOf, managedText } from './managed.js'
 import { type Columns, csvCells, csvHead, tableDrawer } from './table.js'
 import type { Terminal } from './terminal.js'
 
@@ -82,6 +84,8 @@ interface Shown<Row, Part = Row> {
   readonly parts?: (row: Row) => readonly Part[]
   /** As the API answers it. */
   readonly record: (row: Row) => unknown
+  /** Of things that setups make: which one made each is told. */
+  readonly isManaged?: true
 }
 
 const formOf = <Row, Part>(list: Shown<Row, Part>, csv: boolean, terminal: Terminal): Form<Row> => {
@@ -89,6 +93,35 @@ const formOf = <Row, Part>(list: Shown<Row, Part>, csv: boolean, terminal: Termi
   const form = csv ? csvForm(list.columns) : tableForm(list.columns, terminal)
   const parts = list.parts ?? ((row: Row) => [row as unknown as Part])
   return { ...form, piece: (rows) => form.piece(rows.flatMap(parts)) }
+}
+
+/** The same list, whose records say which setup made each; its pages are read by `fetch`. */
+const told = <Row, Part>(
+  list: Shown<Row, Part>,
+  { store, account }: CliContext,
+  fetch: Fetch<Row>,
+): readonly [Shown<Row, Part>, Fetch<Row>] => {
+  if (list.isManaged !== true) return [list, fetch]
+  const records = new WeakMap<object, unknown>()
+  const of = (one: unknown): unknown => records.get(one as object)
+  const parts = (row: Row): readonly Part[] => {
+    const made = list.parts?.(row) ?? [row as unknown as Part]
+    for (const part of made) records.set(part as object, of(row))
+    return made
+  }
+  const setup = (part: Part): string | null => {
+    const made = managedOf(of(part))
+    return made && managedText(made)
+  }
+  const columns: Columns<Part> = [...list.columns, ['setup', setup]]
+  return [
+    { ...list, columns, parts, record: of },
+    each(fetch, async (rows) => {
+      const filled = await withManaged(store, account.id, rows.map(list.record))
+      for (const [i, row] of rows.entries()) records.set(row as object, filled[i])
+      return rows
+    }),
+  ]
 }
 
 /** Writes the pages; answers how many rows there were, and whether more follow. */
@@ -179,10 +212,11 @@ export const listing = <
     run: async (given, terminal) => {
       const args = given as Globals & Named<unknown>
       if (args.csv === true && terminal.json) throw usage('--json or --csv, not both')
-      const form = formOf(list, args.csv === true || list.isExport === true, terminal)
       await withContext(args, async (context) => {
         const source = await list.rows(context, args as never, terminal)
-        const { fetch, after } = typeof source === 'function' ? { fetch: source, after: () => {} } : source
+        const { after, ...read } = typeof source === 'function' ? { fetch: source, after: () => {} } : source
+        const [shown, fetch] = told<Row, Part>(list, context, read.fetch)
+        const form = formOf(shown, args.csv === true || list.isExport === true, terminal)
         const hasAll = !('all' in own)
         const isAll = isWhole || (hasAll && args.all === true)
         const limit = isAll ? Number.POSITIVE_INFINITY : Number(args.limit)

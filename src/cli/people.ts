@@ -33,6 +33,7 @@ import { type CliContext, cliActor, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { each, listing } from './list.js'
 import { asListening } from './listening.js'
+import { tellRecord } from './managed.js'
 import { AGO, type Columns, fields, tableOf } from './table.js'
 import type { Terminal } from './terminal.js'
 import { readSpan, spanText } from './time.js'
@@ -91,6 +92,7 @@ const list = listing({
     (page) =>
       store.users(account.id, page),
   record: person,
+  isManaged: true,
   columns: COLUMNS,
 })
 
@@ -103,7 +105,7 @@ const show = command({
     withContext(args, async ({ store, deps, account }) => {
       const row = await findPerson(deps, account.id, args.ref)
       const record = personInFull(row, await store.identities(row.id), await store.factors(row.id))
-      terminal.data(record, (paint) =>
+      await tellRecord({ store, account }, terminal, record, (paint) =>
         fields(paint, [
           ...Object.entries(person(row)).filter(([name]) => name !== 'object'),
           ...record.factors.map((one): [string, unknown] => [
@@ -165,7 +167,7 @@ const update = command({
       const change = { name: args.name, role: args.role as Role | undefined, disabled }
       const row = await changePerson(deps, before, change)
       const record = personInFull(row, await store.identities(row.id), await store.factors(row.id))
-      terminal.data(record, (paint) => rowsTable(paint, [row]))
+      await tellRecord({ store, account }, terminal, record, (paint) => rowsTable(paint, [row]))
     })
   },
 })
@@ -176,12 +178,17 @@ const password = command({
   positionals: REF,
   examples: [['$0 user password ana@example.com', 'asks for it']],
   run: (args, terminal) =>
-    withContext(args, async ({ deps, account }) => {
+    withContext(args, async ({ store, deps, account }) => {
       const before = await findPerson(deps, account.id, args.ref)
       const row = await changePerson(deps, before, {
         password: await terminal.readSecret(`new password of ${before.email}: `),
       })
-      terminal.data(person(row), () => `${row.email} has another password; all sessions have ended`)
+      await tellRecord(
+        { store, account },
+        terminal,
+        person(row),
+        () => `${row.email} has another password; all sessions have ended`,
+      )
     }),
 })
 
@@ -193,10 +200,12 @@ const resetOfPerson = command({
   destroys: true,
   examples: [['$0 user reset-factors ana@example.com --yes', '']],
   run: (args, terminal) =>
-    withContext(args, async ({ deps, account }) => {
+    withContext(args, async ({ store, deps, account }) => {
       const before = await findPerson(deps, account.id, args.ref)
       if (args.dryRun) {
-        terminal.data(
+        await tellRecord(
+          { store, account },
+          terminal,
           { dry_run: true, ...person(before) },
           () => `would take the second factors of ${before.email}`,
         )
@@ -204,7 +213,7 @@ const resetOfPerson = command({
       }
       await terminal.confirm(`take the second factors of ${before.email}`, args.yes)
       const row = await resetFactors(deps, account.id, before.id)
-      terminal.data(person(row), () =>
+      await tellRecord({ store, account }, terminal, person(row), () =>
         before.hasFactor ? `${row.email} has no second factor any more` : `${row.email} had no second factor`,
       )
     }),

@@ -16,6 +16,7 @@ import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { usage } from './exit.js'
 import { each, listing } from './list.js'
+import { tellRecord } from './managed.js'
 import { type Columns, tableOf } from './table.js'
 import type { Terminal } from './terminal.js'
 
@@ -76,10 +77,10 @@ const COLUMNS: Columns<Way> = [
 
 const poolTable = tableOf(COLUMNS)
 
-const print = async ({ store }: CliContext, terminal: Terminal, row: KnownPool): Promise<void> => {
-  const leader = await leaderOf(store, row)
+const print = async (context: CliContext, terminal: Terminal, row: KnownPool): Promise<void> => {
+  const leader = await leaderOf(context.store, row)
   const names = new Map(leader === null ? [] : [[leader.id, leader.name]])
-  terminal.data(poolRecord(row), (paint) => poolTable(paint, waysOf([row], names)))
+  await tellRecord(context, terminal, poolRecord(row), (paint) => poolTable(paint, waysOf([row], names)))
 }
 
 const list = listing({
@@ -97,6 +98,7 @@ const list = listing({
     )
   },
   record: ({ pool }) => poolRecord(pool),
+  isManaged: true,
   parts: ({ pool, names }: { pool: KnownPool; names: ReadonlyMap<string, string> }) => waysOf([pool], names),
   columns: COLUMNS,
 })
@@ -164,9 +166,15 @@ const remove = command({
   destroys: true,
   examples: [['$0 pool delete old --yes', '']],
   run: (args, terminal) =>
-    withContext(args, async ({ deps, account }) => {
+    withContext(args, async ({ store, deps, account }) => {
       const row = await findPool(deps, account.id, args.ref)
-      if (args.dryRun) return terminal.data(poolRecord(row), () => `would delete ${row.name} (${row.id})`)
+      if (args.dryRun)
+        return tellRecord(
+          { store, account },
+          terminal,
+          poolRecord(row),
+          () => `would delete ${row.name} (${row.id})`,
+        )
       await terminal.confirm(`delete the pool ${row.name} (${row.id})`, args.yes)
       await deletePool(deps, account.id, row.id)
       terminal.data(removed('egress_pool', row.id), () => `deleted ${row.name}`)

@@ -62,6 +62,7 @@ import { type CliContext, configOf, withContext } from './context.js'
 import { listenTo, type Told } from './event-stream.js'
 import { badInput, usage } from './exit.js'
 import { listing } from './list.js'
+import { tellRecord } from './managed.js'
 import { readKey } from './send.js'
 import { AT, fields, paintStatus } from './table.js'
 import { type Terminal, whileAt } from './terminal.js'
@@ -418,6 +419,7 @@ const list = listing({
   next: 'postern webhook create https://app.example/hook',
   rows: (context) => (page) => endpointsBehind(context, scopeOf(context), page),
   record: (row: ListedEndpoint) => shownWebhook(row, row.behind),
+  isManaged: true,
   columns: [
     ['id', 'id'],
     ['endpoint', 'url'],
@@ -501,9 +503,9 @@ const shownFields = (row: KnownEndpoint, left: string): readonly (readonly [stri
 ]
 
 /** One endpoint, and what of the log it has not come to. */
-const showOne = async (hooks: Parameters<typeof behindOf>[0], row: KnownEndpoint, terminal: Terminal) => {
-  const shown = shownWebhook(row, await behindOf(hooks, row))
-  terminal.data(shown, (paint) => fields(paint, shownFields(row, leftText(shown))))
+const showOne = async (context: WebhookContext, row: KnownEndpoint, terminal: Terminal) => {
+  const shown = shownWebhook(row, await behindOf(context.hooks, row))
+  await tellRecord(context, terminal, shown, (paint) => fields(paint, shownFields(row, leftText(shown))))
 }
 
 const show = command({
@@ -513,7 +515,7 @@ const show = command({
   examples: [['$0 webhook show wh_01…', '']],
   run: (args, terminal) =>
     withHooks(args, async (context) =>
-      showOne(context.hooks, await findEndpoint(context.hooks, scopeOf(context), args.id), terminal),
+      showOne(context, await findEndpoint(context.hooks, scopeOf(context), args.id), terminal),
     ),
 })
 
@@ -542,7 +544,7 @@ const update = command({
         ...(args.disable && { status: 'disabled' as const }),
         ...(args.fromNow && { from: 'now' as const }),
       })
-      await showOne(context.hooks, row, terminal)
+      await showOne(context, row, terminal)
     }),
 })
 
@@ -555,7 +557,8 @@ const remove = command({
   run: (args, terminal) =>
     withHooks(args, async (context) => {
       const row = await findEndpoint(context.hooks, scopeOf(context), args.id)
-      if (args.dryRun) return terminal.data(webhookRecord(row), () => `would delete ${row.id} ${row.url}`)
+      if (args.dryRun)
+        return tellRecord(context, terminal, webhookRecord(row), () => `would delete ${row.id} ${row.url}`)
       await terminal.confirm(`delete the endpoint ${row.url} and its ${row.waiting} waiting posts`, args.yes)
       await deleteEndpoint(context.hooks, scopeOf(context), row.id)
       terminal.data(removed('webhook', row.id), () => `deleted ${row.id}`)

@@ -42,6 +42,7 @@ import { command, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
 import { each, listing } from './list.js'
+import { tellRecord } from './managed.js'
 import { queueDeps } from './queue-scope.js'
 import { fields, type Paint } from './table.js'
 import type { Terminal } from './terminal.js'
@@ -155,7 +156,12 @@ const findAndCount = async (context: CliContext, terminal: Terminal, ref: string
 /** The row as it is by then, with what the order did. */
 const tell = async (context: CliContext, terminal: Terminal, id: string, changed: number, words: string) => {
   const row = await findWorkspace(context.deps, context.account.id, id)
-  terminal.data({ ...workspaceRecord(row), changed }, () => `${row.slug}: ${changed} recipients ${words}`)
+  await tellRecord(
+    context,
+    terminal,
+    { ...workspaceRecord(row), changed },
+    () => `${row.slug}: ${changed} recipients ${words}`,
+  )
 }
 
 const why = (describe: string) =>
@@ -172,7 +178,12 @@ export const suspend = command({
     withContext(args, async (context) => {
       const row = await findAndCount(context, terminal, args.ref)
       if (args.dryRun)
-        return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would suspend ${row.slug}`)
+        return tellRecord(
+          context,
+          terminal,
+          { ...workspaceRecord(row), changed: 0 },
+          () => `would suspend ${row.slug}`,
+        )
       await terminal.confirm(`suspend ${row.slug}; what is sent for it is refused from then on`, args.yes)
       const changed = await suspendWorkspace(context.deps, row, args.reason)
       await tell(context, terminal, row.id, changed, 'rest')
@@ -190,7 +201,12 @@ export const resume = command({
     withContext(args, async (context) => {
       const row = await findWorkspace(context.deps, context.account.id, args.ref)
       if (args.dryRun)
-        return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would resume ${row.slug}`)
+        return tellRecord(
+          context,
+          terminal,
+          { ...workspaceRecord(row), changed: 0 },
+          () => `would resume ${row.slug}`,
+        )
       await tell(context, terminal, row.id, await resumeWorkspace(context.deps, row), 'go on')
     }),
 })
@@ -337,7 +353,8 @@ const poolText = ({ name, upstreams }: KnownPool, leader: KnownPool | null): str
   return `${name}, which sends through ${leader.name}${leader.upstreams.length === 0 ? ', which has no upstream' : ''}`
 }
 
-const print = async ({ store }: CliContext, terminal: Terminal, row: WorkspaceRow): Promise<void> => {
+const print = async (context: CliContext, terminal: Terminal, row: WorkspaceRow): Promise<void> => {
+  const { store } = context
   const pool = await store.pool(row.accountId, row.poolId)
   const leader = pool === null ? null : await leaderOf(store, pool)
   const text = pool === null ? row.poolId : poolText(pool, leader)
@@ -347,7 +364,7 @@ const print = async ({ store }: CliContext, terminal: Terminal, row: WorkspaceRo
       return `${domain}=${name ?? poolId}`
     }),
   )
-  terminal.data(workspaceRecord(row), (paint) => show(paint, row, text, routes))
+  await tellRecord(context, terminal, workspaceRecord(row), (paint) => show(paint, row, text, routes))
   if (heldByAlarm(row, await store.holds(row.accountId)))
     terminal.say(`an alarm holds its mail: ${releaseCommand(row)}`)
   const mending = leader ?? pool
@@ -370,6 +387,7 @@ const list = listing({
     )
   },
   record: ({ row }) => workspaceRecord(row),
+  isManaged: true,
   columns: [
     ['slug', ({ row }) => row.slug],
     ['name', ({ row }) => row.name],

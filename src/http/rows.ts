@@ -6,6 +6,7 @@
 
 import type Joi from 'joi'
 import type { FaultCode } from '../base/fault.js'
+import { withManaged } from '../resource/managed.js'
 import { removed } from '../resource/member.js'
 import type { EmailScope } from '../store/port/mail.js'
 import { seesSubjects, visibleMode } from '../tenant/principal.js'
@@ -151,20 +152,28 @@ const depsOf = (deps: Deps, { principal, address, body }: Call): Deps => {
   return { ...deps, store: deps.store.by(actor), tenants: deps.tenants.by(actor) }
 }
 
+/** The answer, with the setup that made what is in it. */
+const told = async (answer: Answer, { principal }: Call, { store }: Deps): Promise<Answer> => ({
+  ...answer,
+  body: await withManaged(store, principal.accountId, answer.body),
+})
+
 /** What is served: rows with what they work with. Changes are the caller's; a send writes its own record, and goes without. */
 export const served = (rows: readonly RouteRow[], deps: Deps): readonly Endpoint[] =>
   rows.map(({ handle, alsoWrong, ...row }) => {
     const acted = async (call: Call): Promise<Answer> => {
       try {
-        return await handle(call, depsOf(deps, call))
+        return await told(await handle(call, depsOf(deps, call)), call, deps)
       } finally {
         deps.kept.forget()
       }
     }
-    const isChange = row.method !== 'GET' && row.sends !== true && row.access !== 'public'
+    const asked = async (call: Call): Promise<Answer> => told(await handle(call, deps), call, deps)
+    const isPlain = row.sends === true || row.access === 'public'
+    const isChange = row.method !== 'GET' && !isPlain
     return {
       ...row,
       ...(alsoWrong && { alsoWrong: (left, told, call) => alsoWrong(left, told, call, deps) }),
-      handle: isChange ? acted : (call) => handle(call, deps),
+      handle: isPlain ? (call) => handle(call, deps) : isChange ? acted : asked,
     }
   })

@@ -4,6 +4,7 @@
  *   After a check also with what DNS says of each. The private halves of its keys are in no record.
  */
 import type { DkimKeyRow, DomainRow } from '../store/port/tenants.js'
+import { MANAGED } from './managed.js'
 import { constant, flag, id, list, recordsOf, text, time, words } from './member.js'
 
 export interface DnsRecord {
@@ -74,6 +75,7 @@ const domainWith = <const R>(records: R) => ({
   }),
   records,
   created_at: time(),
+  managed: MANAGED,
 })
 
 export const DOMAIN = domainWith(list(DNS_RECORD, { of: dnsRecords }))

@@ -13,6 +13,7 @@ import type {
   SessionRow,
   UserRow,
 } from '../store/port/identity.js'
+import { MANAGED } from './managed.js'
 import { constant, flag, id, list, own, record, recordsOf, text, time, words } from './member.js'
 
 export const PERSON = {
@@ -31,6 +32,7 @@ export const PERSON = {
   disabled_at: time({ none: true }),
   last_sign_in_at: time({ none: true }),
   created_at: time(),
+  managed: MANAGED,
 }
 export const person = recordsOf<UserRow>()(PERSON)
 

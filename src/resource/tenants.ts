@@ -18,6 +18,7 @@ import {
   type WorkspaceRow,
 } from '../store/port/tenants.js'
 import type { PendingSuppression } from '../store/port/watch.js'
+import { MANAGED } from './managed.js'
 import { constant, flag, id, list, number, own, recordsOf, text, time, whole, words } from './member.js'
 
 /** The public part of a key, safe to show: `svc_live_` and the lookup id. */
@@ -43,15 +44,16 @@ export const KEY = {
   expires_at: time({ none: true }),
   rate_limit_per_minute: whole({ none: true }),
   permission: words(KEY_PERMISSIONS, { says: '`sending_access`: it only sends' }),
+  managed: MANAGED,
 }
 export const keyRecord = recordsOf<KeyRow>()(KEY)
 
 /** The secret is known at creation only; `token` is what Resend's client calls it. */
 export const createdKeyRecord = (row: KeyRow, secret: string) => {
   const { created_at, last_used_at, last_used_from, ...rest } = keyRecord(row)
-  const { expires_at, rate_limit_per_minute, permission, ...head } = rest
+  const { expires_at, rate_limit_per_minute, permission, managed, ...head } = rest
   const times = { created_at, last_used_at, last_used_from, expires_at }
-  return { ...head, secret, token: secret, ...times, rate_limit_per_minute, permission }
+  return { ...head, secret, token: secret, ...times, rate_limit_per_minute, permission, managed }
 }
 
 export const rotatedKeyRecord = (row: KeyRow, secret: string, before: KeyRow) => ({
@@ -70,6 +72,7 @@ export const CREDENTIAL = {
   imported: flag(),
   created_at: time(),
   ...USES,
+  managed: MANAGED,
 }
 export const credentialRecord = recordsOf<CredentialRow>()(CREDENTIAL)
 
@@ -113,6 +116,7 @@ export const POOL = {
   members: list(UPSTREAM, { from: 'upstreams' }),
   created_at: time(),
   updated_at: time(),
+  managed: MANAGED,
 }
 export const poolRecord = recordsOf<KnownPool>()(POOL)
 
@@ -168,6 +172,7 @@ export const WORKSPACE = {
   suspended_at: time({ none: true }),
   suspended_reason: text({ none: true, says: 'Not told to the keys of the workspace' }),
   created_at: time(),
+  managed: MANAGED,
 }
 const known = recordsOf<WorkspaceRow>()(WORKSPACE)
 

@@ -8,6 +8,7 @@
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import type { KnownEndpoint, ListedPost } from '../store/port/hooks.js'
 import type { LogRow } from '../store/port/log.js'
+import { MANAGED } from './managed.js'
 import { constant, flag, id, list, own, record, recordsOf, text, time, whole, words } from './member.js'
 
 /** How an endpoint does, and since when. */
@@ -61,6 +62,7 @@ export const WEBHOOK = {
   }),
   created_at: time(),
   updated_at: time(),
+  managed: MANAGED,
 }
 export const webhook = recordsOf<KnownEndpoint>()(WEBHOOK)
 

@@ -33,6 +33,8 @@ interface Field {
   readonly isSecret?: true
   /** A list of them is a thing for each, `NAME/VALUE`. */
   readonly isEach?: true
+  /** The record has it under the same name and in the same form. Any other member of the record means something else. */
+  readonly isOfRecord?: true
 }
 
 interface Section {
@@ -53,7 +55,13 @@ const typeOf = ({ type, words, none }: Member): FieldType => {
 
 /** Fields that are as the record has them. */
 const as = (record: Members, ...names: readonly string[]): Readonly<Record<string, Field>> =>
-  Object.fromEntries(names.flatMap((name) => (record[name] ? [[name, { type: typeOf(record[name]) }]] : [])))
+  Object.fromEntries(
+    names.map((name) => {
+      const member = record[name]
+      if (member === undefined) throw new Error(`the record has no member ${name}`)
+      return [name, { type: typeOf(member), isOfRecord: true }]
+    }),
+  )
 
 const fixed = (fields: Readonly<Record<string, Field>>): Readonly<Record<string, Field>> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, { ...field, isFixed: true }]))
@@ -124,7 +132,8 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     section: 'webhooks',
     within: 'optional',
     fields: {
-      ...as(WEBHOOK, 'endpoint', 'events', 'domains', 'tags', 'fields', 'max_in_flight'),
+      ...as(WEBHOOK, 'endpoint', 'events', 'domains', 'fields', 'max_in_flight'),
+      tags: { type: 'texts' },
       replay_rate: { type: 'number' },
       header_files: { type: 'files', isSecret: true },
       ...MODE,

@@ -170,6 +170,17 @@ const oddities = (
   })
 }
 
+/** What the document means; null after `bomb`, where aliases of aliases would fill the memory. */
+const plainOf = (document: ReturnType<typeof parseDocument>, bomb: () => void): unknown => {
+  try {
+    return document.toJS({ maxAliasCount: MOST_ALIASES }) ?? {}
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error
+    bomb()
+    return null
+  }
+}
+
 const parse = (
   file: string,
   text: string,
@@ -193,7 +204,8 @@ const parse = (
   if (failed) return null
   oddities(document, (offset) => lines.linePos(offset).line, bad)
   if (failed) return null
-  const content = (document.toJS({ maxAliasCount: MOST_ALIASES }) ?? {}) as unknown
+  const content = plainOf(document, () => bad(0, `its aliases stand for more than ${MOST_ALIASES} values`))
+  if (failed) return null
   if (!isPlain(content)) {
     bad(0, 'expected `setup: NAME` and what it describes')
     return null

@@ -41,7 +41,7 @@ import {
 } from '../tenant/credential.js'
 import { addDomain, normalDomain, removeDomain, wrongWithDomain } from '../tenant/domain/domain.js'
 import { type Brought, isSelector } from '../tenant/domain/keys.js'
-import { checkNewKey, createKey, isKeyOf, newKeyText, revokeKey } from '../tenant/key.js'
+import { checkNewKey, createKey, isKeyOf, isTaken, newKeyText, revokeKey } from '../tenant/key.js'
 import { changePerson, checkNewPerson, createPerson } from '../tenant/people.js'
 import {
   createPool,
@@ -99,6 +99,8 @@ export interface Wanted {
   /** Only of what the file says. */
   readonly fields: Described
   readonly errors: readonly FieldError[]
+  /** Texts by which two things that are to be made would be one and the same, whatever the files call them. */
+  readonly alike?: readonly string[]
   /** Resolves with the id of the object. */
   make(deps: SetupDeps): Promise<string>
   change(deps: SetupDeps): Promise<unknown>
@@ -114,6 +116,8 @@ export interface Kind<Row extends Owned> {
   load(deps: SetupDeps, accountId: string, id: string): Promise<Row | null>
   /** A row that nobody's setup made and that the file would make again. */
   matches(context: Context, one: Declared, row: Row): boolean
+  /** It comes with an account, and nobody changes it. */
+  isBuiltIn?(row: Row): boolean
   /** As the files name it. */
   keyOf(world: World, row: Row): { readonly workspace: string; readonly name: string }
   describe(context: Context, row: Row, managed: ManagedRow | null): Described
@@ -140,9 +144,11 @@ const tried = async <T>(errors: FieldError[], work: () => T | Promise<T>): Promi
   }
 }
 
-/** Of a record what a file may say as well. */
+/** Of a record what a file says in the same words. */
 const saidOf = (kind: ManagedKind, record: object): Described =>
-  Object.fromEntries(Object.entries(record).filter(([name]) => name in SECTIONS[kind].fields))
+  Object.fromEntries(
+    Object.entries(record).filter(([name]) => SECTIONS[kind].fields[name]?.isOfRecord === true),
+  )
 
 const sorted = (list: readonly string[]): readonly string[] => [...list].sort()
 
@@ -194,6 +200,7 @@ const pool: Kind<KnownPool> = {
   load: ({ store }, accountId, id) => store.pool(accountId, id),
   keyOf: (_world, { name }) => ({ workspace: '', name }),
   matches: (_context, one, row) => row.name === one.name,
+  isBuiltIn: (row) => row.kind === 'sandbox',
   describe: ({ deps }, row) => ({
     upstreams: row.upstreams.map((upstream) => describeUpstream(deps.pepper, upstream)),
     ...saidOf('pool', poolRecord(row)),
@@ -418,6 +425,7 @@ const domain: Kind<DomainRow> = {
         ...(one.given.dkim !== undefined && { dkim: bySelector(marks) }),
       },
       errors,
+      alike: [`domain ${normalDomain(one.name)}`],
       make: async (acting) => (await addDomain(acting, world.accountId, wish)).id,
       change: async () => undefined,
     }
@@ -435,6 +443,17 @@ const givenSecret = (deps: SetupDeps, { given, folder, isInline }: Declared): st
     ])
   if (from !== undefined) return secretIn(folder, from, 'secret_file')
   return secretAt(outPlace(resolve(folder, out ?? ''), deps.dataDir, 'out'), 'out')
+}
+
+/** Of a new secret: two things in one file would have the same. */
+const outOf = (deps: SetupDeps, { given, folder }: Declared): readonly string[] => {
+  if (typeof given.out !== 'string') return []
+  try {
+    return [`file ${outPlace(resolve(folder, given.out), deps.dataDir, 'out')}`]
+  } catch {
+    // told as a mistake already
+    return []
+  }
 }
 
 /** The same once more, and a new one is written to its file first. */
@@ -470,6 +489,7 @@ const key: Kind<KeyRow> = {
     row.name === one.name && row.workspaceId === (workspaceNamed(world, one.workspace)?.id ?? null),
   describe: (_context, row) => ({
     ...saidOf('key', keyRecord(row)),
+    expires_at: timeOrNull(row.expiresAt),
     secret_file: SAME,
   }),
   async want(context, one, row) {
@@ -496,6 +516,8 @@ const key: Kind<KeyRow> = {
     }
     const checked = { ...wish, ...(secret !== null && { secret }) }
     if (row === null) errors.push(...checkNewKey(checked, deps.clock.now()))
+    if (row === null && secret !== null && (await isTaken(deps, secret)))
+      errors.push({ field: 'secret_file', kind: 'not_unique', message: 'is the secret of another key' })
     return {
       fields: {
         ...plainOf(one),
@@ -503,6 +525,7 @@ const key: Kind<KeyRow> = {
         ...(row !== null && (await secretField(one, secret, (text) => isKeyOf(deps.pepper, row, text)))),
       },
       errors,
+      alike: [...outOf(deps, one), ...(secret === null ? [] : [`secret ${markOf(deps.pepper, secret)}`])],
       make: async (acting) => {
         const text = secretFor(acting, one, () => newKeyText(wish.mode))
         return (await createKey(acting, world.accountId, { ...wish, secret: text })).row.id
@@ -585,6 +608,11 @@ const credential: Kind<CredentialRow> = {
         ...(mark !== null && { secret_file: row !== null && !(await isKnown()) ? ANOTHER : mark }),
       },
       errors,
+      alike: [
+        ...(wish.username === null ? [] : [`login ${one.workspace} ${wish.username}`]),
+        ...(wish.cidr === null ? [] : [`range ${one.workspace} ${wish.cidr.trim()}`]),
+        ...(wish.certificateFingerprint === null ? [] : [`certificate ${fingerprintOf(one)}`]),
+      ],
       make: async (acting) => (await createCredential(acting, world.accountId, wish)).id,
       change: async () => undefined,
     }
@@ -679,6 +707,7 @@ const webhook: Kind<KnownEndpoint> = {
           (await secretField(one, secret, (text) => signingSecretOf(deps.pepper, row) === text))),
       },
       errors,
+      alike: outOf(deps, one),
       make: async (acting) => {
         const text = secretFor(acting, one, newSigningSecret)
         const mode = (given.mode as KnownEndpoint['mode'] | undefined) ?? 'live'
@@ -768,6 +797,7 @@ const person: Kind<UserRow> = {
     return {
       fields: one.given,
       errors,
+      alike: [`person ${one.name.trim().toLowerCase()}`],
       make: async (acting) => (await createPerson(acting, accountId, { ...wish, role: role ?? 'viewer' })).id,
       change: (acting) => (row === null ? Promise.resolve() : changePerson(acting, row, { role, name })),
     }

@@ -135,6 +135,8 @@ interface Planning extends Context {
   readonly setup: string
   readonly wish: PlanWish
   readonly mistakes: Mistake[]
+  /** What is to be made, by the texts by which two would be one. */
+  readonly made: Map<string, Declared>
 }
 
 const NAMES: readonly (readonly [RegExp, string])[] = [
@@ -198,6 +200,7 @@ const find = async (planning: Planning, one: Declared): Promise<Found | Step> =>
   }
   const row = rows.find((other) => kind.matches(planning, one, other)) ?? null
   if (row === null || one.kind === 'suppressions') return { row, managed, isOurs: true, isAdopted }
+  if (kind.isBuiltIn?.(row)) return left(one, 'is built in, and stays as it is')
   const other = world.managed.find(({ objectId: id }) => id === row.id)
   if (other !== undefined)
     return left(
@@ -262,6 +265,13 @@ const planOne = async (planning: Planning, one: Declared): Promise<Step> => {
   planning.mistakes.push(...mistakesOf(one, wanted.errors))
   if (wanted.errors.length > 0) return left(one, 'is wrong')
   if (row !== null) return compare(planning, one, { ...found, row }, wanted)
+  for (const text of wanted.alike ?? []) {
+    const other = planning.made.get(text)
+    planning.made.set(text, other ?? one)
+    if (other === undefined) continue
+    const message = `${refText(one)}: would be the same as ${refText(other)} at ${other.at()}`
+    planning.mistakes.push({ where: one.at(), message, kind: 'not_unique' })
+  }
   const fields = Object.keys(wanted.fields).map((field) => {
     const after = SECTIONS[one.kind].fields[field]?.isSecret ? 'as in its file' : shown(wanted.fields[field])
     return { field, before: undefined, after }
@@ -285,7 +295,8 @@ const keptBecause = async (
   const of = { accountId, workspaceId: null, poolId: row.id, domain: null, emailId: null }
   const { waiting, held, underWay } = await deps.store.queueCount(of)
   const many = waiting + held + underWay
-  if (many > 0) return `${many} recipients wait in it; postern queue reroute moves them`
+  if (many > 0)
+    return `${many === 1 ? '1 recipient waits' : `${many} recipients wait`} in it; postern queue reroute moves them`
   const leaving = new Set(
     declared.flatMap(({ kind, name, given }) =>
       kind === 'workspace' && given.pool !== undefined && given.routes !== undefined ? [name] : [],
@@ -367,7 +378,7 @@ export const planSetup = async (
   const world = await readWorld(deps, accountId)
   const planned = new Set(objects.flatMap(({ kind, name }) => (kind === 'workspace' ? [name] : [])))
   const planning: Planning = {
-    ...{ deps: knowingPools(deps, objects), world, planned, setup, wish, mistakes },
+    ...{ deps: knowingPools(deps, objects), world, planned, setup, wish, mistakes, made: new Map() },
   }
   const steps: Step[] = []
   const inOrder = [...objects].sort((a, b) => KIND_NAMES.indexOf(a.kind) - KIND_NAMES.indexOf(b.kind))

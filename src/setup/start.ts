@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   The files that `setup` names, and the variables of a container, are applied at each start, and nothing is ever
  *   removed by it. Of several daemons one applies under the lock of the setup; the others wait for it, and start
- *   without after half a minute. All of it takes a minute at most.
+ *   without, and say so, after half a minute. All of it takes a minute at most.
  *   What fails keeps a daemon from starting only where there is no key and no credential yet: nobody could use it, and a
  *   start that ends is seen. Else it starts with what the store holds, and says what failed until a start goes well.
  */
@@ -16,8 +16,8 @@ import { type Mistake, refText, type Setup, SetupError } from './files.js'
 import { isToDo, type Plan, planSetup, type Sign, type Step } from './plan.js'
 import { readWorld, type SetupDeps } from './world.js'
 
-const WAIT_MS = 30_000
-const MOST_MS = 60_000
+/** How long another that applies the same is waited for, and how long all of it may take. */
+const TIMES = { waitMs: 30_000, mostMs: 60_000 }
 
 /** What is never done at a start. */
 const WISH = { prune: false, adopt: [], again: [] }
@@ -44,7 +44,12 @@ const refsOf = (steps: readonly Step[], ...signs: readonly Sign[]): readonly str
 const isOutrun = (error: unknown): boolean =>
   error instanceof Fault && error.options.reason === 'plan_changed'
 
-const applyNow = async ({ deps, accountId, log }: Starting, setup: Setup, signal: AbortSignal) => {
+const applyNow = async (
+  { deps, accountId, log }: Starting,
+  setup: Setup,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<void> => {
   const actor: Actor = {
     kind: 'cli',
     id: `cli:${process.getuid?.() ?? 0}`,
@@ -56,7 +61,7 @@ const applyNow = async ({ deps, accountId, log }: Starting, setup: Setup, signal
     signal.throwIfAborted()
     const plan = await planNow()
     try {
-      await applyPlan({ deps, accountId, actor }, plan, planNow, { waitMs: WAIT_MS, signal })
+      await applyPlan({ deps, accountId, actor }, plan, planNow, { waitMs, signal })
     } catch (error) {
       if (isOutrun(error)) continue
       throw error
@@ -88,16 +93,27 @@ const wordsOf = (error: unknown): string => {
 const isUnderWay = (error: unknown): boolean =>
   error instanceof Fault && error.options.reason === 'setup_under_way'
 
-const applyOne = async (starting: Starting, { from, read }: SetupSource, signal: AbortSignal) => {
+interface Tried {
+  readonly mistakes: readonly Mistake[]
+  /** Nothing is wrong: another applies it, and has not come to its end. */
+  readonly isBusy: boolean
+}
+
+const applyOne = async (
+  starting: Starting,
+  { from, read }: SetupSource,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<Tried> => {
   let setup: Setup | null = null
   try {
     setup = read()
-    await applyNow(starting, setup, signal)
-    return []
+    await applyNow(starting, setup, waitMs, signal)
+    return { mistakes: [], isBusy: false }
   } catch (error) {
-    if (!isUnderWay(error)) return mistakesOf(error, from, setup)
-    starting.log.warn({ setup: setup?.name }, 'setup is being applied by another: not waited for any longer')
-    return []
+    if (!isUnderWay(error)) return { mistakes: mistakesOf(error, from, setup), isBusy: false }
+    const message = `another has been applying it for more than ${waitMs / 1000} s: started without waiting for it any longer`
+    return { mistakes: [{ where: from, message }], isBusy: true }
   }
 }
 
@@ -105,25 +121,29 @@ const applyOne = async (starting: Starting, { from, read }: SetupSource, signal:
 export const applyAtStart = async (
   starting: Starting,
   sources: readonly SetupSource[],
+  { waitMs, mostMs } = TIMES,
 ): Promise<SetupFailure | null> => {
   if (sources.length === 0) return null
   const stop = new AbortController()
   const over = new AbortController()
-  const late = setTimeout(MOST_MS, 'late', { ref: false, signal: over.signal }).catch(() => 'over')
-  const failed: Mistake[] = []
+  const late = setTimeout(mostMs, 'late', { ref: false, signal: over.signal }).catch(() => 'over')
+  const all: Tried[] = []
   for (const one of sources) {
-    const mistakes = await Promise.race([applyOne(starting, one, stop.signal), late])
-    if (typeof mistakes !== 'string') failed.push(...mistakes)
+    const tried = await Promise.race([applyOne(starting, one, waitMs, stop.signal), late])
+    if (typeof tried !== 'string') all.push(tried)
     else {
-      stop.abort(new Error(`took longer than ${MOST_MS / 1000} s`))
-      failed.push({ where: one.from, message: `was not applied within ${MOST_MS / 1000} s` })
+      stop.abort(new Error(`took longer than ${mostMs / 1000} s`))
+      const message = `was not applied within ${mostMs / 1000} s`
+      all.push({ mistakes: [{ where: one.from, message }], isBusy: false })
       break
     }
   }
   over.abort()
+  const failed = all.flatMap(({ mistakes }) => mistakes)
   if (failed.length === 0) return null
   const { keys, credentials } = await readWorld(starting.deps, starting.accountId)
-  if (keys.length === 0 && credentials.length === 0) throw new SetupError(failed)
+  const isNothingWrong = all.every(({ mistakes, isBusy }) => mistakes.length === 0 || isBusy)
+  if (keys.length === 0 && credentials.length === 0 && !isNothingWrong) throw new SetupError(failed)
   starting.log.error(
     { mistakes: failed.map(({ where, message }) => `${where}: ${message}`) },
     'setup failed: started with what the store holds',

@@ -91,6 +91,10 @@ const newKey = (
   return { row: { ...rights, ...own, createdAt: now, lastUsedAt: null, lastUsedFrom: null }, secret }
 }
 
+/** Whether a key has this secret, or one that begins like it. */
+export const isTaken = async ({ store }: Pick<TenantDeps, 'store'>, secret: string): Promise<boolean> =>
+  (await store.keyByLookup(SHAPE.exec(secret)?.[2] ?? '')) !== null
+
 /** Makes a key. The text is shown to its owner once and is nowhere kept. */
 export const createKey = async (deps: TenantDeps, accountId: string, wish: NewKey): Promise<MadeKey> => {
   const now = deps.clock.now()
@@ -109,7 +113,7 @@ export const createKey = async (deps: TenantDeps, accountId: string, wish: NewKe
     permission: wish.permission ?? 'full_access',
   }
   const made = newKey(deps, rights, wish.secret)
-  if (wish.secret !== undefined && (await deps.store.keyByLookup(made.row.lookup)) !== null)
+  if (wish.secret !== undefined && (await isTaken(deps, wish.secret)))
     throw invalid([{ field: 'body.secret', kind: 'not_unique', message: 'is a key already' }])
   await deps.store.createKey(made.row)
   return made

@@ -1,7 +1,7 @@
 /** Lists of other services come in with why and since when; hostile files do no harm. */
 import { execFileSync } from 'node:child_process'
 import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
@@ -172,6 +172,12 @@ t.test('hostile files', async (t) => {
   await refused(desk.file('cut.gz', gz.subarray(0, gz.length - 99)), 65, /its gzip is damaged or cut off/)
   await refused(desk.file('book.xlsx', Buffer.from('PK\x03\x04rest')), 65, /zip archive or a workbook/)
   await refused(desk.file('nul', 'a@x.test\0\n'), 65, /is no text, it holds NUL/)
+  const large = desk.file('large.csv', 'email\na@x.test\n')
+  // no octet of it is on the disk
+  truncateSync(large, 2 * 1024 ** 3 + 1)
+  await refused(large, 65, /large\.csv: is more than 2 GiB; split it/)
+  truncateSync(large, 2 * 1024 ** 3)
+  await refused(large, 65, /is no text, it holds NUL/)
   await refused(desk.file('half.json', '[{"email":"a@x.test","created":1},{"em'), 65, /ends in the middle/)
   await refused(desk.file('what.csv', 'colour,size\nred,1\n'), 65, /lines are not understood/)
   t.equal((await desk.json(['suppression', 'list'])).length, 0, 'none of them stored anything')

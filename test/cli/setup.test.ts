@@ -390,6 +390,74 @@ t.test('keys of domains, headers and lists: mistakes, changes and what stays', a
   )
 })
 
+t.test('two names for one thing are told before anything is made', async (t) => {
+  const desk = await opened(t)
+  const file = desk.file(
+    'two.yaml',
+    `setup: two
+domains: { Shop.Example: {}, shop.example: {}, news.example: {}, news.example.: {} }
+keys: { default/a: { secret_file: web.key }, default/b: { secret_file: web.key } }
+credentials:
+  default/c: { username: same, secret_file: scanner.pw }
+  default/d: { username: same, secret_file: scanner.pw }
+  default/e: { cidr: 10.0.0.0/8 }
+  default/f: { cidr: [10.0.0.0/8, 10.1.0.0/16] }
+webhooks:
+  default/g: { endpoint: 'https://203.0.113.9/a', out: data/g }
+  default/h: { endpoint: 'https://203.0.113.9/a', out: ./data/../data/g }
+people: { Ana@x.example: { role: owner }, ana@x.example: { role: viewer } }
+`,
+  )
+  const { code, stdout, stderr } = await desk.run(['apply', '--yes', file])
+  t.match({ code, stdout }, { code: 78, stdout: '' })
+  for (const [line, ref, other, at] of [
+    [2, 'domain/shop.example', 'domain/Shop.Example', 2],
+    [2, 'domain/news.example.', 'domain/news.example', 2],
+    [3, 'key/default/b', 'key/default/a', 3],
+    [6, 'credential/default/d', 'credential/default/c', 5],
+    [8, 'credential/default/f/10.0.0.0/8', 'credential/default/e', 7],
+    [11, 'webhook/default/h', 'webhook/default/g', 10],
+    [12, 'person/ana@x.example', 'person/Ana@x.example', 12],
+  ] as const)
+    t.match(stderr, `two.yaml:${line}: ${ref}: would be the same as ${other} at ${file}:${at}\n`)
+  t.equal(stderr.trim().split('\n').length, 7)
+  t.same(await desk.json(['domain', 'list']), [])
+
+  await desk.run([
+    'apply',
+    '--yes',
+    desk.file('one.yaml', 'setup: one\nkeys: { default/a: { secret_file: web.key } }\n'),
+  ])
+  t.match(
+    await desk.run([
+      'apply',
+      '--yes',
+      desk.file('b.yaml', 'setup: b\nkeys: { ops: { secret_file: web.key } }\n'),
+    ]),
+    {
+      code: 78,
+      stderr: /b\.yaml:2: key\/ops: secret_file: is the secret of another key/,
+    },
+  )
+  const sandbox = desk.file('s.yaml', 'setup: s\npools: { sandbox: { return_path: fixed } }\n')
+  t.match(await desk.run(['apply', '--yes', '--adopt', 'pool/sandbox', sandbox]), {
+    code: 0,
+    stdout: /! pool\/sandbox: is built in, and stays as it is/,
+  })
+  symlinkSync('circle', join(desk.dir, 'circle'))
+  t.match(
+    await desk.run([
+      'apply',
+      '--yes',
+      desk.file('c.yaml', 'setup: c\nkeys: { ops: { secret_file: circle } }\n'),
+    ]),
+    {
+      code: 78,
+      stderr: /circle: is a link, or leads in a circle of links/,
+    },
+  )
+})
+
 t.test('a hundred things, one after the other', async (t) => {
   const desk = await opened(t)
   const many = (text: (n: number) => string): string =>

@@ -9,6 +9,8 @@ import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { readConfig } from '../../src/config/load.js'
 import { safetyDoubts, safetyProblems } from '../../src/config/safety.js'
+import { readEnvironment } from '../../src/setup/environment.js'
+import { refText } from '../../src/setup/files.js'
 import { compose, kubernetes } from './container-fields.js'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
@@ -218,6 +220,14 @@ for (const name of KUBERNETES)
       )
     for (const { secret } of pod.volumes)
       t.ok(read('README.md').includes(` ${secret.secretName} `), `${secret.secretName} is in the paper`)
+    for (const path of paths(env))
+      if (path.startsWith('/run/secrets/postern/'))
+        t.match(read('README.md'), `--from-file ${path.slice('/run/secrets/postern/'.length)}`, path)
+    t.match(env, { POSTERN_UPSTREAM: CHOSEN.POSTERN_UPSTREAM }, 'where its mail goes')
+    const { setup, said } = readEnvironment(env, true, 'default')
+    t.same(said, [])
+    t.same(setup?.mistakes, [])
+    t.same(setup?.objects.map(refText), ['pool/default', 'key/default/app'], 'and by which key it comes')
   })
 
 t.test('a container has the time to end that the unit has', async (t) => {

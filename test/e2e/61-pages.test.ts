@@ -59,7 +59,8 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   '/emails': ['/emails', '/emails?mode=test', '/emails?q=nobody%40nowhere.example'],
   '/queue/order': ['/queue/order?verb=purge&all=true'],
   '/docs': ['/docs', '/docs?q=nothing-has-this', '/docs?q=backup'],
-  '/docs/guides/{paper}': [
+  '/docs/{name}': [
+    'sendEmail',
     'clients',
     'receivers',
     'settings',
@@ -67,7 +68,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
     'postgres',
     'control-headers',
     'log',
-  ].map((name) => `/docs/guides/${name}`),
+  ].map((name) => `/docs/${name}`),
 }
 
 /** What a mail is looked at by; the mail that bounced stands for all. */
@@ -78,13 +79,12 @@ const MISSING = [
   '/nowhere',
   '/emails/em_01k9f3m2zq8v6t4r2p0nxcwbha',
   '/docs/nothing',
-  '/docs/guides/nothing',
   '/errors/nothing',
   '/queue/release?hold=x',
 ]
 /** What is seen without a session. */
 const OUTSIDE = [
-  ...['/errors', '/errors/email.not_found', '/docs', '/docs/sendEmail', '/docs/guides/clients'],
+  ...['/errors', '/errors/email.not_found', '/docs', '/docs/sendEmail', '/docs/clients'],
   ...['/sign-in', '/setup/nothing', '/invitation/nothing'],
 ]
 

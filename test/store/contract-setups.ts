@@ -52,6 +52,28 @@ export const setupsContract = async (t: Test, store: Store): Promise<void> => {
     t.same(await store.managed((await newAccount(store)).accountId), [], 'another account has none of it')
   })
 
+  await t.test('objects tell which setup made them, and under which name', async (t) => {
+    const at = await newAccount(store)
+    await store.beginSetup(lockOf(at), T0)
+    const made = Array.from({ length: 150 }, (_, i) => rowOf({ name: `key ${i}` }))
+    await store.noteManaged(lockOf(at), [...made, rowOf({ name: 'begun', objectId: null })], [])
+    const ids = made.map(({ objectId }) => objectId ?? '')
+    const of = ({ kind, workspace, name, objectId }: Omit<ManagedRow, 'setup'>) => ({
+      ...{ setup: 'shop', kind, workspace, name, objectId },
+    })
+    const [first, last] = [made[0] ?? rowOf(), made[149] ?? rowOf()]
+    t.same(await store.managedNames(at.accountId, [newId('key'), ids[0] ?? '']), [of(first)])
+    t.same(await store.managedNames(at.accountId, []), [])
+    const all = await store.managedNames(at.accountId, ids)
+    t.equal(all.length, 150)
+    t.match(
+      all.find(({ objectId }) => objectId === last.objectId),
+      of(last),
+      'more than one statement takes',
+    )
+    t.same(await store.managedNames((await newAccount(store)).accountId, ids), [], 'none of another account')
+  })
+
   await t.test('all of one apply is one entry of the audit', async (t) => {
     const at = await newAccount(store)
     const actor: Actor = { kind: 'cli', id: 'cli:1', name: 'bo', address: null }

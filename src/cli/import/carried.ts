@@ -7,7 +7,6 @@
  *   `apply` refuses.
  *   What was not taken is a note; what a person has to decide or to fill in is an open one.
  */
-import { join } from 'node:path'
 import { maskText } from '../../base/text.js'
 import { setupText } from '../../setup/export.js'
 import { FILL_IN } from '../../setup/files.js'
@@ -52,10 +51,6 @@ const plain = (text: string): string =>
     .slice(0, 40)
     .replace(/-+$/, '') || 'other'
 
-/** As one word of a shell. */
-const shellWord = (text: string): string =>
-  /^[A-Za-z0-9_./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-
 type Fields = Readonly<Record<string, unknown>>
 
 export class Carried {
@@ -73,7 +68,7 @@ export class Carried {
   readonly #routes = new Map<string, string>()
   readonly #credentials = new Map<string, Fields>()
   /** Domains that sign with a key of before. */
-  readonly #domains = new Map<string, { readonly selector: string; readonly file: string }>()
+  readonly #domains = new Map<string, Fields>()
 
   constructor(name: string, workspace: string) {
     this.name = name
@@ -198,24 +193,16 @@ export class Carried {
   }
 
   domain(name: string, selector: string, pem: string): void {
-    this.#domains.set(name, { selector, file: this.secret(`dkim-${name}`, pem, '.pem') })
+    this.#domains.set(name, { dkim: [{ selector, key_file: this.secret(`dkim-${name}`, pem, '.pem') }] })
   }
 
   hasDomain(name: string): boolean {
     return this.#domains.has(name)
   }
 
-  /** What is to be done besides, in words for a shell; the files are in this folder. */
-  commands(folder: string): readonly string[] {
-    return [...this.#domains].map(
-      ([name, { selector, file }]) =>
-        `postern domain add ${name} --dkim-key-file ${shellWord(join(folder, file))} --selector ${selector}`,
-    )
-  }
-
   /** Whether there is something for `postern apply`. */
   get hasText(): boolean {
-    return this.#pools.size + this.#workspaces.size + this.#credentials.size > 0
+    return this.#pools.size + this.#workspaces.size + this.#credentials.size + this.#domains.size > 0
   }
 
   /** Of `postern apply`. */
@@ -233,6 +220,7 @@ export class Carried {
         pools: Object.fromEntries([...this.#pools].map(([name, upstreams]) => [name, { upstreams }])),
       }),
       ...(this.#workspaces.size > 0 && { workspaces }),
+      ...(this.#domains.size > 0 && { domains: Object.fromEntries(this.#domains) }),
       ...(this.#credentials.size > 0 && { credentials: Object.fromEntries(this.#credentials) }),
     }
     const head = [

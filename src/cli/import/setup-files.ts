@@ -143,10 +143,9 @@ export const importSetup = async (
   )
   const folder = wish.dryRun ? undefined : wish.out
   if (folder !== undefined) write(folder, carried, text)
-  const commands = carried.commands(folder ?? 'FOLDER')
   const record = {
     ...{ object: 'setup_import', from: name, folder: folder ?? null, ...carried.counts },
-    ...{ notes: carried.notes.map(({ text, isOpen }) => ({ text, open: isOpen })), commands, setup: text },
+    ...{ notes: carried.notes.map(({ text, isOpen }) => ({ text, open: isOpen })), setup: text },
   }
   const written = [...(carried.hasText ? [`${name}.yaml`] : []), ...carried.files.keys()]
   terminal.data(record, () =>
@@ -157,7 +156,6 @@ export const importSetup = async (
       ? `${told(carried)}; --out FOLDER writes them, and their secrets beside them`
       : `${told(carried)}`,
   )
-  for (const one of commands) terminal.say(`next: ${one}`)
   if (folder !== undefined && carried.hasText)
     terminal.say(`next: read it, then: postern apply ${folder} --dry-run`)
   return carried.isOpen ? 65 : 0

@@ -4,15 +4,7 @@
 import type { OpenPage, OpenRaw, Page, RawRoute } from '../page.js'
 import { credentialsPage, newCredentialPage } from './access/credentials.js'
 import { keysPage, newKeyPage } from './access/keys.js'
-import {
-  docsPage,
-  documentRoute,
-  errorPage,
-  errorsPage,
-  MARKDOWN_ROUTES,
-  operationPage,
-  paperPage,
-} from './docs/docs.js'
+import { docPage, docsPage, documentRoute, errorPage, errorsPage, MARKDOWN_ROUTES } from './docs/docs.js'
 import { domainPage } from './domains/domain.js'
 import { domainsPage } from './domains/domains.js'
 import { EMAIL_ROUTES } from './email/content.js'
@@ -65,7 +57,7 @@ export const RAW_ROUTES: readonly RawRoute[] = [
 ]
 
 /** Guides and reference: for everybody, or, as the settings say, for who has signed in. */
-export const DOC_PAGES: readonly OpenPage[] = [docsPage, paperPage, operationPage]
+export const DOC_PAGES: readonly OpenPage[] = [docsPage, docPage]
 export const DOC_TEXTS: readonly OpenRaw[] = MARKDOWN_ROUTES
 export const DOC_ROUTE: RawRoute = documentRoute
 

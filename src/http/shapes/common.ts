@@ -9,6 +9,7 @@
  */
 import Joi from 'joi'
 import type { FieldError, FieldErrorKind } from '../../base/fault.js'
+import { MANAGED } from '../../resource/managed.js'
 import type { Members as Described, Member } from '../../resource/member.js'
 
 /* What joi tells of a schema, as far as we use it: it has no type for the answer of `describe()`. Two read it, the check of
@@ -301,6 +302,7 @@ const AS_READ = 'As it was read; it can not be changed here'
 export const asRead = {
   text: () => orNull(Joi.string().max(100).description(AS_READ)),
   flag: () => orNull(Joi.boolean().description(AS_READ)),
+  managed: () => orNull(Joi.object(membersOf(MANAGED.items)).description(AS_READ)),
 }
 
 type AnyMembers = Readonly<Record<string, unknown>>

@@ -102,6 +102,7 @@ export const poolChange = body(() => ({
   ...fields(),
   created_at: asRead.text(),
   updated_at: asRead.text(),
+  managed: asRead.managed(),
   reason: why(),
 }))
 export type PoolChange = TypeOf<typeof poolChange>

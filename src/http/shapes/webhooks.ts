@@ -113,6 +113,7 @@ export const endpointChange = body(() => ({
     oneOf('now').description('With `"status": "enabled"`: go on from now, and pass over what waits'),
   ),
   ...Object.fromEntries(READ_ENDPOINT.map((name) => [name, asRead.text()])),
+  managed: asRead.managed(),
   ...Object.fromEntries(
     PASSED_OVER.map((name) => [name, Joi.any().description('As it was read; passed over')]),
   ),

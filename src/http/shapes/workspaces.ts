@@ -126,6 +126,7 @@ export const workspaceChange = body(() => ({
     'With `"suspended": true`: why, for whoever runs this',
   ),
   created_at: asRead.text(),
+  managed: asRead.managed(),
 }))
 export type WorkspaceChange = TypeOf<typeof workspaceChange>
 

@@ -30,6 +30,11 @@ export interface ManagedRow extends ManagedKey {
   readonly at: number
 }
 
+/** Whose an object is, and by which name the files know it. */
+export type ManagedName = Pick<ManagedRow, 'setup' | 'kind' | 'workspace' | 'name'> & {
+  readonly objectId: string
+}
+
 export interface SetupLock {
   readonly accountId: string
   readonly setup: string
@@ -41,6 +46,8 @@ export interface SetupLock {
 export interface Setups {
   /** Of all setups of the account, in the order of setup, kind, workspace and name. */
   managed(accountId: string): Promise<readonly ManagedRow[]>
+  /** Of these objects, those that setups made. */
+  managedNames(accountId: string, objectIds: readonly string[]): Promise<readonly ManagedName[]>
   /** `taken`: another owner has it until later than `now`. */
   beginSetup(lock: SetupLock, now: number): Promise<'done' | 'taken'>
   /** Writes rows and removes others while the lock is this owner's, and lets it last until then; false when it is not. */

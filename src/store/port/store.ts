@@ -196,6 +196,7 @@ export const VERBS = {
 
   // Setups
   managed: 'read',
+  managedNames: 'read',
   beginSetup: 'write',
   noteManaged: 'write',
   endSetup: 'write',

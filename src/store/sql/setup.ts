@@ -1,9 +1,9 @@
 /**
  * NAME      setup - what applied setups made, and the lock of each
  */
-import type { ManagedKey, ManagedRow, SetupLock, Setups } from '../port/setup.js'
-import { type AskedReads, type AskedWrites, type Asking, run } from './query.js'
-import { allOf, insertInto, type Places, table } from './table.js'
+import type { ManagedKey, ManagedName, ManagedRow, SetupLock, Setups } from '../port/setup.js'
+import { type AskedReads, type AskedWrites, type Asking, all, run } from './query.js'
+import { allOf, insertInto, MANY, many, manyMarks, type Places, table } from './table.js'
 
 type Stored = ManagedRow & { readonly accountId: string }
 
@@ -43,9 +43,20 @@ CREATE TABLE managed (
 
 const ofAccount = allOf(MANAGED, 'account_id = ? ORDER BY setup, kind, workspace, name')
 
+const NAMES_OF = `SELECT setup, kind, workspace, name, object_id AS "objectId" FROM managed
+  WHERE account_id = ? AND object_id IN (${manyMarks('?')}) ORDER BY setup, kind, workspace, name`
+
 export const setupReads: AskedReads<Setups> = {
   *managed(accountId) {
     return (yield* ofAccount(accountId)).map(({ accountId: _, ...row }) => row)
+  },
+  *managedNames(accountId, objectIds) {
+    const found: ManagedName[] = []
+    for (let from = 0; from < objectIds.length; from += MANY) {
+      const some = objectIds.slice(from, from + MANY)
+      found.push(...((yield* all(NAMES_OF, accountId, ...many(some))) as unknown as ManagedName[]))
+    }
+    return found
   },
 }
 

@@ -66,10 +66,14 @@ const wordsOf = (text: string): readonly string[] => text.match(/[\p{L}\p{N}]{3,
 
 t.test('the guides are the papers of the repository, whole', async (t) => {
   t.ok(GUIDES.length >= 7)
+  t.ok(
+    GUIDES.some(({ slug }) => slug === 'moving'),
+    'moving in is at /docs/moving',
+  )
   for (const [file, text] of paperFiles(ROOT)) {
     const paper = GUIDES.find((one) => one.file === file)
     if (!t.ok(paper, file) || paper === undefined) continue
-    const { status, html: page } = await stranger.request('GET', `/docs/guides/${paper.slug}`)
+    const { status, html: page } = await stranger.request('GET', `/docs/${paper.slug}`)
     t.equal(status, 200, file)
     const shown = new Set(wordsOf(unescaped(page)))
     // but for the marks of fences, where links lead, and what is made this gateway's own
@@ -88,8 +92,8 @@ t.test('the guides are the papers of the repository, whole', async (t) => {
     )
     t.notMatch(page, '>Actions<', `${file}: each column of a table has a name`)
   }
-  t.equal((await stranger.request('GET', '/docs/guides/nothing')).status, 404)
-  t.equal((await stranger.request('GET', '/docs/guides/nothing.md')).status, 404)
+  t.equal((await stranger.request('GET', '/docs/nothing')).status, 404)
+  t.equal((await stranger.request('GET', '/docs/nothing.md')).status, 404)
 })
 
 t.test('a paper is text: nothing in it becomes an element or a script', async (t) => {
@@ -114,7 +118,7 @@ t.test('links lead on, as pages and as Markdown, and samples are for this very g
       t.ok(seen.get(bare)?.includes(` id="${anchor}"`), `${from} leads to ${path}`)
   }
   for (const { slug } of GUIDES) {
-    const path = `/docs/guides/${slug}`
+    const path = `/docs/${slug}`
     const { html: page } = await stranger.request('GET', path)
     for (const [, to = ''] of page.matchAll(/href="(\/(?:docs|errors|llms)[^"]*)"/g)) await follow(to, path)
     const { html: text, headers } = await stranger.request('GET', `${path}.md`)
@@ -123,7 +127,7 @@ t.test('links lead on, as pages and as Markdown, and samples are for this very g
       await follow(new URL(to, `${postern.url}${path}.md`).pathname, `${path}.md`)
     t.notMatch(text + page, '127.0.0.1:8080/v1', slug)
   }
-  t.match((await stranger.request('GET', '/docs/guides/clients')).html, `${postern.url}/v1/emails`)
+  t.match((await stranger.request('GET', '/docs/clients')).html, `${postern.url}/v1/emails`)
 })
 
 t.test('llms.txt lists every page as Markdown', async (t) => {
@@ -132,8 +136,12 @@ t.test('llms.txt lists every page as Markdown', async (t) => {
   t.equal((await stranger.request('GET', '/docs/llms.txt')).html, text)
   t.equal((await stranger.request('GET', '/docs.md')).html, text)
   t.match(text, /^# .*\n\n> /)
-  for (const { slug } of GUIDES) t.match(text, `(${postern.url}/docs/guides/${slug}.md)`)
+  for (const { slug } of GUIDES) {
+    t.match(slug, /^[a-z-]+$/)
+    t.match(text, `(${postern.url}/docs/${slug}.md)`)
+  }
   for (const { operationId: id } of operations) {
+    t.match(id, /[A-Z]/, `${id}: no guide can be called so`)
     t.match(text, `(${postern.url}/docs/${id}.md)`)
     const { status, html: page } = await stranger.request('GET', `/docs/${id}.md`)
     t.equal(status, 200, id)
@@ -145,14 +153,14 @@ t.test('llms.txt lists every page as Markdown', async (t) => {
 
 t.test('no open page names a version', async (t) => {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  const guides = GUIDES.flatMap(({ slug }) => [`/docs/guides/${slug}`, `/docs/guides/${slug}.md`])
+  const guides = GUIDES.flatMap(({ slug }) => [`/docs/${slug}`, `/docs/${slug}.md`])
   for (const path of ['/docs', '/llms.txt', '/docs/sendEmail', '/docs/sendEmail.md', ...guides])
     t.notOk((await stranger.request('GET', path)).html.includes(version), path)
 })
 
 t.test('words find chapters of the guides', async (t) => {
   const { html: page } = await stranger.request('GET', '/docs?q=restore+backup')
-  t.match(page, '/docs/guides/operate#backup-and-restore')
+  t.match(page, '/docs/operate#backup-and-restore')
   t.notMatch(page, '/docs/sendEmail"')
 })
 
@@ -164,19 +172,13 @@ t.test('docs: members', async (t) => {
   for (const path of [
     '/docs',
     '/docs/sendEmail',
-    '/docs/guides/clients',
+    '/docs/clients',
     '/docs/openapi.json',
     ...DOC_TEXTS.map((one) => one.path),
   ])
     t.match((await outside.request('GET', path)).to, /^\/sign-in\?return_to=/, path)
   const inside = await signedIn(closed)
-  for (const path of [
-    '/docs',
-    '/docs/sendEmail',
-    '/docs/guides/clients',
-    '/docs/guides/clients.md',
-    '/llms.txt',
-  ])
+  for (const path of ['/docs', '/docs/sendEmail', '/docs/clients', '/docs/clients.md', '/llms.txt'])
     t.equal((await inside.visit(path)).status, 200, path)
   const own = await inside.visit('/docs/openapi.json')
   t.equal(JSON.parse(own.html).openapi, '3.1.0')

@@ -18,6 +18,12 @@ export const createSetups = ({ setups, managed }: State): Plain<Setups> => ({
         return at < 0 ? 0 : Buffer.compare(Buffer.from(x?.[at] ?? ''), Buffer.from(y?.[at] ?? ''))
       })
       .map(({ accountId: _, ...row }) => row),
+  managedNames: (accountId, objectIds) =>
+    managed
+      .where((row) => row.accountId === accountId && objectIds.includes(row.objectId ?? ''))
+      .map(({ setup, kind, workspace, name, objectId }) => ({
+        ...{ setup, kind, workspace, name, objectId: objectId ?? '' },
+      })),
   beginSetup({ accountId, setup, owner, until }, now) {
     const id = JSON.stringify([accountId, setup])
     const standing = setups.get(id)

@@ -8,6 +8,7 @@ import type { credentialRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
+import { ManagedMark } from '../../parts/managed.js'
 import { Code, Empty, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
@@ -41,7 +42,7 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceRow[]): readonly Co
     head: 'Login',
     kind: 'grow',
     cell: (row) =>
-      html`<code dir="auto">${loginOf(row)}</code><span class="sub">${kindOf(row)}${row.imported && ', imported'}</span>`,
+      html`<code dir="auto">${loginOf(row)}</code><span class="sub">${kindOf(row)}${row.imported && ', imported'}</span>${ManagedMark({ row })}`,
   },
   { head: 'Sends for', cell: (row) => SendsFor({ visit, workspaces, row }) },
   { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },

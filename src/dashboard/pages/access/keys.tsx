@@ -9,6 +9,7 @@ import type { keyRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import type { Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Filters, type Options, Send, Verb } from '../../parts/form.js'
+import { ManagedMark, ManagedNote } from '../../parts/managed.js'
 import { Code, Empty, Note, PageBody, shownOnce } from '../../parts/page-parts.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { exactTime, isolate, Time } from '../../parts/text.js'
@@ -216,7 +217,7 @@ const KeyVerbs = ({ row }: { readonly row: KeyRow }) => (
 const hrefOf = (visit: Visit, { prefix }: KeyRow): string => visit.link('/keys', { prefix })
 
 const columns = (visit: Visit, workspaces: readonly WorkspaceRow[]): readonly Column<KeyRow>[] => [
-  { head: 'Name', cell: (row) => html`<strong dir="auto">${row.name}</strong>` },
+  { head: 'Name', cell: (row) => html`<strong dir="auto">${row.name}</strong>${ManagedMark({ row })}` },
   { head: 'Begins with', cell: (row) => html`<code class="nb">${row.prefix}</code>` },
   { head: 'Sends for', kind: 'name', cell: (row) => SendsFor({ visit, workspaces, row }) },
   {
@@ -292,6 +293,7 @@ const oneKey = async (visit: Visit, row: KeyRow): Promise<View> => {
         says="Of its secret, Postern has no more than these first 21 characters and a hash."
         actions={may ? <KeyVerbs row={row} /> : undefined}
       >
+        <ManagedNote row={row} />
         <Table
           look="many"
           caption="This key"

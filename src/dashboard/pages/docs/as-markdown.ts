@@ -77,7 +77,7 @@ export const indexMarkdown = (papers: readonly Paper[], { groups, baseUrl }: Ref
     'their `code`.',
     '',
     ...section('Guides', [
-      ...papers.map(({ slug, title, says }) => `- [${title}](${baseUrl}/docs/guides/${slug}.md): ${says}`),
+      ...papers.map(({ slug, title, says }) => `- [${title}](${baseUrl}/docs/${slug}.md): ${says}`),
     ]),
     ...section('The whole API', [
       `- [OpenAPI 3.1](${baseUrl}/docs/openapi.json): all operations in one document`,

@@ -95,7 +95,7 @@ const Begin = ({ baseUrl, reader, papers }: BeginProps) => (
     <ul class="plain">
       {papers.map(({ slug, title, says }) => (
         <li>
-          <a href={reader.link(`/docs/guides/${slug}`)}>{title}</a>: {says}
+          <a href={reader.link(`/docs/${slug}`)}>{title}</a>: {says}
         </li>
       ))}
     </ul>
@@ -120,7 +120,7 @@ const InGuides = ({ found, reader }: { found: readonly Found[]; reader: Pick<Rea
       <ul class="plain">
         {found.map(({ paper, chapter }) => (
           <li>
-            <a href={`${reader.link(`/docs/guides/${paper.slug}`)}#${chapter.anchor}`}>{chapter.title}</a>{' '}
+            <a href={`${reader.link(`/docs/${paper.slug}`)}#${chapter.anchor}`}>{chapter.title}</a>{' '}
             <span class="soft">{chapter.depth === 1 ? '' : paper.title}</span>
           </li>
         ))}
@@ -166,20 +166,6 @@ export const docsPage: OpenPage = {
   },
 }
 
-export const paperPage: OpenPage = {
-  path: '/docs/guides/{paper}',
-  async view(reader) {
-    const { paperNamed, PaperBody } = await loadPapers()
-    const name = reader.params.paper ?? ''
-    const paper = paperNamed(name)
-    if (paper === null) {
-      const all = <a href={reader.link('/docs')}>All guides</a>
-      return missing({ title: 'No such guide', says: 'There is no guide', name, all })
-    }
-    return { title: paper.title, body: <PaperBody {...{ paper, reader }} baseUrl={reader.baseUrl} /> }
-  },
-}
-
 const asText = (text: string | null, media = 'text/markdown'): Raw => ({
   status: text === null ? 404 : 200,
   headers: { 'content-type': `${media}; charset=utf-8` },
@@ -195,18 +181,14 @@ export const MARKDOWN_ROUTES: readonly OpenRaw[] = [
   { path: '/docs/llms.txt', answer: (reader) => listOfPages(reader, 'text/plain') },
   { path: '/docs.md', answer: (reader) => listOfPages(reader) },
   {
-    path: '/docs/guides/{paper}.md',
-    async answer({ params, baseUrl }) {
-      const { paperNamed, markdownOf } = await loadPapers()
-      const paper = paperNamed(params.paper ?? '')
-      return asText(paper && markdownOf(paper, baseUrl))
-    },
-  },
-  {
-    path: '/docs/{operation}.md',
+    path: '/docs/{name}.md',
     async answer(reader) {
+      const { paperNamed, markdownOf } = await loadPapers()
+      const name = reader.params.name ?? ''
+      const paper = paperNamed(name)
+      if (paper !== null) return asText(markdownOf(paper, reader.baseUrl))
       const reference = await referenceFor(reader)
-      const operation = reference.operations.get(reader.params.operation ?? '')
+      const operation = reference.operations.get(name)
       return asText(operation === undefined ? null : operationMarkdown(operation, reference))
     },
   },
@@ -407,15 +389,20 @@ const missing = ({ title, says, name, all }: MissingProps): View => ({
   ),
 })
 
-export const operationPage: OpenPage = {
-  path: '/docs/{operation}',
+/** A guide, or an operation of the API: names of guides have no capitals, and those of operations do. */
+export const docPage: OpenPage = {
+  path: '/docs/{name}',
   async view(reader) {
+    const { paperNamed, PaperBody } = await loadPapers()
+    const id = reader.params.name ?? ''
+    const paper = paperNamed(id)
+    if (paper !== null)
+      return { title: paper.title, body: <PaperBody {...{ paper, reader }} baseUrl={reader.baseUrl} /> }
     const reference = await referenceFor(reader)
-    const id = reader.params.operation ?? ''
     const operation = reference.operations.get(id)
     if (operation === undefined) {
-      const all = <a href={reader.link('/docs')}>All operations</a>
-      return missing({ title: 'No such operation', says: 'The API has no operation', name: id, all })
+      const all = <a href={reader.link('/docs')}>All guides and operations</a>
+      return missing({ title: 'No such page', says: 'There is no guide and no operation', name: id, all })
     }
     return {
       title: operation.summary,

@@ -132,7 +132,7 @@ const Anchor = ({ token, ...place }: Place & { readonly token: Tokens.Link }) =>
       </>
     )
   if ('url' in target) return <a href={target.url}>{text}</a>
-  return <a href={place.reader.link(`/docs/guides/${target.paper.slug}`) + target.anchor}>{text}</a>
+  return <a href={place.reader.link(`/docs/${target.paper.slug}`) + target.anchor}>{text}</a>
 }
 
 const Inline = ({ tokens, ...place }: MarkdownProps) => (
@@ -233,10 +233,7 @@ const Contents = ({ paper, reader }: Place) => (
     <ul>
       {papers().map(({ slug, title }) => (
         <li>
-          <a
-            href={reader.link(`/docs/guides/${slug}`)}
-            aria-current={slug === paper.slug ? 'page' : undefined}
-          >
+          <a href={reader.link(`/docs/${slug}`)} aria-current={slug === paper.slug ? 'page' : undefined}>
             {title}
           </a>
         </li>
@@ -256,7 +253,7 @@ export const PaperBody = ({ paper, reader, baseUrl }: Place & { readonly baseUrl
         <Head
           crumb={['/docs', 'Documentation', 'Guides']}
           title={paper.title}
-          actions={<ButtonLink to={`/docs/guides/${paper.slug}.md`}>As Markdown</ButtonLink>}
+          actions={<ButtonLink to={`/docs/${paper.slug}.md`}>As Markdown</ButtonLink>}
         />
         <article>
           <Blocks tokens={tokens} {...{ paper, reader }} />

@@ -6,6 +6,7 @@
  */
 import type { Page, View } from '../../page.js'
 import { Verb } from '../../parts/form.js'
+import { ManagedNote } from '../../parts/managed.js'
 import { Code, Facts, Head, Note, Reply, Section } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { Time } from '../../parts/text.js'
@@ -120,6 +121,7 @@ const viewOf = async (visit: Visit, row: Domain): Promise<View> => {
             </p>
           </Note>
         ) : null}
+        <ManagedNote row={row} />
         <Section title="Records to publish" says="as they should stand in DNS">
           {row.records.map((record) => (
             <Record record={record} />

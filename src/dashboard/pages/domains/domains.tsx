@@ -4,6 +4,7 @@
 
 import type { Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
+import { ManagedMark } from '../../parts/managed.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
@@ -23,7 +24,7 @@ const titleOf = (rows: readonly Domain[]): string => {
 }
 
 const COLUMNS: readonly Column<Domain>[] = [
-  { head: 'Domain', cell: (row) => row.name },
+  { head: 'Domain', cell: (row) => html`${row.name}${ManagedMark({ row })}` },
   {
     head: 'State',
     kind: 'grow',

@@ -4,6 +4,7 @@
 import type { Form } from '../../form.js'
 import type { Done, Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Hidden, Leave, Send, useOwnRefusal, Verb } from '../../parts/form.js'
+import { ManagedNote } from '../../parts/managed.js'
 import { ButtonLink, Empty, Facts, PageBody, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
@@ -311,6 +312,7 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
           {...{ visit, holds: pool.kind === 'sandbox' ? [] : seen.holds }}
           what={(hold) => (hold.egress_pool_id === null ? 'The whole queue is held' : 'This pool is held')}
         />
+        <ManagedNote row={pool} />
         <InQueue {...seen} />
         {trials === null ? null : <Trials trials={trials} />}
         <Upstreams {...seen} />

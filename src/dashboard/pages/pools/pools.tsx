@@ -4,6 +4,7 @@
 import type { QueueStateRecord } from '../../../record/queue-state.js'
 import type { Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
+import { ManagedMark } from '../../parts/managed.js'
 import { Code, Empty, PageBody } from '../../parts/page-parts.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
@@ -67,7 +68,7 @@ const columns = (visit: Visit): readonly Column<Row>[] => {
       <a href={visit.link('/queue/entries', { egress_pool_id: pool.id, state })}>{figure(n)}</a>
     )
   return [
-    { head: 'Pool', cell: ({ pool }) => html`<bdi>${pool.name}</bdi>` },
+    { head: 'Pool', cell: ({ pool }) => html`<bdi>${pool.name}</bdi>${ManagedMark({ row: pool })}` },
     {
       head: 'State',
       kind: 'grow',

@@ -6,6 +6,7 @@ import type { Link, Person, PersonInFull } from '../../../resource/people.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
+import { ManagedMark, ManagedNote } from '../../parts/managed.js'
 import { Code, Facts, Note, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
@@ -57,7 +58,11 @@ const setupLink = async (visit: Visit, ref: string, name: string): Promise<Done>
 }
 
 const columns = (): readonly Column<Person>[] => [
-  { head: 'Person', kind: 'grow', cell: (row) => html`<span dir="auto">${nameOf(row)}</span>` },
+  {
+    head: 'Person',
+    kind: 'grow',
+    cell: (row) => html`<span dir="auto">${nameOf(row)}</span>${ManagedMark({ row })}`,
+  },
   { head: 'Address', kind: 'name', cell: (row) => Address({ text: row.email }) },
   {
     head: 'Role',
@@ -312,6 +317,7 @@ export const personPage: Page = {
           crumb={['/settings/people', 'People']}
           actions={mayChange ? <Verbs {...{ row, isOwn: row.id === visit.who.person?.id }} /> : undefined}
         >
+          <ManagedNote row={row} />
           <Facts
             facts={[
               ['Address', <Address text={row.email} />],

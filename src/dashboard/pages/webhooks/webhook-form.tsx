@@ -7,6 +7,7 @@ import type { Webhook } from '../../../resource/webhook.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'
+import { ManagedNote } from '../../parts/managed.js'
 import { Code, PageBody, shownOnce } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import { workspaceOptions, workspacesOf } from '../access/whose.js'
@@ -223,6 +224,7 @@ export const editWebhookPage: Page = {
       title: `Change ${nameOf(row)}`,
       body: (
         <PageBody title={`Change ${hostOf(row)}`} crumb={[`/webhooks/${row.id}`, nameOf(row)]}>
+          <ManagedNote row={row} />
           <ActionForm action="change">
             <EndpointFields row={row} />
             <Send>Change it</Send>

@@ -9,6 +9,7 @@ import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.js'
+import { ManagedNote } from '../../parts/managed.js'
 import { ButtonLink, Choices, Code, Crumb, Facts, Section } from '../../parts/page-parts.js'
 import { Icon, State, type Tone } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
@@ -443,6 +444,7 @@ export const webhookPage: Page = {
             </p>
             <Verbs row={row} />
           </header>
+          <ManagedNote row={row} />
           {event === null ? null : <PostInFull {...event} />}
           <Posts {...{ visit, list }} endpoint={row} />
           <Section title="Facts">

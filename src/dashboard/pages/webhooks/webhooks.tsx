@@ -3,6 +3,7 @@
  */
 import { eventsLeft, type ShownWebhook, type Webhook } from '../../../resource/webhook.js'
 import type { Page } from '../../page.js'
+import { ManagedMark } from '../../parts/managed.js'
 import { Code, Empty, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
@@ -117,7 +118,7 @@ const columns = (workspaces: readonly WorkspaceRow[]): readonly Column<ShownWebh
   {
     head: 'Endpoint',
     kind: 'grow',
-    cell: (row) => html`<span class="mono">${Address({ text: nameOf(row) })}</span>`,
+    cell: (row) => html`<span class="mono">${Address({ text: nameOf(row) })}</span>${ManagedMark({ row })}`,
   },
   { head: 'Health', cell: (row) => Health({ row }) },
   { head: 'Told of', cell: (row) => html`<span title="${row.events.join(', ')}">${eventsIn(row)}</span>` },

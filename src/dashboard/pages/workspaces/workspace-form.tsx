@@ -6,6 +6,7 @@ import { ALARM_LIMITS, ALARMS, type Alarm } from '../../../store/port/alarms.js'
 import type { Form } from '../../form.js'
 import type { Page } from '../../page.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'
+import { ManagedNote } from '../../parts/managed.js'
 import { PageBody } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
@@ -230,6 +231,7 @@ export const editWorkspacePage: Page = {
       title: `Change ${row.name}`,
       body: (
         <PageBody title={`Change ${row.name}`} crumb={[`/workspaces/${row.slug}`, row.slug]}>
+          <ManagedNote row={row} />
           <ActionForm action="change">
             <WorkspaceFields row={row} pools={pools} />
             <Send>Change it</Send>

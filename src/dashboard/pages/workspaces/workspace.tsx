@@ -4,6 +4,7 @@
 import { ALARMS } from '../../../store/port/alarms.js'
 import type { Page } from '../../page.js'
 import { Field, Verb } from '../../parts/form.js'
+import { ManagedNote } from '../../parts/managed.js'
 import { ButtonLink, Facts, PageBody, Section } from '../../parts/page-parts.js'
 import { Said, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
@@ -178,6 +179,7 @@ export const workspacePage: Page = {
           }
         >
           <HeldNotes {...{ visit, holds }} />
+          <ManagedNote row={row} />
           {row.alarmed.length === 0 ? null : <AlarmNote {...{ visit, row }} isHeld={holds.length > 0} />}
           <Ways visit={visit} row={row} />
           <Section title="Facts">

@@ -13,10 +13,12 @@ import {
   shareOf,
 } from '../../../store/port/alarms.js'
 import type { Page } from '../../page.js'
+import { ManagedMark } from '../../parts/managed.js'
 import { ButtonLink, Note, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { isolate, Said, Time } from '../../parts/text.js'
+import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
 import { actLink, holdsOver, standingHolds } from '../queue/holds.js'
 
@@ -164,7 +166,7 @@ const columns = (
   visit: Visit,
   stopped: (row: WorkspaceRow) => Stop | null,
 ): readonly Column<WorkspaceRow>[] => [
-  { head: 'Workspace', kind: 'grow', cell: (row) => <bdi>{row.name}</bdi> },
+  { head: 'Workspace', kind: 'grow', cell: (row) => html`<bdi>${row.name}</bdi>${ManagedMark({ row })}` },
   { head: 'Called', cell: (row) => <code>{row.slug}</code> },
   { head: 'State', cell: (row) => <WorkspaceState row={row} stop={stopped(row)} /> },
   {
