@@ -158,6 +158,13 @@ export const FAULTS = {
     'The credential is unknown, revoked or expired.',
     'Look whether the key was copied whole and still works: postern key list. A lost key cannot be shown again; make another.',
   ),
+  'auth.signature_invalid': row(
+    401,
+    '535 5.7.8',
+    'Signature invalid',
+    'The signature is not that of this request by the secret of its access key.',
+    'Look at the secret, at the clock of the client, and whether a proxy changes the path or Host: config/DIALECTS.md. A lost secret cannot be shown again; rotate the key.',
+  ),
   'auth.session_required': row(
     403,
     '535 5.7.8',

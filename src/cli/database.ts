@@ -487,7 +487,7 @@ const accept = command({
     withStore(args, async (store) => {
       const config = configOf(args)
       const what =
-        'every API key, long imported SMTP secret, password of an upstream, DKIM key, authenticator app and recovery code in the database is void'
+        'every API key, access key of SES, long imported SMTP secret, password of an upstream, DKIM key, authenticator app and recovery code in the database is void'
       if (args.dryRun) return terminal.data({ accepted: null }, () => what)
       await terminal.confirm(what, args.yes)
       const mark = pepperMark(pepperOf(config, true))

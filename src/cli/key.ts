@@ -9,7 +9,13 @@ import { timeOrNull } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { parseDuration } from '../config/units.js'
 import { removed } from '../resource/member.js'
-import { createdKeyRecord, keyPrefix, keyRecord, rotatedKeyRecord } from '../resource/tenants.js'
+import {
+  createdKeyRecord,
+  keyPrefix,
+  keyRecord,
+  rotatedKeyRecord,
+  sesAccessKey,
+} from '../resource/tenants.js'
 import { createKey, MOST_OVERLAP_MS, newKeyText, revokeKey, rotateKey } from '../tenant/key.js'
 import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
@@ -38,11 +44,18 @@ const list = listing({
     ['scope', 'scope'],
     ['workspace', 'workspaceId'],
     ['may', ({ permission }) => (permission === 'sending_access' ? 'send' : 'all')],
+    ['ses', sesAccessKey],
     ['last used', 'lastUsedAt', AGO],
     ['from', 'lastUsedFrom'],
     ['expires', 'expiresAt', EXPIRES],
   ],
 })
+
+/** The secret alone; of a key for clients of SES, the variables that they read. */
+const secretsIn = ({ row, secret, sesSecret }: Awaited<ReturnType<typeof createKey>>): string =>
+  sesSecret === null
+    ? secret
+    : `POSTERN_KEY=${secret}\nAWS_ACCESS_KEY_ID=${sesAccessKey(row)}\nAWS_SECRET_ACCESS_KEY=${sesSecret}`
 
 const create = command({
   usage: 'create',
@@ -53,10 +66,17 @@ const create = command({
     mode: { choices: ['live', 'test'], default: 'live', describe: 'Mail of test keys goes to the sandbox' },
     name: { type: 'string', default: 'cli', describe: 'What it is for' },
     'send-only': { type: 'boolean', describe: 'It sends mail, and reads and changes nothing' },
+    ses: { type: 'boolean', describe: 'Also an access key, for clients of Amazon SES' },
     'rate-limit': { type: 'number', describe: 'Sends per minute, instead of the configured limit' },
     expires: { type: 'string', describe: 'When it ends: 90d, or 2027-01-31T00:00:00Z' },
   },
-  examples: [['KEY=$(postern key create --workspace default)', 'keep the secret in a variable']],
+  examples: [
+    ['KEY=$(postern key create --workspace default)', 'keep the secret in a variable'],
+    [
+      '(umask 077; $0 key create --workspace default --ses > ses.env)',
+      'three variables, for a client of SES',
+    ],
+  ],
   run: async (args, terminal) => {
     if ((args.workspace === undefined) === (args.platform !== true)) {
       throw usage('key create needs either --workspace W or --platform')
@@ -65,7 +85,7 @@ const create = command({
     if (Number.isNaN(expiresAt))
       throw badInput(`--expires: ${args.expires} is neither 90d nor an RFC 3339 time`)
     await withContext(args, async ({ deps, account }) => {
-      const { row, secret } = await createKey(deps, account.id, {
+      const made = await createKey(deps, account.id, {
         name: args.name,
         mode: args.mode as 'live' | 'test',
         scope: args.platform === true ? 'platform' : 'workspace',
@@ -73,8 +93,10 @@ const create = command({
         expiresAt,
         rateLimitPerMinute: args.rateLimit ?? null,
         permission: args.sendOnly === true ? 'sending_access' : 'full_access',
+        ses: args.ses,
       })
-      terminal.data(createdKeyRecord(row, secret), () => secret)
+      const { row } = made
+      terminal.data(createdKeyRecord(made), () => secretsIn(made))
       terminal.say(`${row.id}: a ${row.mode} key, shown this once; keep it where only its user can read it`)
     })
   },
@@ -109,8 +131,9 @@ const rotate = command({
     if (ms === null || ms > MOST_OVERLAP_MS)
       throw usage(`--overlap: ${args.overlap} is no time from 0 to 30d`)
     await withContext(args, async ({ store, deps, account }) => {
-      const { row, secret, before } = await rotateKey(deps, account.id, args.id, ms)
-      await tellRecord({ store, account }, terminal, rotatedKeyRecord(row, secret, before), () => secret)
+      const made = await rotateKey(deps, account.id, args.id, ms)
+      const { row, before } = made
+      await tellRecord({ store, account }, terminal, rotatedKeyRecord(made), () => secretsIn(made))
       terminal.say(
         `${row.id}: its secret is shown this once; ${before.id} ends ${timeOrNull(before.expiresAt)}`,
       )

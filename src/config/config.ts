@@ -34,7 +34,7 @@ export interface SubmissionListener extends ListenAddress, Proxied {
 }
 
 /** APIs of other providers that are spoken below /v1/as. */
-export const DIALECTS = ['mailgun', 'postmark', 'sendgrid'] as const
+export const DIALECTS = ['mailgun', 'postmark', 'sendgrid', 'ses'] as const
 
 export interface Config {
   readonly hostname: string

@@ -10,6 +10,7 @@
  *   A send that failed after it was counted is neither counted nor tried again: `counted` has the window of then, and
  *   hapi answers with the error. A commit that is in doubt may have stored it.
  */
+import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
@@ -51,7 +52,8 @@ interface DirectDeps {
 
 /** A request that may be plain, as far as its head tells. */
 interface Plain extends Found {
-  readonly key: string
+  /** null where it is signed. */
+  readonly key: string | null
 }
 
 interface Found {
@@ -87,6 +89,8 @@ const PLAIN = new Set([
   'accept',
   'accept-encoding',
   'accept-language',
+  'amz-sdk-invocation-id',
+  'amz-sdk-request',
   'authorization',
   'connection',
   'content-length',
@@ -95,6 +99,9 @@ const PLAIN = new Set([
   'idempotency-key',
   'sec-fetch-mode',
   'user-agent',
+  'x-amz-content-sha256',
+  'x-amz-date',
+  'x-amz-user-agent',
   'x-postmark-server-token',
   'x-request-id',
 ])
@@ -129,6 +136,7 @@ const plainIn = (req: IncomingMessage, { maxBody }: DirectDeps, find: Find): Pla
   if (!(length > 0 && length <= Math.min(LARGEST, maxBody))) return null
   const isTaken = send.dialect?.forms ? isForm : (type: string) => JSON_TYPE.test(type)
   if (!isTaken(headers['content-type'] ?? '') || !hasPlainHeaders(req)) return null
+  if (send.dialect?.signs) return { ...found, key: null }
   const key = tokenOf(send, req)
   return key !== null && LIVE_KEY.test(key) ? { ...found, key } : null
 }
@@ -175,6 +183,20 @@ const read = (bytes: Buffer, { isPlain, body, dialect }: Endpoint, type: string)
   }
 }
 
+/** By them a repeated request is known. */
+const REPEATED = ['idempotency-key', 'amz-sdk-invocation-id']
+
+const signerOf = (
+  { authenticateSignature }: Tenancy,
+  { method = '', url: target = '', rawHeaders, socket }: IncomingMessage,
+  bytes: Buffer,
+  isKept: boolean,
+) => {
+  const bodyHash = createHash('sha256').update(bytes).digest('hex')
+  const address = plainAddress(socket.remoteAddress ?? '')
+  return authenticateSignature({ method, target, rawHeaders, bodyHash }, address, isKept)
+}
+
 /** The answer to a plain send, or null: then hapi says what is wrong. */
 const answerTo = async (
   deps: DirectDeps,
@@ -185,10 +207,14 @@ const answerTo = async (
 ): Promise<Done | null> => {
   const { tenants, counted } = deps
   const address = plainAddress(req.socket.remoteAddress ?? '')
-  const principal = await tenants.authenticateKey(key, address, 'idempotency-key' in req.headers)
-  if (principal === null || principal.workspaceId === null) return null
+  const isKept = REPEATED.some((name) => name in req.headers)
+  const known = key === null ? null : await tenants.authenticateKey(key, address, isKept)
+  if (key !== null && known?.workspaceId == null) return null
   const bytes = await peek(req, Number(req.headers['content-length']))
-  const found = bytes && read(bytes, send, req.headers['content-type'] ?? '')
+  if (bytes === null) return null
+  const principal = known ?? (await signerOf(tenants, req, bytes, isKept))
+  if (principal?.workspaceId == null || principal.mode !== 'live') return null
+  const found = read(bytes, send, req.headers['content-type'] ?? '')
   if (!found) return null
   const workspace = await tenants.workspaceForSend(principal, null)
   const window = await tenants.sendWindow.consume(principal, 1)

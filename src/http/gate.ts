@@ -8,6 +8,7 @@
  *   step, because only there has `100 Continue` not been sent yet: a refused upload
  *   never starts. A send that is malformed or too large has been counted, too.
  */
+import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Request } from '@hapi/hapi'
@@ -15,6 +16,7 @@ import { Fault } from '../base/fault.js'
 import { type Budget, giveBack, type Share } from '../base/memory.js'
 import type { Span } from '../base/trace.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
+import type { Claimed } from '../tenant/authenticate.js'
 import type { WindowState } from '../tenant/limits.js'
 import {
   type Principal,
@@ -42,6 +44,8 @@ declare module '@hapi/hapi' {
     body: unknown
     /** The octets of a body that is for a thread to read. */
     large: Uint8Array | null
+    /** Of a signed request: who says to have signed it, until its body proves it. */
+    claimed: Claimed | null
     /** Of limits.memory; given back when the response is out, or nobody is there to take it. */
     share: Share | null
     /** Only when somebody traces. */
@@ -151,18 +155,35 @@ const principalOf = (tenants: Tenancy, endpoint: Endpoint, request: Request): Pr
   return look.principal
 }
 
-/** Before the body: who, whether, how often, how large. */
-export const admit = async (
-  { tenants, maxBody, memory, viewersSee, counted }: GateDeps,
+/** Whether it may, and how often. */
+const welcome = async (
+  { tenants, viewersSee, counted }: GateDeps,
   endpoint: Endpoint,
   request: Request,
-): Promise<Principal> => {
-  if (endpoint.dialect !== undefined) keepBrowsersOut(request.raw.req)
-  const principal = await principalOf(tenants, endpoint, request)
+  principal: Principal,
+): Promise<void> => {
   request.app.principal = principal
   checkAccess(endpoint, principal, viewersSee, request)
   request.app.window = counted.get(request.raw.req)?.window ?? null
   if (endpoint.sends && request.app.window === null) await spend(tenants, request, principal, 1)
+}
+
+/** Who says to have signed it; what is packed is not what was signed. */
+const claimOf = async ({ tenants }: GateDeps, { app, raw: { req } }: Request): Promise<Claimed> => {
+  const { method = '', url: target = '', rawHeaders = [], headers } = req
+  const claimed = await tenants.claimSignature({ method, target, rawHeaders }, app.address)
+  if ((headers['content-encoding'] ?? 'identity') === 'identity') return claimed
+  throw new Fault('request.media_type_unsupported', {
+    detail: 'A signed body must come as it is, not packed',
+  })
+}
+
+/** Before the body: who, whether, how often, how large. Who signed it is only known with the body. */
+export const admit = async (deps: GateDeps, endpoint: Endpoint, request: Request): Promise<void> => {
+  const { tenants, maxBody, memory } = deps
+  if (endpoint.dialect !== undefined) keepBrowsersOut(request.raw.req)
+  if (endpoint.dialect?.signs) request.app.claimed = await claimOf(deps, request)
+  else await welcome(deps, endpoint, request, await principalOf(tenants, endpoint, request))
   if (endpoint.method !== 'GET') {
     const { req, res } = request.raw
     checkDeclared(req.headers, mostOf(endpoint, maxBody), endpoint.dialect?.forms)
@@ -171,7 +192,6 @@ export const admit = async (
     res.once('close', () => share.release())
     if (!share.cover(Number(req.headers['content-length'] ?? 0), true)) throw full()
   }
-  return principal
 }
 
 /** Octets and values of a body that no endpoint but the sends has use for. */
@@ -214,17 +234,21 @@ const lightForm = (bytes: Buffer, { isLong }: Endpoint, request: Request): unkno
 }
 
 /** The body as a JSON value, or its octets when a thread must read it; neither when there was none. hapi has made a stream of it, already unpacked. */
-export const readBody = async (
-  { maxBody }: GateDeps,
-  endpoint: Endpoint,
-  request: Request,
-): Promise<void> => {
+export const readBody = async (deps: GateDeps, endpoint: Endpoint, request: Request): Promise<void> => {
   const source = request.payload
-  if (source === null || source === undefined) return
-  const { share } = request.app
-  const bytes = await collect(source as Readable, mostOf(endpoint, maxBody), (size) => {
-    if (share && !share.cover(size)) throw full()
-  })
+  const { share, claimed } = request.app
+  const hash = claimed && createHash('sha256')
+  const bytes =
+    source &&
+    (await collect(source as Readable, mostOf(endpoint, deps.maxBody), (size, chunk) => {
+      if (share && !share.cover(size)) throw full()
+      hash?.update(chunk)
+    }))
+  if (claimed && hash) {
+    const principal = deps.tenants.authenticateSigned(claimed, hash.digest('hex'), request.app.address)
+    await welcome(deps, endpoint, request, principal)
+  }
+  if (!bytes) return
   if (endpoint.dialect?.forms) {
     const form = lightForm(bytes, endpoint, request)
     request.app.large = form === null ? bytes : null
@@ -240,7 +264,9 @@ export const readBody = async (
     throw tooMany(MOST_VALUES_ELSEWHERE, 'values')
   }
   const value = parseJson(bytes, weight)
-  if (endpoint.large && (takesLong(value) || (bytes.length > SMALL_MERGE && isMerge(value)))) {
+  const isLong =
+    takesLong(value) || (bytes.length > SMALL_MERGE && isMerge(value)) || endpoint.isLong?.(value)
+  if (endpoint.large && isLong) {
     request.app.large = bytes
     return
   }

@@ -14,6 +14,7 @@ import type { IdempotencyWish } from '../submission/draft.js'
 import { checkIdempotencyKey, sendFingerprint } from '../submission/idempotency.js'
 import { rulesOf } from '../submission/submit.js'
 import type { Deps } from './deps.js'
+import type { Dialect } from './dialect/dialect.js'
 import type { Item } from './drafts.js'
 import type { Call } from './endpoint.js'
 import type { Job } from './thread/job.js'
@@ -28,15 +29,21 @@ const textOf = (value: string): string => {
 }
 
 /** The key of a request; null without one, a Fault for a bad or a second one. */
-const keyOf = (call: Call): string | null => {
-  const values = headerValues(call.req, 'idempotency-key')
-  if (values.length === 0) return null
+const keyOf = ({ req, repeatOf }: Sent): string | null => {
+  const values = headerValues(req, 'idempotency-key')
+  if (values.length === 0) {
+    const other = repeatOf?.(req) ?? null
+    return other && checkIdempotencyKey(other)
+  }
   if (values.length > 1) throw new Fault('idempotency.key_invalid')
   return checkIdempotencyKey(textOf(values[0] ?? ''))
 }
 
+/** A request, and what stands in it in place of an Idempotency-Key. */
+type Sent = Call & Pick<Dialect, 'repeatOf'>
+
 /** The key with the fingerprint of what was sent. */
-export const idempotencyOf = async (call: Call, variant = ''): Promise<IdempotencyWish | null> => {
+export const idempotencyOf = async (call: Sent, variant = ''): Promise<IdempotencyWish | null> => {
   const key = keyOf(call)
   if (key === null) return null
   return { key, fingerprint: await sendFingerprint(call.route, variant, call.sent) }
@@ -52,7 +59,7 @@ interface LargeSend {
 /** Throws the Fault to answer with. */
 export const readLarge = async (
   { reader, config, clock }: Deps,
-  call: Call & { readonly large: Uint8Array },
+  call: Sent & { readonly large: Uint8Array },
   what: Job['what'],
   variant = '',
 ): Promise<LargeSend> => {

@@ -102,6 +102,7 @@ const begin = (deps: ServerDeps) => (request: Request, h: ResponseToolkit) => {
   request.app.workspace = null
   request.app.body = undefined
   request.app.large = null
+  request.app.claimed = null
   request.app.share = null
   request.raw.res.setHeader('x-request-id', request.app.id)
   const { headers } = request.raw.req
@@ -260,11 +261,13 @@ const finish = (deps: ServerDeps) => async (request: Request, h: ResponseToolkit
     const body = toProblem(fault, deps.baseUrl(), request.app.id, instance)
     return { status: fault.row.http, body: JSON.stringify(body) }
   }
-  const { status, body, type = 'application/json; charset=utf-8' } = dialect?.refuse(fault) ?? problem()
+  const refused = dialect?.refuse(fault) ?? problem()
+  const { status, body, headers, type = 'application/json; charset=utf-8' } = refused
   const response = h.response(body).code(status)
   // a browser would ask its person for a password
   const { 'www-authenticate': challenge, ...others } = problemHeaders(fault)
-  for (const [name, value] of Object.entries(others)) response.header(name, value)
+  for (const [name, value] of Object.entries({ ...others, ...headers })) response.header(name, value)
+  if (dialect?.idHeader) response.header(dialect.idHeader, request.app.id)
   if (dialect !== undefined) return response.type(type)
   return challenge === undefined ? response : response.header('www-authenticate', challenge)
 }

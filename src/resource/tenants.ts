@@ -24,6 +24,10 @@ import { constant, flag, id, list, number, own, recordsOf, text, time, whole, wo
 /** The public part of a key, safe to show: `svc_live_` and the lookup id. */
 export const keyPrefix = (row: Pick<KeyRow, 'mode' | 'lookup'>): string => `svc_${row.mode}_${row.lookup}`
 
+/** What clients of SES call it; null where it signs nothing. */
+export const sesAccessKey = ({ lookup, sesSalt }: Pick<KeyRow, 'lookup' | 'sesSalt'>): string | null =>
+  sesSalt === null ? null : `PSTN${lookup}`
+
 export const MODES = ['live', 'test'] as const
 
 const USES = {
@@ -44,20 +48,29 @@ export const KEY = {
   expires_at: time({ none: true }),
   rate_limit_per_minute: whole({ none: true }),
   permission: words(KEY_PERMISSIONS, { says: '`sending_access`: it only sends' }),
+  ses_access_key_id: text({ none: true, of: sesAccessKey, says: 'With it clients of Amazon SES sign' }),
   managed: MANAGED,
 }
 export const keyRecord = recordsOf<KeyRow>()(KEY)
 
-/** The secret is known at creation only; `token` is what Resend's client calls it. */
-export const createdKeyRecord = (row: KeyRow, secret: string) => {
-  const { created_at, last_used_at, last_used_from, ...rest } = keyRecord(row)
-  const { expires_at, rate_limit_per_minute, permission, managed, ...head } = rest
-  const times = { created_at, last_used_at, last_used_from, expires_at }
-  return { ...head, secret, token: secret, ...times, rate_limit_per_minute, permission, managed }
+interface Made {
+  readonly row: KeyRow
+  readonly secret: string
+  /** What clients of SES sign with; null where it signs nothing. */
+  readonly sesSecret: string | null
 }
 
-export const rotatedKeyRecord = (row: KeyRow, secret: string, before: KeyRow) => ({
-  ...createdKeyRecord(row, secret),
+/** The secrets are known at creation only; `token` is what Resend's client calls it. */
+export const createdKeyRecord = ({ row, secret, sesSecret }: Made) => {
+  const { created_at, last_used_at, last_used_from, ...rest } = keyRecord(row)
+  const { expires_at, rate_limit_per_minute, permission, ses_access_key_id, managed, ...head } = rest
+  const times = { created_at, last_used_at, last_used_from, expires_at }
+  const ses = { ses_access_key_id, ses_secret_access_key: sesSecret }
+  return { ...head, secret, token: secret, ...times, rate_limit_per_minute, permission, ...ses, managed }
+}
+
+export const rotatedKeyRecord = ({ before, ...made }: Made & { readonly before: KeyRow }) => ({
+  ...createdKeyRecord(made),
   replaces: keyRecord(before),
 })
 

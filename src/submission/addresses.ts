@@ -89,7 +89,7 @@ const firstNamed = (
 
 /** Reads who receives a draft, adding to `errors` what is wrong. */
 export const readRecipients = (
-  draft: Pick<Draft, RecipientKind>,
+  draft: Pick<Draft, RecipientKind | 'needsNoTo'>,
   most: number,
   at: string,
   errors: FieldError[],
@@ -99,7 +99,7 @@ export const readRecipients = (
   const take = (kind: RecipientKind) =>
     firstNamed(readList(draft[kind], `${at}.${kind}`, errors, parseRecipient), kind, seen, recipients)
   const all = { to: take('to'), cc: take('cc'), bcc: take('bcc'), recipients }
-  if (draft.to.length === 0) {
+  if (draft.to.length === 0 && !(draft.needsNoTo && recipients.length > 0)) {
     errors.push({ field: `${at}.to`, kind: 'missing', message: '"to" is required' })
   }
   if (recipients.length > most) {

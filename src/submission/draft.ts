@@ -47,6 +47,10 @@ export interface Draft {
   readonly ignoreSuppressions?: boolean
   /** As control fields of a header make them: names may repeat, and those that are too many are left out. */
   readonly foundTags?: readonly Tag[]
+  /** Of a whole message: its control fields count as at the SMTP door, and `from` where it has no From. */
+  readonly heedsHeader?: boolean
+  /** Cc or Bcc alone will do. */
+  readonly needsNoTo?: boolean
 }
 
 type OneOrMany = string | readonly string[] | null | undefined

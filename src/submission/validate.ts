@@ -7,6 +7,7 @@
  */
 import type { FieldError } from '../base/fault.js'
 import type { Tag } from '../lifecycle/facts.js'
+import { parseAddress } from '../mail/address.js'
 import type { MessageAttachment } from '../mail/compose.js'
 import { isControlHeader, readTags, scheduleIn, unheeded } from '../mail/control-headers.js'
 import { decodeWords } from '../mail/encoding.js'
@@ -158,8 +159,14 @@ const saidTwice = (draft: Draft): readonly string[] =>
     reply_to: draft.replyTo.length > 0,
   }).flatMap(([name, given]) => (given ? [name] : []))
 
-/** The message in a draft. What would steer us from within its header has a field of the request, and is refused. */
-const readMime = (mime: string, rules: Rules, at: string, errors: FieldError[]): Finished | null => {
+/** The message in a draft. What would steer us from within its header has a field of the request, and is refused unless it is heeded. */
+const readMime = (
+  mime: string,
+  { heedsHeader = false }: Draft,
+  rules: Rules,
+  at: string,
+  errors: FieldError[],
+): Finished | null => {
   const octets = decodeBase64(mime)
   if (octets === null || octets.length === 0) {
     const message = 'must be a message in base64 with padding, and not in the alphabet for URLs'
@@ -168,6 +175,7 @@ const readMime = (mime: string, rules: Rules, at: string, errors: FieldError[]):
   }
   demandSize(rules.messageSize, octets.length)
   const finished = readFinished(octets, rules, { header: at, from: at, body: at }, errors)
+  if (heedsHeader) return finished
   const steering = new Set(finished?.submitted.section.fields.map(({ name }) => name).filter(isControlHeader))
   for (const name of steering) {
     const message = `${name} in the message steers nothing here; tags, scheduled_at and the like stand beside raw`
@@ -179,15 +187,27 @@ const readMime = (mime: string, rules: Rules, at: string, errors: FieldError[]):
 const checkMime = (draft: Draft, mime: string, rules: Rules, at: string): Verdict<CheckedMime> => {
   const errors: FieldError[] = []
   const recipients = readRecipients(draft, rules.recipients, at, errors)
-  for (const name of saidTwice(draft)) {
+  const { heedsHeader = false, from, foundTags = [] } = draft
+  for (const name of saidTwice(heedsHeader ? { ...draft, from: null } : draft)) {
     errors.push({ field: `${at}.${name}`, kind: 'forbidden', message: 'must not stand beside raw' })
   }
   checkTags(draft, at, errors)
-  const scheduledAt = readSchedule(draft.scheduledAt, rules.now, `${at}.scheduled_at`, errors)
-  const finished = readMime(mime, rules, `${at}.raw`, errors)
+  if (from !== null && heedsHeader && parseAddress(from) === null)
+    errors.push({ field: `${at}.from`, kind: 'format', message: 'must be an address' })
+  const finished = readMime(
+    mime,
+    draft,
+    heedsHeader ? { ...rules, defaultFrom: from ?? rules.defaultFrom } : rules,
+    `${at}.raw`,
+    errors,
+  )
+  const found = heedsHeader ? (finished?.submitted ?? null) : null
+  const schedule = draft.scheduledAt ?? found?.scheduledAt?.text ?? null
+  const place = draft.scheduledAt === null && found !== null ? 'raw' : 'scheduled_at'
+  const scheduledAt = readSchedule(schedule, rules.now, `${at}.${place}`, errors)
   if (errors.length > 0 || finished === null) return { checked: null, errors }
-  const { ignoreSuppressions = false } = draft
-  const tags = [...draft.tags, ...(draft.foundTags ?? [])].slice(0, MOST_TAGS)
+  const tags = [...draft.tags, ...foundTags, ...(found?.tags ?? [])].slice(0, MOST_TAGS)
+  const ignoreSuppressions = draft.ignoreSuppressions || (found?.ignoreSuppressions ?? false)
   return { checked: { finished, tags, scheduledAt, ignoreSuppressions, ...recipients }, errors: null }
 }
 

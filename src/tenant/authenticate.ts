@@ -6,23 +6,41 @@
  *   At SMTP the password alone decides who it is; the user name only says which
  *   workspace: free for a workspace's key, unless it names
  *   another workspace, and needed for a platform key.
+ *   A client of Amazon SES signs its request instead: whom it names is found before the body is read, and proved by it.
  *   Unknown, revoked and expired are one answer, after the same work.
  */
+import { LRUCache } from 'lru-cache'
 import { andThen } from '../base/and-then.js'
 import { Fault } from '../base/fault.js'
 import type { CredentialRow, KeyRow, Tenants, WorkspaceRow } from '../store/port/tenants.js'
 import type { Known } from '../store/port/upkeep.js'
 import { createPasswordProof, credentialOfAddress, loginText } from './credential.js'
-import { isCurrent, looksLikeKey, verifyKey } from './key.js'
+import { isCurrent, keyNamed, looksLikeKey, sesSecretOf, verifyKey } from './key.js'
 import type { Failures } from './limits.js'
 import { type Login, noteUse, type Principal, type TenantDeps } from './principal.js'
 import { type LiveSession, verifySession } from './session.js'
+import { type Claim, isSigned, readClaim, type SignedRequest, signingKey } from './signature.js'
+
+/** A signature that is yet to be proved, and the key that it names. */
+export interface Claimed extends Claim {
+  readonly row: KeyRow
+}
+
+/** A request of a client of SES, with the SHA-256 of its body in hex. */
+interface WholeRequest extends SignedRequest {
+  readonly bodyHash: string
+}
 
 interface Authenticate {
   /** A key or session from `Authorization: Bearer`. With an address, failures are counted against it. */
   bearer(token: string, ip?: string): Promise<Principal>
   /** Whose key this is, or null; no failure is counted. By rows that may be old, which accept compares, unless `kept`. */
   key(text: string, ip: string, kept: boolean): Principal | null | Promise<Principal | null>
+  /** Who says to have signed it; failures are counted. Its proof is `signed`, with the SHA-256 of the body in hex. */
+  claim(request: SignedRequest, ip: string): Promise<Claimed>
+  signed(claimed: Claimed, bodyHash: string, ip: string): Principal
+  /** As `key`, of a signed request. */
+  signature(request: WholeRequest, ip: string, kept: boolean): Principal | null | Promise<Principal | null>
   password(username: string, password: string, ip: string): Promise<Login>
   /** The range credential of this client address, or null. */
   range(ip: string): Promise<Login | null>
@@ -122,6 +140,24 @@ const byKey = (
     return ofKey(row, deps.perMinute)
   })
 
+const SES = 'ses'
+/** Keys of a day, and so of few clients: without them each signature takes five hashes more. */
+const MOST_DAY_KEYS = 1_000
+
+/** Proves signatures; what it has made of secrets stays in memory. */
+const createSignatureProof = ({ pepper }: TenantDeps) => {
+  const dayKeys = new LRUCache<string, Buffer>({ max: MOST_DAY_KEYS })
+  return ({ row, ...claim }: Claimed, bodyHash: string): boolean => {
+    const name = `${row.id}/${claim.scope}`
+    const secret = dayKeys.has(name) ? null : sesSecretOf(pepper, row)
+    const key = dayKeys.get(name) ?? signingKey(secret ?? '', claim.scope)
+    if (!isSigned(claim, bodyHash, key)) return false
+    // what nobody has proved takes no place
+    dayKeys.set(name, key)
+    return true
+  }
+}
+
 const loginOf = async (deps: TenantDeps, row: CredentialRow, ip: string): Promise<Login> => {
   const workspace = await deps.store.workspace(row.accountId, row.workspaceId)
   if (workspace === null) throw REFUSED()
@@ -150,10 +186,52 @@ const refusalOf = (failures: Failures, ip: string | undefined): Fault => {
   return REFUSED()
 }
 
+/** Of clients of SES. */
+const signaturesFor = (
+  deps: TenantDeps,
+  refuse: (ip: string) => Fault,
+): Pick<Authenticate, 'claim' | 'signed' | 'signature'> => {
+  const { store, clock } = deps
+  const proveSignature = createSignatureProof(deps)
+
+  const bySignature = (row: KeyRow, ip: string): Principal => {
+    noteUse(deps, 'key', row, clock.now(), ip)
+    return ofKey(row, deps.perMinute)
+  }
+
+  return {
+    async claim(request, ip) {
+      let claim: Claim
+      try {
+        claim = readClaim(request, SES, clock.now())
+      } catch (fault) {
+        if (fault instanceof Fault && fault.code !== 'auth.credentials_missing') refuse(ip)
+        throw fault
+      }
+      const row = await keyNamed(deps, claim.accessKey)
+      if (row === null) throw refuse(ip)
+      return { ...claim, row }
+    },
+
+    signed(claimed, bodyHash, ip) {
+      if (proveSignature(claimed, bodyHash)) return bySignature(claimed.row, ip)
+      refuse(ip)
+      throw new Fault('auth.signature_invalid')
+    },
+
+    signature({ bodyHash, ...request }, ip, kept) {
+      if (kept) store.known?.lookOnce()
+      const claim = readClaim(request, SES, clock.now())
+      return andThen(keyNamed(deps, claim.accessKey, store.known), (row) =>
+        row !== null && proveSignature({ ...claim, row }, bodyHash) ? bySignature(row, ip) : null,
+      )
+    },
+  }
+}
+
 export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authenticate => {
   const { store, clock } = deps
   const provePassword = createPasswordProof(deps)
-
   const refuse = (ip: string | undefined): Fault => refusalOf(failures, ip)
 
   return {
@@ -172,7 +250,7 @@ export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authen
       if (kept) store.known?.lookOnce()
       return byKey(deps, text, ip, store.known)
     },
-
+    ...signaturesFor(deps, refuse),
     async password(username, password, ip) {
       if (looksLikeKey(password)) {
         const principal = await byKey(deps, password, ip)

@@ -7,7 +7,10 @@
  *   work as a wrong one. Revoking removes the row, and every use reads the row
  *   anew, so that revocation is immediate at every door. A rotation makes the next
  *   key, of the same rights, and says when the one so far ends: in one commit.
+ *   Clients of Amazon SES sign with a secret instead of showing it, so it must be known here. It is made anew for each
+ *   use, of the pepper and of 32 random octets in the row: neither of them alone gives it.
  */
+import { createHmac, randomBytes } from 'node:crypto'
 import { andThen } from '../base/and-then.js'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
@@ -34,6 +37,8 @@ interface NewKey {
   readonly expiresAt?: number | null | undefined
   readonly rateLimitPerMinute?: number | null | undefined
   readonly permission?: KeyPermission | undefined
+  /** Whether it also signs as clients of SES do; only of the workspace scope. */
+  readonly ses?: boolean | undefined
   /** A text that newKeyText made, kept until now by whoever brings it; else one is made. */
   readonly secret?: string | undefined
 }
@@ -61,6 +66,9 @@ export const checkNewKey = (wish: Partial<NewKey>, now: number): FieldError[] =>
   if (scope === 'platform' && wish.workspace) {
     wrong('workspace_id', 'forbidden', 'a key of scope platform belongs to no single workspace')
   }
+  if (wish.ses === true && scope === 'platform') {
+    wrong('ses', 'forbidden', 'is for keys of scope workspace')
+  }
   if (wish.expiresAt != null && wish.expiresAt <= now) wrong('expires_at', 'past', 'must lie in the future')
   if (wish.secret !== undefined && SHAPE.exec(wish.secret)?.[1] !== (wish.mode ?? 'live')) {
     const mode = wish.mode ?? 'live'
@@ -75,20 +83,35 @@ export const checkNewKey = (wish: Partial<NewKey>, now: number): FieldError[] =>
 interface MadeKey {
   readonly row: KeyRow
   readonly secret: string
+  /** What clients of SES sign with; null where it signs nothing. */
+  readonly sesSecret: string | null
 }
 
 /** What a key may do, and for whom: all of its row that the next one has as well. */
-type Rights = Omit<KeyRow, 'id' | 'lookup' | 'hash' | 'createdAt' | 'lastUsedAt' | 'lastUsedFrom'>
+type Rights = Omit<KeyRow, 'id' | 'lookup' | 'hash' | 'createdAt' | 'lastUsedAt' | 'lastUsedFrom' | 'sesSalt'>
+
+const SALT = 32
+const ACCESS_KEY = /^PSTN([0-9A-Za-z]{12})$/
+
+/** What they sign with; nowhere kept. */
+export const sesSecretOf = (
+  pepper: Uint8Array,
+  { id, sesSalt }: Pick<KeyRow, 'id' | 'sesSalt'>,
+): string | null =>
+  sesSalt && createHmac('sha256', pepper).update(`ses\0${id}\0`).update(sesSalt).digest('base64')
 
 const newKey = (
   { clock, pepper }: TenantDeps,
   rights: Rights,
+  isSes: boolean,
   secret: string = newKeyText(rights.mode),
 ): MadeKey => {
   const now = clock.now()
   const lookup = SHAPE.exec(secret)?.[2] ?? ''
   const own = { id: newId('key', now), lookup, hash: hashKey(pepper, secret) }
-  return { row: { ...rights, ...own, createdAt: now, lastUsedAt: null, lastUsedFrom: null }, secret }
+  const sesSalt = isSes ? randomBytes(SALT) : null
+  const row = { ...rights, ...own, createdAt: now, lastUsedAt: null, lastUsedFrom: null, sesSalt }
+  return { row, secret, sesSecret: sesSecretOf(pepper, row) }
 }
 
 /** Whether a key has this secret, or one that begins like it. */
@@ -112,7 +135,7 @@ export const createKey = async (deps: TenantDeps, accountId: string, wish: NewKe
     rateLimitPerMinute: wish.rateLimitPerMinute ?? null,
     permission: wish.permission ?? 'full_access',
   }
-  const made = newKey(deps, rights, wish.secret)
+  const made = newKey(deps, rights, wish.ses === true, wish.secret)
   if (wish.secret !== undefined && (await isTaken(deps, wish.secret)))
     throw invalid([{ field: 'body.secret', kind: 'not_unique', message: 'is a key already' }])
   await deps.store.createKey(made.row)
@@ -133,7 +156,7 @@ export const rotateKey = async (
   if (before === null) throw new Fault('api_key.not_found')
   const now = deps.clock.now()
   const expiresAt = before.expiresAt === null ? null : now + (before.expiresAt - before.createdAt)
-  const made = newKey(deps, { ...before, expiresAt })
+  const made = newKey(deps, { ...before, expiresAt }, before.sesSalt !== null)
   const endsAt = now + overlap
   if (!(await deps.store.rotateKey(accountId, id, made.row, endsAt))) throw new Fault('api_key.not_found')
   return { ...made, before: { ...before, expiresAt: Math.min(before.expiresAt ?? endsAt, endsAt) } }
@@ -153,6 +176,19 @@ export const verifyKey = (
     const same = sameBytes(hashKey(pepper, text), row?.hash ?? NOBODY)
     return row !== null && same && row.mode === shape[1] && isCurrent(row, clock.now()) ? row : null
   })
+}
+
+/** The row that an access key id names, real and not expired, or null: nothing is proved yet. */
+export const keyNamed = (
+  { store, clock }: TenantDeps,
+  accessKey: string,
+  rows: Pick<Tenants, 'keyByLookup'> | Pick<Known, 'keyByLookup'> = store,
+): KeyRow | null | Promise<KeyRow | null> => {
+  const lookup = ACCESS_KEY.exec(accessKey)?.[1]
+  if (lookup === undefined) return null
+  return andThen(rows.keyByLookup(lookup), (row) =>
+    row !== null && row.sesSalt !== null && isCurrent(row, clock.now()) ? row : null,
+  )
 }
 
 /** Whether a row is of this text. */

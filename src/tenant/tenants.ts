@@ -83,6 +83,9 @@ export const createTenants = (deps: TenantDeps) => {
   const proofs = {
     authenticateBearer: authenticate.bearer,
     authenticateKey: authenticate.key,
+    claimSignature: authenticate.claim,
+    authenticateSigned: authenticate.signed,
+    authenticateSignature: authenticate.signature,
     authenticatePassword: authenticate.password,
     authenticateRange: authenticate.range,
     authenticateCertificate: authenticate.certificate,

@@ -20,6 +20,7 @@ const RELEASES: readonly Release[] = [
   FIRST,
   { version: '0.9.1', sqlite: 44, postgres: 6 },
   { version: '0.9.2', sqlite: 45, postgres: 7 },
+  { version: '0.9.3', sqlite: 46, postgres: 8 },
 ]
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')

@@ -38,6 +38,7 @@ const keyOf = (at: TestAccount) => ({
     expiresAt: null,
     rateLimitPerMinute: null,
     permission: 'full_access' as const,
+    sesSalt: null,
   },
 })
 

@@ -41,6 +41,7 @@ export const keyFor = (at: TestAccount, over: Partial<KeyRow> = {}): KeyRow => (
   expiresAt: null,
   rateLimitPerMinute: 5,
   permission: 'full_access',
+  sesSalt: null,
   ...over,
 })
 
@@ -132,7 +133,11 @@ const whoTests = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.keyByLookup(next.lookup), null, 'nothing follows a key that is not there')
     t.equal(await store.rotateKey(at.accountId, key.id, next, T0 + 5), true)
     t.equal((await store.key(at.accountId, key.id))?.expiresAt, T0 + 5)
-    t.match(await store.keyByLookup(next.lookup), { id: next.id, expiresAt: null })
+    t.match(await store.keyByLookup(next.lookup), { id: next.id, expiresAt: null, sesSalt: null })
+    const signing = keyFor(at, { lookup: `u${at.accountId.slice(-11)}`, sesSalt: new Uint8Array(32).fill(3) })
+    await store.createKey(signing)
+    const { sesSalt } = (await store.keyByLookup(signing.lookup)) ?? {}
+    t.same(Buffer.from(sesSalt ?? []), Buffer.alloc(32, 3))
     const third = keyFor(at, { lookup: `l${at.accountId.slice(-11)}` })
     t.equal(await store.rotateKey(at.accountId, key.id, third, T0 + 9), true)
     t.equal(

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import t from 'tap'
 import { codeOf, fieldsOf, openHouse } from './house.js'
 
@@ -29,6 +30,28 @@ t.test('making a key', async (t) => {
     'not with a foreign account',
   )
 })
+
+t.test(
+  'a key for clients of SES: its secret follows from the pepper and the row, and is kept nowhere',
+  async (t) => {
+    const { tenants, account, store, pepper } = await openHouse(t)
+    const make = (wish: object) => tenants.createKey(account.id, { name: 'ses', ...wish })
+    const { row, sesSecret } = await make({ workspace: 'default', ses: true })
+    const stored = await store.keyByLookup(row.lookup)
+    t.equal(stored?.sesSalt?.length, 32)
+    const input = Buffer.concat([Buffer.from(`ses\0${row.id}\0`), stored?.sesSalt ?? Buffer.alloc(0)])
+    t.equal(sesSecret, createHmac('sha256', pepper).update(input).digest('base64'))
+    t.equal((await make({ workspace: 'default' })).sesSecret, null)
+    t.strictSame(
+      await fieldsOf(make({ ses: true })),
+      ['body.ses forbidden'],
+      'a platform key sends for nobody',
+    )
+    const next = await tenants.rotateKey(account.id, row.id, 0)
+    t.not(next.sesSecret, null, 'the next key signs, too')
+    t.not(next.sesSecret, sesSecret)
+  },
+)
 
 t.test('suppressions', async (t) => {
   const { tenants, account, store, clock } = await openHouse(t)

@@ -29,6 +29,10 @@ export interface Translated {
   readonly merge?: MailMerge | null
   /** Which of them this one is for. */
   readonly place?: number
+  /** True of a message that came whole where its header says more than `wire`, as at the SMTP door. */
+  readonly heedsHeader?: boolean
+  /** True where a mail may have nobody in To, but others. */
+  readonly needsNoTo?: boolean
 }
 
 export interface MailMerge {
@@ -80,14 +84,20 @@ export interface Dialect {
   /** True where bodies are forms, and in place of JSON lists of their parts. */
   readonly forms?: true
   readonly calls: readonly DialectCall[]
+  /** True where requests are signed (AWS Signature Version 4), and bring no key. */
+  readonly signs?: true
   /** The key of a request; null when there is none. Throws a Fault for one in the wrong form. */
   credential(req: IncomingMessage): string | null
   /** A mistake in `wire` by the provider's names; it stands at `to[0]`, say, of the mail at `index`. */
   told(error: FieldError, index: number, wire: Translated['wire']): FieldError
   /** A tag that each mail of a request gets, so that it is found by what the request was answered. */
   tagOf?(requestId: string): HeaderTag
+  /** The header field in which its clients look for the id of a request. */
+  readonly idHeader?: string
+  /** Of a request without an Idempotency-Key: what stands in its place. */
+  repeatOf?(req: IncomingMessage): string | null
   /** JSON, unless it says another type. */
-  refuse(fault: Fault): Omit<Answered, 'headers'> & { readonly type?: string }
+  refuse(fault: Fault): Answered & { readonly type?: string }
 }
 
 /** Of a tag; what is longer would be cut. */
@@ -109,6 +119,8 @@ export class Making implements Translated {
   readonly errors: FieldError[] = []
   requireTls = false
   merge: MailMerge | null = null
+  heedsHeader = false
+  needsNoTo = false
 
   wrong(field: string, kind: FieldError['kind'], message: string): void {
     this.errors.push({ field, kind, message })

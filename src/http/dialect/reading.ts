@@ -19,8 +19,9 @@ import { type Dialect, type DialectCall, LONGEST_TAG, type Translated } from './
 import { mailgun } from './mailgun.js'
 import { postmark } from './postmark.js'
 import { sendgrid } from './sendgrid.js'
+import { ses } from './ses.js'
 
-export const DIALECTS: Readonly<Record<Dialect['name'], Dialect>> = { mailgun, postmark, sendgrid }
+export const DIALECTS: Readonly<Record<Dialect['name'], Dialect>> = { mailgun, postmark, sendgrid, ses }
 
 /** Which call the body of a request is for. */
 export interface Spoken {
@@ -58,7 +59,7 @@ const OUR_NAME = /^"\w+" /
 
 const readOne = async (
   { told }: Dialect,
-  { wire, tags, errors, requireTls, place }: Translated,
+  { wire, tags, errors, requireTls, place, heedsHeader = false, needsNoTo = false }: Translated,
   spoken: Spoken,
   rules: Rules,
   index: number,
@@ -71,7 +72,8 @@ const readOne = async (
       return told(bare, index, wire)
     })
   const read = readDraft(wire, rules)
-  const draft = 'errors' in read ? read : { ...read, foundTags: [...spoken.tags, ...tags] }
+  const foundTags = [...spoken.tags, ...tags]
+  const draft = 'errors' in read ? read : { ...read, foundTags, heedsHeader, needsNoTo }
   // what is refused anyway is not composed, but judged for all that is wrong
   const judged = (one: Draft): Wrong => ({ errors: checkSend(one, rules).errors ?? [] })
   const made = 'errors' in draft ? draft : errors.length > 0 ? judged(draft) : await prepare(draft, rules)

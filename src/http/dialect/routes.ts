@@ -14,7 +14,9 @@ import { idempotencyOf, REPLAYED, readLarge } from '../sends.js'
 import type { Dialect, DialectCall, Failure } from './dialect.js'
 import { DIALECTS, readSpoken, type Spoken } from './reading.js'
 
-const readAll = async (deps: Deps, call: Call, spoken: Spoken) => {
+const readAll = async (deps: Deps, given: Call, spoken: Spoken) => {
+  const { repeatOf } = DIALECTS[spoken.dialect]
+  const call = { ...given, ...(repeatOf && { repeatOf }) }
   const { large, sent, workspace } = call
   if (large !== null) return readLarge(deps, { ...call, large }, spoken)
   const read = await readSpoken(spoken, sent, rulesOf(deps, workspace))
@@ -33,6 +35,9 @@ const demandCount = (count: number, perMinute: number): void => {
   const detail = `This key sends ${perMinute} mails a minute, so a request of ${count} is never taken; send it in parts`
   throw new Fault('request.body_too_large', { detail })
 }
+
+const idOf = ({ idHeader }: Dialect, requestId: string) =>
+  idHeader === undefined ? {} : { [idHeader]: requestId }
 
 const sendAs = (dialect: Dialect, shape: DialectCall): RouteRow =>
   POST<unknown, unknown>(`/v1/as/${dialect.name}${shape.path}`, {
@@ -78,7 +83,8 @@ const sendAs = (dialect: Dialect, shape: DialectCall): RouteRow =>
         },
       })
       const said = shape.answer(answer.body)
-      return { ...said, headers: { ...said.headers, ...(answer.replayed && REPLAYED) } }
+      const told = { ...said.headers, ...idOf(dialect, requestId), ...(answer.replayed && REPLAYED) }
+      return { ...said, headers: told }
     },
   })
 

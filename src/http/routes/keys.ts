@@ -25,6 +25,7 @@ const wishOf = (body: Partial<shapes.KeyBody>, now: number, errors: FieldError[]
     expiresAt: readTime('body.expires_at', body.expires_at, errors),
     rateLimitPerMinute: body.rate_limit_per_minute,
     permission: body.permission,
+    ses: body.ses,
   }
   errors.push(...checkNewKey(body.name === undefined ? wish : { ...wish, name: body.name }, now))
   return wish
@@ -54,9 +55,9 @@ export const apiKeys: readonly RouteRow[] = [
       const errors: FieldError[] = []
       const wish = { ...wishOf(body, deps.clock.now(), errors), name: body.name }
       if (errors.length > 0) throw invalid(errors)
-      const { row, secret } = await deps.tenants.createKey(principal.accountId, wish)
-      const headers = { location: `/v1/api-keys/${row.id}` }
-      return { status: 201, body: createdKeyRecord(row, secret), headers }
+      const made = await deps.tenants.createKey(principal.accountId, wish)
+      const headers = { location: `/v1/api-keys/${made.row.id}` }
+      return { status: 201, body: createdKeyRecord(made), headers }
     },
   }),
   listing({
@@ -95,9 +96,9 @@ export const apiKeys: readonly RouteRow[] = [
       const overlap = overlapOf(call.body, errors)
       if (errors.length > 0) throw invalid(errors)
       const { accountId } = call.principal
-      const { row, secret, before } = await deps.tenants.rotateKey(accountId, param(call, 'id'), overlap)
-      const headers = { location: `/v1/api-keys/${row.id}` }
-      return { status: 201, body: rotatedKeyRecord(row, secret, before), headers }
+      const made = await deps.tenants.rotateKey(accountId, param(call, 'id'), overlap)
+      const headers = { location: `/v1/api-keys/${made.row.id}` }
+      return { status: 201, body: rotatedKeyRecord(made), headers }
     },
   }),
   removing({

@@ -34,6 +34,9 @@ export const keyBody = body(() => ({
   permission: orNull(oneOf(...KEY.permission.words)).description(
     '`sending_access`: it sends mail (POST /v1/emails and /v1/emails/batch, SMTP), and reads and changes nothing. Default `full_access`',
   ),
+  ses: orNull(Joi.boolean()).description(
+    'True: it also gets an access key for clients of Amazon SES, below /v1/as/ses. Only of scope `workspace`',
+  ),
 }))
 export type KeyBody = TypeOf<typeof keyBody>
 
@@ -57,6 +60,10 @@ const made = shape(() => ({
   ...membersOf(KEY),
   secret: Joi.string().required().description('The key itself: shown now, and never again'),
   token: Joi.string().required().description('The same as `secret`, under the name that Resend has for it'),
+  ses_secret_access_key: Joi.string()
+    .allow(null)
+    .required()
+    .description('What clients of Amazon SES sign with: shown now, and never again'),
 }))
 
 export const createdKey = record('CreatedApiKey', made)

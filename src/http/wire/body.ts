@@ -57,8 +57,12 @@ export const checkDeclared = (headers: IncomingHttpHeaders, maxBytes: number, fo
 /** From here on a body has memory of its own, which is given back at once. */
 const LARGE = 64 * 1024
 
-/** Collects a stream, already unpacked, up to a limit. `grown` is told each size, and may throw a Fault. */
-export const collect = (source: Readable, maxBytes: number, grown: (size: number) => void): Promise<Buffer> =>
+/** Collects a stream, already unpacked, up to a limit. `grown` is told each size and what came, and may throw a Fault. */
+export const collect = (
+  source: Readable,
+  maxBytes: number,
+  grown: (size: number, chunk: Buffer) => void,
+): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let large: Growing | null = null
@@ -71,7 +75,7 @@ export const collect = (source: Readable, maxBytes: number, grown: (size: number
       size += chunk.length
       try {
         if (size > maxBytes) throw tooLarge(maxBytes)
-        grown(size)
+        grown(size, chunk)
       } catch (fault) {
         source.removeAllListeners('data').pause()
         refuse(fault as Fault)

@@ -111,6 +111,8 @@ export interface KeyRow {
   readonly expiresAt: number | null
   readonly rateLimitPerMinute: number | null
   readonly permission: KeyPermission
+  /** 32 random octets of which, and of the pepper, its secret for clients of SES is made; null: it signs nothing. */
+  readonly sesSalt: Uint8Array | null
 }
 
 export interface CredentialRow {

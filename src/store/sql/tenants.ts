@@ -88,6 +88,7 @@ export const KEYS = table<KeyRow>('keys', {
   expiresAt: 'plain',
   rateLimitPerMinute: 'plain',
   permission: 'plain',
+  sesSalt: 'plain',
 })
 
 export const CREDENTIALS = table<CredentialRow>('credentials', {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ROOT } from '../../parts/postern.js'
 import { ask, openKit } from '../kit.js'
+import { headersFor, newAccessKey, SEND } from './signing.js'
 
 const paper = readFileSync(join(ROOT, 'config', 'DIALECTS.md'), 'utf8')
 const kit = await openKit()
@@ -110,5 +111,38 @@ t.test('SendGrid', async (t) => {
         status === 202 || (status === 200 && member.endsWith('sandbox_mode')),
         `${member}: ${JSON.stringify(json)}`,
       )
+  }
+})
+
+/** A plain request with one member more, at its place; of a whole message where the member stands in Raw. */
+const asSes = (member: string, example: unknown): object => {
+  const Simple = { Subject: { Data: 'Hi' }, Body: { Text: { Data: 'Hello' } } }
+  const isRaw = member === 'Content.Raw' || member === 'Content.Template'
+  const mail: Record<string, unknown> = {
+    FromEmailAddress: 'no-reply@acme.test',
+    Destination: { ToAddresses: ['ana@example.com'] },
+    Content: isRaw ? {} : { Simple },
+  }
+  const steps = member.split('.')
+  let at = mail
+  for (const step of steps.slice(0, -1)) {
+    at[step] = { ...(at[step] as object) }
+    at = at[step] as Record<string, unknown>
+  }
+  at[steps.at(-1) ?? ''] = example
+  return mail
+}
+
+t.test('Amazon SES', async (t) => {
+  const rows = rowsOf('Amazon SES')
+  t.equal(rows.length, 22, 'the table is read')
+  const key = await newAccessKey(kit.tenants, kit.accountId)
+  for (const { member, example, isRefused } of rows) {
+    const body = JSON.stringify(asSes(member, example))
+    const headers = await headersFor(key, `127.0.0.1:${kit.port}`, body)
+    const { status, json } = await ask(kit.url + SEND, { method: 'POST', body, headers })
+    if (isRefused)
+      t.match({ status, json }, { status: 400, json: { message: new RegExp(`^${member}\\b`) } }, member)
+    else t.match({ status, json }, { status: 200, json: { MessageId: /^em_/ } }, member)
   }
 })

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { ask, openKit } from '../kit.js'
+import { headersFor, newAccessKey, SEND } from './signing.js'
 
 const kit = await openKit()
 t.teardown(() => kit.stop())
@@ -152,6 +153,83 @@ t.test('SendGrid', async (t) => {
       if (status >= 500 || !isSaid) throw new Error(`${status} ${JSON.stringify(json)}`)
     }),
     { numRuns: 120 },
+  )
+  t.pass('all of them')
+})
+
+const SES =
+  'FromEmailAddress Destination Content ReplyToAddresses EmailTags ConfigurationSetName ListManagementOptions FeedbackForwardingEmailAddress'
+const MESSAGE = 'From: a@acme.test\r\nTo: b@example.com\r\n\r\nHello\r\n'
+
+t.test('Amazon SES', async (t) => {
+  const key = await newAccessKey(kit.tenants, kit.accountId)
+  const text = fc.oneof(value(), fc.record({ Data: value(), Charset: value() }, { requiredKeys: [] }))
+  const data = fc.oneof(
+    value(),
+    fc.uint8Array({ maxLength: 200 }).map((octets) => Buffer.from(octets).toString('base64')),
+    fc
+      .string({ unit: 'binary', maxLength: 80 })
+      .map((some) => Buffer.from(MESSAGE + some).toString('base64')),
+    fc
+      .string({ unit: 'binary', maxLength: 80 })
+      .map((some) => Buffer.from(some + MESSAGE).toString('base64')),
+  )
+  const optional = { requiredKeys: [] }
+  const simple = fc.record({ Subject: text, Body: value(), Headers: value(), Attachments: value() }, optional)
+  const content = fc.record({ Simple: fc.oneof(simple, value()), Raw: fc.record({ Data: data }) }, optional)
+  const lists = fc.record({ ToAddresses: value(), CcAddresses: value(), BccAddresses: value() }, optional)
+  const plain = {
+    FromEmailAddress: 'a@acme.test',
+    Destination: { ToAddresses: ['b@example.com'] },
+    Content: { Simple: { Subject: { Data: 'Hi' }, Body: { Text: { Data: 'Hello' } } } },
+  }
+  const all = bodyOf(SES.split(' '), plain)
+  const body = fc.oneof(
+    all,
+    fc.tuple(all, content, lists).map(([one, Content, Destination]) => ({ ...one, Content, Destination })),
+    fc.jsonValue(),
+  )
+  const heads = fc.dictionary(
+    fc.constantFrom('authorization', 'x-amz-date', 'x-amz-content-sha256', 'amz-sdk-invocation-id', 'x-odd'),
+    fc.oneof(
+      fc.string({ maxLength: 60 }),
+      fc
+        .array(
+          fc.constantFrom(
+            'AWS4-HMAC-SHA256',
+            ' ',
+            'Credential=',
+            key.accessKeyId,
+            '/',
+            'ses',
+            ',',
+            ';',
+            'host',
+            '=',
+          ),
+        )
+        .map((parts) => parts.join('')),
+    ),
+    { maxKeys: 2 },
+  )
+  const answered = async (sent: string, more: Record<string, string>) => {
+    const signed = await headersFor(key, `127.0.0.1:${kit.port}`, sent)
+    const headers = { ...signed, ...more }
+    const { status, json, headers: told } = await ask(kit.url + SEND, { method: 'POST', body: sent, headers })
+    const isSaid = status === 200 ? /^em_/.test(json.MessageId) : json.message !== ''
+    if (status >= 500 || !isSaid || (status !== 200 && !told.get('x-amzn-errortype')))
+      throw new Error(`${status} ${JSON.stringify(json)}`)
+  }
+  await fc.assert(
+    fc.asyncProperty(body, (one) => answered(JSON.stringify(one), {})),
+    { numRuns: 150 },
+  )
+  // what Node itself does not send is not asked
+  const isSent = (more: Record<string, string>) =>
+    Object.values(more).every((text) => /^[\t\x20-\x7e\x80-\xff]*$/.test(text))
+  await fc.assert(
+    fc.asyncProperty(heads.filter(isSent), (more) => answered(JSON.stringify(plain), more)),
+    { numRuns: 150 },
   )
   t.pass('all of them')
 })

@@ -8,7 +8,7 @@
 import type { keyRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import type { Page, View } from '../../page.js'
-import { ActionForm, Choice, Field, Filters, type Options, Send, Verb } from '../../parts/form.js'
+import { ActionForm, Check, Choice, Field, Filters, type Options, Send, Verb } from '../../parts/form.js'
 import { ManagedMark, ManagedNote } from '../../parts/managed.js'
 import { Code, Empty, Note, PageBody, shownOnce } from '../../parts/page-parts.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
@@ -50,6 +50,7 @@ const bodyOf = (form: Form, now: number) => {
     expires_at: isOffered ? new Date(now + Number(days) * DAY_MS).toISOString() : days,
     rate_limit_per_minute: form.number('rate_limit_per_minute'),
     permission: form.text('permission'),
+    ses: form.text('ses') === 'on',
   }
 }
 
@@ -68,7 +69,15 @@ export const firstMail = (
   }
 }
 
-type MadeKey = KeyRow & { readonly secret: string }
+type MadeKey = KeyRow & { readonly secret: string; readonly ses_secret_access_key: string | null }
+
+const sesSecrets = ({ ses_access_key_id: id, ses_secret_access_key: text }: MadeKey) =>
+  id === null || text === null
+    ? []
+    : [
+        { label: 'Access key id, for clients of Amazon SES', text: id },
+        { label: 'Secret access key, shown once', text },
+      ]
 
 /** The only page that has the secret; `says` is what became true with it. */
 const keyShown = async (
@@ -87,7 +96,7 @@ const keyShown = async (
     back: ['/keys', 'API keys'],
     title: says(slug ?? 'every workspace'),
     says: 'Copy its secret now: Postern keeps only a hash of it and cannot show it again.',
-    secrets: [{ label: 'Secret, shown once', text: made.secret }],
+    secrets: [{ label: 'Secret, shown once', text: made.secret }, ...sesSecrets(made)],
     samples: keySamples(at, made.secret, sender),
   })
   return { view }
@@ -123,6 +132,7 @@ export const newKeyPage: Page = {
               type="number"
               hint="Empty: as the configuration says for all keys."
             />
+            <Check name="ses" label="Also for clients of Amazon SES" />
             <Send>Make the key</Send>
           </ActionForm>
         </PageBody>
@@ -216,9 +226,14 @@ const KeyVerbs = ({ row }: { readonly row: KeyRow }) => (
 
 const hrefOf = (visit: Visit, { prefix }: KeyRow): string => visit.link('/keys', { prefix })
 
+const BeginsWith = ({ prefix, ses_access_key_id: ses }: KeyRow) =>
+  ses === null
+    ? html`<code class="nb">${prefix}</code>`
+    : html`<code class="nb">${prefix}</code><br><span class="soft small">for SES: <code class="nb">${ses}</code></span>`
+
 const columns = (visit: Visit, workspaces: readonly WorkspaceRow[]): readonly Column<KeyRow>[] => [
   { head: 'Name', cell: (row) => html`<strong dir="auto">${row.name}</strong>${ManagedMark({ row })}` },
-  { head: 'Begins with', cell: (row) => html`<code class="nb">${row.prefix}</code>` },
+  { head: 'Begins with', cell: BeginsWith },
   { head: 'Sends for', kind: 'name', cell: (row) => SendsFor({ visit, workspaces, row }) },
   {
     head: 'Sends a minute',

@@ -49,6 +49,7 @@ export const STEPS: readonly Step[] = [
   { text: tables(SANDBOX_STEP), compatibleFrom: 1 },
   { text: tables(FACTORS_STEP), compatibleFrom: 1 },
   { text: tables(SETUP_STEP), compatibleFrom: 1 },
+  { text: tables('ALTER TABLE keys ADD COLUMN ses_salt BLOB'), compatibleFrom: 1 },
 ]
 
 /** The version that they make. */

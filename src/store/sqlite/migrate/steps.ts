@@ -292,6 +292,8 @@ ALTER TABLE keys ADD COLUMN permission TEXT NOT NULL DEFAULT 'full_access';
 ALTER TABLE jobs ADD COLUMN created_by_name TEXT;
 `
 
+const SES_STEP = 'ALTER TABLE keys ADD COLUMN ses_salt BLOB'
+
 /** SQL text, or what does more than SQL can. */
 type Step = string | ((db: Db, now: number) => void)
 
@@ -347,4 +349,5 @@ export const STEPS: readonly Step[] = [
   FACTORS_STEP,
   RULES_STEP,
   SETUP_STEP,
+  SES_STEP,
 ]
