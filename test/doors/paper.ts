@@ -56,7 +56,7 @@ const CHANGING: readonly (readonly [what: RegExp, name: string])[] = [
   [/\bp=(?!none)[\w+/=]{20,}/g, 'public key'],
   [/127\.0\.0\.1:\d+(?:\/\d+)?/g, 'address'],
   [/\/tmp\/postern-[\w-]+/g, 'folder'],
-  [/\b[\w-]{40,}\b/g, 'token'],
+  [/(?<![\w-])[\w-]{40,}/g, 'token'],
 ]
 
 /** The same text for the same answer: what differs from run to run is named in the order in which it appears. */
