@@ -175,7 +175,12 @@ const readMime = (
   }
   demandSize(rules.messageSize, octets.length)
   const finished = readFinished(octets, rules, { header: at, from: at, body: at }, errors)
-  if (heedsHeader) return finished
+  if (heedsHeader) {
+    const isKeyed = (finished?.submitted.idempotencyKey ?? null) !== null
+    const message = 'Idempotency-Key counts as a header of the request, and not in the message'
+    if (isKeyed) errors.push({ field: at, kind: 'forbidden', message })
+    return finished
+  }
   const steering = new Set(finished?.submitted.section.fields.map(({ name }) => name).filter(isControlHeader))
   for (const name of steering) {
     const message = `${name} in the message steers nothing here; tags, scheduled_at and the like stand beside raw`

@@ -113,8 +113,9 @@ const TAKERS: Readonly<Record<string, Taker>> = {
   ReplyToAddresses: list('reply_to'),
   EmailTags: tags,
   ConfigurationSetName(mail, value, field) {
-    if (typeof value === 'string') mail.tags.push({ name: 'configuration_set', value: value.slice(0, 256) })
-    else mail.wrong(field, 'type', 'must be a text')
+    if (typeof value === 'string' && /^[\w-]{1,64}$/.test(value))
+      mail.tags.push({ name: 'configuration_set', value })
+    else mail.wrong(field, 'format', 'must be 1 to 64 of A-Z a-z 0-9 _ -')
   },
   Content: CONTENT,
   FeedbackForwardingEmailAddress: refused(

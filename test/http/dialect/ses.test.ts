@@ -166,6 +166,8 @@ const refusals: readonly (readonly [SendEmailCommandInput, string, RegExp])[] = 
     /^ListManagementOptions asks/,
   ],
   [{ ...MAIL, EmailTags: [{ Name: 'a b', Value: '1' }] }, 'BadRequestException', /^EmailTags\[0\]\.Name /],
+  [{ ...MAIL, ConfigurationSetName: 'a\r\nb' }, 'BadRequestException', /^ConfigurationSetName must be/],
+  [rawOf(`Idempotency-Key: a\r\n${MESSAGE}`), 'BadRequestException', /^Content\.Raw\.Data Idempotency-Key/],
   [{ ...MAIL, FeedbackForwardingEmailAddress: 'a@b.test' }, 'BadRequestException', /webhooks tell/],
 ]
 
