@@ -81,6 +81,13 @@ const underWay = (setup: string): Fault =>
     detail: `Another apply of the setup ${setup} is under way`,
   })
 
+/** Its lock had ended, as where a machine stood still for seconds. */
+const takenOver = (setup: string): Fault =>
+  new Fault('resource.conflict', {
+    reason: 'setup_taken_over',
+    detail: `Another apply of the setup ${setup} has taken over`,
+  })
+
 const planChanged = (): Fault =>
   new Fault('resource.conflict', {
     reason: 'plan_changed',
@@ -132,7 +139,7 @@ export const applyPlan = async (
   await begin(todo.length > 0 ? ordered.store : store, clock, lock, waitMs)
   const note = async (kept: readonly Omit<ManagedRow, 'setup'>[], removed: readonly ManagedKey[]) => {
     if (await store.noteManaged(lock(), kept, removed)) return
-    throw underWay(setup)
+    throw takenOver(setup)
   }
   const done: Step[] = []
   const renewal = setInterval(() => void store.noteManaged(lock(), [], []).catch(() => {}), RENEW_MS)

@@ -41,8 +41,10 @@ const refsOf = (steps: readonly Step[], ...signs: readonly Sign[]): readonly str
   steps.filter(({ sign }) => signs.includes(sign)).map(refText)
 
 /** Another daemon has done it meanwhile, or a part of it: what is left is looked at again. */
-const isOutrun = (error: unknown): boolean =>
-  error instanceof Fault && error.options.reason === 'plan_changed'
+const isOutrun = (error: unknown): boolean => {
+  if (error instanceof ApplyStopped) return isOutrun(error.cause)
+  return error instanceof Fault && ['plan_changed', 'setup_taken_over'].includes(error.options.reason ?? '')
+}
 
 const applyNow = async (
   { deps, accountId, log }: Starting,

@@ -82,6 +82,27 @@ const contract = async (t: Test, place: (t: Test) => Promise<() => Promise<Store
     t.ok((await names()).includes('us'))
   })
 
+  await t.test('another took over while it stood still: it looks again', async (t) => {
+    const { accountId, start, all, names } = await daemons(await place(t), 1)
+    const [first] = all as [Store]
+    const other = { accountId, setup: 'shop', owner: 'other', until: Date.now() + 3_600_000 }
+    let took = 'nothing'
+    const stolen = (store: Store): Store => {
+      const createPool: Store['createPool'] = async (row) => {
+        if (took === 'nothing') {
+          took = await first.beginSetup(other, Date.now() + 60_000)
+          setTimeout(() => void first.endSetup(other), 50)
+        }
+        return store.createPool(row)
+      }
+      const by: Store['by'] = (...args) => stolen(store.by(...args) as Store)
+      return Object.assign(Object.create(store), { createPool, by })
+    }
+    t.equal(await start(stolen(first), SHOP, PATIENT), null)
+    t.equal(took, 'done')
+    t.same((await names()).filter((name) => /^(eu|us)$/.test(name)).sort(), ['eu', 'us'], 'once')
+  })
+
   await t.test(
     'it takes too long: the start goes on, what is under way ends, and nothing is begun any more',
     async (t) => {
