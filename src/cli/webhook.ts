@@ -27,7 +27,7 @@ import {
   webhook as webhookRecord,
   webhookReplay,
 } from '../resource/webhook.js'
-import type { KnownEndpoint } from '../store/port/hooks.js'
+import { type KnownEndpoint, WEBHOOK_FORMATS, type WebhookFormat } from '../store/port/hooks.js'
 import type { LogRow, MailOfEvent } from '../store/port/log.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { bodyOf } from '../webhook/body.js'
@@ -46,7 +46,8 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../webhook/endpoints.js'
-import { createPost, newSigningSecret, type Post } from '../webhook/post.js'
+import { typesIn } from '../webhook/format/formats.js'
+import { createPost, type Post, type PostTarget } from '../webhook/post.js'
 import {
   behindOf,
   endpointsBehind,
@@ -56,6 +57,7 @@ import {
   replayMany,
   testEndpoint,
 } from '../webhook/repost.js'
+import { newSigningSecret } from '../webhook/signature.js'
 import { apiBase, callApi, isHttpUrl } from './api.js'
 import { command, type Globals, type OptionArgs, type Subject } from './command.js'
 import { type CliContext, configOf, withContext } from './context.js'
@@ -199,12 +201,16 @@ const showPost = async (
   }
   const record = JSON.parse(told.data) as EventRecord
   const sent = await findMail({ base, key }, record.email_id)
-  const body = bodyOf(rowOf(record, told.id, sent), { fields: 'full', events: events as never })
+  const body = bodyOf(rowOf(record, told.id, sent), {
+    ...{ fields: 'full', format: 'standard', events: events as never },
+  })
   const { paint } = terminal
   if (terminal.json || forward === null)
     terminal.write(terminal.json ? body : `${paint.bold(record.type)} ${body}`)
   if (forward === null) return
-  const target = { url: forward, headers: {}, secrets: [secretOf(key)] }
+  const target: PostTarget = {
+    ...{ url: forward, format: 'standard', auth: null, headers: {}, secrets: [secretOf(key)] },
+  }
   const { ok, status, ms, cause } = await post(target, { id: record.id, body })
   const line = `${record.type}  ${record.id}  ${ok ? status : cause}  ${ms} ms`
   if (terminal.json) terminal.say(line)
@@ -349,6 +355,11 @@ export const replay = command({
 })
 
 const WISH = {
+  auth: {
+    type: 'string',
+    describe:
+      'With format postmark: file of user:password, sent as a login; - is standard input; an empty file takes it away',
+  },
   header: {
     type: 'string',
     describe: 'File of `Name: value` lines to send with each post; - is standard input',
@@ -382,6 +393,9 @@ const within = (name: string, value: number, most: number): number => {
 const some = (list: readonly string[]): readonly string[] => list.filter((one) => one !== '')
 
 const wishOf = async (args: OptionArgs<typeof WISH>, terminal: Terminal): Promise<Partial<EndpointWish>> => ({
+  ...(args.auth !== undefined && {
+    auth: String(await terminal.readInput(args.auth)).replace(/\r?\n$/, ''),
+  }),
   ...(args.header !== undefined && { headers: await readHeaders(args.header, terminal) }),
   ...(args.domain !== undefined && { domains: some(args.domain) }),
   ...(args.tag !== undefined && { tags: some(args.tag).map(readTag) }),
@@ -428,6 +442,7 @@ const list = listing({
     ['events', ({ events }) => events.join(',')],
     ['workspace', ({ workspaceId }) => workspaceId ?? 'all'],
     ['mode', 'mode'],
+    ['format', 'format'],
   ],
 })
 
@@ -442,6 +457,15 @@ const TYPES = {
 const namesIn = (list: readonly string[]): readonly string[] =>
   list.flatMap((one) => one.split(',')).map((one) => one.trim())
 
+const sayIgnored = (events: readonly string[], format: WebhookFormat, terminal: Terminal): void => {
+  const names = ignoredOf(events, format)
+  if (names.length === 0) return
+  const why = format === 'standard' ? 'there is no such event here' : `format ${format} has no word for it`
+  if (events.includes('*'))
+    terminal.say(`it is told of ${typesIn(format)?.join(', ')}; format ${format} has no word for the others`)
+  else terminal.say(`nothing is told of ${names.join(', ')}: ${why}`)
+}
+
 const create = command({
   usage: 'create <url>',
   summary: 'Post events to a URL from now on; prints the signing secret',
@@ -450,10 +474,19 @@ const create = command({
     ...TYPES,
     workspace: { type: 'string', describe: 'Only of this workspace, by id or slug; else of all of them' },
     mode: { choices: ['live', 'test'], default: 'live', describe: 'Of live or of test mail' },
+    format: {
+      choices: WEBHOOK_FORMATS,
+      default: 'standard',
+      describe: 'In whose words, for receivers that were written for that service',
+    },
     ...WISH,
   },
   examples: [
     ['$0 webhook create https://app.example/hook --events email.delivered,email.bounced', 'two types'],
+    [
+      '$0 webhook create https://list.example/webhooks/service/sendgrid --format sendgrid',
+      'as SendGrid posts',
+    ],
   ],
   run: (args, terminal) =>
     withHooks(args, async (context) => {
@@ -467,10 +500,13 @@ const create = command({
       }
       const wish = await wishOf(args, terminal)
       const events = namesIn(args.events ?? ['*'])
-      made(await createEndpoint(hooks, owner, { url: args.url, events, ...wish }), terminal)
-      const ignored = ignoredOf(events)
-      if (ignored.length > 0)
-        terminal.say(`nothing is told of ${ignored.join(', ')}: there is no such event here`)
+      const format = args.format as WebhookFormat
+      if (wish.auth === '') throw badInput(`--auth: ${args.auth} is empty`)
+      const done = await createEndpoint(hooks, owner, { url: args.url, events, format, ...wish })
+      made(done, terminal)
+      if (done.row.publicKey !== null)
+        terminal.say(`its posts are verified by this key: ${done.row.publicKey}`)
+      sayIgnored(events, format, terminal)
       if (args.mode === 'live')
         terminal.say('it is told of live mail; one for mail of test keys: --mode test')
     }),
@@ -481,6 +517,8 @@ const time = (at: number | null): string | null => (at === null ? null : new Dat
 const shownFields = (row: KnownEndpoint, left: string): readonly (readonly [string, unknown])[] => [
   ['id', row.id],
   ['endpoint', row.url],
+  ['format', row.format],
+  ['public key', row.publicKey],
   ['health', healthText(row)],
   ['failures in a row', row.state.failures],
   ['last success', time(row.state.lastSucceededAt)],
@@ -494,6 +532,7 @@ const shownFields = (row: KnownEndpoint, left: string): readonly (readonly [stri
     'tags',
     row.tags.map(({ name, value }) => (value === null ? name : `${name}=${value}`)).join(' ') || 'all',
   ],
+  ['login', row.auth === null ? 'none' : 'kept'],
   ['own headers', row.headerNames.join(' ') || 'none'],
   ['fields', row.fields],
   ['max in flight', row.maxInFlight],

@@ -6,7 +6,7 @@
  *   headers only the names are shown.
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
-import type { KnownEndpoint, ListedPost } from '../store/port/hooks.js'
+import { type KnownEndpoint, type ListedPost, WEBHOOK_FORMATS } from '../store/port/hooks.js'
 import type { LogRow } from '../store/port/log.js'
 import { MANAGED } from './managed.js'
 import { constant, flag, id, list, own, record, recordsOf, text, time, whole, words } from './member.js'
@@ -25,6 +25,11 @@ export const WEBHOOK = {
   id: id('wh'),
   object: constant('webhook'),
   endpoint: text({ from: 'url' }),
+  format: words(WEBHOOK_FORMATS, { says: 'In whose words events are posted; it stays what it was' }),
+  public_key: text({
+    none: true,
+    says: 'Of format `sendgrid`: the key that verifies its signature, base64 of the DER; null: there is none',
+  }),
   events: list(null),
   status: words(['enabled', 'disabled']),
   disabled_reason: words(['requested', 'gone', 'failures'], {
@@ -37,6 +42,10 @@ export const WEBHOOK = {
   domains: list(null),
   tags: list({ name: text(), value: text({ none: true }) }),
   header_names: list(null),
+  has_auth: flag({
+    of: ({ auth }: KnownEndpoint) => auth !== null,
+    says: 'Whether posts carry a login; it is never shown',
+  }),
   fields: words(['full', 'thin']),
   max_in_flight: whole(),
   rate: whole({ from: 'replayRate' }),

@@ -135,6 +135,8 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
       ...as(WEBHOOK, 'endpoint', 'events', 'domains', 'fields', 'max_in_flight'),
       tags: { type: 'texts' },
       replay_rate: { type: 'number' },
+      ...fixed(as(WEBHOOK, 'format')),
+      auth_file: { type: 'file', isSecret: true },
       header_files: { type: 'files', isSecret: true },
       ...MODE,
       ...SECRET,

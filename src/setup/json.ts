@@ -2,7 +2,7 @@
  * NAME      json - a setup that comes over the API
  * DESCRIPTION
  *   The same sections and fields as in files, but what a file names there stands here itself: `secret` for `secret_file`,
- *   `key` for `key_file`, `headers` for `header_files`, `csv` and `test_csv` for files of lists; an upstream with secrets is an
+ *   `key` for `key_file`, `auth` for `auth_file`, `headers` for `header_files`, `csv` and `test_csv` for files of lists; an upstream with secrets is an
  *   object of its `url` and them. A member that names a file of the server is refused, in the URL of an upstream too: whoever
  *   may call the API may not read what the daemon can.
  *   A key or webhook without `secret` gets a new one.
@@ -27,6 +27,7 @@ const MOST_OBJECTS = 5_000
 const INLINE: Readonly<Record<string, string>> = {
   secret_file: 'secret',
   key_file: 'key',
+  auth_file: 'auth',
   header_files: 'headers',
   file: 'csv',
   test_file: 'test_csv',

@@ -20,7 +20,7 @@ import { person as personRecord } from '../resource/people.js'
 import { keyRecord, poolRecord, workspaceRecord } from '../resource/tenants.js'
 import { webhook as webhookRecord } from '../resource/webhook.js'
 import { ALARMS, alarmLimitText, readAlarmLimit, readSoftLimit, SOFT_KINDS } from '../store/port/alarms.js'
-import type { KnownEndpoint } from '../store/port/hooks.js'
+import type { KnownEndpoint, WebhookFormat } from '../store/port/hooks.js'
 import type { UserRow } from '../store/port/identity.js'
 import type { ManagedKind, ManagedRow } from '../store/port/setup.js'
 import type {
@@ -71,12 +71,13 @@ import {
   createEndpoint,
   deleteEndpoint,
   headersOf,
+  loginOf,
   signingSecretOf,
   updateEndpoint,
   wrongWithChange,
   wrongWithEndpoint,
 } from '../webhook/endpoints.js'
-import { newSigningSecret } from '../webhook/post.js'
+import { newSigningSecret } from '../webhook/signature.js'
 import { SECTIONS } from './fields.js'
 import { type Declared, type InlineUpstream, refText } from './files.js'
 import { importList, readList } from './lists.js'
@@ -622,6 +623,7 @@ const credential: Kind<CredentialRow> = {
 
 const webhookWish = ({ given }: Declared) => ({
   ...(given.endpoint !== undefined && { url: String(given.endpoint) }),
+  ...(given.format !== undefined && { format: given.format as WebhookFormat }),
   ...(given.events !== undefined && { events: given.events as readonly string[] }),
   ...(given.domains !== undefined && { domains: given.domains as readonly string[] }),
   ...(given.tags !== undefined && { tags: (given.tags as readonly string[]).map(readTag) }),
@@ -647,6 +649,17 @@ const headersIn = (pepper: Uint8Array, row: KnownEndpoint): DescribedHeaders => 
   }
 }
 
+/** A mark of the login, null where there is none. */
+const loginIn = (pepper: Uint8Array, row: KnownEndpoint): string | null => {
+  try {
+    const login = loginOf(pepper, row)
+    return login && markOf(pepper, login)
+  } catch {
+    // sealed under another pepper
+    return 'unknown'
+  }
+}
+
 const givenHeaders = async (one: Declared, errors: FieldError[]): Promise<Record<string, string>> => {
   const found: Record<string, string> = {}
   for (const [name, file] of Object.entries((one.given.header_files ?? {}) as Record<string, FileRef>)) {
@@ -654,6 +667,18 @@ const givenHeaders = async (one: Declared, errors: FieldError[]): Promise<Record
     if (value !== undefined) found[name] = value
   }
   return found
+}
+
+const givenLogin = async (one: Declared, errors: FieldError[]): Promise<{ readonly auth: string } | null> => {
+  const file = one.given.auth_file as FileRef | undefined
+  const auth = file && (await tried(errors, () => secretIn(one.folder, file, 'auth_file')))
+  return auth === undefined ? null : { auth }
+}
+
+const noSecret = (secret: string | null): readonly FieldError[] => {
+  if (secret === null || /^whsec_[A-Za-z0-9+/]{43}=$/.test(secret)) return []
+  const message = 'must be whsec_ and 32 octets in base64, as postern webhook secret makes them'
+  return [{ field: 'secret_file', kind: 'format', message }]
 }
 
 const webhook: Kind<KnownEndpoint> = {
@@ -670,6 +695,7 @@ const webhook: Kind<KnownEndpoint> = {
     domains: sorted(row.domains),
     tags: sorted(row.tags.map(tagText)),
     replay_rate: row.replayRate,
+    auth_file: loginIn(deps.pepper, row),
     header_files: headersIn(deps.pepper, row),
     secret_file: SAME,
   }),
@@ -680,12 +706,14 @@ const webhook: Kind<KnownEndpoint> = {
     const { given } = one
     const owner = ownerOf(world, one.workspace, errors, context.planned)
     const secret = (await tried(errors, () => givenSecret(deps, one))) ?? null
-    if (secret !== null && !/^whsec_[A-Za-z0-9+/]{43}=$/.test(secret)) {
-      const message = 'must be whsec_ and 32 octets in base64, as postern webhook secret makes them'
-      errors.push({ field: 'secret_file', kind: 'format', message })
-    }
+    errors.push(...noSecret(secret))
     const headers = await givenHeaders(one, errors)
-    const wish = { ...webhookWish(one), ...(given.header_files !== undefined && { headers }) }
+    const auth = await givenLogin(one, errors)
+    const wish = {
+      ...webhookWish(one),
+      ...auth,
+      ...(given.header_files !== undefined && { headers }),
+    }
     const { url } = wish
     if (url === undefined) errors.push({ field: 'endpoint', kind: 'missing', message: 'is needed' })
     errors.push(
@@ -697,6 +725,7 @@ const webhook: Kind<KnownEndpoint> = {
     return {
       fields: {
         ...plainOf(one),
+        ...(auth !== null && { auth_file: markOf(deps.pepper, auth.auth) }),
         ...(given.header_files !== undefined && { header_files: describeHeaders(deps.pepper, headers) }),
         ...(wish.events !== undefined && { events: sorted([...new Set(events)]) }),
         ...(wish.domains !== undefined && {

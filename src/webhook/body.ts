@@ -9,7 +9,8 @@
  *     Posts may come late and out of order. `data.sequence` rises within one mail:
  *     of two events about it the one with the greater number is the later one.
  *     The same event always makes the same text, so a retry and a replay are byte for
- *     byte what was posted first, unless the endpoint was changed meanwhile.
+ *     byte what was posted first, unless the endpoint was changed meanwhile; a format
+ *     may add a signature to it at each try.
  *   Changes only, of its workspace (or account) and mode, of the types that it asked for. A filter by domain
  *   or tag looks at mails; an event without a mail passes it. What happens to an endpoint itself is told to
  *   the others and to its owners, never to itself: a failing one would fail at the news of it for ever.
@@ -20,6 +21,7 @@ import { type EventType, readEventType } from '../mail/event-type.js'
 import { bounce, loggedEvent } from '../record/event.js'
 import type { EndpointRow, Subscription } from '../store/port/hooks.js'
 import type { LogFilter, LogRow } from '../store/port/log.js'
+import { FORMATS, typesIn } from './format/formats.js'
 
 /** The type of the log behind a name that was asked for; null: every type. */
 export const loggedType = (asked: Subscription): EventType | null => readEventType(asked)
@@ -70,10 +72,15 @@ const aboutMail = (row: LogRow, fields: EndpointRow['fields']): Record<string, u
   }
 }
 
-/** The text that is signed and posted. */
-export const bodyOf = (row: LogRow, { fields, events }: Pick<EndpointRow, 'fields' | 'events'>): string =>
-  JSON.stringify({
-    type: postedType(row.type, events),
+/** The text that is posted, but for what a format adds at each try. */
+export const bodyOf = (
+  row: LogRow,
+  { fields, events, format: name }: Pick<EndpointRow, 'fields' | 'events' | 'format'>,
+): string => {
+  const format = FORMATS[name]
+  if (format?.body !== undefined) return JSON.stringify(format.body(row))
+  return JSON.stringify({
+    type: format?.counterparts[row.type] ?? postedType(row.type, events),
     timestamp: toRfc3339(row.occurredAt),
     created_at: toRfc3339(row.createdAt),
     data:
@@ -81,11 +88,15 @@ export const bodyOf = (row: LogRow, { fields, events }: Pick<EndpointRow, 'field
         ? { ...row.data, workspace_id: row.workspaceId, mode: row.mode }
         : aboutMail(row, fields),
   })
+}
 
 /** null: all. */
-const typesOf = ({ events }: Pick<EndpointRow, 'events'>): readonly EventType[] | null => {
+const typesOf = ({ events, format }: Pick<EndpointRow, 'events' | 'format'>): readonly EventType[] | null => {
   const types = events.map(loggedType)
-  return types.includes(null) ? null : [...new Set(types.filter((type) => type !== null))]
+  const possible = typesIn(format)
+  if (types.includes(null)) return possible
+  const asked = [...new Set(types.filter((type) => type !== null))]
+  return possible === null ? asked : asked.filter((type) => possible.includes(type))
 }
 
 /** What of the log can be of interest; `wants` is the last word. */

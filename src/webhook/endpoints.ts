@@ -6,7 +6,7 @@
  *   Everything that is wrong with a wish is told at once, by the names that the wire has. An address that
  *   must not be called is refused here already, in words; one that changes later is refused again at each
  *   post. Headers of the customer's own are secrets (tokens, mostly): sealed when stored, and never shown
- *   again but for their names.
+ *   again but for their names; so is the login of a format whose receivers ask for one.
  */
 import type { Clock } from '../base/clock.js'
 import { type Dialler, readTarget } from '../base/dial.js'
@@ -18,7 +18,9 @@ import { CHANGE_TYPES, isNote, isOfOthers, nearestEventType } from '../mail/even
 import type { EndpointChange, EndpointRow, Hooks, KnownEndpoint, Subscription } from '../store/port/hooks.js'
 import type { EventLog } from '../store/port/log.js'
 import { normalDomain } from '../tenant/domain/domain.js'
-import { newSigningSecret, type PostTarget } from './post.js'
+import { FORMATS, withoutCounterpart } from './format/formats.js'
+import type { PostTarget } from './post.js'
+import { newSigningSecret } from './signature.js'
 
 export interface HookDeps {
   readonly store: Hooks & Pick<EventLog, 'log' | 'follow' | 'logEnds' | 'isMark' | 'loggedEvent'>
@@ -38,12 +40,27 @@ export interface HookScope {
 
 const SECRET = 'webhook signing secret'
 const HEADERS = 'webhook headers'
+const AUTH = 'webhook login'
 
 const sealSecret = (pepper: Uint8Array, secret: string): string => seal(pepper, SECRET, secret)
 
 /** What this endpoint signs with now. */
 export const signingSecretOf = (pepper: Uint8Array, { secret }: Pick<EndpointRow, 'secret'>): string =>
   unseal(pepper, SECRET, secret)
+
+/** As the store keeps the secret of an endpoint, and what of it may be shown. */
+const keptSecret = (
+  pepper: Uint8Array,
+  format: EndpointRow['format'],
+  secret: string,
+): Pick<EndpointRow, 'secret' | 'publicKey'> => ({
+  secret: sealSecret(pepper, secret),
+  publicKey: FORMATS[format]?.publicKey?.(secret) ?? null,
+})
+
+/** `user:password`, in the clear; null: there is none. */
+export const loginOf = (pepper: Uint8Array, { auth }: Pick<EndpointRow, 'auth'>): string | null =>
+  auth === null ? null : unseal(pepper, AUTH, auth)
 
 const sealHeaders = (
   pepper: Uint8Array,
@@ -69,19 +86,25 @@ export const headersOf = (
 export const targetOf = (pepper: Uint8Array, row: EndpointRow, now: number): PostTarget => {
   const { previousSecret, previousUntil } = row
   const isBoth = previousSecret !== null && now < (previousUntil ?? 0)
-  const secrets = [row.secret, ...(isBoth ? [previousSecret] : [])]
+  const before = isBoth ? [unseal(pepper, SECRET, previousSecret)] : []
   return {
     url: row.url,
+    format: row.format,
+    auth: loginOf(pepper, row),
     headers: headersOf(pepper, row),
-    secrets: secrets.map((secret) => unseal(pepper, SECRET, secret)),
+    secrets: [signingSecretOf(pepper, row), ...before],
   }
 }
 
 export interface EndpointWish {
   readonly url: string
+  /** Said when it is made, and never after. */
+  readonly format: EndpointRow['format']
   readonly events: readonly string[]
   readonly domains: readonly string[]
   readonly tags: EndpointRow['tags']
+  /** `user:password` for the server that is posted to; empty: none. */
+  readonly auth: string
   /** All of them, by name; those that were are gone. */
   readonly headers: Readonly<Record<string, string>>
   readonly fields: EndpointRow['fields']
@@ -90,6 +113,8 @@ export interface EndpointWish {
 }
 
 const DEFAULTS = {
+  format: 'standard',
+  auth: '',
   domains: [],
   tags: [],
   headers: {},
@@ -105,6 +130,8 @@ export const MOST_REPLAY_RATE = 1000
 const MOST_URL = 2048
 /** A URL is shown in mails, logs and lists; parsers drop or turn these, so it would not be what is called. */
 const UNCLEAR = /[\s\p{C}\\]/u
+const NO_LOGIN =
+  'must hold no user name or password; they go into auth, with format postmark, or into a header of your own'
 const NOT_PLAIN = 'must have no blank, line break, invisible character or backslash; write %20 for a blank'
 
 const KNOWN: readonly Subscription[] = [...CHANGE_TYPES, 'email.delivery_delayed']
@@ -117,9 +144,12 @@ const subscriptionsOf = (names: readonly string[]): readonly Subscription[] => [
   ...new Set(names.filter(isKnown)),
 ]
 
-/** Those asked for that a well-known API has, and this one not. */
-export const ignoredOf = (names: readonly string[]): readonly string[] => [
-  ...new Set(names.filter(isOfOthers)),
+/** Those asked for that are never told: a well-known API has them and this one not, or the format has no word for them. */
+export const ignoredOf = (
+  names: readonly string[],
+  format: EndpointRow['format'] = DEFAULTS.format,
+): readonly string[] => [
+  ...new Set([...names.filter(isOfOthers), ...withoutCounterpart(subscriptionsOf(names), format)]),
 ]
 
 type Wrong = Pick<FieldError, 'kind' | 'message'>
@@ -178,14 +208,70 @@ const wrongWithHeaders = (headers: EndpointWish['headers']): readonly FieldError
   })
 }
 
+/** RFC 7617: no colon in the name, no control characters. */
+const LOGIN = /^[^:\p{Cc}]+:\P{Cc}*$/u
+const MOST_LOGIN = 500
+const MOVE_ON = 'use format standard or resend, or ask for other types'
+
+type Known = Pick<EndpointRow, 'format' | 'auth' | 'headerNames'>
+
+/** What goes with some formats only; `known` is what there is already. */
+const wrongWithFormat = (wish: Partial<EndpointWish>, known: Known | null): readonly FieldError[] => {
+  const { auth = '', fields, events = [], headers } = wish
+  const name = known?.format ?? wish.format ?? DEFAULTS.format
+  const format = FORMATS[name]
+  const names = headers === undefined ? (known?.headerNames ?? []) : Object.keys(headers)
+  const hasLogin = wish.auth === undefined ? known?.auth != null : auth !== ''
+  const wrong = (field: string, kind: FieldError['kind'], message: string): FieldError => ({
+    ...{ field: `body.${field}`, kind, message },
+  })
+  const types = subscriptionsOf(events)
+  const isUntold = format !== null && types.length > 0 && !types.includes('*')
+  return [
+    ...(auth !== '' && format?.hasLogin !== true
+      ? [
+          wrong(
+            'auth',
+            'forbidden',
+            'goes with format postmark only; for another one set a header of your own',
+          ),
+        ]
+      : []),
+    ...(auth !== '' && (auth.length > MOST_LOGIN || !LOGIN.test(auth))
+      ? [wrong('auth', 'format', `must be user:password, with at most ${MOST_LOGIN} characters`)]
+      : []),
+    ...(hasLogin && names.some((one) => one.toLowerCase() === 'authorization')
+      ? [wrong('auth', 'not_unique', 'stands beside a header Authorization of your own; leave one out')]
+      : []),
+    ...(fields === 'thin' && format?.mayBeThin === false
+      ? [
+          wrong(
+            'fields',
+            'forbidden',
+            `posts of ${format.service} name address and subject; they can not be thin`,
+          ),
+        ]
+      : []),
+    ...(isUntold && withoutCounterpart(types, name).length === types.length
+      ? [wrong('events', 'unsupported', `${format.service} has no word for any of them; ${MOVE_ON}`)]
+      : []),
+  ]
+}
+
 /** Says why a URL must not be called, or null. */
 type Refusal = (url: string) => Promise<string | null>
+
+const hasLogin = (url: string): boolean => {
+  const { username, password } = URL.canParse(url) ? new URL(url) : { username: '', password: '' }
+  return username !== '' || password !== ''
+}
 
 const wrongWithUrl = async (url: string, refusal: Refusal): Promise<readonly FieldError[]> => {
   const field = 'body.endpoint'
   if (url.length > MOST_URL)
     return [{ field, kind: 'length', message: `must have at most ${MOST_URL} characters` }]
   if (UNCLEAR.test(url.trim())) return [{ field, kind: 'format', message: NOT_PLAIN }]
+  if (hasLogin(url)) return [{ field, kind: 'format', message: NO_LOGIN }]
   if (!/^https?:\/\/[^\s/]/i.test(url) || typeof readTarget(url) === 'string') {
     const said = readTarget(url)
     return [{ field, kind: 'format', message: typeof said === 'string' ? said : 'it is no https URL' }]
@@ -204,6 +290,7 @@ export const wrongWithEndpoint = async (
   wish: Partial<EndpointWish>,
   isOfAccount: boolean,
   refusal: Refusal,
+  known: Known | null = null,
 ): Promise<readonly FieldError[]> => [
   ...(wish.url === undefined ? [] : await wrongWithUrl(wish.url, refusal)),
   ...wrongWithTypes(wish.events ?? [], isOfAccount),
@@ -213,6 +300,7 @@ export const wrongWithEndpoint = async (
       : [{ field: `body.domains[${i}]`, kind: 'format', message: 'must be a domain such as shop.example' }],
   ),
   ...wrongWithHeaders(wish.headers ?? {}),
+  ...wrongWithFormat(wish, known),
   ...wrongWithNumber('max_in_flight', wish.maxInFlight, MOST_IN_FLIGHT),
   ...wrongWithNumber('rate', wish.replayRate, MOST_REPLAY_RATE),
 ]
@@ -235,6 +323,7 @@ const changeOf = (pepper: Uint8Array, wish: Partial<EndpointWish>): EndpointChan
     domains: [...new Set(wish.domains.map((name) => normalDomain(name) ?? name))],
   }),
   ...(wish.tags !== undefined && { tags: wish.tags }),
+  ...(wish.auth !== undefined && { auth: wish.auth === '' ? null : seal(pepper, AUTH, wish.auth) }),
   ...(wish.headers !== undefined && sealHeaders(pepper, wish.headers)),
   ...(wish.fields !== undefined && { fields: wish.fields }),
   ...(wish.maxInFlight !== undefined && { maxInFlight: wish.maxInFlight }),
@@ -284,16 +373,16 @@ export const createEndpoint = async (
   if (all.filter((row) => row.workspaceId === owner.workspaceId).length >= MOST_ENDPOINTS)
     throw invalid([FULL])
   const now = clock.now()
-  const { headers, ...rest } = { ...DEFAULTS, ...wish }
+  const { headers, auth, ...rest } = { ...DEFAULTS, ...wish }
   const row: EndpointRow = {
     id: newId('wh', now),
     ...owner,
     ...rest,
-    ...(changeOf(pepper, { ...rest, headers }) as Required<EndpointChange>),
+    ...(changeOf(pepper, { ...rest, headers, auth }) as Required<EndpointChange>),
     status: 'enabled',
     disabledReason: null,
     disabledAt: null,
-    secret: sealSecret(pepper, secret),
+    ...keptSecret(pepper, rest.format, secret),
     previousSecret: null,
     previousUntil: null,
     createdAt: now,
@@ -320,6 +409,7 @@ export const wrongWithChange = async (
     wish.url === row.url ? { ...wish, url: undefined as never } : wish,
     row.workspaceId === null,
     dialler.refusal,
+    row,
   )),
   ...(wish.from === 'now' && wish.status !== 'enabled'
     ? [
@@ -363,11 +453,11 @@ export const rotateSecret = async (
   graceMs: number,
 ): Promise<Made> => {
   const { store, pepper, clock } = deps
-  await findEndpoint(deps, scope, id)
+  const { format } = await findEndpoint(deps, scope, id)
   const now = clock.now()
   const secret = newSigningSecret()
   const until = graceMs === 0 ? null : now + graceMs
-  await store.rotateEndpoint(scope.accountId, id, sealSecret(pepper, secret), until, now)
+  await store.rotateEndpoint(scope.accountId, id, keptSecret(pepper, format, secret), until, now)
   return { row: await findEndpoint(deps, scope, id), secret }
 }
 

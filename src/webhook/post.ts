@@ -4,42 +4,19 @@
  *   Signs, posts, and says how it went: 2xx within the time is success, anything else a failure with its
  *   cause in one sentence. It never throws for what an endpoint does; only when we stop ourselves (DialError
  *   `stopped`), since then nothing is known of the endpoint. What is given back may be stored and shown:
- *   values of the endpoint's own headers are masked in it.
- *   Standard Webhooks 1.0.0, symmetric: HMAC-SHA-256 over id, time and body. While a rotation is under way
- *   there are two secrets, and a signature under each, the newer first; a receiver that knows either is
- *   content.
+ *   values of the endpoint's own headers, and its login, are masked in it.
  *   How a post begins, and what a try makes of it.
  */
-import { randomBytes } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
-import { Webhook } from 'standardwebhooks'
 import type { Clock } from '../base/clock.js'
 import { type Answer, DialError, type Dialler } from '../base/dial.js'
 import { newId } from '../base/id.js'
 import type { EndpointRow, PostKind, PostRow } from '../store/port/hooks.js'
 import type { LogRow } from '../store/port/log.js'
 import { postedType } from './body.js'
-
-/** `whsec_` and the base64 of 32 random bytes. */
-export const newSigningSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
-
-interface Signed {
-  /** The id of the event, the same at each try. */
-  readonly id: string
-  /** When it is posted, epoch milliseconds. */
-  readonly at: number
-  readonly body: string
-}
-
-/** The three headers; `secrets` holds one or two. */
-export const signatureHeaders = (
-  secrets: readonly string[],
-  { id, at, body }: Signed,
-): Readonly<Record<string, string>> => ({
-  'webhook-id': id,
-  'webhook-timestamp': String(Math.floor(at / 1000)),
-  'webhook-signature': secrets.map((secret) => new Webhook(secret).sign(id, new Date(at), body)).join(' '),
-})
+import type { Signed, SignedPost } from './format/format.js'
+import { FORMATS } from './format/formats.js'
+import { signatureHeaders } from './signature.js'
 
 const MOST_SHOWN = 1024
 const MASKED = '(hidden)'
@@ -49,8 +26,20 @@ export interface PostTarget {
   /** The endpoint's own, in the clear. */
   readonly headers: Readonly<Record<string, string>>
   /** In the clear; two of them during a rotation, the newer first. */
-  readonly secrets: readonly string[]
+  readonly secrets: readonly [string, ...string[]]
+  readonly format: EndpointRow['format']
+  /** `user:password`, in the clear; null: none. */
+  readonly auth: string | null
 }
+
+/** What is posted now, with the signature of the format, over which that of Standard Webhooks is made. */
+const signedPost = ({ secrets, format }: PostTarget, post: Signed): SignedPost => {
+  const { body, headers } = FORMATS[format]?.sign?.(secrets, post) ?? { body: post.body, headers: {} }
+  return { body, headers: { ...headers, ...signatureHeaders(secrets, { ...post, body }) } }
+}
+
+const loginHeader = (auth: string | null): Readonly<Record<string, string>> =>
+  auth === null ? {} : { authorization: `Basic ${Buffer.from(auth).toString('base64')}` }
 
 export interface PostRequest {
   /** The id of the event. */
@@ -111,12 +100,14 @@ export const createPost =
   async (target: PostTarget, { id, body, signal }: PostRequest): Promise<Posted> => {
     const at = clock.now()
     const start = clock.tick()
+    const signed = signedPost(target, { id, at, body })
     const ours = {
       'content-type': 'application/json',
       'user-agent': 'Postern-Webhooks/1.0',
-      ...signatureHeaders(target.secrets, { id, at, body }),
+      ...signed.headers,
     }
-    const masked = Object.fromEntries(Object.keys(target.headers).map((name) => [name, MASKED]))
+    const hidden = { ...target.headers, ...loginHeader(target.auth) }
+    const masked = Object.fromEntries(Object.keys(hidden).map((name) => [name, MASKED]))
     const told = (rest: Pick<Posted, 'status' | 'answer' | 'cause' | 'retryAfter'>): Posted => ({
       ok: rest.cause === null,
       ms: Math.round(clock.tick() - start),
@@ -127,8 +118,8 @@ export const createPost =
       const answer = await dialler.request({
         url: target.url,
         method: 'POST',
-        headers: { ...target.headers, ...ours },
-        body,
+        headers: { ...hidden, ...ours },
+        body: signed.body,
         ...(signal !== undefined && { signal }),
       })
       return told({

@@ -13,7 +13,7 @@ import type { Page, Rows } from '../lifecycle/page.js'
 import type { Again, Behind, ToldPost } from '../resource/webhook.js'
 import type { EndpointRow, KnownEndpoint, PostRow, ReplayRow } from '../store/port/hooks.js'
 import type { LogRow } from '../store/port/log.js'
-import { createWants, filterOf } from './body.js'
+import { bodyOf, createWants, filterOf } from './body.js'
 import { type HookDeps, type HookScope, targetOf } from './endpoints.js'
 import { afterTry, createPost, newPost } from './post.js'
 
@@ -204,13 +204,29 @@ export const replayMany = async (
   return { ...told, replayId: replay.id }
 }
 
-const testBody = ({ id, workspaceId, mode }: EndpointRow, now: number): string =>
-  JSON.stringify({
+/** A delivery that never was, to an address that nobody has: receivers of other words know no test. */
+const testRow = ({ accountId, workspaceId, mode }: EndpointRow, eventId: string, now: number): LogRow => ({
+  ...{ id: eventId, type: 'email.delivered', mark: '0', accountId, workspaceId, mode },
+  ...{ change: true, begunHere: true, emailId: newId('em', now), recipientId: null },
+  ...{ recipient: 'test@example.com', source: 'system', occurredAt: now, createdAt: now },
+  ...{ reply: { code: 250, enhanced: '2.0.0', text: 'It works.' }, mta: null, attempt: 1, applied: true },
+  ...{ reason: null, detail: null, data: null },
+  mail: {
+    ...{ id: '', poolId: '', from: 'Postern <postern@example.com>', to: ['test@example.com'] },
+    ...{ subject: 'It works.', messageId: '<test@example.com>', tags: [], createdAt: now, scheduledAt: null },
+  },
+})
+
+const testBody = (endpoint: EndpointRow, eventId: string, now: number): string => {
+  const { id, workspaceId, mode, format } = endpoint
+  if (format !== 'standard') return bodyOf(testRow(endpoint, eventId, now), endpoint)
+  return JSON.stringify({
     type: 'webhook.test',
     timestamp: toRfc3339(now),
     created_at: toRfc3339(now),
     data: { webhook_id: id, workspace_id: workspaceId, mode, message: 'It works.' },
   })
+}
 
 let testing = 0
 
@@ -226,7 +242,7 @@ export const testEndpoint = async (
     const id = newId('evt', now)
     const posted = await createPost(dialler, clock)(targetOf(pepper, endpoint, now), {
       id,
-      body: testBody(endpoint, now),
+      body: testBody(endpoint, id, now),
     })
     const post: PostRow = {
       id: newId('post', now),

@@ -458,6 +458,39 @@ people: { Ana@x.example: { role: owner }, ana@x.example: { role: viewer } }
   )
 })
 
+t.test('a webhook in the words of another service: its login is secret, its format fixed', async (t) => {
+  const desk = await opened(t)
+  desk.file('login', 'list:hunter22\n')
+  const of = (more: string) =>
+    desk.file(
+      'hook.yaml',
+      `setup: hook
+webhooks: { all/list: { endpoint: 'https://203.0.113.9/h', secret_file: hook.key, ${more} } }
+`,
+    )
+  const wrong = await desk.run(['apply', '--yes', of('format: sendgrid, auth_file: login')])
+  t.match(wrong, { code: 78, stderr: /webhook\/all\/list: auth.*goes with format postmark only/ })
+  t.match(await desk.run(['apply', '--yes', of('format: ses')]), { code: 78, stderr: /format/ })
+  const first = await desk.run(['apply', '--yes', of('format: postmark, auth_file: login')])
+  t.match(first, { code: 0 }, first.stderr)
+  t.notMatch(first.stdout, /hunter22/)
+  t.match(await desk.json(['webhook', 'list']), [{ format: 'postmark', has_auth: true, workspace_id: null }])
+  t.match(await desk.run(['apply', of('format: postmark, auth_file: login')]), NOTHING)
+  desk.file('login', 'list:another')
+  const changed = await desk.run(['apply', '--yes', of('format: postmark, auth_file: login')])
+  t.match(changed, { code: 0, stdout: /~ webhook\/all\/list\n {4}auth_file/ })
+  t.notMatch(changed.stdout, /hunter22|another$/)
+  t.match(await desk.run(['apply', of('format: mailgun')]), {
+    stdout: /! webhook\/all\/list: format cannot be changed/,
+  })
+  const out = join(desk.dir, 'out')
+  await desk.run(['export', '--setup', out])
+  const text = readFileSync(join(out, 'postern.yaml'), 'utf8')
+  t.match(text, /format: postmark/)
+  t.match(text, /auth_file: FILL-IN/)
+  t.notMatch(text, /list:/)
+})
+
 t.test('a hundred things, one after the other', async (t) => {
   const desk = await opened(t)
   const many = (text: (n: number) => string): string =>

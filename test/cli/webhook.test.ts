@@ -24,6 +24,25 @@ t.test('an endpoint from its making to its end', async (t) => {
     domains: ['shop.example'],
     fields: 'thin',
   })
+  const login = desk.file('login', 'list:hush\n')
+  const theirs = ['webhook', 'create', url, '--format', 'postmark', '--events', 'email.bounced,email.sent']
+  const named = await desk.run([...theirs, '--auth', login])
+  t.match(named, { code: 0, stderr: /nothing is told of email\.sent: format postmark has no word for it/ })
+  const id = /wh_[0-9a-z]{26}/.exec(named.stderr)?.[0] ?? ''
+  t.match((await desk.run(['webhook', 'show', id])).stdout, /format +postmark[\s\S]*login +kept/)
+  const none = desk.file('none', '')
+  t.match(await desk.run(['webhook', 'update', id, '--auth', none]), { stdout: /login +none/ })
+  t.match(await desk.run([...theirs, '--auth', none]), { code: 65, stderr: /--auth: .* is empty/ })
+  const all = await desk.run(['webhook', 'create', url, '--format', 'postmark'])
+  t.match(
+    all.stderr,
+    /told of email\.delivered, email\.bounced, email\.complained; .* no word for the others/,
+  )
+  await desk.run(['webhook', 'delete', /wh_[0-9a-z]{26}/.exec(all.stderr)?.[0] ?? '', '--yes'])
+  const bad = desk.file('bad', 'list:hush\nmore')
+  t.match(await desk.run([...theirs, '--auth', bad]), { code: 65, stderr: /auth.*must be user:password/ })
+  t.match(await desk.run(['webhook', 'create', url, '--format', 'ses']), { code: 64 })
+  await desk.run(['webhook', 'delete', id, '--yes'])
   const plain = await desk.run(['webhook', 'create', url])
   t.match(plain.stdout, /^whsec_[A-Za-z0-9+/]{43}=\n$/, 'for scripts: the secret alone')
   t.match(plain.stderr, /shown now, and never again/)

@@ -429,6 +429,10 @@ const TRIALS: readonly Trial[] = [
   { begins: 'postern doctor', run: operates },
   { begins: 'postern key rotate', run: operates },
   { begins: 'postern domain add moved.example', run: operates },
+  {
+    begins: 'postern webhook create https://app.example/hook --format',
+    run: 'test/e2e/47-webhook-formats makes one of each format, and posts to it',
+  },
   { begins: 'postern import', run: moves },
   { begins: '(umask 077; postern key secret', run: applies },
   { begins: 'postern credential import', run: operates },

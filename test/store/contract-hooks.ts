@@ -20,6 +20,7 @@ export const endpointFor = (at: TestAccount, over: Partial<EndpointRow> = {}): E
   workspaceId: at.workspace.id,
   mode: 'live',
   url: 'https://app.test/hook',
+  format: 'standard',
   events: ['*'],
   status: 'enabled',
   disabledReason: null,
@@ -27,6 +28,8 @@ export const endpointFor = (at: TestAccount, over: Partial<EndpointRow> = {}): E
   secret: 'sealed-1',
   previousSecret: null,
   previousUntil: null,
+  publicKey: null,
+  auth: null,
   headers: null,
   headerNames: [],
   domains: [],
@@ -116,7 +119,10 @@ const endpointTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('an endpoint is read as it was stored, at its place', async (t) => {
     const at = await newAccount(store)
     const tags = [{ name: 'kind', value: null }]
-    const row = await added(store, at, { headers: 'sealed', headerNames: ['x-a'], domains: ['a.test'], tags })
+    const row = await added(store, at, {
+      ...{ format: 'sendgrid', publicKey: 'key', auth: 'sealed' },
+      ...{ headers: 'sealed', headerNames: ['x-a'], domains: ['a.test'], tags },
+    })
     const known = { ...row, state: START, waiting: 0 }
     t.same(await store.endpoint(at.accountId, row.id), known)
     t.same(
@@ -165,13 +171,15 @@ const endpointTests = async (t: Test, store: Store): Promise<void> => {
     const { id } = await added(store, at)
     const secrets = async () => {
       const row = await store.endpoint(at.accountId, id)
-      return [row?.secret, row?.previousSecret, row?.previousUntil]
+      return [row?.secret, row?.publicKey, row?.previousSecret, row?.previousUntil]
     }
-    t.ok(await store.rotateEndpoint(at.accountId, id, 'sealed-2', T0 + DAY, T0))
-    t.same(await secrets(), ['sealed-2', 'sealed-1', T0 + DAY])
-    t.ok(await store.rotateEndpoint(at.accountId, id, 'sealed-3', null, T0))
-    t.same(await secrets(), ['sealed-3', null, null])
-    t.notOk(await store.rotateEndpoint(newId('acct'), id, 'x', null, T0))
+    t.ok(
+      await store.rotateEndpoint(at.accountId, id, { secret: 'sealed-2', publicKey: 'key-2' }, T0 + DAY, T0),
+    )
+    t.same(await secrets(), ['sealed-2', 'key-2', 'sealed-1', T0 + DAY])
+    t.ok(await store.rotateEndpoint(at.accountId, id, { secret: 'sealed-3', publicKey: null }, null, T0))
+    t.same(await secrets(), ['sealed-3', null, null, null])
+    t.notOk(await store.rotateEndpoint(newId('acct'), id, { secret: 'x', publicKey: null }, null, T0))
   })
 
   await t.test('disabling ends a generation, and enabling begins one', async (t) => {

@@ -3,7 +3,7 @@ import t from 'tap'
 import { bodyOf, loggedType, postedType } from '../../src/webhook/body.js'
 import { logRow, noticeRow } from './rows.js'
 
-const full = { fields: 'full', events: ['email.bounced'] } as const
+const full = { fields: 'full', format: 'standard', events: ['email.bounced'] } as const
 const told = (...args: Parameters<typeof bodyOf>) =>
   JSON.parse(bodyOf(...args)) as { type: string; data: Record<string, unknown> }
 
@@ -52,7 +52,7 @@ t.test('bounces are sorted as others sort them', async (t) => {
 })
 
 t.test('thin names the mail, and holds nothing that was in it', async (t) => {
-  const text = bodyOf(logRow(), { fields: 'thin', events: ['email.bounced'] })
+  const text = bodyOf(logRow(), { ...full, fields: 'thin' })
   t.strictSame(Object.keys((JSON.parse(text) as { data: object }).data), [
     'email_id',
     'created_at',
@@ -67,7 +67,7 @@ t.test('thin names the mail, and holds nothing that was in it', async (t) => {
 
 t.test('of no mail: what it is about', async (t) => {
   for (const fields of ['full', 'thin'] as const) {
-    t.strictSame(told(noticeRow(), { fields, events: ['*'] }), {
+    t.strictSame(told(noticeRow(), { ...full, fields, events: ['*'] }), {
       type: 'domain.failed',
       timestamp: '2026-11-20T10:00:00.005Z',
       created_at: '2026-11-20T10:00:00.006Z',

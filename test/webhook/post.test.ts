@@ -3,7 +3,8 @@ import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { createDialler } from '../../src/base/dial.js'
-import { createPost, newSigningSecret } from '../../src/webhook/post.js'
+import { createPost, type PostTarget } from '../../src/webhook/post.js'
+import { newSigningSecret } from '../../src/webhook/signature.js'
 import { eventually } from '../parts/eventually.js'
 import { answer, receiver } from '../parts/receiver.js'
 
@@ -14,7 +15,15 @@ const posting = async (t: Test, timeoutMs = 15_000) => {
   const end = await receiver(t)
   const dialler = createDialler({ allow: ['127.0.0.0/8'], ownPorts: () => [], timeoutMs })
   t.teardown(() => dialler.close())
-  const target = { url: `http://127.0.0.1:${end.port}/hook`, headers: own, secrets: [secret] }
+  const target: PostTarget = {
+    ...{
+      url: `http://127.0.0.1:${end.port}/hook`,
+      format: 'standard',
+      auth: null,
+      headers: own,
+      secrets: [secret],
+    },
+  }
   const post = createPost(dialler, systemClock)
   return { end, dialler, send: (body = '{"a":"ü"}') => post(target, { id: 'evt_1', body }) }
 }

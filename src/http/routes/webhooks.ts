@@ -73,6 +73,7 @@ const given = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], un
 const wishOf = (body: shapes.EndpointChange): Partial<EndpointWish> =>
   given({
     url: body.endpoint,
+    auth: body.auth,
     events: body.events,
     domains: body.domains,
     tags: body.tags?.map((tag) => ({ name: tag?.name ?? '', value: tag?.value ?? null })),
@@ -82,13 +83,19 @@ const wishOf = (body: shapes.EndpointChange): Partial<EndpointWish> =>
     replayRate: body.rate,
   }) as Partial<EndpointWish>
 
+const newWishOf = (body: Partial<shapes.NewEndpoint>): Partial<EndpointWish> => ({
+  ...wishOf(body),
+  ...given({ format: body.format }),
+})
+
 const made = ({ row, secret }: Made) => ({ ...record(row), signing_secret: secret })
 
 /** Beside the record: what was asked for and is never told. */
-const ignored = ({
-  events,
-}: Pick<shapes.EndpointChange, 'events'>): { readonly ignored?: readonly string[] } => {
-  const names = ignoredOf(events ?? [])
+const ignored = (
+  { events }: Pick<shapes.EndpointChange, 'events'>,
+  { format }: Pick<KnownEndpoint, 'format'>,
+): { readonly ignored?: readonly string[] } => {
+  const names = ignoredOf(events ?? [], format)
   return names.length === 0 ? {} : { ignored: names }
 }
 
@@ -124,13 +131,13 @@ export const webhooks: readonly RouteRow[] = [
     cli: 'webhook create',
     summary: 'Post events to an endpoint of yours',
     description:
-      'From now on, signed as Standard Webhooks 1.0.0 says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. `signing_secret` is shown here and at rotation only. It belongs to the workspace and mode of the key; a platform key or session names a workspace in X-Workspace-Id, or makes one for all of the account. A private address, and a name that leads to one, are refused. Answer 2xx within 15 s; anything else is tried again for 76 hours.',
+      'From now on, signed as Standard Webhooks 1.0.0 says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. `signing_secret` is shown here and at rotation only. It belongs to the workspace and mode of the key; a platform key or session names a workspace in X-Workspace-Id, or makes one for all of the account. A private address, and a name that leads to one, are refused. Answer 2xx within 15 s; anything else is tried again for 76 hours. With `format` it is posted and signed as that service does it, and by Standard Webhooks as well.',
     locates: true,
     body: shapes.endpointBody,
     answers: { 201: shapes.madeWebhook },
     alsoWrong: async ({ body }, _, { workspace, principal }, deps) => [
       ...wrongWithMode(body.mode, principal),
-      ...(await wrongWithEndpoint(wishOf(body), workspace === null, deps.dialler.refusal)),
+      ...(await wrongWithEndpoint(newWishOf(body), workspace === null, deps.dialler.refusal)),
     ],
     async handle(call, deps) {
       const { principal, workspace, body } = call
@@ -141,11 +148,13 @@ export const webhooks: readonly RouteRow[] = [
         workspaceId: workspace?.id ?? null,
         mode: body.mode ?? principal.mode,
       }
-      const wish = { ...wishOf(body), url: body.endpoint, events: body.events }
-      const done = await createEndpoint(hookDeps(deps), owner, wish)
+      const done = await createEndpoint(hookDeps(deps), owner, {
+        ...newWishOf(body),
+        ...{ url: body.endpoint, events: body.events },
+      })
       return {
         status: 201,
-        body: { ...made(done), ...ignored(body) },
+        body: { ...made(done), ...ignored(body, done.row) },
         headers: { location: `/v1/webhooks/${done.row.id}` },
       }
     },
@@ -199,7 +208,7 @@ export const webhooks: readonly RouteRow[] = [
       if (wrong.length > 0) throw invalid(wrong)
       const wish = { ...wishOf(body), ...given({ status: body.status, from: body.from }) }
       const row = await updateEndpoint(hookDeps(deps), scopeOf(call), old.id, wish)
-      return { status: 200, body: { ...(await shown(deps, row)), ...ignored(body) } }
+      return { status: 200, body: { ...(await shown(deps, row)), ...ignored(body, row) } }
     },
   }),
   POST('/v1/webhooks/{id}/signing-secret/rotate', {

@@ -5,6 +5,7 @@
 import Joi from 'joi'
 import { CHANGE_TYPES } from '../../mail/event-type.js'
 import { WEBHOOK, WEBHOOK_EVENT, WEBHOOK_REPLAY } from '../../resource/webhook.js'
+import { WEBHOOK_FORMATS } from '../../store/port/hooks.js'
 import { MOST_GRACE_MS, MOST_IN_FLIGHT, MOST_REPLAY_RATE } from '../../webhook/endpoints.js'
 import {
   anyBody,
@@ -48,6 +49,14 @@ const filters = shape(() => ({
       .max(20)
       .description('Only of mail that has one of these tags; without a value, whatever its value is'),
   ),
+  auth: orNull(
+    Joi.string()
+      .allow('')
+      .max(500)
+      .description(
+        'With format `postmark`: `user:password`, sent as a Basic login with every post, kept sealed, and never shown again; empty takes it away',
+      ),
+  ),
   headers: orNull(
     Joi.object<Readonly<Record<string, string>>>()
       .pattern(Joi.string().max(100), Joi.string().max(2000))
@@ -77,11 +86,18 @@ const filters = shape(() => ({
 const url = () =>
   Joi.string()
     .max(2048)
-    .description('An https URL without a login, on a public address; redirects are not followed')
+    .description(
+      'An https URL without a login (`auth` is for that), on a public address; redirects are not followed',
+    )
 
 export const endpointBody = body(() => ({
   endpoint: need(orNull(url())),
   events: need(orNull(events())),
+  format: orNull(
+    oneOf(...WEBHOOK_FORMATS).description(
+      'In whose words events are posted, for receivers that were written for that service; default `standard`. Types without a counterpart there are not posted',
+    ),
+  ),
   mode: orNull(
     oneOf('live', 'test').description(
       'Whose mail it is told of; a session chooses, default `live`; of a key its own',
@@ -90,9 +106,13 @@ export const endpointBody = body(() => ({
   ...filters(),
 }))
 
+export type NewEndpoint = TypeOf<typeof endpointBody>
+
 /** Members of the record that a client may send back as it read them. */
-export const READ_ENDPOINT = ['id', 'object', 'workspace_id', 'mode', 'created_at'] as const
+export const READ_ENDPOINT = ['id', 'object', 'format', 'workspace_id', 'mode', 'created_at'] as const
 const PASSED_OVER = [
+  'public_key',
+  'has_auth',
   'header_names',
   'disabled_reason',
   'disabled_at',
@@ -133,7 +153,7 @@ const ignored = shape(() =>
   Joi.array()
     .items(Joi.string())
     .description(
-      'Types that were asked for and that a well-known API has, but this one not, such as `email.opened`: nothing is told of them. Absent where there were none',
+      'Types that were asked for and are never told: a well-known API has them, but this one not, such as `email.opened`, or the format has no counterpart of them. Absent where there were none',
     ),
 )
 
@@ -188,8 +208,10 @@ const postMembers = shape(() =>
 export const webhookEvent = record('WebhookEvent', postMembers)
 export const shownWebhookEvent = record('ShownWebhookEvent', () => ({
   ...postMembers(),
-  payload: nullable(Joi.object().unknown()).description(
-    'What is posted; null once the event is no longer kept',
+  payload: nullable(
+    Joi.alternatives(Joi.object().unknown(), Joi.array().items(Joi.object().unknown())),
+  ).description(
+    'What is posted, a list in format `sendgrid`; null once the event is no longer kept. What a signature adds at each try is left out',
   ),
 }))
 

@@ -17,6 +17,10 @@ import type { EventType } from '../../mail/event-type.js'
 /** What an endpoint asks for: a type, a name that Resend has for one, or everything that is and will be. */
 export type Subscription = EventType | 'email.delivery_delayed' | '*'
 
+/** In whose words events are posted: ours, or those of a service whose receivers are there already. */
+export const WEBHOOK_FORMATS = ['standard', 'sendgrid', 'postmark', 'mailgun', 'resend'] as const
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
+
 /**
  * Why nothing is posted: somebody said so, the endpoint answered 410, or it took nothing for days.
  */
@@ -30,6 +34,8 @@ export interface EndpointRow {
   readonly workspaceId: string | null
   readonly mode: Mode
   readonly url: string
+  /** It stays what it was when the endpoint was made. */
+  readonly format: WebhookFormat
   /** As they were asked for; never empty. `['*']`: all types, also those that come later. */
   readonly events: readonly Subscription[]
   readonly status: 'enabled' | 'disabled'
@@ -41,6 +47,10 @@ export interface EndpointRow {
   /** The one before, sealed; signs as well until `previousUntil`. */
   readonly previousSecret: string | null
   readonly previousUntil: number | null
+  /** base64 of the DER of the key that verifies what `secret` signs, in a format that has one; else null. */
+  readonly publicKey: string | null
+  /** `user:password` for the server that is posted to, sealed; null when there is none. */
+  readonly auth: string | null
   /** JSON [[name, value], ...] of the customer's own headers, sealed; null when there are none. */
   readonly headers: string | null
   /** Their names, which may be shown. */
@@ -62,6 +72,7 @@ export type EndpointChange = Partial<
     EndpointRow,
     | 'url'
     | 'events'
+    | 'auth'
     | 'headers'
     | 'headerNames'
     | 'domains'
@@ -212,7 +223,7 @@ export interface Endpoints {
   rotateEndpoint(
     accountId: string,
     id: string,
-    secret: string,
+    secret: Pick<EndpointRow, 'secret' | 'publicKey'>,
     previousUntil: number | null,
     now: number,
   ): Promise<boolean>

@@ -567,13 +567,14 @@ const endpointIn = (look: Look, id: string, status: EndpointRow['status']): Endp
 
 const WEBHOOK_RULES: Rules = {
   createEndpoint: (_look, row) =>
-    about(row, () => ofWebhook(row, 'created', { events: row.events, mode: row.mode })),
+    about(row, () => ofWebhook(row, 'created', { events: row.events, format: row.format, mode: row.mode })),
   updateEndpoint(look, _accountId, id, change) {
     const row = look('webhooks', id)
     return (result) => {
       if (row === null || !result) return null
       const detail = {
         ...changed(row, change, WEBHOOK_FIELDS),
+        ...(change.auth !== undefined && change.auth !== row.auth && { auth_changed: true }),
         ...(change.headers !== undefined && change.headers !== row.headers && { headers_changed: true }),
       }
       return isEmpty(detail) ? null : ofWebhook(row, 'updated', detail)

@@ -54,6 +54,7 @@ export const WEBHOOKS = table<EndpointRow>('webhooks', {
   workspaceId: 'plain',
   mode: 'plain',
   url: 'plain',
+  format: 'plain',
   events: 'json',
   status: 'plain',
   disabledReason: 'plain',
@@ -61,6 +62,8 @@ export const WEBHOOKS = table<EndpointRow>('webhooks', {
   secret: 'plain',
   previousSecret: 'plain',
   previousUntil: 'plain',
+  publicKey: 'plain',
+  auth: 'plain',
   headers: 'plain',
   headerNames: 'json',
   domains: 'json',
@@ -219,6 +222,13 @@ CREATE TABLE replays (
   created_at INTEGER NOT NULL,
   ord INTEGER NOT NULL
 ) WITHOUT ROWID;
+`
+
+/** Posts in the words of other services. */
+export const FORMATS_STEP = `
+ALTER TABLE webhooks ADD COLUMN format TEXT NOT NULL DEFAULT 'standard';
+ALTER TABLE webhooks ADD COLUMN public_key TEXT;
+ALTER TABLE webhooks ADD COLUMN auth TEXT;
 `
 
 type Stored = readonly [
@@ -585,7 +595,7 @@ export const removeEndpoints = (
   now: number,
 ): Asking<number> =>
   run(
-    `UPDATE webhooks SET deleted_at = ?, status = 'disabled', secret = '', previous_secret = NULL, headers = NULL
+    `UPDATE webhooks SET deleted_at = ?, status = 'disabled', secret = '', previous_secret = NULL, auth = NULL, headers = NULL
      WHERE deleted_at IS NULL AND account_id = ? AND ${by} = ?`,
     ...[now, accountId, id],
   )
@@ -656,10 +666,11 @@ export const endpointWrites = (
     *updateEndpoint(accountId, id, part, now) {
       return (yield* change(WEBHOOKS, { ...part, updatedAt: now }, ALIVE, accountId, id)) === 1
     },
-    *rotateEndpoint(accountId, id, secret, until, now) {
+    *rotateEndpoint(accountId, id, { secret, publicKey }, until, now) {
       const before = until === null ? 'NULL' : 'secret'
-      const text = `UPDATE webhooks SET previous_secret = ${before}, previous_until = ?, secret = ?, updated_at = ? WHERE ${ALIVE}`
-      return (yield* run(text, until, secret, now, accountId, id)) === 1
+      const text = `UPDATE webhooks SET previous_secret = ${before}, previous_until = ?, secret = ?, public_key = ?,
+        updated_at = ? WHERE ${ALIVE}`
+      return (yield* run(text, until, secret, publicKey, now, accountId, id)) === 1
     },
     ...turning(addNotice),
     *deleteEndpoint(accountId, id, now) {

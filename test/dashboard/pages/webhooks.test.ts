@@ -100,4 +100,25 @@ t.test('an endpoint and its life', async (t) => {
   const gone = await browser.send(page, 'delete', { confirm: new URL(url).host })
   t.match(gone.html, 'No webhook yet')
   t.equal((await browser.visit(path)).status, 404)
+
+  const blank = await browser.visit('/webhooks/new')
+  const theirs = await browser.submit(blank, 'create', {
+    ...{ endpoint: `${url}/sendgrid`, format: 'sendgrid', mode: 'test' },
+    events: ['email.bounced', 'email.sent'],
+  })
+  t.match(theirs.html, 'Nothing is told of email.sent')
+  t.match(theirs.html, /Public key.*MFkwEwYHKoZIzj0CAQYI/s)
+  const [sendgrid = ''] = /\/webhooks\/wh_[0-9a-z]{26}/.exec(theirs.html) ?? []
+  t.match((await browser.visit(sendgrid)).html, /As SendGrid posts.*MFkwEwYHKoZIzj0CAQYI/s)
+  const login = { endpoint: `${url}/postmark`, format: 'postmark', auth: 'list:hush-hush', mode: 'test' }
+  const refused = await browser.submit(blank, 'create', { ...login, events: ['email.sent'] })
+  t.match(refused.html, /id="create-events-wrong"/)
+  t.notMatch(refused.html, 'hush-hush')
+  const kept = await browser.submit(blank, 'create', { ...login, events: ['email.bounced'] })
+  const [postmark = ''] = /\/webhooks\/wh_[0-9a-z]{26}/.exec(kept.html) ?? []
+  const editLogin = await browser.visit(`${postmark}/edit`)
+  t.match(editLogin.html, 'Forget the login that is kept')
+  t.notMatch(editLogin.html, /hush-hush|name="format"/)
+  await browser.send(editLogin, 'change', { no_auth: 'on', events: ['email.bounced'] })
+  t.notMatch((await browser.visit(postmark)).html, 'kept, and sent with each post')
 })

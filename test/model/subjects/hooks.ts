@@ -113,10 +113,10 @@ const createEndpoints = (state: State) => {
     },
     updateEndpoint: (accountId, id, change, updatedAt) =>
       owned(endpoints, accountId, id) !== null && endpoints.change(id, { ...change, updatedAt }),
-    rotateEndpoint(accountId, id, secret, previousUntil, updatedAt) {
+    rotateEndpoint(accountId, id, fresh, previousUntil, updatedAt) {
       const row = owned(endpoints, accountId, id)
       const previousSecret = previousUntil === null ? null : (row?.secret ?? null)
-      return row !== null && endpoints.change(id, { secret, previousSecret, previousUntil, updatedAt })
+      return row !== null && endpoints.change(id, { ...fresh, previousSecret, previousUntil, updatedAt })
     },
     deleteEndpoint: (accountId, id) =>
       dropEndpoints(state, (row) => row.id === id && row.accountId === accountId),

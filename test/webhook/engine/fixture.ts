@@ -11,7 +11,8 @@ import type { Mode } from '../../../src/lifecycle/page.js'
 import type { EndpointRow, EndpointState, ListedPost } from '../../../src/store/port/hooks.js'
 import type { LogRow } from '../../../src/store/port/log.js'
 import type { Store } from '../../../src/store/port/store.js'
-import { createPost, newSigningSecret } from '../../../src/webhook/post.js'
+import { createPost } from '../../../src/webhook/post.js'
+import { newSigningSecret } from '../../../src/webhook/signature.js'
 import { createWebhooks, type WebhookParts } from '../../../src/webhook/webhooks.js'
 import { eventually, type Patience } from '../../parts/eventually.js'
 import { type RemoteReceiver, remoteReceiver } from '../../parts/remote-receiver.js'
@@ -116,7 +117,8 @@ export const bench = async (t: Test): Promise<Bench> => {
         clock,
         random: () => 1,
         log: silentLog(),
-        post: ({ url }, request) => post(url)({ url, headers: {}, secrets: [SECRET] }, request),
+        post: ({ url, format }, request) =>
+          post(url)({ url, format, auth: null, headers: {}, secrets: [SECRET] }, request),
         signMark: (mark) => `signed ${mark}`,
         ...over,
       })

@@ -4,6 +4,7 @@
 import { CHANGE_TYPES } from '../../../mail/event-type.js'
 import { readTag, tagText } from '../../../mail/query.js'
 import type { Webhook } from '../../../resource/webhook.js'
+import type { WebhookFormat } from '../../../store/port/hooks.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'
@@ -38,14 +39,16 @@ const linesOf = (form: Form, name: string): readonly string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== '')
 
-/** As /v1 takes it; headers only where some were typed, since they take the place of all that were. */
+/** As /v1 takes it; headers and login only where some were typed, since they take the place of what was. */
 const bodyOf = (form: Form) => {
   const headers = linesOf(form, 'headers')
+  const auth = form.raw('auth')
   return {
     endpoint: form.text('endpoint') ?? '',
     events: form.all('events'),
     domains: form.list('domains'),
     tags: linesOf(form, 'tags').map(tagOf),
+    ...((auth !== '' || form.has('no_auth')) && { auth }),
     ...((headers.length > 0 || form.has('no_headers')) && {
       headers: Object.fromEntries(headers.map(headerOf)),
     }),
@@ -113,6 +116,36 @@ const Headers = ({ row }: { readonly row: Webhook | null }) => {
   )
 }
 
+const FORMATS: Readonly<Record<WebhookFormat, string>> = {
+  standard: 'Our own (Standard Webhooks)',
+  sendgrid: 'As SendGrid posts',
+  postmark: 'As Postmark posts',
+  mailgun: 'As Mailgun posts',
+  resend: 'As Resend posts',
+}
+
+export const formatName = (format: WebhookFormat): string => FORMATS[format]
+
+/** Of an endpoint that is there only where its format has one. */
+const Login = ({ row }: { readonly row: Webhook | null }) =>
+  row !== null && row.format !== 'postmark' ? null : (
+    <>
+      <Field
+        name="auth"
+        label="Login, as Postmark sends it"
+        type="password"
+        placeholder="user:password"
+        autocomplete="off"
+        hint={
+          row?.has_auth === true
+            ? 'One is kept. It is not shown; what stands here takes its place.'
+            : 'For the words of Postmark only. Kept sealed, never shown again.'
+        }
+      />
+      {row?.has_auth === true ? <Check name="no_auth" label="Forget the login that is kept" /> : null}
+    </>
+  )
+
 const EndpointFields = (props: { readonly row: Webhook | null }) => {
   const { row } = props
   return (
@@ -127,7 +160,17 @@ const EndpointFields = (props: { readonly row: Webhook | null }) => {
         value={row?.endpoint}
         hint="https, on a public address; redirects are not followed."
       />
+      {row === null ? (
+        <Choice
+          name="format"
+          label="In whose words"
+          value="standard"
+          options={FORMATS}
+          hint="For receivers that were written for that service; what has no counterpart there is not posted."
+        />
+      ) : null}
       <EventChecks {...props} />
+      <Login {...props} />
       <Filters {...props} />
       <Headers {...props} />
       <Choice
@@ -150,7 +193,10 @@ const EndpointFields = (props: { readonly row: Webhook | null }) => {
   )
 }
 
-export type MadeWebhook = Webhook & { readonly signing_secret: string }
+export type MadeWebhook = Webhook & {
+  readonly signing_secret: string
+  readonly ignored?: readonly string[]
+}
 
 /** The page that shows a signing secret; it leads on to the endpoint. */
 export const secretView = (visit: Visit, made: MadeWebhook, title: string, says: string) =>
@@ -159,7 +205,12 @@ export const secretView = (visit: Visit, made: MadeWebhook, title: string, says:
     back: [`/webhooks/${made.id}`, nameOf(made)],
     title,
     says,
-    secrets: [{ label: 'Signing secret, shown once', text: made.signing_secret }],
+    secrets: [
+      { label: 'Signing secret, shown once', text: made.signing_secret },
+      ...(made.public_key === null
+        ? []
+        : [{ label: 'Public key, by which receivers verify posts', text: made.public_key }]),
+    ],
   })
 
 const create = async (visit: Visit, form: Form): Promise<Done> => {
@@ -167,9 +218,11 @@ const create = async (visit: Visit, form: Form): Promise<Done> => {
   const made = await visit.ask<MadeWebhook>('POST', '/v1/webhooks', {
     scoped: false,
     ...(workspace !== null && { headers: { 'x-workspace-id': workspace } }),
-    body: { ...bodyOf(form), mode: form.text('mode') },
+    body: { ...bodyOf(form), format: form.text('format'), mode: form.text('mode') },
   })
-  const says = 'Copy the secret now: programs verify with it that a post is ours. It is not shown again.'
+  const { ignored = [] } = made
+  const untold = ignored.length === 0 ? '' : ` Nothing is told of ${ignored.join(', ')}.`
+  const says = `Copy the secret now: programs verify with it that a post is ours. It is not shown again.${untold}`
   return { view: secretView(visit, made, `${hostOf(made)} is told of what happens from now on.`, says) }
 }
 

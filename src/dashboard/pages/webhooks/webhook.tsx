@@ -19,7 +19,7 @@ import type { Visit } from '../../visit.js'
 import { slugOf, workspacesOf } from '../access/whose.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { WorkspaceRow } from '../workspaces/workspaces.js'
-import { type MadeWebhook, secretView } from './webhook-form.js'
+import { formatName, type MadeWebhook, secretView } from './webhook-form.js'
 import { HealthDetail, healthSentence, hostOf, nameOf, SHAPES, stateOf } from './webhooks.js'
 
 const POST_SHAPES: Readonly<
@@ -386,6 +386,16 @@ const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: read
           <Address text={row.endpoint} />
         </code>,
       ],
+      row.format === 'standard' ? null : ['In the words of', formatName(row.format)],
+      row.public_key === null
+        ? null
+        : [
+            'Public key',
+            <code>
+              <Address text={row.public_key} />
+            </code>,
+          ],
+      row.has_auth ? ['Login', 'kept, and sent with each post'] : null,
       ['Told of', row.events.includes('*') ? 'everything' : row.events.join(', ')],
       [
         'Of the mail of',

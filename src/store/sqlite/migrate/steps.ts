@@ -19,7 +19,7 @@ import { JOBS_STEP } from '../../sql/jobs.js'
 import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
 import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
 import { SETUP_STEP } from '../../sql/setup.js'
-import { HOOKS_STEP } from '../../sql/webhooks.js'
+import { FORMATS_STEP, HOOKS_STEP } from '../../sql/webhooks.js'
 import type { Db } from '../connect.js'
 import { SEARCH_PARTS_STEP } from '../search/parts.js'
 import { CHANGES_STEP, RULES_STEP } from '../thread/changes.js'
@@ -350,4 +350,5 @@ export const STEPS: readonly Step[] = [
   RULES_STEP,
   SETUP_STEP,
   SES_STEP,
+  FORMATS_STEP,
 ]
