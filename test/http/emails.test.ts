@@ -215,14 +215,15 @@ t.test('batch: strict and permissive', async (t) => {
     [1, 2, 3],
   )
   t.equal(permissive.json.errors[1].message, '"to" is required')
-  for (const [body, field] of [
+  for (const [body, ...fields] of [
     [[], 'body empty'],
     [Array(101).fill(MAIL), 'body too_many'],
-    [{}, 'body type'],
+    [{}, 'body.template missing', 'body.recipients missing'],
+    [5, 'body type'],
     ['', 'body missing'],
   ] as const) {
     const reply = await kit.ask('/v1/emails/batch', { body })
-    t.strictSame(fieldsOf(reply), [field])
+    t.strictSame(fieldsOf(reply), fields)
   }
 })
 
