@@ -57,6 +57,7 @@ t.test('a key is shown with its secret where the contract has it', async (t) => 
   t.strictSame(Object.keys(json), [
     ...['id', 'object', 'name', 'mode', 'scope', 'workspace_id', 'prefix', 'secret', 'token'],
     ...['created_at', 'last_used_at', 'last_used_from', 'expires_at', 'rate_limit_per_minute', 'permission'],
+    ...['ses_access_key_id', 'ses_secret_access_key', 'managed'],
   ])
 })
 
