@@ -149,9 +149,10 @@ const createSignatureProof = ({ pepper }: TenantDeps) => {
   const dayKeys = new LRUCache<string, Buffer>({ max: MOST_DAY_KEYS })
   return ({ row, ...claim }: Claimed, bodyHash: string): boolean => {
     const name = `${row.id}/${claim.scope}`
-    const secret = dayKeys.has(name) ? null : sesSecretOf(pepper, row)
-    const key = dayKeys.get(name) ?? signingKey(secret ?? '', claim.scope)
-    if (!isSigned(claim, bodyHash, key)) return false
+    const known = dayKeys.get(name)
+    const secret = known === undefined ? sesSecretOf(pepper, row) : null
+    const key = secret == null ? known : signingKey(secret, claim.scope)
+    if (key === undefined || !isSigned(claim, bodyHash, key)) return false
     // what nobody has proved takes no place
     dayKeys.set(name, key)
     return true
