@@ -108,7 +108,7 @@ interface Standing {
   readonly row: { readonly id: string }
   readonly isUp: boolean
   readonly isPaused: boolean
-  readonly isElsewhere: boolean
+  readonly endsElsewhere: boolean
 }
 
 const AT_ONCE = 100
@@ -134,8 +134,8 @@ export class Expiry {
   /** To be called often: a pool that was up in between begins anew. */
   look(pools: Iterable<Standing>): void {
     const tick = this.#parts.tick()
-    for (const { row, isUp, isPaused, isElsewhere } of pools) {
-      if (isUp || isPaused || isElsewhere) this.#down.delete(row.id)
+    for (const { row, isUp, isPaused, endsElsewhere } of pools) {
+      if (isUp || isPaused || endsElsewhere) this.#down.delete(row.id)
       else if (!this.#down.has(row.id)) this.#down.set(row.id, tick)
     }
   }

@@ -124,7 +124,12 @@ export class Pool {
 
   /** True while it is for other daemons to carry its mail. */
   get isElsewhere(): boolean {
-    return this.upstreams.length > 0 && this.upstreams.every(({ most }) => most === 0)
+    return this.upstreams.length > 0 && this.upstreams.every(({ most, isAbsent }) => most === 0 && !isAbsent)
+  }
+
+  /** True while another daemon sees to it that mail ends which nobody can carry. */
+  get endsElsewhere(): boolean {
+    return this.upstreams.length > 0 && this.upstreams.every(({ most, endsHere }) => most === 0 && !endsHere)
   }
 
   /** Room for this many more messages at once, over all members. */

@@ -180,10 +180,20 @@ export class Upstream {
     return bind == null || ownAddresses(bind).length > 0
   }
 
+  /** It is not here, and there is no other daemon that might have the address. */
+  get isAbsent(): boolean {
+    return !this.isHere && this.#settings.share()?.count === 1
+  }
+
+  /** It is not here, and of all daemons this is the one that lets mail end which none of them can carry. */
+  get endsHere(): boolean {
+    return !this.isHere && this.#settings.share()?.rank === 0
+  }
+
   /** As its breaker; without an address to reach it from, which no other daemon may have either, it fails as well. */
   get state(): BreakerState {
     const { bind } = this.row
-    if (this.isHere || bind == null || this.#settings.share()?.count !== 1) return this.breaker.state
+    if (!this.isAbsent || bind == null) return this.breaker.state
     const message = `this machine has none of the addresses to connect from (${bind.join(', ')})`
     this.lastError = { at: this.#settings.tick(), stage: 'connect', message }
     return 'open'

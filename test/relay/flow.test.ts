@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { createGiveWay } from '../../src/base/give-way.js'
+import type { Share } from '../../src/relay/share.js'
 import { eventually } from '../parts/eventually.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type UpstreamScript, UpstreamServer } from './upstream-server.js'
@@ -316,6 +317,22 @@ t.test('a mail of a dead pool expires all the same', async (t) => {
   t.ok(queue.outcomes.every(({ seen }) => seen === 'expired'))
   t.equal(queue.outcomes.length, 2)
   await stop()
+})
+
+t.test('so does one for an upstream that nobody has an address to reach from', async (t) => {
+  const absent = poolRow([upstreamRow(1, { bind: ['192.0.2.77'] })])
+  const ends = async (share?: Share) => {
+    const options = { lifetime: 3_600_000, retry: [0], ...(share && { share }) }
+    const { queue, pools, flow, stop } = startFlow([absent], options)
+    const pool = pools.get(absent.id)
+    queue.add(mail({ queuedAt: 0 }))
+    await flow.expire()
+    await stop()
+    return { elsewhere: pool?.isElsewhere, ended: queue.outcomes.map(({ seen }) => seen) }
+  }
+  t.same(await ends(), { elsewhere: false, ended: ['expired'] })
+  t.same(await ends({ rank: 0, count: 2 }), { elsewhere: true, ended: ['expired'] }, 'the first of several')
+  t.same(await ends({ rank: 1, count: 2 }), { elsewhere: true, ended: [] }, 'and no other')
 })
 
 t.test('a mail of a paused pool does not', async (t) => {

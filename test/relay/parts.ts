@@ -11,6 +11,7 @@ import { Journal } from '../../src/relay/journal.js'
 import { createTokens } from '../../src/relay/oauth.js'
 import { Pools } from '../../src/relay/pools.js'
 import { type LogLine, RFC_TIMEOUTS } from '../../src/relay/settings.js'
+import type { Share } from '../../src/relay/share.js'
 import type { KnownPool, UpstreamRow } from '../../src/store/port/tenants.js'
 import { WatchedQueue } from './watched-queue.js'
 
@@ -84,6 +85,8 @@ export interface FlowOptions {
   readonly retry?: readonly number[]
   readonly mayGo?: () => boolean
   readonly way?: GiveWay
+  /** Among other daemons; unsaid, alone. */
+  readonly share?: Share
   readonly sandboxAddress?: { readonly host: string; readonly port: number }
 }
 
@@ -123,6 +126,7 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     tokens: (row, user) => createTokens(row, user, TOKEN_PARTS),
     tick: systemClock.tick,
     sandboxAddress: () => options.sandboxAddress ?? null,
+    ...(options.share && { share: () => options.share ?? null }),
     mayGo: options.mayGo ?? (() => true),
     log: note,
   })
