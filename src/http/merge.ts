@@ -6,7 +6,7 @@
  */
 import { type FieldError, invalid } from '../base/fault.js'
 import { toDraft, type WireDraft } from '../submission/draft.js'
-import { BRACES, type Merge, Room, readTemplate, type Template } from '../submission/merge.js'
+import { BRACES, type Merge, Room, readTemplate, type Source } from '../submission/merge.js'
 import { prepare } from '../submission/prepare.js'
 import { checkSend, type Rules } from '../submission/validate.js'
 import { check } from './check.js'
@@ -18,11 +18,13 @@ type Values = ReadonlyMap<string, string>
 const NOBODY = 'nobody@example.invalid'
 
 /** The parts of a send in which variables may stand. */
-const templateOf = ({ subject, html, text, headers, tags }: WireDraft): Template => ({
+const templateOf = ({ from, subject, html, text, headers, reply_to, tags }: WireDraft): Source => ({
+  from: from ?? null,
   subject: subject ?? null,
   html: html ?? null,
   text: text ?? null,
   headers: headers == null || Array.isArray(headers) ? {} : (headers as Record<string, string>),
+  reply_to: reply_to == null ? [] : typeof reply_to === 'string' ? [reply_to] : reply_to,
   tags: tags ?? [],
 })
 
@@ -41,8 +43,11 @@ export const filesIn = ({ attachments }: WireDraft): number =>
 /** What there is to say of a template whoever gets it. Throws validation.request_invalid. */
 const readAlone = async (template: WireDraft, rules: Rules): Promise<Merge> => {
   const at = 'body.template'
-  const merge = await readTemplate(templateOf(template), BRACES, (part) => `${at}.${part}`)
-  const { errors } = checkSend(toDraft({ ...template, to: NOBODY }), rules, at)
+  const parts = templateOf(template)
+  const merge = await readTemplate(parts, BRACES, (part) => `${at}.${part}`)
+  // one with a place in it is an address when it is filled
+  const reply_to = parts.reply_to.filter((one) => one.search(BRACES.place) < 0)
+  const { errors } = checkSend(toDraft({ ...template, to: NOBODY, reply_to }), rules, at)
   const wrong: readonly FieldError[] = [...('errors' in merge ? merge.errors : []), ...(errors ?? [])]
   if ('errors' in merge || wrong.length > 0) throw invalid(wrong)
   return merge
@@ -72,7 +77,10 @@ const readRecipient = (
 export const readMerge = async (
   { template, recipients }: MergeBody,
   rules: Rules,
+  perMinute: number,
 ): Promise<readonly Item[]> => {
+  if (recipients.length > perMinute)
+    throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${perMinute} emails` }])
   const merge = await readAlone(template, rules)
   const room = new Room(rules.messageSize)
   const files = filesIn(template)

@@ -73,6 +73,7 @@ export const readLarge = async (
     what,
     fingerprint: key === null ? null : { route: call.route, variant },
     rules: rulesOf({ config, clock }, call.workspace),
+    perMinute: call.principal.limitPerMinute,
   })
   return { items, isTrial, idempotency: key === null || fingerprint === null ? null : { key, fingerprint } }
 }
@@ -96,5 +97,6 @@ export const demandJson = async ({ reader, config, clock }: Deps, bytes: Uint8Ar
     what: 'json',
     fingerprint: null,
     rules: rulesOf({ config, clock }, null),
+    perMinute: 0,
   })
 }

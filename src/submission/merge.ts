@@ -1,7 +1,7 @@
 /**
  * NAME      merge - one text for many, with what is each one's own in it
  * DESCRIPTION
- *   A template has places for variables in its subject, header fields, tags, text and HTML. What a value may do there is decided by
+ *   A template has places for variables in its subject, header fields (Reply-To too), tags, text and HTML. What a value may do there is decided by
  *   where it stands, once for all recipients: in HTML a real parser says so, over a text in which each place is a word that
  *   stands nowhere else. Values are escaped, and may stand between elements and in quoted attributes; in scripts, styles,
  *   comments, names and bare attributes nothing makes them safe, and the template is refused. A value that begins a link is
@@ -16,7 +16,13 @@ export interface Template {
   readonly html: string | null
   readonly text: string | null
   readonly headers: Readonly<Record<string, string>>
+  readonly reply_to: readonly string[]
   readonly tags: readonly { readonly name: string; readonly value: string }[]
+}
+
+/** With its sender, which is the same for all. */
+export interface Source extends Template {
+  readonly from: string | null
 }
 
 /** How places are written. */
@@ -81,6 +87,19 @@ const path: Write = (value) => {
   return escaped(value)
 }
 
+/** The same, with a slash behind it. */
+const segment: Write = (value) => {
+  if (/^[\x00-\x20]*$/.test(value)) throw new Unfit('must not be empty, since it stands between two slashes')
+  return path(value)
+}
+
+/** A part of an address stays within it. */
+const inMailbox: Write = (value) => {
+  if (/[()<>[\]:;,"\\]/.test(value))
+    throw new Unfit('must have no ( ) < > [ ] : ; , " or backslash, since it is a part of an address')
+  return inLine(value)
+}
+
 /** A piece of text cut at its places. */
 const cut = (text: string, { place }: Syntax, write: Write): Pieces => {
   const pieces: (string | Place)[] = []
@@ -90,6 +109,13 @@ const cut = (text: string, { place }: Syntax, write: Write): Pieces => {
     at = index + whole.length
   }
   return at === 0 ? [text] : [...pieces, text.slice(at)]
+}
+
+/** What stands alone is a whole address. */
+const cutAddress = (text: string, syntax: Syntax): Pieces => {
+  const pieces = cut(text, syntax, inMailbox)
+  const isAlone = pieces.length === 3 && pieces[0] === '' && pieces[2] === ''
+  return isAlone ? cut(text, syntax, inLine) : pieces
 }
 
 const placeOf = (text: string, index: number): string => {
@@ -102,24 +128,47 @@ const placeOf = (text: string, index: number): string => {
   return `line ${line}, column ${index - begin + 1}`
 }
 
-/** Each takes memory many times its letters. */
+/** In all parts of a template together: each takes memory many times its letters, and time for every recipient. */
 const MOST_PLACES = 10_000
 
-/** That it has no more places than can be kept, and what begins like one and is none. */
-const demandWhole = (text: string, syntax: Syntax, field: string, errors: FieldError[]): void => {
-  const good = new Set<number>()
-  for (const { index } of text.matchAll(syntax.place)) {
-    if (good.add(index).size <= MOST_PLACES) continue
-    errors.push({ field, kind: 'too_many', message: `must have at most ${MOST_PLACES} places for variables` })
-    return
-  }
-  if (syntax.almost === null) return
-  for (const { index } of text.matchAll(syntax.almost)) {
+/** What begins like a place and is none; the places of the others are `good`. */
+const demandWhole = (
+  text: string,
+  good: ReadonlySet<number>,
+  { almost, show }: Syntax,
+  field: string,
+  errors: FieldError[],
+): void => {
+  if (almost === null) return
+  for (const { index } of text.matchAll(almost)) {
     if (good.has(index)) continue
-    const message = `${placeOf(text, index)}: must be ${syntax.show('name')} with a name of a-z 0-9 _ (1 to 64), and nothing else: no raw form, no blocks`
+    const message = `${placeOf(text, index)}: must be ${show('name')} with a name of a-z 0-9 _ (1 to 64), and nothing else: no raw form, no blocks`
     errors.push({ field, kind: 'format', message })
     return
   }
+}
+
+/** False where there are more places than can be kept; then the rest is not read. */
+const demandPlaces = (
+  parts: readonly (readonly [string, string | null])[],
+  syntax: Syntax,
+  field: (part: string) => string,
+  errors: FieldError[],
+): boolean => {
+  let count = 0
+  for (const [part, text] of parts) {
+    if (text === null) continue
+    const good = new Set<number>()
+    for (const { index } of text.matchAll(syntax.place)) {
+      good.add(index)
+      if (++count <= MOST_PLACES) continue
+      const message = `must have at most ${MOST_PLACES} places for variables, together with the other parts`
+      errors.push({ field: field(part), kind: 'too_many', message })
+      return false
+    }
+    demandWhole(text, good, syntax, field(part), errors)
+  }
+  return true
 }
 
 /** Elements in which a value is more than text, or less. */
@@ -136,17 +185,35 @@ const LINKS = new Set(
 /** Attributes that are a language of their own. */
 const ACTIVE =
   /^(?:on.*|style|srcdoc|srcset|imagesrcset|ping|http-equiv|is|xmlns.*|sandbox|allow|integrity|nonce)$/
-const ACTIVE_ELEMENTS = new Set(['meta', 'base', 'link', 'embed', 'param'])
+/** Those of SVG that write into attributes of others, too. */
+const ACTIVE_ELEMENTS = new Set(
+  'meta base link embed param animate animatecolor animatemotion animatetransform set'.split(' '),
+)
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i
 const KNOWN = /^(?:https?|mailto|tel|cid):/i
 
-/** What a value may be behind `before` in an attribute that names a link; a text says why it may be nothing there. */
-const inLink = (before: string): Write | string => {
+/** Where a place stands among the others of its text. */
+interface Around {
+  /** Letters between the place before it, or the beginning, and itself; and those behind it, up to the next. */
+  readonly before: string
+  readonly after: string
+  /** What the place before it does; null of the first. */
+  readonly previous: Write | string | null
+}
+
+const inPath = ({ after }: Around): Write => (/^[\x00-\x20]*[/\\]/.test(after) ? segment : path)
+
+/** What a value may be in an attribute that names a link; a text says why it may be nothing there. */
+const inLink = (around: Around): Write | string => {
+  const { before, previous } = around
   const begin = before.replace(/[\x00-\x20]/g, '')
+  // until something else than a slash is there for certain, it still is where a path begins
+  if (previous !== null)
+    return (previous === path || previous === segment) && /^[/\\]*$/.test(begin) ? inPath(around) : escaped
   if (before === '') return link
   if (SCHEME.test(begin))
     return KNOWN.test(begin) ? escaped : 'is in a link that is not http, https, mailto, tel or cid'
-  if (/^[/\\]+$/.test(begin)) return path
+  if (/^[/\\]+$/.test(begin)) return inPath(around)
   return /[/?#]/.test(begin)
     ? escaped
     : 'is in the middle of where a link begins: write the whole beginning, or make it one variable'
@@ -155,15 +222,16 @@ const inLink = (before: string): Write | string => {
 const inAttribute = (
   name: string,
   element: string,
-  before: string,
-  isFirst: boolean,
+  raw: readonly string[],
   quote: string | null | undefined,
+  around: Around,
 ): Write | string => {
   if (quote !== '"' && quote !== "'") return 'is in an attribute without quotes'
+  // the last of them may be the element itself
+  if (raw.length > (RAW.has(element) ? 1 : 0)) return `is in <${raw[0]}>, where no value is safe`
   if (ACTIVE.test(name)) return `is in the attribute ${name}, where no value is safe`
   if (ACTIVE_ELEMENTS.has(element)) return `is in <${element}>, where no value is safe`
-  if (!LINKS.has(name)) return escaped
-  return isFirst ? inLink(before) : escaped
+  return LINKS.has(name) ? inLink(around) : escaped
 }
 
 const NOT_SHOWN = 'is in a tag, a comment or a declaration'
@@ -175,7 +243,7 @@ const OPEN_REFERENCE = /&#?\w*$/
 const LONGEST_REFERENCE = 40
 const IN_REFERENCE = 'is behind an & that begins a character: write &amp;'
 
-/** Places of one HTML that are refused in one answer. */
+/** Places of one HTML that are refused in one answer, and names that lack. */
 const MOST_TOLD = 10
 
 /** HTML in which each place is a word of letters alone, so that nothing ends at it, that stands nowhere else. */
@@ -184,19 +252,30 @@ const markedIn = (text: string, { place }: Syntax) => {
   const word = `pn${letters.join('')}`
   let count = 0
   const marked = text.replace(place, () => `${word}${count++}z`)
-  return { marked, count, marks: new RegExp(`${word}(\\d+)z`, 'g') }
+  const marks = new RegExp(`${word}(\\d+)z`, 'g')
+  const within = (value: string) => {
+    const all = [...value.matchAll(marks)]
+    const endOf = (at: number) => (at < 0 ? 0 : (all[at]?.index ?? 0) + (all[at]?.[0].length ?? 0))
+    return all.map(({ 1: n, index }, i) => ({
+      n: Number(n),
+      before: value.slice(endOf(i - 1), index),
+      after: value.slice(endOf(i), all[i + 1]?.index),
+    }))
+  }
+  return { text: marked, count, within }
 }
 
 /** What each place of HTML does with its value; a text says why it may have none there. null: too deep. */
 const contextsOf = async (text: string, syntax: Syntax): Promise<readonly (Write | string)[] | null> => {
-  const { marked, count, marks } = markedIn(text, syntax)
-  const found: (Write | string)[] = Array.from({ length: count }, () => NOT_SHOWN)
+  const marked = markedIn(text, syntax)
+  const found: (Write | string)[] = Array.from({ length: marked.count }, () => NOT_SHOWN)
   const seen = new Set<number>()
-  const note = (value: string, of: (before: string, isFirst: boolean) => Write | string): void => {
-    for (const [i, { 1: at, index }] of [...value.matchAll(marks)].entries()) {
-      const n = Number(at)
+  const note = (value: string, of: (around: Around) => Write | string): void => {
+    let previous: Write | string | null = null
+    for (const { n, before, after } of marked.within(value)) {
+      previous = of({ before, after, previous })
       // a parser that tells one place twice knows less than it seems
-      found[n] = seen.has(n) ? 'is in a place that is read in two ways' : of(value.slice(0, index), i === 0)
+      found[n] = seen.has(n) ? 'is in a place that is read in two ways' : previous
       seen.add(n)
     }
   }
@@ -213,7 +292,7 @@ const contextsOf = async (text: string, syntax: Syntax): Promise<readonly (Write
     },
     onattribute(name, value, quote) {
       note(name, () => 'is in the name of an attribute')
-      note(value, (before, isFirst) => inAttribute(name, element, before, isFirst, quote))
+      note(value, (around) => inAttribute(name, element, raw, quote, around))
     },
     ontext: (value) =>
       note(value, () => (raw.length === 0 ? escaped : `is in <${raw.at(-1)}>, where no value is safe`)),
@@ -225,7 +304,7 @@ const contextsOf = async (text: string, syntax: Syntax): Promise<readonly (Write
     oncomment: (value) => note(value, () => 'is in a comment, where no value is safe'),
   })
   try {
-    parser.end(marked)
+    parser.end(marked.text)
   } catch (error) {
     if (error instanceof TooDeep) return null
     throw error
@@ -273,10 +352,14 @@ export interface Merge {
 /** A letter of a value takes six octets at most: some are escaped, and some are long. */
 const DEAREST = 6
 
+/** What it takes to fill a place, as octets: an empty value is not for nothing. */
+const EACH_PLACE = 16
+
 const sizeOf = (pieces: Pieces, values: ReadonlyMap<string, string>): number =>
   pieces.reduce(
     (sum, one) =>
-      sum + (typeof one === 'string' ? one.length : DEAREST * (values.get(one.name)?.length ?? 0)),
+      sum +
+      (typeof one === 'string' ? one.length : EACH_PLACE + DEAREST * (values.get(one.name)?.length ?? 0)),
     0,
   )
 
@@ -340,12 +423,13 @@ interface Cut {
   readonly html: Pieces | null
   readonly text: Pieces | null
   readonly headers: readonly (readonly [string, Pieces])[]
+  readonly reply_to: readonly Pieces[]
   readonly tags: readonly (readonly [string, Pieces])[]
 }
 
 const mergeOf = (made: Cut, { show }: Syntax): Merge => {
   const lines = [...made.headers, ...made.tags].map(([, pieces]) => pieces)
-  const all = [made.subject, made.html, made.text, ...lines].filter((one) => one !== null)
+  const all = [made.subject, made.html, made.text, ...made.reply_to, ...lines].filter((one) => one !== null)
   const names = new Set(
     all.flatMap((pieces) => pieces.flatMap((one) => (typeof one === 'string' ? [] : [one.name]))),
   )
@@ -358,7 +442,7 @@ const mergeOf = (made: Cut, { show }: Syntax): Merge => {
         errors.push({
           field: at,
           kind: 'missing',
-          message: `has no value for ${missing.map(show).join(', ')}`,
+          message: `has no value for ${missing.slice(0, MOST_TOLD).map(show).join(', ')}${missing.length > MOST_TOLD ? ` and ${missing.length - MOST_TOLD} more` : ''}`,
         })
       const filling = new Filling(values, at, errors)
       const text = (pieces: Pieces | null) => pieces && filling.text(pieces)
@@ -367,6 +451,7 @@ const mergeOf = (made: Cut, { show }: Syntax): Merge => {
         html: text(made.html),
         text: text(made.text),
         headers: Object.fromEntries(made.headers.map(([name, pieces]) => [name, filling.text(pieces)])),
+        reply_to: made.reply_to.map((pieces) => filling.text(pieces)),
         tags: made.tags.map(([name, pieces]) => ({ name, value: filling.text(pieces) })),
       }
     },
@@ -375,21 +460,27 @@ const mergeOf = (made: Cut, { show }: Syntax): Merge => {
 
 /** The template, or all that is wrong with it; `field` says what each part of it is called. */
 export const readTemplate = async (
-  { subject, html, text, headers, tags }: Template,
+  { from, subject, html, text, headers, reply_to, tags }: Source,
   syntax: Syntax,
   field: (part: string) => string,
 ): Promise<Merge | { readonly errors: readonly FieldError[] }> => {
   const errors: FieldError[] = []
-  const named: readonly (readonly [string, string | null])[] = [
+  const parts: readonly (readonly [string, string | null])[] = [
+    ['from', from],
     ['subject', subject],
     ['html', html],
     ['text', text],
     ...Object.entries(headers).map(([name, value]) => [`headers.${name}`, value] as const),
+    ...reply_to.map((value) => ['reply_to', value] as const),
     ...tags.map(({ value }, i) => [`tags[${i}].value`, value] as const),
   ]
-  for (const [part, value] of named) if (value !== null) demandWhole(value, syntax, field(part), errors)
-  // what has too many places is not read
-  if (errors.some(({ kind }) => kind === 'too_many')) return { errors }
+  if (!demandPlaces(parts, syntax, field, errors)) return { errors }
+  const [inFrom] = from?.match(syntax.place) ?? []
+  if (inFrom !== undefined)
+    errors.push({
+      ...{ field: field('from'), kind: 'forbidden' },
+      message: `has ${inFrom}: the sender is the same for all`,
+    })
   const markup = html === null ? null : await cutHtml(html, syntax, field('html'), errors)
   if (errors.length > 0) return { errors }
   const made: Cut = {
@@ -397,6 +488,7 @@ export const readTemplate = async (
     html: markup,
     text: text === null ? null : cut(text, syntax, AS_IT_IS),
     headers: Object.entries(headers).map(([name, value]) => [name, cut(value, syntax, inLine)]),
+    reply_to: reply_to.map((value) => cutAddress(value, syntax)),
     tags: tags.map(({ name, value }) => [name, cut(value, syntax, inLine)]),
   }
   return mergeOf(made, syntax)

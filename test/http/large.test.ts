@@ -116,6 +116,7 @@ const job = (body: string) => ({
     messageSize: 25 * MIB,
     lineEndings: 'normalize',
   } as const,
+  perMinute: 100,
 })
 
 t.test('the loop turns while a body is read', async (t) => {

@@ -132,7 +132,15 @@ t.test('what is wrong with a template is told once, with its place', async (t) =
     [{ html: '<a href="java{{name}}">' }, /middle of where a link begins/],
     [{ html: '<a href="data:{{name}}">' }, /link that is not/],
     [{ html: `${'<div>'.repeat(600)}{{name}}` }, /at most 512 elements/],
+    [{ html: '<noscript><a href="https://x/{{name}}"></a></noscript>' }, /<noscript>/],
+    [{ html: '<svg><a title="{{name}}"></a></svg>' }, /<svg>/],
+    [{ html: '<svg><animate attributeName="href" values="{{name}}"/></svg>' }, /<svg>/],
+    [{ html: '<animate attributeName="href" values="{{name}}">' }, /<animate>/],
+    [{ html: '<set attributeName="href" to="{{name}}">' }, /<set>/],
     [{ from: 'no one' }, /./],
+    [{ from: '"{{name}}" <no-reply@acme.test>' }, /^has \{\{name\}\}: the sender is the same for all/],
+    [{ reply_to: '{{Name}} <help@acme.test>' }, /must be \{\{name\}\}/],
+    [{ reply_to: ['no one', '{{name}}@acme.test'] }, /must be an address/],
     [{ headers: { Date: '{{name}}' } }, /set by the service/],
   ]
   for (const [template, words] of wrong) {
@@ -216,6 +224,21 @@ t.test('values that may not stand where they would', async (t) => {
     t.match(await merge({ html: '<a href="{{v}}">' }, { v }), { status: 202 })
   t.match(await merge({ html: '<a href="/{{v}}">' }, { v: '/evil.test' }), { status: 422 })
   t.match(await merge({ html: '<a href="/{{v}}">' }, { v: 'a/b' }), { status: 202 })
+  const joined: readonly (readonly [string, string, string, number])[] = [
+    ['/{{a}}{{b}}', '', '/evil.test/', 422],
+    ['/{{a}}{{b}}', '\t', '\\evil.test/', 422],
+    ['/{{a}}/{{b}}', '', 'evil.test/', 422],
+    ['/{{a}}{{b}}/evil.test', '', '\n', 422],
+    ['/\t{{a}} {{b}}', '', '/evil.test/', 422],
+    ['/{{a}}{{b}}', '', '', 202],
+    ['/{{a}}{{b}}', 'x', 'y/z', 202],
+    ['/{{a}}/{{b}}', 'x', '', 202],
+    ['/x{{a}}{{b}}', '', '/y', 202],
+    ['{{a}}{{b}}', 'https://acme.test', '/x', 202],
+    ['{{a}}/{{b}}', 'https://acme.test', '/x', 202],
+  ]
+  for (const [href, a, b, status] of joined)
+    t.match(await merge({ html: `<a href="${href}">` }, { a, b }), { status }, JSON.stringify([href, a, b]))
   const lines = ['a\nb', 'a\rb', 'a\u2028b', 'a\u2029b', 'a\u0085b', 'a\u0001b']
   for (const v of lines) {
     t.match(await merge({ subject: '{{v}}' }, { v }), { status: 422 }, encodeURIComponent(v))
@@ -226,6 +249,27 @@ t.test('values that may not stand where they would', async (t) => {
       status: 422,
       json: { errors: [{ message: /bidirectional/ }] },
     })
+})
+
+t.test('answers go where each one has it', async (t) => {
+  const reply_to = ['"{{name}} of Acme" <reply+{{id}}@acme.test>', '{{other}}', 'help@acme.test']
+  const good = { name: 'Ana', id: '7', other: 'Bo <bo@acme.test>' }
+  const { json } = await merge({ text: 'x', reply_to }, good)
+  t.strictSame((await mailOf(json.data[0].id)).reply_to, [
+    '"Ana of Acme" <reply+7@acme.test>',
+    'Bo <bo@acme.test>',
+    'help@acme.test',
+  ])
+  const wrong = [
+    { name: '" <evil@evil.test> "' },
+    { id: 'x@evil.test' },
+    { id: '1>, <evil@evil.test' },
+    { other: 'bo@acme.test, cy@acme.test' },
+    { other: 'bo@acme.test\r\nBcc: evil@evil.test' },
+    { other: 'nobody' },
+  ]
+  for (const one of wrong)
+    t.match(await merge({ text: 'x', reply_to }, { ...good, ...one }), { status: 422 }, JSON.stringify(one))
 })
 
 t.test('limits', async (t) => {
@@ -252,6 +296,14 @@ t.test('limits', async (t) => {
       status: 422,
       json: { errors: [{ field: `body.template.${name}`, kind: 'too_many' }] },
     })
+  const parts = { text: '{{v}}'.repeat(5_000), html: '{{v}}'.repeat(5_000) }
+  t.match(await merge(parts, { v: '' }), { status: 202 })
+  t.match(await merge({ ...parts, headers: { 'X-A': '{{v}}' } }, { v: '' }), {
+    status: 422,
+    json: { errors: [{ field: 'body.template.headers.X-A', kind: 'too_many' }] },
+  })
+  const lacking = { text: Array.from({ length: 200 }, (_, i) => `{{v${i}}}`).join('') }
+  t.match(await merge(lacking, {}), { json: { errors: [{ message: /\{\{v9\}\} and 190 more$/ }] } })
   const large = { html: `<p>${'x'.repeat(200_000)}{{v}}</p>` }
   const { status, json } = await merge(large, { v: '<a>' }, { v: '<b>' })
   t.equal(status, 202)
@@ -272,4 +324,16 @@ t.test('bodies that are neither', async (t) => {
     { template: TEMPLATE, recipients: [null, 5] },
   ])
     t.match(await post(body), { status: 422 }, JSON.stringify(body).slice(0, 80))
+})
+
+t.test('more than the key may send in a minute are not filled', async (t) => {
+  const slow = await openKit({ perMinute: 2 })
+  t.teardown(() => slow.stop())
+  const recipients = Array.from({ length: 3 }, (_, i) => ({ to: `r${i}@example.com` }))
+  for (const text of ['x', 'x'.repeat(200_000)])
+    t.match(
+      await slow.ask('/v1/emails/batch', { body: { template: { ...TEMPLATE, text }, recipients } }),
+      // and not that each of them lacks a name
+      { status: 422, json: { errors: [{ field: 'body', kind: 'too_many', message: /at most 2 emails/ }] } },
+    )
 })

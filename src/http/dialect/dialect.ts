@@ -37,8 +37,13 @@ export interface Translated {
 
 export interface MailMerge {
   readonly syntax: Syntax
-  /** In the order of `to`; with what each one's values are called. */
-  readonly values: readonly { readonly at: string; readonly texts: ReadonlyMap<string, string> }[]
+  /** A mail for each: where it stands in `to`, and what its values are called. */
+  readonly values: readonly {
+    readonly to: string
+    readonly place: number
+    readonly at: string
+    readonly texts: ReadonlyMap<string, string>
+  }[]
   /** What a part of a mail is called there. */
   readonly field: (part: string) => string
 }
@@ -164,12 +169,46 @@ export const takeMembers = (
   }
 }
 
-/** Between commas that are in no quotes, brackets or comments. */
-const ITEMS = /(?:"(?:[^"\\]|\\.)*"|<[^<>]*>|\([^()]*\)|[^,])+/g
+const CLOSERS: Readonly<Record<string, string>> = { '"': '"', '<': '>', '(': ')' }
+const LINE_END = /[\n\r\u2028\u2029]/
 
-/** Several addresses in one text. */
-export const addressesIn = (text: string): readonly string[] =>
-  (text.match(ITEMS) ?? []).map((one) => one.trim()).filter((one) => one !== '')
+/** How far what opens at `at` goes: to what closes it, or to where it is certain that nothing does. */
+const spanFrom = (text: string, at: number): { readonly end: number; readonly isClosed: boolean } => {
+  const opener = text[at]
+  const closer = CLOSERS[opener ?? '']
+  for (let end = at + 1; end < text.length; end++) {
+    const letter = text[end]
+    if (letter === closer) return { end, isClosed: true }
+    if (letter === opener) return { end, isClosed: false }
+    if (opener !== '"' || letter !== '\\') continue
+    // a backslash makes no letter of the end of a line
+    if (LINE_END.test(text[end + 1] ?? '\n')) return { end, isClosed: false }
+    end++
+  }
+  return { end: text.length, isClosed: false }
+}
+
+/**
+ * Several addresses in one text, between commas that are in no quotes, brackets or comments. In one pass: how far one that is never closed
+ * went is remembered, since none of its kind before that place is closed either.
+ */
+export const addressesIn = (text: string): readonly string[] => {
+  const items: string[] = []
+  const openTo = new Map<string, number>()
+  let begin = 0
+  for (let at = 0; at < text.length; at++) {
+    const letter = text[at] as string
+    if (letter === ',') {
+      items.push(text.slice(begin, at))
+      begin = at + 1
+    } else if (Object.hasOwn(CLOSERS, letter) && at >= (openTo.get(letter) ?? 0)) {
+      const { end, isClosed } = spanFrom(text, at)
+      if (isClosed) at = end
+      else openTo.set(letter, end)
+    }
+  }
+  return [...items, text.slice(begin)].map((one) => one.trim()).filter((one) => one !== '')
+}
 
 /** A list of objects, with what is wrong about it; `names` are the members that they may have, `place` where one stands. */
 export const objectsIn = (

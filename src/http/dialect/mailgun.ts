@@ -1,8 +1,8 @@
 /**
  * NAME      mailgun - the API of Mailgun
  * DESCRIPTION
- *   POST /v3/{domain}/messages and messages.mime with Basic `api:KEY`, as forms. Names of a form may repeat, but those that
- *   mean one thing are a mistake the second time. Its clients read `id` and a `message` that begins with `Queued`; of errors
+ *   POST /v3/{domain}/messages and messages.mime with Basic `api:KEY`, as forms. Some names of a form may repeat; others are
+ *   a mistake the second time, since which of the two is meant is not ours to guess. Its clients read `id` and a `message` that begins with `Queued`; of errors
  *   `message`, and of 401 the text `Forbidden`. Variables (`v:`) become tags, as those of X-Mailgun-Variables do, since
  *   applications read them from events.
  */
@@ -36,17 +36,16 @@ const textOnly =
   (mail, { name, value, file }) =>
     file === null ? take(mail, value, name) : mail.wrong(name, 'type', 'must be a text, and not a file')
 
-/** A text that stands once. */
 const one = (name: string): PartTaker =>
-  textOnly((mail, value, field) => {
-    if (Object.hasOwn(mail.wire, name)) mail.wrong(field, 'not_unique', 'must not repeat')
-    else mail.wire[name] = value
+  textOnly((mail, value) => {
+    mail.wire[name] = value
   })
 
 /** Addresses, in as many parts as there are, or with commas between them. */
 const many = (name: string): PartTaker =>
   textOnly((mail, value) => {
-    mail.wire[name] = [...((mail.wire[name] as readonly string[] | undefined) ?? []), ...addressesIn(value)]
+    mail.wire[name] ??= []
+    for (const address of addressesIn(value)) (mail.wire[name] as string[]).push(address)
   })
 
 const file =
@@ -64,9 +63,8 @@ const file =
     })
   }
 
-const message: PartTaker = (mail, part) => {
-  if (Object.hasOwn(mail.wire, 'raw')) mail.wrong(part.name, 'not_unique', 'must not repeat')
-  else mail.wire.raw = part.file === null ? Buffer.from(part.value).toString('base64') : part.value
+const message: PartTaker = (mail, { file, value }) => {
+  mail.wire.raw = file === null ? Buffer.from(value).toString('base64') : value
 }
 
 const YES = /^(?:yes|true|on|1)$/i
@@ -225,10 +223,9 @@ const FOR_EACH = 'recipient-variables'
 
 /** What it says of each recipient, by their addresses; null with what is wrong about it, or where it is not there. */
 const variablesIn = (mail: Making, body: unknown): ReadonlyMap<string, unknown> | null => {
-  const [said, second] = partsOf(body).filter((part) => part.name === FOR_EACH && !isEmptyPart(part))
+  const said = textNamed(body, FOR_EACH)
   if (said === undefined) return null
-  if (second !== undefined) mail.wrong(FOR_EACH, 'not_unique', 'must not repeat')
-  const given = jsonOf(said.value)
+  const given = jsonOf(said)
   if (isObject(given))
     return new Map(Object.entries(given).map(([who, one]) => [normalizeAddress(who.trim()), one]))
   mail.wrong(FOR_EACH, 'format', 'must be a JSON object of addresses and their variables')
@@ -244,11 +241,20 @@ const mergeIn = (mail: Making, body: unknown): MailMerge | null => {
       mail.refuse(name, `must not stand beside ${FOR_EACH}: it would get a mail for each of to`)
   const to = (mail.wire.to ?? []) as readonly string[]
   if (to.length > MOST) mail.wrong('to', 'too_many', `must be at most ${MOST}`)
-  const values = to.slice(0, MOST).map((who) => {
+  const [place] = to.flatMap((who) => who.match(PLACES.place) ?? [])
+  if (place !== undefined) mail.refuse('to', `has ${place}: it says who the values are for`)
+  const found = to.slice(0, MOST).map((who, place) => {
     const address = parseAddress(who)?.address ?? who
-    const at = `${FOR_EACH}.${address}`
-    return { at, texts: textsIn(mail, given.get(normalizeAddress(address)) ?? {}, at) }
+    return { to: who, place, address, normal: normalizeAddress(address) }
   })
+  // of repeats the first counts, as where one mail is for all
+  const each = new Map(found.toReversed().map((one) => [one.normal, one]))
+  const values = found
+    .filter((one) => each.get(one.normal) === one)
+    .map(({ to, place, address, normal }) => {
+      const at = `${FOR_EACH}.${address}`
+      return { to, place, at, texts: textsIn(mail, given.get(normal) ?? {}, at) }
+    })
   return { syntax: PLACES, field: nameOf, values }
 }
 
@@ -256,13 +262,21 @@ const MOST = 1_000
 
 const partsOf = (body: unknown): readonly FormPart[] => (body ?? []) as readonly FormPart[]
 
+/** All others stand once. */
+const REPEATABLE = new Set(['to', 'cc', 'bcc', 'o:tag', 'attachment', 'inline'])
+
 const translated = (body: unknown, takers: Readonly<Record<string, PartTaker>>): Translated => {
   const mail = new Making()
+  const names = new Set<string>()
   for (const part of partsOf(body)) {
     if (isEmptyPart(part)) continue
+    // names of header fields are the same in any letters
+    const name = part.name.startsWith('h:') ? part.name.toLowerCase() : part.name
     const take = takerOf(part.name, takers)
     if (take === undefined) mail.refuse(part.name, 'is not known here')
+    else if (names.has(name)) mail.wrong(part.name, 'not_unique', 'must not repeat')
     else take(mail, part)
+    if (!REPEATABLE.has(name)) names.add(name)
   }
   refuseReplaced(mail)
   if (mail.tags.length > MOST_TAGS)
@@ -271,8 +285,9 @@ const translated = (body: unknown, takers: Readonly<Record<string, PartTaker>>):
   return mail
 }
 
+/** Of what stands once; an empty part is none. */
 const textNamed = (body: unknown, name: string): string | undefined =>
-  partsOf(body).find((part) => part.name === name)?.value
+  partsOf(body).find((part) => part.name === name && !isEmptyPart(part))?.value
 
 const queued = (id: string): string => JSON.stringify({ id, message: 'Queued. Thank you.' })
 

@@ -4,11 +4,11 @@
  *   Translated, checked and composed, with every mistake under the provider's names. It runs where the request is small, and
  *   in the bodies' thread where it is not; so a call is named by text, and what is asked for can be handed over.
  */
-import { type FieldError, invalid } from '../../base/fault.js'
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { domainOf } from '../../mail/address.js'
 import type { HeaderTag } from '../../mail/control-headers.js'
 import type { Draft, WireDraft } from '../../submission/draft.js'
-import { Room, readTemplate, type Template } from '../../submission/merge.js'
+import { Room, readTemplate, type Source } from '../../submission/merge.js'
 import { type Prepared, prepare, type Wrong } from '../../submission/prepare.js'
 import { checkSend, type Rules } from '../../submission/validate.js'
 import { type Item, readDraft } from '../drafts.js'
@@ -88,13 +88,14 @@ const readOne = async (
 const spread = async (mail: Translated, rules: Rules): Promise<readonly Translated[]> => {
   const { merge, wire, tags } = mail
   if (!merge || mail.errors.length > 0) return [mail]
-  const { subject = null, html = null, text = null, headers = {} } = wire as Partial<Template>
-  const read = await readTemplate({ subject, html, text, headers, tags }, merge.syntax, merge.field)
+  const { from = null, subject = null, html = null, text = null } = wire as Partial<Source>
+  const { headers = {}, reply_to = [] } = wire as Partial<Source>
+  const parts = { from, subject, html, text, headers, reply_to, tags }
+  const read = await readTemplate(parts, merge.syntax, merge.field)
   if ('errors' in read) return [{ ...mail, errors: read.errors }]
   const room = new Room(rules.messageSize)
   const files = filesIn(wire as WireDraft)
-  return (wire.to as readonly string[]).map((to, place) => {
-    const { at, texts } = merge.values[place] ?? { at: '', texts: new Map<string, string>() }
+  return merge.values.map(({ to, place, at, texts }) => {
     room.take(read.sizeWith(texts) + files)
     const errors: FieldError[] = []
     const { tags: own, ...filled } = read.fill(texts, at, errors)
@@ -120,14 +121,32 @@ interface Read {
   readonly said: unknown
 }
 
-/** Throws the Fault of a body that holds no mails at all, or too many: none of them is composed then. */
-export const readSpoken = async (spoken: Spoken, body: unknown, rules: Rules): Promise<Read> => {
+/** Throws what no waiting mends. */
+const demandCount = (translated: readonly Translated[], { most }: DialectCall, perMinute: number): void => {
+  const count = translated.reduce(
+    (sum, { merge, errors }) => sum + (merge && errors.length === 0 ? merge.values.length : 1),
+    0,
+  )
+  if (count > most)
+    throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${most} mails` }])
+  if (count <= perMinute) return
+  const detail = `This key sends ${perMinute} mails a minute, so a request of ${count} is never taken; send it in parts`
+  throw new Fault('request.body_too_large', { detail })
+}
+
+/** Throws the Fault of a body that holds no mails at all, or too many: none of them is filled or composed then. */
+export const readSpoken = async (
+  spoken: Spoken,
+  body: unknown,
+  rules: Rules,
+  perMinute: number,
+): Promise<Read> => {
   const own = DIALECTS[spoken.dialect]
   const call = callOf(own, spoken.path)
+  const translated = call.translate(body)
+  demandCount(translated, call, perMinute)
   const mails: Translated[] = []
-  for (const one of call.translate(body)) mails.push(...(await spread(one, rules)))
-  if (mails.length > call.most)
-    throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${call.most} mails` }])
+  for (const one of translated) mails.push(...(await spread(one, rules)))
   const items: Item[] = []
   for (const [index, one] of mails.entries()) items.push(await readOne(own, one, spoken, rules, index))
   const said =

@@ -5,7 +5,7 @@
  *   of a request count, or the request is refused. They are in no document of ours, since their contract is the provider's;
  *   config/DIALECTS.md says of each member what becomes of it.
  */
-import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { type FieldError, invalid } from '../../base/fault.js'
 import { rulesOf } from '../../submission/submit.js'
 import type { Deps } from '../deps.js'
 import type { Item } from '../drafts.js'
@@ -17,9 +17,9 @@ import { DIALECTS, readSpoken, type Spoken } from './reading.js'
 const readAll = async (deps: Deps, given: Call, spoken: Spoken) => {
   const { repeatOf } = DIALECTS[spoken.dialect]
   const call = { ...given, ...(repeatOf && { repeatOf }) }
-  const { large, sent, workspace } = call
+  const { large, sent, workspace, principal } = call
   if (large !== null) return readLarge(deps, { ...call, large }, spoken)
-  const read = await readSpoken(spoken, sent, rulesOf(deps, workspace))
+  const read = await readSpoken(spoken, sent, rulesOf(deps, workspace), principal.limitPerMinute)
   return { ...read, idempotency: await idempotencyOf({ ...call, sent: read.said }) }
 }
 
@@ -27,13 +27,6 @@ const readAll = async (deps: Deps, given: Call, spoken: Spoken) => {
 const mistakesIn = (items: readonly Item[]): readonly FieldError[] => {
   const errors = items.flatMap((one) => ('errors' in one ? one.errors : []))
   return [...new Map(errors.map((one) => [`${one.field} ${one.message}`, one])).values()]
-}
-
-/** Throws what no waiting mends. */
-const demandCount = (count: number, perMinute: number): void => {
-  if (count <= perMinute) return
-  const detail = `This key sends ${perMinute} mails a minute, so a request of ${count} is never taken; send it in parts`
-  throw new Fault('request.body_too_large', { detail })
 }
 
 const idOf = ({ idHeader }: Dialect, requestId: string) =>
@@ -62,7 +55,6 @@ const sendAs = (dialect: Dialect, shape: DialectCall): RouteRow =>
         form: dialect.forms ? (call.req.headers['content-type'] ?? '') : null,
       }
       const { items, idempotency, isTrial } = await readAll(deps, call, spoken)
-      demandCount(items.length, principal.limitPerMinute)
       const mistakes = shape.each ? [] : mistakesIn(items)
       if (mistakes.length > 0) throw invalid(mistakes)
       if (isTrial) return { status: 200, body: shape.tried?.(requestId) ?? '' }

@@ -31,11 +31,11 @@ type BatchBody = readonly unknown[] | shapes.MergeBody
 
 /** Its items: read here, or composed already in the bodies' thread. */
 const itemsOf = async (deps: Deps, call: Call<SendQuery, BatchBody>, variant: string) => {
-  const { large, body, workspace } = call
+  const { large, body, workspace, principal } = call
   if (large !== null) return readLarge(deps, { ...call, large }, 'many', variant)
   const rules = rulesOf(deps, workspace)
   const items: readonly BatchItem[] = isMerge(body)
-    ? await readMerge(body, rules)
+    ? await readMerge(body, rules, principal.limitPerMinute)
     : body.map((one, i) => readDraft(one, rules, `body[${i}]`))
   return { items, idempotency: await idempotencyOf(call, variant) }
 }

@@ -390,7 +390,7 @@ export const mergeTemplate = shape(() => {
     .required()
     .meta({ name: 'MergeTemplate' })
     .description(
-      'A send without recipients. In subject, html, text, and the values of headers and tags `{{name}}` stands for a variable. ' +
+      'A send without recipients. In subject, html, text, reply_to, and the values of headers and tags `{{name}}` stands for a variable. ' +
         'In html values are escaped, and may stand between elements and in quoted attributes; not in scripts, styles, comments ' +
         'and names. One that begins a link is http, https or mailto. There is no raw form',
     )

@@ -34,6 +34,8 @@ export interface Job {
   /** What else the fingerprint covers; null where nobody asks for one. */
   readonly fingerprint: { readonly route: string; readonly variant: string } | null
   readonly rules: Rules
+  /** Mails that the key may send; more are not filled or composed. */
+  readonly perMinute: number
 }
 
 export interface Done {
@@ -67,14 +69,15 @@ export const perform = async (job: Job | ContentJob): Promise<Done> => {
   let isTrial = false
   let said = value
   if (typeof job.what === 'object') {
-    const read = await readSpoken(job.what, value, job.rules)
+    const read = await readSpoken(job.what, value, job.rules, job.perMinute)
     items.push(...read.items.map(packed))
     isTrial = read.isTrial
     said = read.said
   } else if (job.what === 'many') {
     const checked = check('body', batchBody, value)
     if (checked.errors !== null) throw invalid(checked.errors, checked.omitted)
-    if (isMerge(checked.value)) items.push(...(await readMerge(checked.value, job.rules)).map(packed))
+    if (isMerge(checked.value))
+      items.push(...(await readMerge(checked.value, job.rules, job.perMinute)).map(packed))
     else for (const [i, one] of checked.value.entries()) items.push(await readOne(one, job, `body[${i}]`))
   } else {
     const item = await readOne(value, job)

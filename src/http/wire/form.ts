@@ -59,8 +59,10 @@ const extended = (text: string): string => {
 /** What stands behind the first word of a field of a part. */
 const parametersOf = (value: string, from: number): ReadonlyMap<string, string> => {
   const found = new Map<string, string>()
+  // some end with one that is empty
+  const end = value.endsWith(';') ? value.length - 1 : value.length
   PARAMETER.lastIndex = from
-  while (PARAMETER.lastIndex < value.length) {
+  while (PARAMETER.lastIndex < end) {
     const [, name = '', star, quoted, token = ''] = PARAMETER.exec(value) ?? [undefined]
     if (name === '') throw malformed('A field of a part has parameters that are none')
     const key = `${name.toLowerCase()}${star}`
@@ -109,7 +111,7 @@ const partOf = (head: Uint8Array, content: Buffer): FormPart => {
   const [begin] = /^form-data[ \t]*(?=;)/i.exec(disposition) ?? []
   if (begin === undefined) throw malformed('A part has no Content-Disposition: form-data')
   const said = parametersOf(disposition, begin.length)
-  const name = said.get('name') ?? ''
+  const name = said.get('name*') ?? said.get('name') ?? ''
   if (name === '') throw malformed('A part has no name')
   const filename = said.get('filename*') ?? said.get('filename')
   const type = fields.get('content-type')
@@ -130,14 +132,35 @@ const past = (bytes: Buffer, from: number): number => {
   return at
 }
 
+const isDashed = (bytes: Buffer, at: number): boolean => bytes[at] === 0x2d && bytes[at + 1] === 0x2d
+
+/** Whether a line ends there, or all does. */
+const isLineEnd = (bytes: Buffer, at: number): boolean =>
+  at >= bytes.length || bytes.subarray(at, at + 2).equals(CRLF)
+
+const NOWHERE = -1
+
+/** Where a boundary is, with the CRLF before it; one that goes on behind its last dashes is a line as others. From before the beginning: the
+ *  first line has no CRLF before it. */
+const delimiterFrom = (bytes: Buffer, delimiter: Buffer, from: number): number => {
+  const isHere = (at: number): boolean => {
+    const behind = at + delimiter.length
+    return !isDashed(bytes, behind) || isLineEnd(bytes, past(bytes, behind + 2))
+  }
+  const isFirst = bytes.subarray(0, delimiter.length - CRLF.length).equals(delimiter.subarray(CRLF.length))
+  if (from < 0 && isFirst && isHere(from)) return from
+  let at = bytes.indexOf(delimiter, Math.max(from, 0))
+  while (at >= 0 && !isHere(at)) at = bytes.indexOf(delimiter, at + delimiter.length)
+  return at
+}
+
 const multipart = (bytes: Buffer, boundary: string): readonly FormPart[] => {
   const delimiter = Buffer.from(`\r\n--${boundary}`)
-  const isFirst = bytes.subarray(0, delimiter.length - 2).equals(delimiter.subarray(2))
-  const first = isFirst ? -2 : bytes.indexOf(delimiter)
-  if (first === -1) throw malformed('The body has no part of the boundary that Content-Type names')
+  const first = delimiterFrom(bytes, delimiter, -CRLF.length)
+  if (first === NOWHERE) throw malformed('The body has no part of the boundary that Content-Type names')
   const parts: FormPart[] = []
   for (let at = first + delimiter.length; ; ) {
-    if (bytes[at] === 0x2d && bytes[at + 1] === 0x2d) return parts
+    if (isDashed(bytes, at)) return parts
     if (parts.length === MOST_FORM_PARTS) throw tooMany(MOST_FORM_PARTS, 'parts')
     const line = past(bytes, at)
     if (line >= bytes.length) throw malformed(CUT_OFF)
@@ -149,8 +172,8 @@ const multipart = (bytes: Buffer, boundary: string): readonly FormPart[] => {
       throw malformed(isCut ? CUT_OFF : `The head of a part has at most ${MOST_PART_HEAD} octets`)
     }
     const content = head + headEnd + HEAD_END.length
-    const end = bytes.indexOf(delimiter, content)
-    if (end < 0) throw malformed(CUT_OFF)
+    const end = delimiterFrom(bytes, delimiter, content)
+    if (end === NOWHERE) throw malformed(CUT_OFF)
     parts.push(partOf(bytes.subarray(head, head + headEnd), bytes.subarray(content, end)))
     at = end + delimiter.length
   }

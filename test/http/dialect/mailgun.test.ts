@@ -145,6 +145,12 @@ t.test('each mistake is named, as it is called there', async (t) => {
     [Object.fromEntries(Array.from({ length: 76 }, (_, i) => [`v:a${i}`, 'x'])), /^o:tag must be at most 75/],
     [{ 'o:unheard': 'x' }, /^o:unheard is not known/],
     [{ constructor: 'x' }, /^constructor is not known/],
+    [{ 'o:testmode': ['no', 'yes'] }, /^o:testmode must not repeat/],
+    [{ 'o:require-tls': ['yes', 'no'] }, /^o:require-tls must not repeat/],
+    [{ 'o:tracking': ['no', 'no'] }, /^o:tracking must not repeat/],
+    [{ 'h:X-A': 'a', 'h:x-a': 'b' }, /^h:x-a must not repeat/],
+    [{ 'h:Reply-To': ['a@acme.test', 'b@acme.test'] }, /^h:Reply-To must not repeat/],
+    [{ 'v:a': ['1', '2'] }, /^v:a must not repeat/],
     [{ inline: [{ data: Buffer.from('x'), filename: 'my logo.png' }] }, /^inline\[0\]\.content_id must/],
   ]
   for (const [more, words] of wrong) {
@@ -245,6 +251,19 @@ t.test('recipient variables: each gets a mail of its own', async (t) => {
       status: 400,
       details: words,
     })
+  const asIs = JSON.stringify(variables)
+  const odd: readonly (readonly [object, RegExp])[] = [
+    [{ from: '"%recipient.n%" <no-reply@acme.test>' }, /^from has %recipient\.n%: the sender is the same/],
+    [{ to: ['"%recipient.n%" <ana@example.com>', 'bo@example.com'] }, /^to has %recipient\.n%/],
+    [{ 'h:Reply-To': '"%recipient.First Name%" <help@acme.test>' }, /First Name must have no \( \)/],
+    [{ 'h:Reply-To': 'no one %recipient.n%' }, /h:Reply-To.* must be an address/],
+    [{ 'recipient-variables': [asIs, asIs] }, /^recipient-variables must not repeat/],
+  ]
+  for (const [more, words] of odd)
+    t.match(await refusal({ ...batch, 'recipient-variables': asIs, ...more }), {
+      status: 400,
+      details: words,
+    })
   t.equal((await newest()).id, before, 'all or none')
   const many = Array.from({ length: 1_000 }, (_, i) => `r${i}@example.com`)
   const plain = { ...MAIL, to: many, 'recipient-variables': '{}' }
@@ -254,6 +273,53 @@ t.test('recipient variables: each gets a mail of its own', async (t) => {
     details: /^to must be at most 1000/,
   })
   t.match(await refusal({ ...plain, text: 'x'.repeat(100_000) }), { status: 413, details: /in parts/ })
+})
+
+t.test('each recipient once, and answers go where each one has it', async (t) => {
+  const body = {
+    ...MAIL,
+    'o:tag': 'once',
+    to: ['"Ana" <ana@example.com>', 'ANA@EXAMPLE.com, bo@example.com'],
+    'h:Reply-To': 'reply+%recipient.id%@acme.test, help@acme.test',
+    'recipient-variables': '{"ana@example.com": {"id": 1}, "bo@example.com": {"id": 2}}',
+  }
+  t.match(await create(body), { status: 200 })
+  const { json } = await kit.ask('/v1/emails?limit=3&tag=tag:once')
+  const mails = await Promise.all(
+    json.data.map(async ({ id }: { id: string }) => (await kit.ask(`/v1/emails/${id}`)).json),
+  )
+  t.match(mails, [
+    { to: ['bo@example.com'], reply_to: ['reply+2@acme.test', 'help@acme.test'] },
+    { to: ['"Ana" <ana@example.com>'], reply_to: ['reply+1@acme.test', 'help@acme.test'] },
+  ])
+  t.equal(mails.length, 2)
+  t.match(await refusal({ ...body, to: ['ana@example.com', 'Ana@example.com', 'bo@'] }), {
+    details: /; to\[2\] must be an address/,
+  })
+})
+
+t.test('what takes long is refused before it is filled', async (t) => {
+  const recipients = Array.from({ length: 1_000 }, (_, i) => `r${i}@example.com`)
+  const variables = Object.fromEntries(recipients.map((one) => [one, { a: '' }]))
+  const places = '%recipient.a%'.repeat(1_000)
+  const parts = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`h:X-${i}`, places]))
+  const plain = { ...MAIL, to: recipients, 'recipient-variables': JSON.stringify(variables) }
+  t.match(await refusal({ ...plain, ...parts(11) }), {
+    status: 400,
+    details: /^h:X-\d+ must have at most 10000/,
+  })
+  t.match(await refusal({ ...plain, ...parts(10) }), { status: 413, details: /in parts/ })
+  const slow = await openKit({ perMinute: 2 })
+  t.teardown(() => slow.stop())
+  const by = new Mailgun(FormData).client({
+    username: 'api',
+    key: slow.key,
+    url: `${slow.url}/v1/as/mailgun`,
+  })
+  // and not that each of them lacks a value
+  const lacking = { ...MAIL, to: recipients, text: '%recipient.b%', 'recipient-variables': '{}' }
+  t.match(await refusal(lacking, by), { status: 413, details: /sends 2 mails a minute/ })
 })
 
 const URL_OF = `${kit.url}/v1/as/mailgun/v3/acme.test/messages`
@@ -283,6 +349,21 @@ t.test('a form without files', async (t) => {
   t.match(await post(`${PLAIN}--b--`, BOUNDED), { status: 200 })
   t.match(await post(form({ attachment: 'text' })), { status: 400, text: /attachment must be a file/ })
   t.match(await post(`preamble\r\n${PLAIN}--b-- \r\nepilogue`, BOUNDED), { status: 200 })
+  t.match(await post(`--b--more\r\n${PLAIN}--b--`, BOUNDED), { status: 200 })
+  const inside = field('html', 'one\r\n--b--more text\r\n--b--\ttwo')
+  t.match(await post(`${PLAIN}${inside}${field('v:behind', 'x')}--b--\t \r\nmore`, BOUNDED), { status: 200 })
+  t.match(await newest(), {
+    html: 'one\r\n--b--more text\r\n--b--\ttwo',
+    tags: [{ name: 'behind', value: 'x' }],
+  })
+  const named = (name: string) => `--b\r\nContent-Disposition: form-data; ${name}\r\n\r\nx\r\n`
+  t.match(await post(`${PLAIN}${named('name="v:a";')}${named("name*=utf-8''v%3Ac%20")}--b--`, BOUNDED), {
+    status: 200,
+  })
+  t.match((await newest()).tags.length, 2)
+  t.match(await post(form({ 'o:testmode': '' }), {}), { status: 200 })
+  const trial = `${field('o:testmode', '')}${field('o:testmode', 'yes')}`
+  t.match(await post(`${PLAIN}${trial}--b--`, BOUNDED), { status: 200, text: /testmode/ })
 })
 
 t.test('the same request twice is one mail', async (t) => {
@@ -329,7 +410,7 @@ t.test('credentials in another form', async (t) => {
 })
 
 t.test('forms that nobody would send', async (t) => {
-  const many = (count: number) => field('o:tracking', 'no').repeat(count)
+  const many = (count: number) => field('o:tracking', '').repeat(count)
   const wrong: readonly (readonly [string, string | Buffer, Record<string, string>?])[] = [
     ['no boundary', `${PLAIN}--b--`, { 'content-type': 'multipart/form-data' }],
     ['an empty boundary', `${PLAIN}--b--`, { 'content-type': 'multipart/form-data; boundary=' }],
@@ -354,6 +435,13 @@ t.test('forms that nobody would send', async (t) => {
       'nested',
       `${PLAIN}--b\r\nContent-Disposition: form-data; name="attachment"\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--b--`,
     ],
+    ['a last boundary that goes on', `${PLAIN}--b--more`],
+    ['only a boundary that goes on', '--b--more'],
+    [
+      'a name of Latin-1',
+      `${PLAIN}${field('v:a', 'x').replace('name="v:a"', "name*=iso-8859-1''v%3Aa")}--b--`,
+    ],
+    ['two empty parameters', `${PLAIN}${field('v:a', 'x').replace('"v:a"', '"v:a";;')}--b--`],
     ['2,001 parts', `${PLAIN}${many(1_997)}--b--`],
     ['a subject twice', `${PLAIN}${field('subject', 'x')}--b--`],
     ['a JSON body', '{"a":1}', { 'content-type': 'application/json' }],
