@@ -31,8 +31,6 @@ export interface Claim {
   readonly head: string
   /** What a header says of the body, in hex; null without one. */
   readonly bodyHash: string | null
-  /** Lower-case names. */
-  readonly signed: ReadonlySet<string>
   readonly signature: Buffer
 }
 
@@ -189,7 +187,6 @@ export const readClaim = (request: SignedRequest, service: string, now: number):
     date,
     head: canonicalHead(request, fields, names),
     bodyHash,
-    signed: new Set(names),
     signature: Buffer.from(hex, 'hex'),
   }
 }

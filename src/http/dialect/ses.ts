@@ -255,8 +255,6 @@ const WORDS: Partial<Record<FaultCode, string>> = {
     'The request signature we calculated does not match the signature you provided. Check the secret access key, and that no proxy changes the path or Host.',
 }
 
-const SIGNED_ID = /SignedHeaders=(?:[^,]*;)?amz-sdk-invocation-id[;,]/
-
 export const ses: Dialect = {
   name: 'ses',
   provider: 'Amazon SES',
@@ -276,10 +274,8 @@ export const ses: Dialect = {
     },
   ],
   credential: () => null,
-  repeatOf(req: IncomingMessage) {
-    const isSigned = SIGNED_ID.test(req.headers.authorization ?? '')
-    return isSigned ? headerValue(req, 'amz-sdk-invocation-id') || null : null
-  },
+  // some of its clients sign it and some do not (botocore); under the id of another body nothing is sent
+  repeatOf: (req: IncomingMessage) => headerValue(req, 'amz-sdk-invocation-id') || null,
   told: (error) => ({ ...error, field: nameOf(error.field) }),
   refuse(fault) {
     const [status, type] = errorOf(fault)

@@ -249,8 +249,24 @@ t.test('a repeat of the client is the same mail', async (t) => {
   t.equal(other.headers.get('x-amzn-errortype'), 'ConflictException')
   const own = { ...id, 'idempotency-key': 'k1' }
   t.not((await post(MAIL, { headers: own })).text, first.text, 'an Idempotency-Key goes before it')
-  const unsigned = { more: id }
-  t.not((await post(MAIL, unsigned)).text, first.text, 'one that is not signed is anybody’s')
+})
+
+t.test('so is one of botocore, which adds the id after it has signed', async (t) => {
+  const asked = {
+    signer: signerOf(key, 'ses', false),
+    more: { 'amz-sdk-invocation-id': '2f0c0a3e-0000-4000-8000-000000000002' },
+  }
+  const signed = await headersFor(key, host, JSON.stringify(MAIL), asked)
+  t.match(signed.authorization, 'SignedHeaders=content-type;host;x-amz-date,')
+  const first = await post(MAIL, asked)
+  const again = await post(MAIL, asked)
+  t.equal(first.status, 200)
+  t.equal(again.text, first.text)
+  t.equal(again.headers.get('idempotent-replayed'), 'true')
+  const other = await post({ ...MAIL, EmailTags: [{ Name: 'a', Value: 'b' }] }, asked)
+  t.equal(other.headers.get('x-amzn-errortype'), 'ConflictException')
+  const own = { ...asked, headers: { 'idempotency-key': 'k2' } }
+  t.not((await post(MAIL, own)).text, first.text, 'an Idempotency-Key goes before it')
 })
 
 t.test('a large one is read elsewhere, and is the same', async (t) => {
