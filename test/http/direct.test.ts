@@ -376,3 +376,31 @@ t.test('a revoked key is refused at once', async (t) => {
     t.equal((await kit.ask('/v1/emails', { body: MAIL, key: secret })).status, 401)
   }
 })
+
+t.test('so it is for a trial, which stores nothing', async (t) => {
+  const { kit } = await open(true)
+  t.teardown(() => kit.stop())
+  const trials = [
+    {
+      path: '/v1/as/sendgrid/v3/mail/send',
+      body: JSON.stringify({ ...GRID, mail_settings: { sandbox_mode: { enable: true } } }),
+      head: (key: string) => ({ authorization: `Bearer ${key}`, 'content-type': 'application/json' }),
+    },
+    {
+      path: '/v1/as/mailgun/v3/acme.test/messages',
+      body: `${GUN}&o%3Atestmode=yes`,
+      head: (key: string) => ({
+        authorization: `Basic ${btoa(`api:${key}`)}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      }),
+    },
+  ]
+  for (const { path, body, head } of trials) {
+    const { row, secret } = await kit.tenants.createKey(kit.accountId, { name: 'k', workspace: 'default' })
+    const post = async () =>
+      (await fetch(`${kit.url}${path}`, { method: 'POST', body, headers: head(secret) })).status
+    t.equal(await post(), 200, path)
+    await kit.tenants.revokeKey(kit.accountId, row.id)
+    t.equal(await post(), 401, path)
+  }
+})
