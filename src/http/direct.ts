@@ -14,7 +14,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
-import type { Budget } from '../base/memory.js'
+import type { Budget, Share } from '../base/memory.js'
 import { plainAddress } from '../base/network.js'
 import type { WireDraft } from '../submission/draft.js'
 import type { WindowState } from '../tenant/limits.js'
@@ -141,8 +141,8 @@ const plainIn = (req: IncomingMessage, { maxBody }: DirectDeps, find: Find): Pla
   return key !== null && LIVE_KEY.test(key) ? { ...found, key } : null
 }
 
-/** The body, which stays in the request for others to read; null when the client has gone. */
-const peek = (req: IncomingMessage, length: number): Promise<Buffer | null> =>
+/** The body, which stays in the request for others to read; null when the client has gone, or there is no room for more of it. */
+const peek = (req: IncomingMessage, length: number, share: Share): Promise<Buffer | null> =>
   new Promise((resolve) => {
     const done = (bytes: Buffer | null): void => {
       req.off('readable', look)
@@ -152,13 +152,15 @@ const peek = (req: IncomingMessage, length: number): Promise<Buffer | null> =>
     const gone = (): void => done(null)
     const look = (): void => {
       const bytes = req.read(length) as Buffer | null
-      if (bytes === null) return
       // at once: a request whose octets are all read has ended, and takes none back
-      req.unshift(bytes)
-      if (bytes.length === length) done(bytes)
+      if (bytes !== null) req.unshift(bytes)
+      if (!share.cover(req.readableLength, true)) done(null)
+      else if (bytes?.length === length) done(bytes)
     }
     req.on('readable', look)
     req.once('close', gone)
+    // its close has been told by then
+    if (req.destroyed) gone()
   })
 
 /** hapi compresses answers from some size on, or says that it might. The answer shows all of this, and no more that grows. */
@@ -186,15 +188,30 @@ const read = (bytes: Buffer, { isPlain, body, dialect }: Endpoint, type: string)
 /** By them a repeated request is known. */
 const REPEATED = ['idempotency-key', 'amz-sdk-invocation-id']
 
-const signerOf = (
-  { authenticateSignature }: Tenancy,
-  { method = '', url: target = '', rawHeaders, socket }: IncomingMessage,
-  bytes: Buffer,
-  isKept: boolean,
+const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+/** Who sends it, and its body, which is not waited for where nobody is found. */
+const receive = async (
+  { tenants }: DirectDeps,
+  req: IncomingMessage,
+  address: string,
+  key: string | null,
+  share: Share,
 ) => {
-  const bodyHash = createHash('sha256').update(bytes).digest('hex')
-  const address = plainAddress(socket.remoteAddress ?? '')
-  return authenticateSignature({ method, target, rawHeaders, bodyHash }, address, isKept)
+  const length = Number(req.headers['content-length'])
+  const isKept = REPEATED.some((name) => name in req.headers)
+  if (key !== null) {
+    const principal = await tenants.authenticateKey(key, address, isKept)
+    if (principal?.workspaceId == null || !share.cover(length, true)) return null
+    const bytes = await peek(req, length, share)
+    return bytes && { principal, bytes }
+  }
+  const { method = '', url: target = '', rawHeaders } = req
+  const claimed = await tenants.claimantOf({ method, target, rawHeaders }, isKept)
+  // who has only claimed it takes room for what has come
+  const bytes = claimed && (await peek(req, length, share))
+  const principal = bytes && tenants.provedBy(claimed, hashOf(bytes), address)
+  return principal && { principal, bytes }
 }
 
 /** The answer to a plain send, or null: then hapi says what is wrong. */
@@ -204,16 +221,14 @@ const answerTo = async (
   res: ServerResponse,
   requestId: string,
   { send, params, key }: Plain,
+  share: Share,
 ): Promise<Done | null> => {
   const { tenants, counted } = deps
   const address = plainAddress(req.socket.remoteAddress ?? '')
-  const isKept = REPEATED.some((name) => name in req.headers)
-  const known = key === null ? null : await tenants.authenticateKey(key, address, isKept)
-  if (key !== null && known?.workspaceId == null) return null
-  const bytes = await peek(req, Number(req.headers['content-length']))
-  if (bytes === null) return null
-  const principal = known ?? (await signerOf(tenants, req, bytes, isKept))
-  if (principal?.workspaceId == null || principal.mode !== 'live') return null
+  const received = await receive(deps, req, address, key, share)
+  if (received === null) return null
+  const { principal, bytes } = received
+  if (principal.workspaceId === null || principal.mode !== 'live') return null
   const found = read(bytes, send, req.headers['content-type'] ?? '')
   if (!found) return null
   const workspace = await tenants.workspaceForSend(principal, null)
@@ -263,8 +278,7 @@ const serve = async (
   const began = Date.now()
   const requestId = newRequestId()
   const share = memory.share(TIMES)
-  const isRoom = share.cover(Number(req.headers['content-length']), true)
-  const done = isRoom ? await answerTo(deps, req, res, requestId, plain).catch(() => null) : null
+  const done = await answerTo(deps, req, res, requestId, plain, share).catch(() => null)
   if (done === null) {
     share.release()
     if (!req.destroyed) handOn()

@@ -190,7 +190,9 @@ export const admit = async (deps: GateDeps, endpoint: Endpoint, request: Request
     const share = memory.share(TIMES)
     request.app.share = share
     res.once('close', () => share.release())
-    if (!share.cover(Number(req.headers['content-length'] ?? 0), true)) throw full()
+    // what a signature claims is proved by the whole body only: until then it takes what has come, and not what it declares
+    const declared = request.app.claimed === null ? Number(req.headers['content-length'] ?? 0) : 0
+    if (!share.cover(declared, true)) throw full()
   }
 }
 
@@ -238,14 +240,19 @@ export const readBody = async (deps: GateDeps, endpoint: Endpoint, request: Requ
   const source = request.payload
   const { share, claimed } = request.app
   const hash = claimed && createHash('sha256')
+  const { tenants } = deps
   const bytes =
     source &&
     (await collect(source as Readable, mostOf(endpoint, deps.maxBody), (size, chunk) => {
       if (share && !share.cover(size)) throw full()
       hash?.update(chunk)
+    }).catch((fault) => {
+      // cut off: the proof never came
+      if (claimed && request.raw.req.destroyed) tenants.failures.count(request.app.address)
+      throw fault
     }))
   if (claimed && hash) {
-    const principal = deps.tenants.authenticateSigned(claimed, hash.digest('hex'), request.app.address)
+    const principal = tenants.authenticateSigned(claimed, hash.digest('hex'), request.app.address)
     await welcome(deps, endpoint, request, principal)
   }
   if (!bytes) return

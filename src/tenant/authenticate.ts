@@ -26,21 +26,20 @@ export interface Claimed extends Claim {
   readonly row: KeyRow
 }
 
-/** A request of a client of SES, with the SHA-256 of its body in hex. */
-interface WholeRequest extends SignedRequest {
-  readonly bodyHash: string
-}
-
 interface Authenticate {
   /** A key or session from `Authorization: Bearer`. With an address, failures are counted against it. */
   bearer(token: string, ip?: string): Promise<Principal>
   /** Whose key this is, or null; no failure is counted. By rows that may be old, which accept compares, unless `kept`. */
   key(text: string, ip: string, kept: boolean): Principal | null | Promise<Principal | null>
-  /** Who says to have signed it; failures are counted. Its proof is `signed`, with the SHA-256 of the body in hex. */
+  /**
+   * Who says to have signed it; failures are counted, and who had too many is refused whatever he claims: a body costs
+   * more than a key. Its proof is `signed`, with the SHA-256 of the body in hex.
+   */
   claim(request: SignedRequest, ip: string): Promise<Claimed>
   signed(claimed: Claimed, bodyHash: string, ip: string): Principal
-  /** As `key`, of a signed request. */
-  signature(request: WholeRequest, ip: string, kept: boolean): Principal | null | Promise<Principal | null>
+  /** As `key`, of a signed request, whose proof is `proved`. Throws for a signature in no good form. */
+  claimant(request: SignedRequest, kept: boolean): Claimed | null | Promise<Claimed | null>
+  proved(claimed: Claimed, bodyHash: string, ip: string): Principal | null
   password(username: string, password: string, ip: string): Promise<Login>
   /** The range credential of this client address, or null. */
   range(ip: string): Promise<Login | null>
@@ -190,14 +189,16 @@ const refusalOf = (failures: Failures, ip: string | undefined): Fault => {
 /** Of clients of SES. */
 const signaturesFor = (
   deps: TenantDeps,
-  refuse: (ip: string) => Fault,
-): Pick<Authenticate, 'claim' | 'signed' | 'signature'> => {
+  failures: Failures,
+): Pick<Authenticate, 'claim' | 'signed' | 'claimant' | 'proved'> => {
   const { store, clock } = deps
   const proveSignature = createSignatureProof(deps)
 
-  const bySignature = (row: KeyRow, ip: string): Principal => {
-    noteUse(deps, 'key', row, clock.now(), ip)
-    return ofKey(row, deps.perMinute)
+  const refuse = (ip: string): Fault => refusalOf(failures, ip)
+  const proved: Authenticate['proved'] = (claimed, bodyHash, ip) => {
+    if (!proveSignature(claimed, bodyHash)) return null
+    noteUse(deps, 'key', claimed.row, clock.now(), ip)
+    return ofKey(claimed.row, deps.perMinute)
   }
 
   return {
@@ -211,22 +212,23 @@ const signaturesFor = (
       }
       const row = await keyNamed(deps, claim.accessKey)
       if (row === null) throw refuse(ip)
+      failures.check(ip)
       return { ...claim, row }
     },
 
     signed(claimed, bodyHash, ip) {
-      if (proveSignature(claimed, bodyHash)) return bySignature(claimed.row, ip)
+      const principal = proved(claimed, bodyHash, ip)
+      if (principal !== null) return principal
       refuse(ip)
       throw new Fault('auth.signature_invalid')
     },
 
-    signature({ bodyHash, ...request }, ip, kept) {
+    claimant(request, kept) {
       if (kept) store.known?.lookOnce()
       const claim = readClaim(request, SES, clock.now())
-      return andThen(keyNamed(deps, claim.accessKey, store.known), (row) =>
-        row !== null && proveSignature({ ...claim, row }, bodyHash) ? bySignature(row, ip) : null,
-      )
+      return andThen(keyNamed(deps, claim.accessKey, store.known), (row) => row && { ...claim, row })
     },
+    proved,
   }
 }
 
@@ -251,7 +253,7 @@ export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authen
       if (kept) store.known?.lookOnce()
       return byKey(deps, text, ip, store.known)
     },
-    ...signaturesFor(deps, refuse),
+    ...signaturesFor(deps, failures),
     async password(username, password, ip) {
       if (looksLikeKey(password)) {
         const principal = await byKey(deps, password, ip)
