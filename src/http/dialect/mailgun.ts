@@ -221,6 +221,9 @@ const jsonOf = (text: string): unknown => {
 
 const FOR_EACH = 'recipient-variables'
 
+/** Letters of an address that a mistake repeats. */
+const MOST_NAMED = 320
+
 /** What it says of each recipient, by their addresses; null with what is wrong about it, or where it is not there. */
 const variablesIn = (mail: Making, body: unknown): ReadonlyMap<string, unknown> | null => {
   const said = textNamed(body, FOR_EACH)
@@ -252,7 +255,7 @@ const mergeIn = (mail: Making, body: unknown): MailMerge | null => {
   const values = found
     .filter((one) => each.get(one.normal) === one)
     .map(({ to, place, address, normal }) => {
-      const at = `${FOR_EACH}.${address}`
+      const at = `${FOR_EACH}.${address.slice(0, MOST_NAMED)}`
       return { to, place, at, texts: textsIn(mail, given.get(normal) ?? {}, at) }
     })
   return { syntax: PLACES, field: nameOf, values }

@@ -293,6 +293,9 @@ t.test('each recipient once, and answers go where each one has it', async (t) =>
     { to: ['"Ana" <ana@example.com>'], reply_to: ['reply+1@acme.test', 'help@acme.test'] },
   ])
   t.equal(mails.length, 2)
+  const long = await refusal({ ...body, to: 'x'.repeat(10_000) })
+  t.equal(long.status, 400)
+  t.ok(long.details.length < 1_000, 'what is no address is not repeated in full')
   t.match(await refusal({ ...body, to: ['ana@example.com', 'Ana@example.com', 'bo@'] }), {
     details: /; to\[2\] must be an address/,
   })
