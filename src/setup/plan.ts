@@ -148,6 +148,8 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
   [/^rate$/, 'replay_rate'],
   [/^workspace_id/, 'workspace'],
   [/^(secret|password)$/, 'secret_file'],
+  [/^auth$/, 'auth_file'],
+  [/^headers$/, 'header_files'],
   [/^body$/, ''],
 ]
 

@@ -398,6 +398,27 @@ interface StatusWish {
   readonly from?: 'now' | undefined
 }
 
+const originOf = (url: string): string | null =>
+  URL.canParse(url.trim()) ? new URL(url.trim()).origin : null
+
+/** Who may change an endpoint need not know what is sent along, and a server of his own would show it to him. */
+const wrongWithMove = (
+  row: Pick<EndpointRow, 'url' | 'auth' | 'headerNames'>,
+  { url, auth, headers }: Partial<EndpointWish>,
+): readonly FieldError[] => {
+  if (url === undefined || originOf(url) === originOf(row.url)) return []
+  const missing = (name: 'auth' | 'headers'): FieldError => ({
+    field: `body.${name}`,
+    kind: 'missing',
+    message:
+      'must be given anew, or empty: "endpoint" is another server, and what is kept was not meant for it',
+  })
+  return [
+    ...(row.auth !== null && auth === undefined ? [missing('auth')] : []),
+    ...(row.headerNames.length > 0 && headers === undefined ? [missing('headers')] : []),
+  ]
+}
+
 /** All that is wrong with a change of this endpoint. */
 export const wrongWithChange = async (
   { dialler }: Pick<HookDeps, 'dialler'>,
@@ -411,6 +432,7 @@ export const wrongWithChange = async (
     dialler.refusal,
     row,
   )),
+  ...wrongWithMove(row, wish),
   ...(wish.from === 'now' && wish.status !== 'enabled'
     ? [
         {

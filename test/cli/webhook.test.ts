@@ -30,6 +30,8 @@ t.test('an endpoint from its making to its end', async (t) => {
   t.match(named, { code: 0, stderr: /nothing is told of email\.sent: format postmark has no word for it/ })
   const id = /wh_[0-9a-z]{26}/.exec(named.stderr)?.[0] ?? ''
   t.match((await desk.run(['webhook', 'show', id])).stdout, /format +postmark[\s\S]*login +kept/)
+  const moved = ['webhook', 'update', id, '--url', 'http://127.0.0.1:1/hook']
+  t.match(await desk.run(moved), { code: 65, stderr: /auth: must be given anew/ }, 'another server')
   const none = desk.file('none', '')
   t.match(await desk.run(['webhook', 'update', id, '--auth', none]), { stdout: /login +none/ })
   t.match(await desk.run([...theirs, '--auth', none]), { code: 65, stderr: /--auth: .* is empty/ })

@@ -136,6 +136,30 @@ t.test('what is wrong is told at once, each by its name', async (t) => {
   }
 })
 
+t.test('another server is told no login and no headers that were meant for the one before', async (t) => {
+  const headers = { 'X-Token': 'hush' }
+  const { id } = await create({
+    endpoint: 'https://app.test/a',
+    format: 'postmark',
+    auth: 'list:hush',
+    headers,
+  })
+  const change = (body: object) => kit.ask(`/v1/webhooks/${id}`, { method: 'PATCH', body })
+  const both = ['body.auth missing', 'body.headers missing']
+  for (const endpoint of ['https://other.test/a', 'https://app.test:444/a'])
+    t.strictSame(fieldsOf(await change({ endpoint })), both, endpoint)
+  t.strictSame(fieldsOf(await change({ endpoint: 'https://other.test/a', auth: '' })), [
+    'body.headers missing',
+  ])
+  t.strictSame(fieldsOf(await change({ endpoint: 'https://other.test/a', headers })), ['body.auth missing'])
+  const path = await change({ endpoint: 'https://APP.test:443/b' })
+  t.match(path.json, { has_auth: true, header_names: ['X-Token'] }, 'the same server')
+  const moved = await change({ endpoint: 'https://other.test/a', auth: 'list:new', headers })
+  t.match(moved.json, { endpoint: 'https://other.test/a', has_auth: true, header_names: ['X-Token'] })
+  const bare = await change({ endpoint: 'https://app.test/a', auth: '', headers: {} })
+  t.match(bare.json, { endpoint: 'https://app.test/a', has_auth: false, header_names: [] })
+})
+
 t.test('whose an endpoint is', async (t) => {
   const other = (await kit.tenants.createWorkspace(kit.accountId, { name: 'Other' })).id
   const keyOf = async (workspace: string, mode: 'live' | 'test') =>
@@ -318,7 +342,10 @@ t.test('what is secret is sealed in the database, and shown nowhere', async (t) 
   t.strictSame(made.header_names, ['Authorization'])
   const end = await receiver(t, { behave: answer(500, 'oops') })
   const endpoint = `http://127.0.0.1:${end.port}/`
-  t.equal((await kit.ask(`/v1/webhooks/${made.id}`, { method: 'PATCH', body: { endpoint } })).status, 200)
+  t.equal(
+    (await kit.ask(`/v1/webhooks/${made.id}`, { method: 'PATCH', body: { endpoint, headers } })).status,
+    200,
+  )
   const tested = await kit.ask(`/v1/webhooks/${made.id}/test`, { method: 'POST' })
   t.equal(end.received[0]?.headers.authorization, 'Bearer hush-hush')
   t.match(tested.json, {

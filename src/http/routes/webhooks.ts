@@ -195,7 +195,7 @@ export const webhooks: readonly RouteRow[] = [
     cli: 'webhook update',
     summary: 'Change, disable or enable an endpoint',
     description:
-      'What is left out stays as it is. Enabled again, it goes on from where it stood (`behind` shows what that is), or with `"from": "now"` from now.',
+      'What is left out stays as it is; but where `endpoint` becomes another server, `auth` and `headers` that are kept must be given anew, or empty. Enabled again, it goes on from where it stood (`behind` shows what that is), or with `"from": "now"` from now.',
     body: shapes.endpointChange,
     answers: { 200: shapes.webhook },
     faults: ['webhook.not_found'],

@@ -108,7 +108,7 @@ const Headers = ({ row }: { readonly row: Webhook | null }) => {
         hint={
           names.length === 0
             ? 'Such as a token: one “Name: value” a line. Kept sealed, never shown again.'
-            : `Kept now: ${names.join(', ')}. Their values are not shown; what stands here takes the place of all of them.`
+            : `Kept now: ${names.join(', ')}. Their values are not shown; what stands here takes the place of all of them. Another server needs them anew.`
         }
       />
       {names.length === 0 ? null : <Check name="no_headers" label="Forget the header fields that are kept" />}
@@ -138,7 +138,7 @@ const Login = ({ row }: { readonly row: Webhook | null }) =>
         autocomplete="off"
         hint={
           row?.has_auth === true
-            ? 'One is kept. It is not shown; what stands here takes its place.'
+            ? 'One is kept. It is not shown; what stands here takes its place. Another server needs it anew.'
             : 'For the words of Postmark only. Kept sealed, never shown again.'
         }
       />
