@@ -25,7 +25,7 @@ interface Way {
 
 const RECEIVERS = [
   ...readFileSync(join(ROOT, 'config/RECEIVERS.md'), 'utf8').matchAll(
-    /^## (.*)\n\n```\w+\n([\s\S]*?)^```$/gm,
+    /^## (.*)\n\n```(?!sh\n)\w+\n([\s\S]*?)^```$/gm,
   ),
 ].map(([, name = '', text = '']) => ({ name, text }))
 
