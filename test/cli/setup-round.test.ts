@@ -55,6 +55,10 @@ const ALL: Sections = {
       ...{ domains: ['shop.example'], tags: ['kind:a', 'plan'], max_in_flight: 3, replay_rate: 17 },
       ...{ header_files: { Authorization: 'auth' }, mode: 'test', secret_file: 'hook.key' },
     },
+    'shop/list': {
+      ...{ endpoint: 'https://203.0.113.9/list', format: 'postmark', auth_file: 'login' },
+      secret_file: 'list.key',
+    },
   },
   suppressions: { shop: { file: 'live.csv', test_file: 'test.csv' }, '*': { file: 'all.csv' } },
   people: { 'ana@example.com': { role: 'member', name: 'Ana' } },
@@ -73,9 +77,11 @@ const CA = readFileSync((await authority(t)).caFile, 'utf8')
 const desk0 = openDesk(t)
 const SECRETS: Readonly<Record<string, string>> = {
   ...{ 'mta.pw': 'hunter22\n', client: 'client secret\n', refresh: 'refresh token\n', auth: 'Bearer x1\n' },
+  login: 'list:hunter22\n',
   ...{ 'scanner.pw': 'scannerpassword\n', 's1.pem': PEM, 'ca.pem': CA },
   'web.key': (await desk0.run(['key', 'secret', '--mode', 'test'])).stdout,
   'ops.key': (await desk0.run(['key', 'secret'])).stdout,
+  'list.key': (await desk0.run(['webhook', 'secret'])).stdout,
   'hook.key': (await desk0.run(['webhook', 'secret'])).stdout,
   ...{ 'live.csv': LIST('a@b.example'), 'test.csv': LIST('c@d.example'), 'all.csv': LIST('=e@f.example') },
 }
