@@ -109,6 +109,23 @@ const begin = async (
   }
 }
 
+/** What `work` makes while nobody applies this setup: half of what another does is no mistake of anybody. */
+export const whileAlone = async <T>(
+  { store, clock }: Pick<SetupDeps, 'store' | 'clock'>,
+  lockFor: Pick<SetupLock, 'accountId' | 'setup'>,
+  waitMs: number,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const owner = newId('aud')
+  const lock = (): SetupLock => ({ ...lockFor, owner, until: clock.now() + LOCK_MS })
+  await begin(store, clock, lock, waitMs)
+  try {
+    return await work()
+  } finally {
+    await store.endSetup(lock())
+  }
+}
+
 interface ApplyOptions {
   /** Hears of each step that is done. */
   readonly told?: (done: number, of: number) => void

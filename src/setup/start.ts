@@ -11,7 +11,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { Actor } from '../store/port/identity.js'
-import { ApplyStopped, applyPlan } from './apply.js'
+import { ApplyStopped, applyPlan, whileAlone } from './apply.js'
 import { type Mistake, refText, type Setup, SetupError } from './files.js'
 import { isToDo, type Plan, planSetup, type Sign, type Step } from './plan.js'
 import { readWorld, type SetupDeps } from './world.js'
@@ -61,7 +61,12 @@ const applyNow = async (
   const planNow = (): Promise<Plan> => planSetup(deps, accountId, setup, WISH)
   for (;;) {
     signal.throwIfAborted()
-    const plan = await planNow()
+    const plan = await planNow().catch((error: Error) => {
+      if (!(error instanceof SetupError)) throw error
+      return whileAlone(deps, { accountId, setup: setup.name }, waitMs, planNow).catch((later) => {
+        throw isUnderWay(later) ? error : later
+      })
+    })
     try {
       await applyPlan({ deps, accountId, actor }, plan, planNow, { waitMs, signal })
     } catch (error) {

@@ -15,6 +15,7 @@ import { readJsonSetup } from '../../src/setup/json.js'
 import { applyAtStart } from '../../src/setup/start.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { newKeyText } from '../../src/tenant/key.js'
 import { ensureAccount } from '../../src/tenant/workspace.js'
 import { eventually } from '../parts/eventually.js'
 import { noPostgres } from '../parts/postgres.js'
@@ -80,6 +81,23 @@ const contract = async (t: Test, place: (t: Test) => Promise<() => Promise<Store
     t.equal(await first.beginSetup(lock, Date.now()), 'done')
     t.equal(await start(first, SHOP, PATIENT), null)
     t.ok((await names()).includes('us'))
+  })
+
+  await t.test('what another made while it was looked at is no mistake', async (t) => {
+    const { start, all } = await daemons(await place(t), 2)
+    const [first, second] = all as [Store, Store]
+    const one = source({ setup: 'shop', keys: { 'default/web': { secret: newKeyText('live') } } })
+    t.equal(await start(first, one, PATIENT), null)
+    let looks = 0
+    // as both were before the first began
+    const keys: Store['keys'] = async (...asked) => {
+      const found = await second.keys(...asked)
+      return looks++ === 0 ? { ...found, rows: [] } : found
+    }
+    const managed: Store['managed'] = async (of) => (looks < 2 ? [] : second.managed(of))
+    const late = Object.assign(Object.create(second), { keys, managed })
+    t.equal(await start(late, one, PATIENT), null)
+    t.ok(looks > 1, 'it looked again')
   })
 
   await t.test('another took over while it stood still: it looks again', async (t) => {
