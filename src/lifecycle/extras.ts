@@ -24,7 +24,7 @@ export const EXTRAS = {
   },
 } as const satisfies Readonly<Record<string, Extra>>
 
-export type ExtraName = keyof typeof EXTRAS
+type ExtraName = keyof typeof EXTRAS
 export type Extras = { readonly [K in ExtraName]?: string }
 
 export const EXTRA_NAMES = Object.keys(EXTRAS) as readonly ExtraName[]

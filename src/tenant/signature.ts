@@ -83,7 +83,7 @@ const fieldsOf = (rawHeaders: readonly string[]): ReadonlyMap<string, readonly s
 }
 
 /** The path is escaped once more than it came, which is how all services but S3 sign it. */
-export const canonicalHead = (
+const canonicalHead = (
   { method, target }: Pick<SignedRequest, 'method' | 'target'>,
   fields: ReadonlyMap<string, readonly string[]>,
   signed: readonly string[],

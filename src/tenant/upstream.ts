@@ -123,7 +123,7 @@ export interface Member {
   readonly state?: UpstreamRow['state'] | undefined
 }
 
-export const TLS_MODES: readonly UpstreamTls[] = ['none', 'opportunistic', 'required', 'verify', 'implicit']
+const TLS_MODES: readonly UpstreamTls[] = ['none', 'opportunistic', 'required', 'verify', 'implicit']
 
 type Wrong = (field: string, kind: FieldError['kind'], message: string) => void
 

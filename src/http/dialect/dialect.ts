@@ -241,6 +241,12 @@ export const addHeader = (mail: Making, name: unknown, value: unknown, field: st
   else headers[name] = value
 }
 
+/** A list of `{Name, Value}`. */
+export const headersOfPairs: Taker = (mail, value, field) => {
+  for (const [i, { Name, Value }] of objectsIn(mail, value, field, ['Name', 'Value']).entries())
+    addHeader(mail, Name, Value, `${field}[${i}]`)
+}
+
 /** The first mistake as a sentence. */
 export const sentence = ({ field, message }: FieldError): string =>
   message.startsWith('"') ? message : `${field} ${message}`

@@ -12,11 +12,11 @@ import { readTags } from '../../mail/control-headers.js'
 import type { EmailRecord } from '../../store/port/mail.js'
 import { headerValue } from '../wire/values.js'
 import {
-  addHeader,
   addressesIn,
   as,
   type Dialect,
   type Failure,
+  headersOfPairs,
   isEmpty,
   isObject,
   Making,
@@ -49,11 +49,6 @@ const metadata: Taker = (mail, value, field) => {
     tagged(`x-pm-metadata-${name}`)(mail, one, `${field}.${name}`)
 }
 
-const headers: Taker = (mail, value, field) => {
-  for (const [i, { Name, Value }] of objectsIn(mail, value, field, ['Name', 'Value']).entries())
-    addHeader(mail, Name, Value, `${field}[${i}]`)
-}
-
 const attachments: Taker = (mail, value, field) => {
   const names = ['Name', 'Content', 'ContentType', 'ContentID']
   mail.wire.attachments = objectsIn(mail, value, field, names).map(
@@ -82,7 +77,7 @@ const TAKERS: Readonly<Record<string, Taker>> = {
   TextBody: as('text'),
   Tag: tagged('x-pm-tag'),
   Metadata: metadata,
-  Headers: headers,
+  Headers: headersOfPairs,
   Attachments: attachments,
   MessageStream: (mail, value, field) => tagged('x-pm-metadata-message_stream')(mail, value, field),
   TrackOpens: (mail, value, field) => value !== false && mail.refuse(field, TRACKING),

@@ -16,9 +16,9 @@ import { decodeBase64 } from '../../submission/draft.js'
 import { show } from '../../submission/finished-message.js'
 import { headerValue } from '../wire/values.js'
 import {
-  addHeader,
   as,
   type Dialect,
+  headersOfPairs,
   isEmpty,
   isObject,
   Making,
@@ -47,11 +47,6 @@ const list =
     if (Array.isArray(value)) mail.wire[name] = value
     else mail.wrong(field, 'type', 'must be a list of addresses')
   }
-
-const headers: Taker = (mail, value, field) => {
-  for (const [i, { Name, Value }] of objectsIn(mail, value, field, ['Name', 'Value']).entries())
-    addHeader(mail, Name, Value, `${field}[${i}]`)
-}
 
 const FILE = [
   'FileName',
@@ -97,7 +92,7 @@ const DESTINATION = members({
 const SIMPLE = members({
   Subject: content('subject'),
   Body: members({ Text: content('text'), Html: content('html') }),
-  Headers: headers,
+  Headers: headersOfPairs,
   Attachments: attachments,
 })
 

@@ -384,7 +384,7 @@ export interface MergeRecipient {
 }
 
 /** As a send, without recipients. */
-export const mergeTemplate = shape(() => {
+const mergeTemplate = shape(() => {
   const { to, cc, bcc, raw, ...members } = sendMembers()
   return Joi.object<WireDraft>(members)
     .required()
