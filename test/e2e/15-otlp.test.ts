@@ -10,8 +10,9 @@ import { pathToFileURL } from 'node:url'
 import { createTransport } from 'nodemailer'
 import t, { type Test } from 'tap'
 import { eventually } from '../parts/eventually.js'
+import { overPostfix } from '../parts/over-postfix.js'
 import { Postern, ROOT } from '../parts/postern.js'
-import { freePort, noPostfix, Postfix } from '../parts/postfix.js'
+import { freePort, noPostfix } from '../parts/postfix.js'
 
 const SDK = pathToFileURL(join(ROOT, 'systemd', 'examples', 'tracing.mjs')).href
 const CLIENT = 'b7ad6b7169203331'
@@ -78,17 +79,9 @@ const attribute = (span: OtlpSpan | undefined, key: string): unknown =>
 const why = noPostfix()
 t.test('from client over attempt to report', { skip: why ?? false }, async (t) => {
   const collector = new Collector()
-  const bouncePort = await freePort()
-  const upstream = await new Postfix().start({ bouncePort })
-  const postern = new Postern({ bounce: { host: '127.0.0.1', port: bouncePort, domain: 'bounce.test' } })
-  t.teardown(async () => {
-    await postern.remove()
-    upstream.stop()
-    await collector.stop()
-  })
+  t.teardown(() => collector.stop())
   const endpoint = await collector.start()
-  await postern.start(environment(endpoint))
-  await postern.route(`smtp://127.0.0.1:${upstream.port}?tls=none`)
+  const { postern } = await overPostfix(t, environment(endpoint))
   const key = await postern.key()
   const mail = (to: string) => ({ from: 'app@gw.test', to, subject: 'Secret subject', text: 'secret text' })
 

@@ -9,23 +9,15 @@ import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
 import { eventually } from '../parts/eventually.js'
-import { Postern } from '../parts/postern.js'
-import { freePort, noPostfix, Postfix } from '../parts/postfix.js'
+import { overPostfix } from '../parts/over-postfix.js'
+import { noPostfix } from '../parts/postfix.js'
 
 const SWAKS = '/usr/bin/swaks'
 const why = noPostfix() ?? (existsSync(SWAKS) ? null : 'swaks is not installed (apt-get install swaks)')
 if (why !== null) t.plan(0, `skipped: ${why}`)
 else {
   t.setTimeout(120_000)
-  const bouncePort = await freePort()
-  const upstream = await new Postfix().start({ bouncePort })
-  const postern = new Postern({ bounce: { host: '127.0.0.1', port: bouncePort, domain: 'bounce.test' } })
-  t.teardown(async () => {
-    await postern.remove()
-    upstream.stop()
-  })
-  await postern.start()
-  await postern.route(`smtp://127.0.0.1:${upstream.port}?tls=none`)
+  const { postern, upstream } = await overPostfix(t)
   await postern.json('workspace', 'update', 'default', '--sender-dsn')
   const key = await postern.key()
 

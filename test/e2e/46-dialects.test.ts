@@ -12,8 +12,8 @@ import FormData from 'form-data'
 import Mailgun from 'mailgun.js'
 import { ServerClient } from 'postmark'
 import t from 'tap'
-import { Postern } from '../parts/postern.js'
-import { freePort, noPostfix, Postfix } from '../parts/postfix.js'
+import { overPostfix } from '../parts/over-postfix.js'
+import { noPostfix } from '../parts/postfix.js'
 
 const run = promisify(execFile)
 /** Debian's own, whatever else is called python3. */
@@ -65,15 +65,7 @@ const why = noPostfix()
 if (why !== null) t.plan(0, `skipped: ${why}`)
 else {
   t.setTimeout(300_000)
-  const bouncePort = await freePort()
-  const upstream = await new Postfix().start({ bouncePort })
-  const postern = new Postern({ bounce: { host: '127.0.0.1', port: bouncePort, domain: 'bounce.test' } })
-  t.teardown(async () => {
-    await postern.remove()
-    upstream.stop()
-  })
-  await postern.start()
-  await postern.route(`smtp://127.0.0.1:${upstream.port}?tls=none`)
+  const { postern, upstream } = await overPostfix(t)
   const key = await postern.key()
   const at = `127.0.0.1:${postern.ports.http}/v1/as`
 

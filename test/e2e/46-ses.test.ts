@@ -8,8 +8,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { SESv2Client, SendEmailCommand, type SendEmailCommandInput } from '@aws-sdk/client-sesv2'
 import t from 'tap'
-import { Postern } from '../parts/postern.js'
-import { freePort, noPostfix, Postfix } from '../parts/postfix.js'
+import { overPostfix } from '../parts/over-postfix.js'
+import { noPostfix } from '../parts/postfix.js'
 
 /** Hands on what comes, and says 503 in place of the first answer. */
 const proxyTo = async (port: number) => {
@@ -33,15 +33,7 @@ const why = noPostfix()
 if (why !== null) t.plan(0, `skipped: ${why}`)
 else {
   t.setTimeout(300_000)
-  const bouncePort = await freePort()
-  const upstream = await new Postfix().start({ bouncePort })
-  const postern = new Postern({ bounce: { host: '127.0.0.1', port: bouncePort, domain: 'bounce.test' } })
-  t.teardown(async () => {
-    await postern.remove()
-    upstream.stop()
-  })
-  await postern.start()
-  await postern.route(`smtp://127.0.0.1:${upstream.port}?tls=none`)
+  const { postern, upstream } = await overPostfix(t)
   const { stdout } = await postern.cli('key', 'create', '--workspace', 'default', '--ses')
   const env: Record<string, string> = Object.fromEntries(
     stdout
