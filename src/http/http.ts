@@ -99,7 +99,7 @@ export interface Http extends Service {
   drain(): void
   /** Another certificate for new connections; does nothing without TLS. */
   renew(tls: TlsFiles): void
-  /** Makes the shapes of sends, so that the first of them does not wait for it. */
+  /** Adds the routes and makes the shapes of sends, so that the first request does not wait for it. */
   warm(): void
   /** A request without a socket, for pages of the same process. */
   inject(request: ServerInjectOptions): Promise<ServerInjectResponse>
@@ -238,6 +238,8 @@ interface Door {
   readonly server: Server
   readonly rows: readonly Endpoint[]
   readonly direct: DirectSends | null
+  /** Adds the routes, if they are not there yet. */
+  complete(): void
 }
 
 /** A server that listens and is not started yet. */
@@ -276,7 +278,7 @@ const listeningServer = async (
   }
   if (config.http.behind_proxy)
     listener.server.prependListener('connection', keepOthersOut(config.http.trusted_proxies))
-  const server = await createServer(parts, [...rows, ...others])
+  const { server, complete } = await createServer(parts, [...rows, ...others])
   await server.initialize()
   try {
     // Only now, because hapi follows the connections of a listener from its first moment.
@@ -285,7 +287,7 @@ const listeningServer = async (
     await server.stop()
     throw error
   }
-  return { server, rows, direct }
+  return { server, rows, direct, complete }
 }
 
 const stopDoor = async ({ server, direct }: Door): Promise<void> => {
@@ -328,7 +330,10 @@ export const createHttp = (options: HttpOptions): Http => {
     },
     drain,
     renew: (fresh) => certificates.renew(fresh, door?.server.listener),
-    warm: () => warm(door?.rows ?? []),
+    warm() {
+      door?.complete()
+      warm(door?.rows ?? [])
+    },
     inject: (request) => running().server.inject(request),
     follow: followAs(deps),
     async start() {
