@@ -296,7 +296,8 @@ const stopDoor = async ({ server, direct }: Door): Promise<void> => {
   await server.stop({ timeout: STOP_MS })
 }
 
-const warm = (rows: readonly Endpoint[]): void => {
+const warm = ({ rows, complete }: Door): void => {
+  complete()
   for (const { sends, query, body } of rows)
     for (const shape of [query, body]) if (sends && shape) prepare(shape)
 }
@@ -330,10 +331,7 @@ export const createHttp = (options: HttpOptions): Http => {
     },
     drain,
     renew: (fresh) => certificates.renew(fresh, door?.server.listener),
-    warm() {
-      door?.complete()
-      warm(door?.rows ?? [])
-    },
+    warm: () => door !== null && warm(door),
     inject: (request) => running().server.inject(request),
     follow: followAs(deps),
     async start() {
