@@ -13,9 +13,11 @@ import type { Decision, KnownIncident } from '../store/port/watch.js'
 import {
   addSuppression,
   decideIncident,
+  findEntry,
   findIncident,
   findSuppression,
   removeSuppression,
+  stillWords,
 } from '../tenant/suppression.js'
 import { type Command, command, type Globals, type Subject, WHY } from './command.js'
 import { type CliContext, withContext } from './context.js'
@@ -152,7 +154,7 @@ const show = command({
   examples: [['$0 suppression show ana@example.com', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const row = await findSuppression(context.deps, (await placeOf(context, args)).id, args.ref)
+      const row = await findSuppression(context.deps, await placeOf(context, args), args.ref)
       terminal.data(suppressionRecord(row), (paint) => rowsTable(paint, [row]))
     }),
 })
@@ -167,13 +169,21 @@ const instantOf = (text: string | undefined, name: string): number | null => {
 const add = command({
   usage: 'add <email..>',
   summary: 'Write to these addresses no more',
-  positionals: { email: { type: 'string', array: true, demandOption: true, describe: 'Addresses' } },
+  positionals: {
+    email: {
+      ...{ type: 'string', array: true, demandOption: true },
+      describe: 'Addresses, or *@example.com for a whole domain',
+    },
+  },
   options: {
     ...PLACE,
     reason: { type: 'string', describe: 'Why' },
     expires: { type: 'string', describe: 'Until when: 90d, or an RFC 3339 time; else for good' },
   },
-  examples: [['$0 suppression add ana@example.com --reason "asked us to stop"', '']],
+  examples: [
+    ['$0 suppression add ana@example.com --reason "asked us to stop"', ''],
+    ["$0 suppression add '*@example.com'", 'all of a domain, without its subdomains'],
+  ],
   run: async (args, terminal) => {
     const expiresAt = instantOf(args.expires, '--expires')
     await withContext(args, async (context) => {
@@ -202,12 +212,15 @@ const remove = command({
     withContext(args, async (context) => {
       const { deps } = context
       const place = await placeOf(context, args)
-      const row = await findSuppression(deps, place.id, args.ref)
+      const row = await findEntry(deps, place, args.ref)
       if (args.dryRun)
         return terminal.data(suppressionRecord(row), () => `would remove ${row.email} (${row.origin})`)
       await terminal.confirm(`remove ${row.email} (${row.origin}) from the suppressions`, args.yes)
-      await removeSuppression(deps, place.id, row.id)
-      terminal.data(removed('suppression', row.id), () => `removed ${row.email}`)
+      const { still } = await removeSuppression(deps, place, row.id)
+      terminal.data(
+        { ...removed('suppression', row.id), ...(still !== null && { still: suppressionRecord(still) }) },
+        () => `removed ${row.email}${still === null ? '' : `; ${stillWords(still)} all the same`}`,
+      )
     }),
 })
 

@@ -92,27 +92,38 @@ export const listing = <Found, Query extends PageQuery = PageQuery>({
 
 type Removable = FaultCode extends infer C ? (C extends `${infer O}.not_found` ? O : never) : never
 
+// biome-ignore lint/suspicious/noConfusingVoidType: most that take an id answer nothing
+type Gone = { readonly id: string; readonly beside?: object } | void
+
 interface Removing<Query> extends Row<Query> {
   readonly of: Shape<Joi.ObjectSchema>
   readonly object: Removable
   readonly query?: Shape<Joi.ObjectSchema<Query>>
   readonly faults?: RouteRow['faults']
+  /** What stands beside it in the answer. */
+  readonly more?: Shape<Joi.ObjectSchema>
   /** Answers what is gone, where the path may name it by something else than its id. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: most that take an id answer nothing
-  remove(call: Call<Query>, ref: string, deps: Deps): Promise<{ readonly id: string } | void>
+  remove(call: Call<Query>, ref: string, deps: Deps): Promise<Gone>
 }
 
 /** DELETE of one record, which the end of the path names. */
-export const removing = <Query>({ of, object, faults = [], remove, ...row }: Removing<Query>): RouteRow =>
+export const removing = <Query>({
+  of,
+  object,
+  faults = [],
+  remove,
+  more,
+  ...row
+}: Removing<Query>): RouteRow =>
   endpoint<Query, unknown>({
     ...row,
     method: 'DELETE',
-    answers: { 200: removedOf(of) },
+    answers: { 200: removedOf(of, more) },
     faults: [...faults, `${object}.not_found`],
     async handle(call, deps) {
       const [ref = ''] = Object.values(call.params)
       const gone = await remove(call, ref, deps)
-      return { status: 200, body: removed(object, gone ? gone.id : ref) }
+      return { status: 200, body: { ...removed(object, gone ? gone.id : ref), ...(gone ? gone.beside : {}) } }
     },
   })
 

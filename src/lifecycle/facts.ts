@@ -73,8 +73,10 @@ export interface NewRecipient extends Partial<Pick<NewEmail, 'poolId'>> {
   readonly kind: RecipientKind
   /** True starts this recipient as bounced with reason `suppressed`; it is never due. */
   readonly suppressed: boolean
-  /** As lists of suppressions have its address: accept looks whether it is on one, and that counts. Unsaid, nobody looks. */
+  /** The narrowest entry of lists of suppressions that would be against it: accept looks, and that counts. Unsaid, nobody looks. */
   readonly normal?: string | undefined
+  /** What stands on a list against it. */
+  readonly entry?: string | null
   readonly dsn: DsnRequest | null
 }
 

@@ -45,12 +45,52 @@ export const listsAgainst = ({
   return mode === 'live' ? [own, accountId] : [own]
 }
 
+/*
+ * What stands on a list is an address, a whole domain (`*@example.com`, without its subdomains), or an address for the mail
+ * of one mailing list alone (`ana@example.com#news`): no domain has a `#`. Addresses are in their normal form, in which nobody
+ * is `*@`.
+ */
+
+export const entryOf = (email: string, mailingList: string | null): string =>
+  mailingList === null ? email : `${email}#${mailingList}`
+
+export const partsOfEntry = (
+  entry: string,
+): { readonly email: string; readonly mailingList: string | null } => {
+  const hash = entry.indexOf('#', entry.lastIndexOf('@'))
+  return hash < 0
+    ? { email: entry, mailingList: null }
+    : { email: entry.slice(0, hash), mailingList: entry.slice(hash + 1) }
+}
+
+export const isWholeDomain = (entry: string): boolean => entry.startsWith('*@')
+
+/** The entry of the whole domain of an address. */
+export const domainEntry = (email: string): string => `*${email.slice(email.lastIndexOf('@'))}`
+
+/** All that suppresses whoever the narrowest of them names, which is given; the one to name comes first. */
+export const entriesAgainst = (narrowest: string): readonly string[] => {
+  const { email, mailingList } = partsOfEntry(narrowest)
+  return mailingList === null ? [email, domainEntry(email)] : [email, domainEntry(email), narrowest]
+}
+
+/** For the timeline of a recipient: which entry it was, unless his very address. */
+export const entryDetail = (entry: string | null | undefined): Readonly<Record<string, string>> | null => {
+  if (entry == null) return null
+  const { mailingList } = partsOfEntry(entry)
+  if (mailingList !== null) return { list: mailingList }
+  return isWholeDomain(entry) ? { entry } : null
+}
+
 export const isSuppressing = (expiresAt: number | null, now: number): boolean =>
   expiresAt === null || expiresAt > now
 
 /** What becomes of a recipient who waited while his address was put on a list. */
-export const endSuppressed = (recipientId: string, now: number): Outcome =>
-  observed({ recipientId, seen: 'suppressed', at: now, source: 'system', reason: 'suppressed' })
+export const endSuppressed = (recipientId: string, entry: string, now: number): Outcome =>
+  observed({
+    ...{ recipientId, seen: 'suppressed', at: now, source: 'system', reason: 'suppressed' },
+    detail: entryDetail(entry),
+  })
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

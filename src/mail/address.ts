@@ -136,6 +136,8 @@ export const normalizeAddress = (address: string): string => {
     const bare = local.slice(1, -1).replace(/\\(.)/g, '$1')
     if (DOTS_ANYWHERE.test(bare)) local = bare
   }
+  // on a list of suppressions `*@` is a whole domain
+  if (local === '*') local = '"*"'
   return `${local.normalize('NFC').toLowerCase()}@${domainOf(address)}`
 }
 

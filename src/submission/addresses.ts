@@ -8,6 +8,7 @@
 import type { FieldError } from '../base/fault.js'
 import type { DsnRequest, NewRecipient, RecipientKind } from '../lifecycle/facts.js'
 import type { Mode } from '../lifecycle/page.js'
+import { entriesAgainst } from '../lifecycle/suppress.js'
 import { type Mailbox, normalizeAddress, parseAddress, parseRecipient, wireAddress } from '../mail/address.js'
 import type { Draft } from './draft.js'
 
@@ -135,9 +136,10 @@ export const newRecipient = (
 ): NewRecipient => {
   const isPretended = !ignored && mode === 'test' && PRETENDED.test(normal)
   const isAsked = !ignored && !isPretended
-  const suppressed = isPretended || (isAsked && listed.has(normal))
+  const isListed = isAsked && listed.size > 0 && entriesAgainst(normal).some((one) => listed.has(one))
+  const suppressed = isPretended || isListed
   return { id, address, kind, suppressed, normal: isAsked ? normal : undefined, dsn }
 }
 
-/** Normal addresses that must not be written to. */
+/** What stands on the lists that hold for these mails. */
 export type Listed = ReadonlySet<string>

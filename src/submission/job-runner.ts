@@ -13,6 +13,7 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import { overIn, repeated, type Service } from '../base/service.js'
+import { normalizeAddress } from '../mail/address.js'
 import type {
   EmailRecord,
   EmailRow,
@@ -95,7 +96,7 @@ const ACTIONS: Readonly<Record<JobAction, One>> = {
     const list = listOfWorkspace({ id: mail.workspaceId, accountId: mail.accountId }, mail.mode)
     let added = 0
     for (const { address } of bounced.length > 0 ? bounced : record.recipients) {
-      const made = await suppress(deps, list, { email: address, reason, sourceId: id })
+      const made = await suppress(deps, list, { email: normalizeAddress(address), reason, sourceId: id })
       if (made.added) added++
     }
     return added > 0 ? DONE : SKIPPED

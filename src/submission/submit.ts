@@ -23,7 +23,7 @@ import {
   isStored,
   type NewEmail,
 } from '../lifecycle/facts.js'
-import { suppressionList } from '../lifecycle/suppress.js'
+import { entriesAgainst, suppressionList } from '../lifecycle/suppress.js'
 import { submissionFingerprint } from '../mail/parse.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { Login, Principal } from '../tenant/principal.js'
@@ -98,8 +98,10 @@ const listedIn = async (
   now: number,
 ): Promise<Listed> => {
   const minded = mails.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
-  const normals = minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))
-  return new Set(await store.suppressed(suppressionList(workspace.id, mode), normals, now))
+  const entries = minded.flatMap(({ recipients }) =>
+    recipients.flatMap(({ normal }) => entriesAgainst(normal)),
+  )
+  return new Set(await store.suppressed(suppressionList(workspace.id, mode), entries, now))
 }
 
 /** As it was stored. */

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Added by people, imports, hard bounces and complaints. Addresses are kept
  *   and compared in lower case. Adding one that is there already gives the row
- *   that is there.
+ *   that is there. `*@example.com` is a whole domain: people and imports name one, a bounce or a complaint never does.
  *   Live and test mail have lists of their own; one more holds for the live mail
  *   of every workspace of an account, and only who may act for the account writes on it.
  */
@@ -11,8 +11,8 @@
 import { Fault, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { type Mode, pagesOf } from '../lifecycle/page.js'
-import { suppressionList } from '../lifecycle/suppress.js'
-import { normalizeAddress, parseRecipient } from '../mail/address.js'
+import { entriesAgainst, isSuppressing, isWholeDomain, suppressionList } from '../lifecycle/suppress.js'
+import { domainOf, normalizeAddress, parseRecipient } from '../mail/address.js'
 import type { Audit } from '../store/port/identity.js'
 import type { SuppressionRow, WorkspaceRow } from '../store/port/tenants.js'
 import type { Decision, Incidents, KnownIncident, PendingSuppression } from '../store/port/watch.js'
@@ -48,11 +48,17 @@ export interface SuppressDeps extends Pick<TenantDeps, 'clock'> {
   readonly store: Pick<TenantDeps['store'], 'addSuppression'>
 }
 
-/** As lists have it; null where it is no address. */
+const entryText = (address: string): string =>
+  isWholeDomain(address) ? `*@${domainOf(address)}` : normalizeAddress(address)
+
+/** An address or a whole domain as lists have it; null where it is neither. */
 export const listedAddress = (text: string): string | null => {
   const mailbox = parseRecipient(text)
-  return mailbox === null ? null : normalizeAddress(mailbox.address)
+  return mailbox === null ? null : entryText(mailbox.address)
 }
+
+/** What lists take. */
+export const ENTRY_FORM = 'must be an address, or *@example.com for a whole domain'
 
 /** `email` is as lists have it. */
 export const suppressionRow = (
@@ -79,7 +85,7 @@ export const suppressionOf = (
   field = 'body.email',
 ): SuppressionRow => {
   const email = listedAddress(wish.email)
-  if (email === null) throw invalid([{ field, kind: 'format', message: 'must be an address' }])
+  if (email === null) throw invalid([{ field, kind: 'format', message: ENTRY_FORM }])
   return suppressionRow(place, { ...wish, email }, now)
 }
 
@@ -105,30 +111,76 @@ export const addSuppression = async (
 
 /** What names a suppression, in the form in which it is kept. */
 export const refOf = (idOrEmail: string): string =>
-  idOrEmail.includes('@') ? normalizeAddress(idOrEmail) : idOrEmail
+  idOrEmail.includes('@') ? entryText(idOrEmail) : idOrEmail
 
-/** By id or address; also one that is pending. */
+/** The lists that hold for mail of one, which is first. */
+const listsFor = ({ accountId, id }: Place): readonly string[] =>
+  id === accountId || id.endsWith(suppressionList('', 'test')) ? [id] : [id, accountId]
+
+/** What stands against an address on lists that hold there, by itself or for its domain; an id stands for nothing else. */
+export const standingAgainst = async (
+  { store, clock }: Pick<TenantDeps, 'store' | 'clock'>,
+  place: Place,
+  ref: string,
+): Promise<SuppressionRow | null> => {
+  const entries = ref.includes('@') && !isWholeDomain(ref) ? entriesAgainst(ref) : [ref]
+  for (const entry of entries)
+    for (const list of listsFor(place)) {
+      const row = await store.suppression(list, entry)
+      if (row !== null && isSuppressing(row.expiresAt, clock.now())) return row
+    }
+  return null
+}
+
+const entryOn = async ({ store }: TenantDeps, { id }: Place, ref: string) =>
+  (await store.suppression(id, ref)) ?? (await store.pendingSuppression(id, ref))
+
+/** By id or address, also one that is pending; else what suppresses that address all the same. */
 export const findSuppression = async (
-  { store }: TenantDeps,
-  workspaceId: string,
+  deps: TenantDeps,
+  place: Place,
   idOrEmail: string,
 ): Promise<SuppressionRow | PendingSuppression> => {
   const ref = refOf(idOrEmail)
-  const row =
-    (await store.suppression(workspaceId, ref)) ?? (await store.pendingSuppression(workspaceId, ref))
+  const row = (await entryOn(deps, place, ref)) ?? (await standingAgainst(deps, place, ref))
   if (row === null) throw new Fault('suppression.not_found')
   return row
 }
 
-/** Throws suppression.not_found. */
-export const removeSuppression = async (
-  { store }: TenantDeps,
-  workspaceId: string,
+/** The same of what stands on this very list, as it can be removed. */
+export const findEntry = async (
+  deps: TenantDeps,
+  place: Place,
   idOrEmail: string,
-): Promise<SuppressionRow> => {
-  const row = await store.removeSuppression(workspaceId, refOf(idOrEmail))
-  if (row === null) throw new Fault('suppression.not_found')
+): Promise<SuppressionRow | PendingSuppression> => {
+  const ref = refOf(idOrEmail)
+  const row = await entryOn(deps, place, ref)
+  if (row === null) throw await notListed(deps, place, ref)
   return row
+}
+
+const notListed = async (deps: TenantDeps, place: Place, ref: string): Promise<Fault> => {
+  const still = await standingAgainst(deps, place, ref)
+  if (still === null) return new Fault('suppression.not_found')
+  return new Fault('suppression.not_found', {
+    detail: `${ref} has no entry of its own on this list: ${stillWords(still)}.`,
+  })
+}
+
+/** For who took an address off a list, or found it on none. */
+export const stillWords = ({ email, list, accountId }: SuppressionRow): string =>
+  `${email}${list === accountId ? ', for every workspace,' : ''} suppresses it`
+
+/** What it was, and what still suppresses the address. Throws suppression.not_found. */
+export const removeSuppression = async (
+  deps: TenantDeps,
+  place: Place,
+  idOrEmail: string,
+): Promise<{ readonly row: SuppressionRow; readonly still: SuppressionRow | null }> => {
+  const ref = refOf(idOrEmail)
+  const row = await deps.store.removeSuppression(place.id, ref)
+  if (row === null) throw await notListed(deps, place, ref)
+  return { row, still: await standingAgainst(deps, place, row.email) }
 }
 
 /** What was taken off a list and when, as long as the audit knows it: an import of older rows leaves it off. */

@@ -99,6 +99,27 @@ t.test('lists of their own: for tests, and for the whole account', async (t) => 
   })
 })
 
+t.test('a whole domain', async (t) => {
+  const desk = openDesk(t)
+  t.match(await desk.json(['suppression', 'add', '*@Example.COM']), { email: '*@example.com' })
+  t.match(await desk.json(['suppression', 'add', 'ana@example.com']), { email: 'ana@example.com' })
+  t.match(await desk.json(['suppression', 'show', 'bob@example.com']), { email: '*@example.com' })
+  const removed = await desk.run(['suppression', 'remove', 'ana@example.com', '--yes'])
+  t.match(removed, {
+    code: 0,
+    stdout: /removed ana@example\.com; \*@example\.com suppresses it all the same/,
+  })
+  const none = await desk.run(['suppression', 'remove', 'ana@example.com', '--yes'])
+  t.match(none, { code: 65, stderr: /no entry of its own on this list: \*@example\.com suppresses it/ })
+  const { stdout } = await desk.run(['suppression', 'export'])
+  t.match(stdout, /^\*@example\.com,/m)
+  t.match(await desk.run(['import', '-', '--account'], stdout), { code: 0 })
+  t.match(await desk.json(['suppression', 'remove', '*@example.com', '--yes']), {
+    deleted: true,
+    still: { email: '*@example.com', scope: 'account' },
+  })
+})
+
 t.test('what follows -- is an address, whatever it begins with', async (t) => {
   const desk = openDesk(t)
   const added = await desk.run([

@@ -41,6 +41,75 @@ t.test('suppressed@ is, in every test, and in no live mail', async (t) => {
   t.same(fates(await send(to)), ['queued', 'queued', 'queued'])
 })
 
+t.test('a whole domain', async (t) => {
+  const add = await kit.ask('/v1/suppressions', { body: { email: ' *@Bücher.Example ', reason: 'a trap' } })
+  t.match(add, { status: 201, json: { email: '*@xn--bcher-kva.example', origin: 'manual' } }, add.text)
+  t.equal((await kit.ask('/v1/suppressions', { body: { email: '*@xn--bcher-kva.example' } })).status, 200)
+  for (const email of [
+    '*@',
+    '*',
+    '*@*.example',
+    '*@a..example',
+    '*@.example',
+    '*@a b.example',
+    '*@sub.*',
+    '**@',
+  ])
+    t.match(
+      (await kit.ask('/v1/suppressions', { body: { email } })).json,
+      { code: 'validation.request_invalid' },
+      email,
+    )
+  const to = ['Ana@BÜCHER.example', '*@bücher.example', 'ana@sub.bücher.example']
+  const sent = await send(to)
+  t.same(fates(sent), ['suppressed', 'suppressed', 'queued'])
+  const { data } = (await kit.ask(`/v1/emails/${sent.id}/events`)).json
+  t.same(
+    data.flatMap((one: { reason?: string; detail?: object }) =>
+      one.reason === 'suppressed' ? [one.detail] : [],
+    ),
+    [{ entry: '*@xn--bcher-kva.example' }, { entry: '*@xn--bcher-kva.example' }],
+  )
+  const keyed = await kit.ask('/v1/emails', {
+    key: kit.key,
+    headers: { 'idempotency-key': 'domain-1' },
+    body: { from: 'a@b.test', to: 'ana@bücher.example', subject: 'Hi', text: 'Hi' },
+  })
+  t.equal(keyed.status, 202, keyed.text)
+  t.same(fates(keyed.json), ['suppressed'], 'also where the answer is kept')
+  t.same(fates(await send(['ana@bücher.example'], testKey)), ['queued'], 'test mail has lists of its own')
+
+  const look = await kit.ask(`/v1/suppressions/${encodeURIComponent('ana@bücher.example')}`)
+  t.match(
+    look.json,
+    { id: add.json.id, email: '*@xn--bcher-kva.example' },
+    'who looks for an address finds it',
+  )
+  const none = await kit.ask('/v1/suppressions/ana@xn--bcher-kva.example', { method: 'DELETE' })
+  t.match(none, {
+    status: 404,
+    json: { code: 'suppression.not_found', detail: /\*@xn--bcher-kva\.example suppresses/ },
+  })
+  await kit.ask('/v1/suppressions', { body: { email: 'ana@bücher.example' } })
+  t.match((await kit.ask('/v1/suppressions/ana@bücher.example')).json, { email: 'ana@xn--bcher-kva.example' })
+  const removed = await kit.ask('/v1/suppressions/ana@xn--bcher-kva.example', { method: 'DELETE' })
+  t.match(
+    removed.json,
+    { deleted: true, still: { id: add.json.id, email: '*@xn--bcher-kva.example' } },
+    removed.text,
+  )
+  const emails = ['*@bücher.example', 'nobody@bücher.example']
+  const batch = await kit.ask('/v1/suppressions/batch/remove', { body: { emails } })
+  t.same(batch.json.data, [{ id: add.json.id, object: 'suppression', deleted: true }])
+  t.same(fates(await send(['ana@bücher.example'])), ['queued'])
+})
+
+t.test('a mailbox whose name is an asterisk is no domain', async (t) => {
+  const body = { email: '"*"@star.test' }
+  t.match((await kit.ask('/v1/suppressions', { body })).json, { email: '"*"@star.test' })
+  t.same(fates(await send(['*@star.test', '"*"@star.test', 'ana@star.test'])), ['suppressed', 'queued'])
+})
+
 t.test('for the whole account', async (t) => {
   const wide = { email: 'Nobody@b.test', scope: 'account', reason: 'asked by post' }
   t.equal((await kit.ask('/v1/suppressions', { body: wide })).json.code, 'auth.scope_forbidden')

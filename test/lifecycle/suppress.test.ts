@@ -1,5 +1,12 @@
 import t from 'tap'
-import { endSuppressed, isSuppressing, listsAgainst } from '../../src/lifecycle/suppress.js'
+import {
+  endSuppressed,
+  entriesAgainst,
+  entryDetail,
+  isSuppressing,
+  listsAgainst,
+  partsOfEntry,
+} from '../../src/lifecycle/suppress.js'
 
 const MAIL = {
   source: 'api',
@@ -29,8 +36,22 @@ t.test('until it expires', async (t) => {
 })
 
 t.test('the end of it', async (t) => {
-  t.match(endSuppressed('rcpt_1', 5), {
+  t.match(endSuppressed('rcpt_1', 'ana@x.test', 5), {
     ...{ recipientId: 'rcpt_1', seen: 'suppressed', at: 5, source: 'system' },
-    ...{ reason: 'suppressed', trusted: true, leaseGen: null },
+    ...{ reason: 'suppressed', trusted: true, leaseGen: null, detail: null },
   })
+})
+
+t.test('what a list may hold against somebody', async (t) => {
+  t.same(entriesAgainst('ana@x.test'), ['ana@x.test', '*@x.test'])
+  t.same(entriesAgainst('"a@b#c"@x.test'), ['"a@b#c"@x.test', '*@x.test'])
+  t.same(entriesAgainst('a#b@x.test#news'), ['a#b@x.test', '*@x.test', 'a#b@x.test#news'])
+  t.same(partsOfEntry('a#b@x.test#news'), { email: 'a#b@x.test', mailingList: 'news' })
+  t.same(partsOfEntry('a#b@x.test'), { email: 'a#b@x.test', mailingList: null })
+  t.same(['ana@x.test', '*@x.test', 'ana@x.test#news', null].map(entryDetail), [
+    null,
+    { entry: '*@x.test' },
+    { list: 'news' },
+    null,
+  ])
 })

@@ -24,6 +24,7 @@ import {
   recovered,
 } from '../../src/lifecycle/lease.js'
 import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../src/lifecycle/schedule.js'
+import { entryDetail } from '../../src/lifecycle/suppress.js'
 import { aggregate } from '../../src/mail/status.js'
 import type { EmailScope, Queue, Schedule } from '../../src/store/port/mail.js'
 import type { Tenants } from '../../src/store/port/tenants.js'
@@ -108,7 +109,14 @@ const createAccept = (
     }
     state.recipients.add(one.id, row)
     if (one.suppressed) {
-      const said = { recipientId: one.id, source: 'system', occurredAt: now, reason: 'suppressed' } as const
+      const detail = entryDetail(one.entry)
+      const said = {
+        recipientId: one.id,
+        source: 'system',
+        occurredAt: now,
+        reason: 'suppressed',
+        detail,
+      } as const
       const event = log.add(stored, status, said)
       pending.add({ recipientId: one.id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
       return
@@ -133,7 +141,7 @@ const createAccept = (
 
   return (given: Acceptance): AcceptResult => {
     const { now } = given
-    const listed = asListed(given, (list, normal) => suppressed(list, [normal], now).length > 0)
+    const listed = asListed(given, (list, entry) => suppressed(list, [entry], now).length > 0)
     if (listed === null) return 'stale'
     const { mails, idempotency, dsn } = listed.batch
     if (idempotency !== null && !isAnswered(idempotency, now)) return 'lock_lost'

@@ -7,7 +7,13 @@ import { covers, holdBack, type Pause, setFree } from '../../src/lifecycle/holds
 import type { Note } from '../../src/lifecycle/orders.js'
 import { leaveSchedule } from '../../src/lifecycle/schedule.js'
 import { factKey, movedCounts, settle } from '../../src/lifecycle/settle.js'
-import { endSuppressed, isSuppressing, listsAgainst } from '../../src/lifecycle/suppress.js'
+import {
+  endSuppressed,
+  entriesAgainst,
+  entryOf,
+  isSuppressing,
+  listsAgainst,
+} from '../../src/lifecycle/suppress.js'
 import { normalizeAddress } from '../../src/mail/address.js'
 import { aggregate, type Status } from '../../src/mail/status.js'
 import type { HoldRow } from '../../src/store/port/operations.js'
@@ -150,10 +156,12 @@ export const createRecipients = (
       const mail = mailOf(one)
       const lists = listsAgainst({ ...mail, ignoresSuppressions: mail.ignoreSuppressions === true })
       const email = normalizeAddress(one.address.toLowerCase())
-      const isListed = state.suppressions
-        .where((row) => row.email === email && lists.includes(row.list))
-        .some(({ expiresAt }) => isSuppressing(expiresAt, now))
-      return isListed && (settleOne(endSuppressed(one.id, now))?.applied ?? false)
+      const standing = state.suppressions.where(
+        (row) => lists.includes(row.list) && isSuppressing(row.expiresAt, now),
+      )
+      const entries = entriesAgainst(entryOf(email, null))
+      const entry = entries.find((each) => standing.some((row) => row.email === each))
+      return entry !== undefined && (settleOne(endSuppressed(one.id, entry, now))?.applied ?? false)
     },
   }
 }

@@ -85,6 +85,52 @@ const listedTests = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.accept({ mails: [free], idempotency: null, now }), 'accepted')
   })
 
+  await t.test('an entry of a whole domain is against all its addresses, and says so', async (t) => {
+    const at = await newAccount(store)
+    const [ws, now] = [at.workspace.id, T0 + 10]
+    for (const row of [
+      listing(at, ws, '*@own.example'),
+      listing(at, at.accountId, '*@wide.example'),
+      listing(at, ws, '*@over.example', now),
+      listing(at, suppressionList(ws, 'test'), '*@tested.example'),
+      listing(at, ws, 'both@own.example'),
+      listing(at, ws, '*@xn--bcher-kva.example'),
+    ])
+      await store.addSuppression(row)
+    const asked = (normal: string) => toOne(normal, { normal })
+    const mail = mailFor(at, {
+      recipients: [
+        asked('ana@own.example'),
+        asked('"a@b"@own.example'),
+        asked('ana@sub.own.example'),
+        asked('ana@wide.example'),
+        asked('ana@over.example'),
+        asked('ana@tested.example'),
+        asked('both@own.example'),
+        asked('ana@xn--bcher-kva.example'),
+        asked('own.example@other.example'),
+        toOne('unasked@own.example'),
+      ],
+    })
+    const listed = [0, 1, 3, 6, 7].map((i) => mail.recipients[i]?.id)
+    t.same(await store.accept({ mails: [mail], idempotency: null, now }), { suppressed: listed })
+    const said = new Map(
+      (await store.events(mail.id, page())).rows.map(({ recipientId, detail }) => [recipientId, detail]),
+    )
+    t.same(
+      listed.map((id) => said.get(id ?? '')),
+      [
+        { entry: '*@own.example' },
+        { entry: '*@own.example' },
+        { entry: '*@wide.example' },
+        null,
+        { entry: '*@xn--bcher-kva.example' },
+      ],
+    )
+    const entries = ['*@own.example', 'both@own.example', '*@sub.own.example']
+    t.same(await store.suppressed(ws, entries, now), ['*@own.example', 'both@own.example'])
+  })
+
   await t.test(
     'an answer that says something else of a recipient is not stored, nor is its mail',
     async (t) => {
@@ -398,10 +444,16 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
     const testing = await accepted(store, at, { ...later, ...to('ana'), mode: 'test' })
     const ours = await accepted(store, at, { ...later, ...to('ana'), source: 'system' })
     const pardoned = await accepted(store, at, { ...later, ...to('brief') })
+    const ofDomain = await accepted(store, at, {
+      ...later,
+      recipients: [toOne('Cy@Y.test'), toOne('cy@sub.y.test'), toOne('*@z.test'), toOne('cy@z.test')],
+    })
     await listed(at.workspace.id, 'ana@x.test')
     await listed(at.accountId, 'wide@x.test')
     await listed(at.workspace.id, 'brief@x.test', T0 + 5)
     await listed(suppressionList(at.workspace.id, 'test'), 'bob@x.test')
+    await listed(at.workspace.id, '*@y.test')
+    await listed(at.workspace.id, '"*"@z.test')
     const due = await store.claim(at.poolId, 10, T0 + 9 * HOUR, T0 + HOUR)
     t.same(
       due.map(({ emailId, address }) => `${emailId} ${address}`).sort(),
@@ -411,6 +463,8 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
         `${testing.id} ana@x.test`,
         `${ours.id} ana@x.test`,
         `${pardoned.id} brief@x.test`,
+        `${ofDomain.id} cy@sub.y.test`,
+        `${ofDomain.id} cy@z.test`,
       ].sort(),
     )
     const found = await store.email(scopeOf(at), planned.id)
@@ -418,6 +472,16 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
     t.match(found?.recipients[0], { status: 'bounced', reason: 'suppressed', attempts: 0, dueAt: null })
     t.same(await timeline(store, tried.id), ['queued', 'deferred', 'bounced'])
     t.match((await store.events(tried.id, page())).rows[0], { source: 'system', reason: 'suppressed' })
+    const told = (await store.events(ofDomain.id, page())).rows.filter(
+      ({ reason }) => reason === 'suppressed',
+    )
+    t.same(
+      new Map(told.map(({ recipient, detail }) => [recipient, detail])),
+      new Map([
+        ['Cy@Y.test', { entry: '*@y.test' }],
+        ['*@z.test', null],
+      ]),
+    )
   })
 
   await t.test('of a cancel and the dispatcher exactly one wins', async (t) => {

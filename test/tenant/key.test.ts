@@ -62,11 +62,11 @@ t.test('suppressions', async (t) => {
     (await tenants.addSuppression(workspace, { email: 'ana@example.com', origin: 'bounce' })).id,
     row.id,
   )
-  t.equal((await tenants.findSuppression(workspace.id, 'ANA@example.com')).id, row.id)
+  t.equal((await tenants.findSuppression(workspace, 'ANA@example.com')).id, row.id)
   t.strictSame(await store.suppressed(workspace.id, ['ana@example.com', 'bo@example.com'], clock.now()), [
     'ana@example.com',
   ])
   t.strictSame(await fieldsOf(tenants.addSuppression(workspace, { email: 'nobody' })), ['body.email format'])
-  t.equal((await tenants.removeSuppression(workspace.id, row.id)).id, row.id)
-  t.equal(await codeOf(tenants.removeSuppression(workspace.id, row.id)), 'suppression.not_found')
+  t.equal((await tenants.removeSuppression(workspace, row.id)).row.id, row.id)
+  t.equal(await codeOf(tenants.removeSuppression(workspace, row.id)), 'suppression.not_found')
 })

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import { maskText } from '../../base/text.js'
 import type { SuppressionRow } from '../../store/port/tenants.js'
-import { listedAddress, type Place, suppressionRow } from '../../tenant/suppression.js'
+import { ENTRY_FORM, listedAddress, type Place, suppressionRow } from '../../tenant/suppression.js'
 import { badInput } from '../exit.js'
 import { readInstant } from '../time.js'
 import { timeIn } from './cells.js'
@@ -127,7 +127,7 @@ export class Rows {
     }
     const email = listedAddress(said.email)
     if (email === null) {
-      counts.skip(file, line, said.email, said.email === '' ? 'has no address' : 'must be an address')
+      counts.skip(file, line, said.email, said.email === '' ? 'has no address' : ENTRY_FORM)
       return null
     }
     const createdAt = sinceOf(said.since, this.#now, counts.notes)

@@ -1,19 +1,25 @@
 /**
  * NAME      suppressions - addresses that a workspace does not write to
  * DESCRIPTION
- *   Named by id or by address. Adding one that is there is no mistake and answers
+ *   Named by id, by address or, for a whole domain, by `*@example.com`. Adding one that is there is no mistake and answers
  *   200 with the same record. A key sees the list of its own mode; what a test
  *   does silences nobody. `scope: account` is the list for all workspaces.
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
-import { parseRecipient } from '../../mail/address.js'
 import { removed } from '../../resource/member.js'
 import { suppressionRecord } from '../../resource/tenants.js'
 import type { SuppressionRow } from '../../store/port/tenants.js'
 import type { PendingSuppression } from '../../store/port/watch.js'
 import { requirePlatform } from '../../tenant/principal.js'
-import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.js'
+import {
+  ENTRY_FORM,
+  listedAddress,
+  listOfAccount,
+  listOfWorkspace,
+  refOf,
+  standingAgainst,
+} from '../../tenant/suppression.js'
 import type { Deps } from '../deps.js'
 import { type Call, GET, POST, param, type RouteRow } from '../endpoint.js'
 import { listAnswer, removing } from '../rows.js'
@@ -52,8 +58,8 @@ const listWith = async (deps: Deps, call: Call, ref: string): Promise<Place> => 
 
 const wrongAddresses = (emails: readonly (string | undefined)[], fieldOf: (i: number) => string) =>
   emails.flatMap((email, i): FieldError[] =>
-    email !== undefined && parseRecipient(email) === null
-      ? [{ field: fieldOf(i), message: 'must be an address', kind: 'format' }]
+    email !== undefined && listedAddress(email) === null
+      ? [{ field: fieldOf(i), message: ENTRY_FORM, kind: 'format' }]
       : [],
   )
 
@@ -70,6 +76,8 @@ const wrongPending = ({ origin, status }: { origin?: string; status?: string }):
   status === 'pending' && origin !== undefined && origin !== 'bounce'
     ? [{ field: 'query.origin', kind: 'unsupported', message: 'must be bounce where status is pending' }]
     : []
+
+const stillOf = (row: SuppressionRow | null) => (row === null ? {} : { still: suppressionRecord(row) })
 
 const COLUMNS = ['email', 'origin', 'reason', 'expires_at', 'created_at', 'id', 'source_id', 'incident_id']
 
@@ -89,7 +97,7 @@ export const suppressions: readonly RouteRow[] = [
     cli: 'suppression add',
     summary: 'Write no more to an address',
     description:
-      'One that is there already is answered 200 and stays as it is. A key changes the list of its own mode; what a test-mode key lists holds for test mail only.',
+      '`*@example.com` is all of a domain, without its subdomains. One that is there already is answered 200 and stays as it is. A key changes the list of its own mode; what a test-mode key lists holds for test mail only.',
     body: shapes.suppressionBody,
     answers: { 200: shapes.suppression, 201: shapes.suppression },
     faults: ['auth.scope_forbidden'],
@@ -147,13 +155,13 @@ export const suppressions: readonly RouteRow[] = [
     cli: 'suppression show',
     summary: 'One suppression, by id or address',
     description:
-      'Looked for in the list of the workspace, then in that of the account. One of `status` pending suppresses nobody.',
+      'Looked for in the list of the workspace, then in that of the account. For an address that has no entry of its own, that of its domain (`*@example.com`) is the answer. One of `status` pending suppresses nobody.',
     answers: { 200: shapes.suppression },
     faults: ['suppression.not_found'],
     async handle(call, deps) {
       const ref = param(call, 'ref')
-      const { id } = await listWith(deps, call, ref)
-      const row = await deps.tenants.findSuppression(id, ref)
+      const place = await listWith(deps, call, ref)
+      const row = await deps.tenants.findSuppression(place, ref)
       return { status: 200, body: suppressionRecord(row) }
     },
   }),
@@ -163,7 +171,8 @@ export const suppressions: readonly RouteRow[] = [
     cli: 'suppression remove',
     path: '/v1/suppressions/{ref}',
     summary: 'Write to an address again, by id or address',
-    description: 'Of the list of the workspace, else of that of the account, which needs a platform key.',
+    description:
+      'Of the list of the workspace, else of that of the account, which needs a platform key. `still` is what suppresses the address all the same, such as `*@example.com`.',
     body: whyBody,
     of: shapes.suppression,
     object: 'suppression',
@@ -171,8 +180,10 @@ export const suppressions: readonly RouteRow[] = [
     async remove(call, ref, deps) {
       const place = await listWith(deps, call, ref)
       if (place.id === place.accountId) requirePlatform(call.principal)
-      return deps.tenants.removeSuppression(place.id, ref)
+      const { row, still } = await deps.tenants.removeSuppression(place, ref)
+      return { id: row.id, beside: stillOf(still) }
     },
+    more: shapes.still,
   }),
 
   POST('/v1/suppressions/batch/add', {
@@ -201,16 +212,18 @@ export const suppressions: readonly RouteRow[] = [
     id: 'removeSuppressions',
     cli: { none: 'a shell has loops, and what destroys names what it destroys' },
     summary: 'Write to up to 100 addresses again; those not suppressed are left out of the answer',
-    description: 'By address, by id, or both.',
+    description: 'By address, by id, or both. `still` is what suppresses an address all the same.',
     body: shapes.removeBatch,
     answers: { 200: shapes.removedSuppressions },
     faults: ['auth.scope_forbidden'],
     alsoWrong: ({ body }, _, caller) => wrongScope(caller, body.scope, 'body.scope'),
     async handle(call, deps) {
-      const { id: workspaceId } = listFor(call, call.body.scope, 'body.scope')
+      const place = listFor(call, call.body.scope, 'body.scope')
       const refs = [...(call.body.emails ?? []), ...(call.body.ids ?? [])]
-      const rows = await Promise.all(refs.map((ref) => deps.store.removeSuppression(workspaceId, refOf(ref))))
-      const data = rows.flatMap((row) => (row ? [removed('suppression', row.id)] : []))
+      const rows = await Promise.all(refs.map((ref) => deps.store.removeSuppression(place.id, refOf(ref))))
+      const gone = rows.flatMap((row) => row ?? [])
+      const still = await Promise.all(gone.map(({ email }) => standingAgainst(deps, place, email)))
+      const data = gone.map(({ id }, i) => ({ ...removed('suppression', id), ...stillOf(still[i] ?? null) }))
       return { status: 200, body: { object: 'list', data } }
     },
   }),

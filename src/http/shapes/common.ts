@@ -285,14 +285,20 @@ export const listOf = (row: Shape): Shape<Joi.ObjectSchema> =>
   )
 
 /** The answer to a DELETE of a record. Never 204: client libraries parse every answer as JSON. */
-export const removedOf = (row: Shape<Joi.ObjectSchema>): Shape<Joi.ObjectSchema> =>
-  shape(() =>
-    Joi.object({
+export const removedOf = (
+  row: Shape<Joi.ObjectSchema>,
+  more?: Shape<Joi.ObjectSchema>,
+): Shape<Joi.ObjectSchema> =>
+  shape(() => {
+    const removed = Joi.object({
       id: row().extract('id'),
       object: row().extract('object'),
       deleted: Joi.boolean().valid(true).required(),
-    }).meta({ name: `Removed${shortName(row())}` }),
-  )
+    })
+    return (more === undefined ? removed : removed.concat(more())).meta({
+      name: `Removed${shortName(row())}`,
+    })
+  })
 
 /* Members that a client read and sends back: people read a record, change a member and send the whole of it as a PATCH. What
    can not be changed may stand there as it was read; another value is refused, since somebody believes that it takes effect. */

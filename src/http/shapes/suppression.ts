@@ -72,8 +72,10 @@ const rows = (row: Joi.Schema): Joi.ObjectSchema =>
   Joi.object({ object: Joi.string().valid('list').required(), data: Joi.array().items(row).required() })
 
 export const suppressions = shape(() => rows(suppression()).meta({ name: 'Suppressions' }))
+/** What suppresses the address all the same, beside the answer to a removal. */
+export const still = shape(() => Joi.object({ still: suppression().optional() }))
 export const removedSuppressions = shape(() =>
-  rows(removedOf(suppression)()).meta({ name: 'RemovedSuppressions' }),
+  rows(removedOf(suppression, still)()).meta({ name: 'RemovedSuppressions' }),
 )
 
 /* Hard bounces that wait for a decision. */

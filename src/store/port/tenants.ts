@@ -346,7 +346,7 @@ export interface Suppressions {
     page: Page,
   ): Promise<Rows<SuppressionRow>>
   removeSuppression(list: string, ref: string): Promise<SuppressionRow | null>
-  /** Which of these addresses (already lower-cased) are on a list now, or on the one of its whole account. */
+  /** Which of these entries (`email` of a row) are on a list now, or on the one of its whole account. */
   suppressed(list: string, emails: readonly string[], now: number): Promise<readonly string[]>
 }
 

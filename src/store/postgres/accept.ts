@@ -24,8 +24,9 @@ import type {
   SentDsn,
 } from '../../lifecycle/facts.js'
 import { dsnActionOf, isTold, toldKey } from '../../lifecycle/pending-dsn.js'
+import { entryDetail } from '../../lifecycle/suppress.js'
 import { aggregate } from '../../mail/status.js'
-import { flagsOf, kindOf, NOTHING } from '../sql/log/codec.js'
+import { flagsOf, kindOf, NO_NUMBERS, NOTHING, packMore } from '../sql/log/codec.js'
 import { plainEvent } from '../sql/log/draft.js'
 import { createHotSet, packLists, shortAddress, shortMessageId } from '../sql/mails.js'
 import { type Day, dayOf, timeOf } from '../sql/pages.js'
@@ -279,7 +280,7 @@ people AS MATERIALIZED (
   SELECT r.*, m.i, m.id AS email, m.workspace_n, p.n AS pool_n, m.created_at, m.now, m.test, m.sender_dsn
   FROM mails m JOIN json_to_recordset(CAST(? AS JSON)) AS r (ord bigint, id text, pool text, kind text, status text,
     due_at bigint, written text, address_lc text, notify text, orcpt text, reason text, first int, event bigint,
-    event_kind int, flags int, dsn text, hot int) ON r.ord = m.ord
+    event_kind int, flags int, more text, dsn text, hot int) ON r.ord = m.ord
   LEFT JOIN pools p ON p.id = r.pool),
 taker AS MATERIALIZED (SELECT boot FROM writers WHERE boot = CAST(? AS BIGINT)),
 taken AS MATERIALIZED (
@@ -297,8 +298,8 @@ waiting AS (
     CASE WHEN t.boot IS NULL THEN r.due_at END, t.boot, t.lease_until
   FROM people r LEFT JOIN taken t ON t.id = r.id WHERE r.due_at IS NOT NULL),
 told AS (
-  INSERT INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, reason)
-  SELECT event, ord, workspace_n * 2 + test, event_kind, flags, id, now, 0, reason FROM people WHERE event IS NOT NULL),
+  INSERT INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, reason, more)
+  SELECT event, ord, workspace_n * 2 + test, event_kind, flags, id, now, 0, reason, more FROM people WHERE event IS NOT NULL),
 owed AS (
   INSERT INTO owed_dsns (email_id, action, recipient_id, event_ord, at)
   SELECT email, dsn, id, event, now FROM people WHERE dsn IS NOT NULL AND sender_dsn = 1),
@@ -366,6 +367,7 @@ const personOf = (
           event: places.next(),
           event_kind: kindOf(`email.${status}`),
           flags: flagsOf('system', true, true),
+          more: packMore({ ...NOTHING, detail: entryDetail(recipient.entry) }, NO_NUMBERS),
           dsn: dsnOf(mail, recipient, now),
         }
       : { first: number, hot: ids.has(id) ? 1 : undefined }),

@@ -16,7 +16,14 @@ import { type Clock, systemClock } from '../../base/clock.js'
 import { FIRST_LEASE_MS } from '../../lifecycle/accept.js'
 import type { Claimed, Outcome, Settled, Source } from '../../lifecycle/facts.js'
 import { deal, MOST_STOPPED } from '../../lifecycle/lease.js'
-import { endSuppressed, isSuppressing, listsAgainst, suppressionList } from '../../lifecycle/suppress.js'
+import {
+  endSuppressed,
+  entriesAgainst,
+  entryOf,
+  isSuppressing,
+  listsAgainst,
+  suppressionList,
+} from '../../lifecycle/suppress.js'
 import { normalizeAddress } from '../../mail/address.js'
 import type { Status } from '../../mail/status.js'
 import { modeOf } from '../sql/mails.js'
@@ -306,6 +313,7 @@ interface Candidate {
   readonly source: Source
   readonly test: number
   readonly insists: number
+  readonly mailingList: string | null
 }
 
 interface StoppedParts {
@@ -321,7 +329,8 @@ const LOCK = 'SELECT ord FROM emails WHERE ord = ANY (CAST(? AS BIGINT[])) ORDER
 
 const CANDIDATES = `SELECT q.recipient_id AS id, e.id AS email_id, q.email_ord, r.status, q.due_at, q.workspace, q.pool,
     r.address_lc, w.id AS "workspaceId", w.account_id AS "accountId", e.source, e.test,
-    CASE WHEN CAST(e.lists AS JSON) ->> 'insists' IS NULL THEN 0 ELSE 1 END AS insists
+    CASE WHEN CAST(e.lists AS JSON) ->> 'insists' IS NULL THEN 0 ELSE 1 END AS insists,
+    CAST(e.lists AS JSON) #>> '{extras,unsubscribe_list}' AS "mailingList"
   FROM queue q JOIN recipient_rows r ON r.id = q.recipient_id JOIN emails e ON e.ord = q.email_ord
   JOIN workspaces w ON w.n = q.workspace
   WHERE q.recipient_id = ANY (CAST(? AS TEXT[])) AND q.due_at <= ? FOR UPDATE OF q SKIP LOCKED`
@@ -329,23 +338,28 @@ const CANDIDATES = `SELECT q.recipient_id AS id, e.id AS email_id, q.email_ord, 
 const LISTED = `SELECT workspace_id, email, expires_at FROM suppressions
   WHERE workspace_id = ANY (CAST(? AS TEXT[])) AND email = ANY (CAST(? AS TEXT[]))`
 
-/** The lists on which an address stands, as `list address`. */
+const entriesOf = ({ address_lc, mailingList }: Candidate): readonly string[] =>
+  entriesAgainst(entryOf(normalizeAddress(address_lc), mailingList))
+
+/** What stands on which list, as `list entry`. */
 function* listings(candidates: readonly Candidate[], now: number): Asking<ReadonlySet<string>> {
   const lists = new Set(
     candidates.flatMap(({ workspaceId, accountId }) => [
       ...[suppressionList(workspaceId, 'live'), suppressionList(workspaceId, 'test'), accountId],
     ]),
   )
-  const emails = new Set(candidates.map(({ address_lc }) => normalizeAddress(address_lc)))
-  const rows = yield* all(LISTED, [...lists], [...emails])
+  const entries = new Set(candidates.flatMap(entriesOf))
+  const rows = yield* all(LISTED, [...lists], [...entries])
   const standing = rows.filter((row) => isSuppressing(row.expires_at as number | null, now))
   return new Set(standing.map((row) => `${row.workspace_id} ${row.email}`))
 }
 
-const isListed = (one: Candidate, listed: ReadonlySet<string>): boolean => {
+/** Which entry is against it. */
+const against = (one: Candidate, listed: ReadonlySet<string>): string | undefined => {
   const { source, insists, accountId, workspaceId } = one
   const mail = { source, accountId, workspaceId, mode: modeOf(one.test), ignoresSuppressions: insists === 1 }
-  return listsAgainst(mail).some((list) => listed.has(`${list} ${normalizeAddress(one.address_lc)}`))
+  const lists = listsAgainst(mail)
+  return entriesOf(one).find((entry) => lists.some((list) => listed.has(`${list} ${entry}`)))
 }
 
 /** Puts to rest what somebody holds; the others. */
@@ -370,7 +384,9 @@ const ending = ({ settle }: StoppedParts) =>
     const listed = yield* listings(candidates, now)
     const free: Candidate[] = []
     for (const one of candidates) {
-      const isEnded = isListed(one, listed) && (yield* settle(endSuppressed(one.id, now)))?.applied === true
+      const entry = against(one, listed)
+      const isEnded =
+        entry !== undefined && (yield* settle(endSuppressed(one.id, entry, now)))?.applied === true
       if (!isEnded) free.push(one)
     }
     return free

@@ -28,10 +28,13 @@ export const IS_HELD = heldBy(
   '(SELECT id FROM emails WHERE ord = q.email_ord)',
 )
 
-/** The same: its address is on a list that may mean it, or is one that lists have in another form. */
-export const MAY_BE_SUPPRESSED = `(r.address_lc ~ '[^!-~]' OR left(r.address_lc, 1) = '"' OR EXISTS (
+/** The same: its address, its domain or its address for some mailing list is on a list that may mean it, or lists have it in another form. */
+export const MAY_BE_SUPPRESSED = `(r.address_lc ~ '[^!-~]' OR left(r.address_lc, 1) IN ('"', '*') OR EXISTS (
   SELECT 1 FROM suppressions s
-  WHERE s.workspace_id IN (w.id, w.id || '/test', w.account_id) AND s.email = r.address_lc))`
+  WHERE s.workspace_id IN (w.id, w.id || '/test', w.account_id)
+    AND s.email IN (r.address_lc, '*' || substr(r.address_lc, strpos(r.address_lc, '@')))) OR EXISTS (
+  SELECT 1 FROM suppressions s
+  WHERE s.workspace_id IN (w.id, w.id || '/test') AND s.email > r.address_lc || '#' AND s.email < r.address_lc || '$'))`
 
 export function* standingHolds(): Asking<readonly StandingHold[]> {
   return (yield* all(STANDING_HOLDS)) as unknown as readonly StandingHold[]

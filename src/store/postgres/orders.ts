@@ -12,7 +12,7 @@ import type { Note } from '../../lifecycle/orders.js'
 import type { Fields } from '../port/operations.js'
 import { carryWrites, fieldsFor, lotWrites } from '../sql/carry.js'
 import { eraseWrites } from '../sql/erase.js'
-import { flagsOf, kindOf, NOTHING, packMore } from '../sql/log/codec.js'
+import { flagsOf, kindOf, NO_NUMBERS, NOTHING, packMore } from '../sql/log/codec.js'
 import { shortAddress } from '../sql/mails.js'
 import {
   FOUND,
@@ -109,9 +109,6 @@ function* lockMails(places: readonly number[]): Asking<void> {
   yield* run(LOCK_MAILS, places)
   yield* run(LOCK_QUEUE, places)
 }
-
-/** What an order says is written out. */
-const NO_NUMBERS = { mta: () => 0, detail: () => 0 }
 
 const NOTE = `INSERT INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, reason, more)
   SELECT g.ord, e.ord, e.workspace * 2 + e.test, CAST(? AS BIGINT), CAST(? AS BIGINT), g.id, CAST(? AS BIGINT), 0,

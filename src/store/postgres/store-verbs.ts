@@ -5,7 +5,7 @@
  *   here does not compile.
  */
 
-import { suppressionList } from '../../lifecycle/suppress.js'
+import { entriesAgainst, suppressionList } from '../../lifecycle/suppress.js'
 import type { Actor } from '../port/identity.js'
 import type { Store } from '../port/store.js'
 import type { Keep } from '../port/upkeep.js'
@@ -73,14 +73,14 @@ const acceptOf =
     const asked = new Map<string, readonly string[]>()
     for (const { workspaceId, mode, recipients } of given.mails) {
       const list = suppressionList(workspaceId, mode)
-      const normals = recipients.flatMap(({ normal }) => normal ?? [])
-      if (normals.length > 0) asked.set(list, [...(asked.get(list) ?? []), ...normals])
+      const entries = recipients.flatMap(({ normal }) => (normal === undefined ? [] : entriesAgainst(normal)))
+      if (entries.length > 0) asked.set(list, [...(asked.get(list) ?? []), ...entries])
     }
     const found = new Set<string>()
-    for (const [list, normals] of asked)
-      for (const one of await points.read(() => READS.suppressed(list, normals, given.now)))
+    for (const [list, entries] of asked)
+      for (const one of await points.read(() => READS.suppressed(list, entries, given.now)))
         found.add(`${list} ${one}`)
-    const listed = asListed(given, (list, normal) => found.has(`${list} ${normal}`))
+    const listed = asListed(given, (list, entry) => found.has(`${list} ${entry}`))
     if (listed === null) return 'stale'
     const result = await queue.accept(listed.batch)
     return result === 'accepted' ? listed.result : result

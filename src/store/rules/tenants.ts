@@ -8,7 +8,7 @@
  */
 
 import type { Acceptance, AcceptResult, NewEmail } from '../../lifecycle/facts.js'
-import { suppressionList } from '../../lifecycle/suppress.js'
+import { entriesAgainst, suppressionList } from '../../lifecycle/suppress.js'
 import type { BriefPost, EndpointState, ListedPost } from '../port/hooks.js'
 import type { SignedIn, SignIn, UserChange, UserRow } from '../port/identity.js'
 import type { SuppressionRow } from '../port/tenants.js'
@@ -88,13 +88,15 @@ export const listedOf = (endpointId: string, { state, at, status, ms, ...event }
   }
 }
 
-type IsListed = (list: string, normal: string) => boolean
+type IsListed = (list: string, entry: string) => boolean
 
 const ask = (mail: NewEmail, isListed: IsListed): NewEmail => {
   const list = suppressionList(mail.workspaceId, mail.mode)
-  const recipients = mail.recipients.map((one) =>
-    one.normal === undefined ? one : { ...one, suppressed: isListed(list, one.normal) },
-  )
+  const recipients = mail.recipients.map((one) => {
+    if (one.normal === undefined) return one
+    const entry = entriesAgainst(one.normal).find((each) => isListed(list, each)) ?? null
+    return { ...one, suppressed: entry !== null, entry }
+  })
   return { ...mail, recipients }
 }
 

@@ -137,7 +137,7 @@ const eventsOf = async (visit: Visit, path: string): Promise<readonly MailEvent[
   return events
 }
 
-/** Of the addresses that failed, whether mail to them is stopped. */
+/** Of the addresses that failed, whether mail to them is stopped; one whose whole domain is on a list is left to the page of lists. */
 const suppressedOf = async (
   visit: Visit,
   email: Email,
@@ -152,11 +152,12 @@ const suppressedOf = async (
   const headers = { 'x-workspace-id': email.workspace_id }
   const found = failed.slice(0, MOST_ASKED).map(async ({ address }) => {
     const path = `/v1/suppressions/${encodeURIComponent(address)}`
-    const found = await visit.find<{ readonly status: string }>(path, { headers })
+    const found = await visit.find<{ readonly email: string; readonly status: string }>(path, { headers })
+    if (found?.email.startsWith('*@')) return []
     // while an incident is undecided it waits on the list, and mail goes out to it
-    return { address, is: found !== null && found.status !== 'pending' }
+    return [{ address, is: found !== null && found.status !== 'pending' }]
   })
-  return Promise.all(found)
+  return (await Promise.all(found)).flat()
 }
 
 interface VerdictHeadProps {

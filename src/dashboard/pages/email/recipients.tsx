@@ -107,6 +107,24 @@ interface MomentProps {
   readonly before: MailEvent | undefined
 }
 
+/** What lists of suppressions have to do with it. */
+const Listed = ({ visit, event }: Pick<MomentProps, 'visit' | 'event'>) => (
+  <>
+    {typeof event.detail?.entry === 'string' && (
+      <p>
+        The whole domain is on a list:{' '}
+        <a href={visit.link('/suppressions', { address: event.detail.entry })}>{event.detail.entry}</a>
+      </p>
+    )}
+    {event.detail?.suppression === 'added' && <p>The address is on the suppression list since then.</p>}
+    {event.detail?.suppression === 'pending' && (
+      <p>
+        Too many addresses bounced at the same time: you decide whether this one goes on the suppression list.
+      </p>
+    )}
+  </>
+)
+
 const Moment = ({ visit, email, event, before }: MomentProps) => {
   const kind = kindOf(event)
   const at = Date.parse(event.occurred_at)
@@ -136,13 +154,7 @@ const Moment = ({ visit, email, event, before }: MomentProps) => {
           </div>
         ) : null}
         {says === null ? null : <p>{says}</p>}
-        {event.detail?.suppression === 'added' && <p>The address is on the suppression list since then.</p>}
-        {event.detail?.suppression === 'pending' && (
-          <p>
-            Too many addresses bounced at the same time: you decide whether this one goes on the suppression
-            list.
-          </p>
-        )}
+        <Listed {...{ visit, event }} />
         {kind === 'sender_notified' && typeof event.detail?.dsn === 'string' && (
           <p>
             <a href={visit.link(`/emails/${event.detail.dsn}`)}>The notice</a>

@@ -36,6 +36,9 @@ const ORIGINS = [
 const originText = (origin: string): string =>
   ORIGINS.find(([one]) => one === origin)?.[1].toLowerCase() ?? origin
 
+const whoIs = (email: string): string =>
+  email.startsWith('*@') ? `All of ${email.slice(2)} is` : `${email} is`
+
 const isWide = (visit: Visit): boolean => visit.query('scope') === 'account'
 
 const listQuery = (visit: Visit): Query => ({
@@ -68,7 +71,7 @@ const columns = (visit: Visit): readonly Column<Suppression>[] => [
     cell: ({ email }) =>
       Verb({
         ...{ action: 'remove', label: 'Remove', about: { email }, tiny: true },
-        children: `${email} is written to again. What was suppressed meanwhile was not kept: send it again from its page.`,
+        children: `${whoIs(email)} written to again. What was suppressed meanwhile was not kept: send it again from its page.`,
       }),
   },
 ]
@@ -81,7 +84,11 @@ const Find = ({ visit }: { readonly visit: Visit }) => (
       keep={{ workspace: visit.scope.workspace }}
       label="Suppressed addresses"
     >
-      <Word name="address" label="Is this address on the list?" placeholder="ana@example.com" />
+      <Word
+        name="address"
+        label="Is this address on the list?"
+        placeholder="ana@example.com, *@example.com"
+      />
     </Filters>
     <Choices
       label="Because"
@@ -110,7 +117,7 @@ const Add = ({ visit }: { readonly visit: Visit }) => {
           label="Addresses"
           rows={3}
           required
-          hint="One a line, or with commas; at most 100."
+          hint="One a line, or with commas; at most 100. *@example.com is a whole domain."
         />
         <Field name="reason" label="Reason" maxLength={500} hint="Stands in the list." />
         <Choice
@@ -209,7 +216,11 @@ const titleOf = (visit: Visit, slug: string, found: readonly Suppression[]): str
     return isWide(visit) ? 'No workspace writes to these.' : `${slug} does not write to these.`
   if (one === undefined) return `${address} is not suppressed.`
   if (one.status === 'pending') return `${one.email} is not suppressed: somebody must decide.`
-  return `${one.email} is suppressed${one.scope === 'account' ? ' for every workspace' : ''}.`
+  const wide = one.scope === 'account' ? ' for every workspace' : ''
+  const isByDomain = one.email.startsWith('*@') && !address.startsWith('*@')
+  return isByDomain && address.includes('@')
+    ? `${address} is suppressed${wide} with its whole domain.`
+    : `${one.email} is suppressed${wide}.`
 }
 
 /** Mistakes of single addresses, as one of the field that they were typed into. */
@@ -245,7 +256,7 @@ const add = async (visit: Visit, form: Form): Promise<Done> => {
     }),
     notice:
       data.length === 1
-        ? `${one?.email} is written to no more.`
+        ? `${whoIs(one?.email ?? '')} written to no more.`
         : `${data.length} addresses are on the list.`,
   }
 }
@@ -324,11 +335,16 @@ export const suppressionsPage: Page = {
     async remove(visit, form) {
       const slug = chosenWorkspace(visit, await workspacesOf(visit))
       const email = form.raw('email')
-      await visit.ask('DELETE', `/v1/suppressions/${encodeURIComponent(email)}`, {
-        ...within(slug),
-        body: { reason: form.text('reason') },
-      })
-      return { to: visit.link('/suppressions', { address: email }), notice: `${email} is written to again.` }
+      const { still } = await visit.ask<{ readonly still?: Suppression }>(
+        'DELETE',
+        `/v1/suppressions/${encodeURIComponent(email)}`,
+        { ...within(slug), body: { reason: form.text('reason') } },
+      )
+      const notice =
+        still === undefined
+          ? `${whoIs(email)} written to again.`
+          : `${email} is off this list, but ${still.email}${still.scope === 'account' ? ', for every workspace,' : ''} still suppresses it.`
+      return { to: visit.link('/suppressions', { address: email }), notice }
     },
   },
 }

@@ -57,6 +57,9 @@ export interface Numbers {
   detail(shape: string): number
 }
 
+/** All is written out. */
+export const NO_NUMBERS: Numbers = { mta: () => 0, detail: () => 0 }
+
 /** Their values are few. */
 const REPEATED = new Set(['stage', 'port', 'tls', 'class', 'fault', 'reports', 'ambiguous', 'ms'])
 

@@ -122,14 +122,14 @@ export function* logEnds(): Asking<LogEnds> {
   return { oldest: { ord: floor, n: 0 }, newest: { ord: Math.max(last + 1, floor), n: 0 } }
 }
 
-/** In the list of the workspace, or in that of its account: values are the list, twice, the normal address, now. */
-export const SUPPRESSED = `SELECT 1 FROM suppressions
-  WHERE workspace_id IN (?, (SELECT account_id FROM workspaces WHERE id = ?)) AND email = ?
+/** What of three entries stands in the list of the workspace, or in that of its account: values are the list, twice, the entries, now. */
+export const SUPPRESSED = `SELECT email FROM suppressions
+  WHERE workspace_id IN (?, (SELECT account_id FROM workspaces WHERE id = ?)) AND email IN (?, ?, ?)
     AND (expires_at IS NULL OR expires_at > ?)`
 
 export const createPerMailReads = (sql: Statements) => ({
   suppressed: (list: string, emails: readonly string[], now: number): readonly string[] =>
-    emails.filter((email) => sql(SUPPRESSED).get(list, list, email, now) !== undefined),
+    emails.filter((email) => sql(SUPPRESSED).get(list, list, email, null, null, now) !== undefined),
   usedIn: (bucket: string, window: number): number =>
     Number(sql('SELECT used FROM rate_windows WHERE bucket = ? AND span = ?').get(bucket, window)?.used ?? 0),
 })

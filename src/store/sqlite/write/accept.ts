@@ -23,9 +23,9 @@ import type {
   IdempotentAnswer,
 } from '../../../lifecycle/facts.js'
 import type { RecipientState } from '../../../lifecycle/recipient.js'
-import { suppressionList } from '../../../lifecycle/suppress.js'
+import { entriesAgainst, entryDetail, suppressionList } from '../../../lifecycle/suppress.js'
 import { aggregate } from '../../../mail/status.js'
-import { scopeOf } from '../../sql/log/codec.js'
+import { NOTHING, scopeOf } from '../../sql/log/codec.js'
 import { type MailPlace, plainEvent } from '../../sql/log/draft.js'
 import { shortAddress, shortMessageId } from '../../sql/mails.js'
 import { type Day, dayOf, timeOf } from '../../sql/pages.js'
@@ -81,17 +81,19 @@ const recipientAt = (flat: WireMail['recipients'], i: number, poolId: string) =>
   notify: flat[i + 4] as string | null,
   orcpt: flat[i + 5] as string | null,
   poolId: (flat[i + 6] as string | null) ?? poolId,
+  entry: null as string | null,
 })
 type NewRecipient = ReturnType<typeof recipientAt>
 
-/** Which recipients are on a list, of those for whom it is asked. */
-type Listed = ReadonlySet<string>
+/** What is on a list against a recipient, of those for whom it is asked. */
+type Listed = ReadonlyMap<string, string>
 
 const recipientsOf = ({ recipients, poolId }: WireMail, listed: Listed): NewRecipient[] => {
   const found: NewRecipient[] = []
   for (let i = 0; i < recipients.length; i += RECIPIENT_FIELDS) {
     const one = recipientAt(recipients, i, poolId)
-    found.push(listed.has(one.id) ? { ...one, suppressed: true } : one)
+    const entry = listed.get(one.id)
+    found.push(entry === undefined ? one : { ...one, suppressed: true, entry })
   }
   return found
 }
@@ -146,7 +148,9 @@ const prepare = (context: WriteContext) => ({
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   anyone: context.db.prepare('SELECT 1 FROM suppressions LIMIT 1'),
-  suppressed: context.db.prepare(SUPPRESSED),
+  suppressed: context.db
+    .prepare<[list: string, again: string, ...entries: unknown[]], string>(SUPPRESSED)
+    .pluck(),
   answer: context.db.prepare(
     `UPDATE idempotency SET status = ?, body = ?, completed_at = ?
      WHERE workspace = ? AND test = ? AND key = ? AND token = ? AND completed_at IS NULL`,
@@ -237,7 +241,11 @@ export const createAccept = (
     const state = firstState(status, mail.scheduledAt ?? now, hot ? context.boot : null)
     addRow(mail, place.ord, recipient, number, state, now)
     if (recipient.suppressed) {
-      const event = addEvent(plainEvent(place, id, status, 'system', now, state.reason))
+      const detail = entryDetail(recipient.entry)
+      const event = addEvent({
+        ...plainEvent(place, id, status, 'system', now, state.reason),
+        more: { ...NOTHING, detail },
+      })
       dsns.add({ recipientId: id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
     }
     if (hold !== null) holdRecipients.hold({ id, email_id: mail.id, status, due_at: state.dueAt }, hold, now)
@@ -288,18 +296,24 @@ export const createAccept = (
     for (const [i, recipient] of recipients.entries()) addRecipient(mail, place, recipient, i + 1, size, now)
   }
 
+  const against = (list: string, normal: string, now: number): string | undefined => {
+    const entries = entriesAgainst(normal)
+    const found = sql.suppressed.all(list, list, entries[0], entries[1], entries[2] ?? null, now)
+    return entries.find((entry) => found.includes(entry))
+  }
+
   /** Null where an answer that goes along says something else. */
   const listedOf = (mails: readonly WireMail[], isAnswered: boolean, now: number): Listed | null => {
-    const listed = new Set<string>()
+    const listed = new Map<string, string>()
     const isAnyone = sql.anyone.get() !== undefined
     for (const { workspaceId, test, recipients: flat } of mails) {
       const list = suppressionList(workspaceId, test ? 'test' : 'live')
       for (let i = 0; i < flat.length; i += RECIPIENT_FIELDS) {
         const normal = flat[i + 7]
         if (normal === null) continue
-        const isListed = isAnyone && sql.suppressed.get(list, list, normal, now) !== undefined
-        if (isAnswered && isListed !== flat[i + 3]) return null
-        if (isListed) listed.add(flat[i] as string)
+        const entry = isAnyone ? against(list, normal as string, now) : undefined
+        if (isAnswered && (entry !== undefined) !== flat[i + 3]) return null
+        if (entry !== undefined) listed.set(flat[i] as string, entry)
       }
     }
     return listed
@@ -313,7 +327,7 @@ export const createAccept = (
     if (batch.dsn !== null && !dsns.sent(batch.dsn, mails[0]?.id ?? '', batch.now)) return 'lock_lost'
     for (const mail of mails)
       addEmail(mail, batch.beside?.[mail.id] ?? mail.raw.byteLength, listed, batch.now)
-    return listed.size === 0 ? 'accepted' : { suppressed: [...listed] }
+    return listed.size === 0 ? 'accepted' : { suppressed: [...listed.keys()] }
   }
 }
 

@@ -11,7 +11,15 @@ import type { Outcome, Settled, Source } from '../../../lifecycle/facts.js'
 import { type Freed, holdBack, moved, setFree } from '../../../lifecycle/holds.js'
 import type { Note } from '../../../lifecycle/orders.js'
 import { SEEN_WITHIN_MS } from '../../../lifecycle/schedule.js'
-import { endSuppressed, isSuppressing, listsAgainst, suppressionList } from '../../../lifecycle/suppress.js'
+import {
+  domainEntry,
+  endSuppressed,
+  entriesAgainst,
+  entryOf,
+  isSuppressing,
+  listsAgainst,
+  suppressionList,
+} from '../../../lifecycle/suppress.js'
 import { normalizeAddress } from '../../../mail/address.js'
 import { noteEvent } from '../../sql/log/draft.js'
 import type { Found, Freeable, Holdable, QueueWrites, StandingHold, StandingHolds } from '../../sql/orders.js'
@@ -32,11 +40,12 @@ interface Waiting {
 /** Of mail of one workspace, by its number: ends a recipient who is due and must not be written to any more; true when it did. */
 export type EndSuppressed = (workspace: number) => (recipient: Waiting, now: number) => boolean
 
-type Entry = [list: string, expiresAt: number | null]
+type Entry = [list: string, expiresAt: number | null, entry: string]
 
 interface Mail {
   readonly source: Source
   readonly insists: number | null
+  readonly mailingList: string | null
   readonly test: number
 }
 
@@ -47,12 +56,15 @@ const prepare = (db: Db) => ({
     )
     .raw(),
   entries: db
-    .prepare<[string, string, string, string], Entry>(
-      'SELECT workspace_id, expires_at FROM suppressions WHERE email = ? AND workspace_id IN (?, ?, ?)',
+    .prepare<string[], Entry>(
+      `SELECT workspace_id, expires_at, email FROM suppressions WHERE email IN (?, ?) AND workspace_id IN (?, ?, ?)
+       UNION ALL
+       SELECT workspace_id, expires_at, email FROM suppressions WHERE email > ? AND email < ? AND workspace_id IN (?, ?)`,
     )
     .raw(),
   mail: db.prepare<[string], Mail>(
-    `SELECT source, json_extract(lists, '$.insists') AS insists, test FROM emails WHERE id = ?`,
+    `SELECT source, json_extract(lists, '$.insists') AS insists, test,
+       json_extract(lists, '$.extras.unsubscribe_list') AS mailingList FROM emails WHERE id = ?`,
   ),
 })
 
@@ -64,20 +76,31 @@ export const createEndSuppressed = (db: Db, settle: (outcome: Outcome) => Settle
     const live = suppressionList(workspaceId, 'live')
     const test = suppressionList(workspaceId, 'test')
 
-    const isListed = (emailId: string, entries: readonly Entry[], now: number): boolean => {
+    /** Which of these is against the mail to this address. */
+    const against = (emailId: string, email: string, entries: readonly Entry[], now: number) => {
       const mail = sql.mail.get(emailId)
-      if (mail === undefined) return false
+      if (mail === undefined) return undefined
       const { source, insists } = mail
       const mode = mail.test === 1 ? 'test' : 'live'
       const ignoresSuppressions = insists !== null
-      const against = listsAgainst({ source, ignoresSuppressions, accountId, workspaceId, mode })
-      return entries.some(([list, expiresAt]) => against.includes(list) && isSuppressing(expiresAt, now))
+      const lists = listsAgainst({ source, ignoresSuppressions, accountId, workspaceId, mode })
+      const standing = entries.filter(
+        ([list, expiresAt]) => lists.includes(list) && isSuppressing(expiresAt, now),
+      )
+      return entriesAgainst(entryOf(email, mail.mailingList)).find((one) =>
+        standing.some(([, , entry]) => entry === one),
+      )
     }
 
     return ({ id, email_id, address_lc }, now) => {
-      const entries = sql.entries.all(normalizeAddress(address_lc), live, test, accountId)
-      if (entries.length === 0 || !isListed(email_id, entries, now)) return false
-      return settle(endSuppressed(id, now))?.applied ?? false
+      const email = normalizeAddress(address_lc)
+      // of mailing lists all are found, and which of them the mail is of is asked of it then
+      const [after, before] = [entryOf(email, ''), `${email}$`]
+      const places = [live, test] as const
+      const known = [email, domainEntry(email), ...places, accountId]
+      const entries = sql.entries.all(...known, after, before, ...places)
+      const entry = entries.length === 0 ? undefined : against(email_id, email, entries, now)
+      return entry !== undefined && (settle(endSuppressed(id, entry, now))?.applied ?? false)
     }
   }
 }
