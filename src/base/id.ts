@@ -24,6 +24,7 @@ type IdPrefix =
   | 'aud'
   | 'pool'
   | 'up'
+  | 'wup'
   | 'em'
   | 'evt'
   | 'sup'

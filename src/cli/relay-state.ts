@@ -15,7 +15,7 @@ export interface Live {
   readonly connections: number | null
   readonly under_way: number | null
   readonly limit: number | null
-  readonly full: 'rate' | 'connections' | null
+  readonly full: 'warmup' | 'rate' | 'connections' | null
   readonly last_success_at: string | null
   readonly last_error: { readonly at: string; readonly stage: string; readonly message: string } | null
 }

@@ -11,11 +11,13 @@
 
 import { diallerBy, tokenSettings } from '../base/dial.js'
 import { collect } from '../lifecycle/page.js'
+import type { WarmupState } from '../lifecycle/warmup.js'
 import { type Trial, trialRecord, tryUpstream } from '../relay/trial.js'
-import { upstreamRecord } from '../resource/tenants.js'
+import { upstreamRecord, warmupRecord } from '../resource/tenants.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { findPool, updatePool } from '../tenant/pool.js'
 import { LOGIN_WORDS, parseUpstream, upstreamText } from '../tenant/upstream.js'
+import { warmupsOf } from '../tenant/warmup.js'
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { badInput } from './exit.js'
@@ -120,7 +122,15 @@ const lately = (live: Live | undefined): string | null => {
 
 interface LivePlace extends Place {
   readonly live: Live | undefined
+  readonly warmup: WarmupState | undefined
 }
+
+const warmupText = (warmup: WarmupState | undefined): string | null =>
+  warmup === undefined
+    ? null
+    : warmup.limit === null
+      ? `over after ${warmup.days} days`
+      : `day ${warmup.day} of ${warmup.days}: ${warmup.used} of ${warmup.limit}`
 
 const atOnce = ({ live, upstream: { maxConnections } }: LivePlace): string =>
   live?.limit == null
@@ -139,6 +149,7 @@ const LIVE: Columns<LivePlace> = [
   ['open', ({ live }) => live?.connections],
   ['at once', atOnce],
   ['tls', ({ upstream }) => upstream.tls],
+  ['warm-up', ({ warmup }) => warmupText(warmup)],
   ['lately', ({ live }) => lately(live)],
   ['id', ({ upstream }) => upstream.id],
 ]
@@ -157,9 +168,24 @@ const list = listing({
     const live = await liveOf(context, management)
     if (live === null) terminal.say(`what is configured, not how it is doing: ${NO_DAEMON}`)
     const places = await allUpstreams(context)
-    return whole(places.map((place) => ({ ...place, live: live?.get(place.upstream.id) })))
+    const { store, deps } = context
+    const warmups = await warmupsOf(
+      store,
+      places.map(({ upstream }) => upstream),
+      deps.clock.now(),
+    )
+    return whole(
+      places.map((place) => {
+        const { id } = place.upstream
+        return { ...place, live: live?.get(id), warmup: warmups.get(id) }
+      }),
+    )
   },
-  record: (place: LivePlace) => ({ ...placeRecord(place), live: place.live ?? null }),
+  record: ({ live, warmup, ...place }: LivePlace) => ({
+    ...placeRecord(place),
+    warmup: warmup === undefined ? null : warmupRecord(warmup),
+    live: live ?? null,
+  }),
   columns: LIVE,
 })
 

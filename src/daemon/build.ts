@@ -32,6 +32,7 @@ import {
   relayState,
   setupMetric,
   statisticsMetrics,
+  warmupMetrics,
   watchDisk,
   writerMetrics,
 } from '../http/state-metrics.js'
@@ -165,6 +166,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       clockMetric(await store.clockLead(systemClock.now())),
       ...(await statisticsMetrics(store, systemClock.now())),
       ...(await incidentMetrics(store)),
+      ...(await warmupMetrics(store, systemClock.now())),
       ...(await clusterMetrics(store)),
       ...flow.metrics(),
       ...reported.metrics(),

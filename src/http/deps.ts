@@ -22,7 +22,7 @@ import type { Statistics } from '../store/port/statistics.js'
 import type { Acted } from '../store/port/store.js'
 import type { Domains, Tenants } from '../store/port/tenants.js'
 import type { Lifecycle, Upkeep } from '../store/port/upkeep.js'
-import type { Incidents, Reading, Watch } from '../store/port/watch.js'
+import type { Incidents, Reading, Warmups, Watch } from '../store/port/watch.js'
 import type { Submission } from '../submission/submission.js'
 import type { TxtLookup } from '../tenant/domain/check.js'
 import type { Tenancy } from '../tenant/tenants.js'
@@ -51,6 +51,7 @@ type HttpStore = Acted<
     HookDeps['store'] &
     Cluster &
     Pick<Watch, 'outages'> &
+    Pick<Warmups, 'warmupDays'> &
     Pick<Lifecycle, 'system'>
 >
 

@@ -20,8 +20,11 @@ import { countedUntil } from '../statistics/record.js'
 import type { Cluster, ServerState } from '../store/port/cluster.js'
 import type { EmailSearch } from '../store/port/mail.js'
 import type { HeldDepth } from '../store/port/operations.js'
+import type { Tenants } from '../store/port/tenants.js'
 import { CLOCK_AHEAD_MS, type Lifecycle, type QueueDepth, type WriterLoad } from '../store/port/upkeep.js'
-import type { Incidents, StandingAlarm } from '../store/port/watch.js'
+import type { Incidents, StandingAlarm, Warmups } from '../store/port/watch.js'
+import { upstreamText } from '../tenant/upstream.js'
+import { warmupsOf } from '../tenant/warmup.js'
 import { counter, gauge, histogram, type Metric } from './metrics.js'
 
 const QUEUE_STATES = ['due', 'leased', 'waiting'] as const
@@ -86,6 +89,37 @@ const upstreamMetrics = (seen: ReturnType<Relay['upstreams']>): readonly Metric[
       'postern_upstream_limit',
       'How many messages at once its breaker allows each upstream',
       upstreams.map(({ labels, limit: value }) => ({ labels, value })),
+    ),
+  ]
+}
+
+/** Of those that still have a limit. */
+export const warmupMetrics = async (
+  store: Pick<Tenants, 'allPools'> & Pick<Warmups, 'warmupDays'>,
+  now: number,
+): Promise<readonly Metric[]> => {
+  const members = (await store.allPools()).flatMap(({ id: pool, upstreams }) =>
+    upstreams.map((row) => ({ row, labels: { pool, upstream: row.id, host: upstreamText(row) } })),
+  )
+  const warmups = await warmupsOf(
+    store,
+    members.map(({ row }) => row),
+    now,
+  )
+  const standing = members.flatMap(({ row, labels }) => {
+    const { used, limit } = warmups.get(row.id) ?? { used: 0, limit: null }
+    return limit === null ? [] : [{ labels, used, limit }]
+  })
+  return [
+    gauge(
+      'postern_upstream_warmup_recipients',
+      'Recipients that an upstream which warms up was given today, or that a daemon may give it',
+      standing.map(({ labels, used: value }) => ({ labels, value })),
+    ),
+    gauge(
+      'postern_upstream_warmup_limit',
+      'How many an upstream which warms up may be given today',
+      standing.map(({ labels, limit: value }) => ({ labels, value })),
     ),
   ]
 }

@@ -43,6 +43,8 @@ export interface PoolFacts extends PoolHealth {
   readonly held: number
   /** When the oldest that waits was accepted. */
   readonly oldestAt: number | null
+  /** Its upstreams have been given what their warm-up allows today: when more may go. */
+  readonly warmupUntil: number | null
   /** When one of its upstreams last took mail; null where nobody tells, or where it may have been mail of others. */
   readonly sentAt: number | null
 }
@@ -260,6 +262,13 @@ const slowWords = ({ slow }: QueueFacts): string | null =>
       ? `The domain ${slow[0]?.domain} asked for a slower pace.`
       : `${slow.length} recipient domains asked for a slower pace.`
 
+const warmupWords = ({ pools }: QueueFacts): readonly string[] =>
+  pools.flatMap(({ called, waiting, warmupUntil }) =>
+    warmupUntil === null || waiting === 0
+      ? []
+      : [`${sentence(called).slice(0, -1)} has sent what its warm-up allows today; it goes on at 00:00 UTC.`],
+  )
+
 const scheduledWords = (n: number): string | null =>
   n === 0 ? null : `${wait(n)} for ${n === 1 ? 'a time of its own' : 'times of their own'}.`
 
@@ -412,7 +421,11 @@ export const queueState = (facts: QueueFacts, now: number): QueueState => {
     .filter(({ state }) => state === 'weak')
     .map((pool) => `Not all upstreams of ${pool.called} answer: ${failures(pool, now)}.`)
   const closed = [...idle.map(stoppedSentence), ...unmet.map((hold) => holdInFull(hold, now))]
-  const more = [...few([...closed, ...weak]), slowWords(facts), scheduledWords(scheduled)]
+  const more = [
+    ...few([...closed, ...weak, ...warmupWords(facts)]),
+    slowWords(facts),
+    scheduledWords(scheduled),
+  ]
   const isPaused = idle.some(({ state }) => state === 'paused')
   const isOld = oldestAt !== null && now - oldestAt >= ON_ITS_WAY_MS
   const words = [
@@ -444,6 +457,7 @@ const poolRecord = (pool: PoolFacts, now: number) => ({
   held: pool.held,
   oldest_at: timeOrNull(pool.oldestAt),
   says: poolSentence(pool, now),
+  warmup_until: timeOrNull(pool.warmupUntil),
   failing: pool.failing.map(({ name, since, error }) => ({
     upstream: name,
     since: timeOrNull(since),

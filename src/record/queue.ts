@@ -23,7 +23,7 @@ import { incidentFacts } from '../store/rules/watch.js'
 const STOPPING = ['suspended', 'held', 'no_upstream', 'paused', 'login', 'upstreams_down'] as const
 
 /** The first that is true is the one that is told. */
-export const WAITING_REASONS = [...STOPPING, 'throttled', 'rate', 'backoff', 'scheduled'] as const
+export const WAITING_REASONS = [...STOPPING, 'throttled', 'warmup', 'rate', 'backoff', 'scheduled'] as const
 export type WaitingReason = (typeof WAITING_REASONS)[number]
 
 /** The rest goes by itself. */

@@ -41,6 +41,20 @@ export const itemOf = (claimed: Claimed, others: Claimed[] = []): Item => ({
   stale: false,
 })
 
+/** The first of its recipients apart from the others, as one of nobody has it: another item. */
+export const split = (item: Item, count: number): readonly [Item | null, Item | null] => {
+  const all = recipientsOf(item)
+  if (count >= all.length) return [item, null]
+  const part = ([claimed, ...others]: readonly Claimed[]): Item | null =>
+    claimed === undefined
+      ? null
+      : {
+          ...{ ...item, claimed, others },
+          ...{ tried: new Set(item.tried), left: new Map(item.left), before: [...item.before] },
+        }
+  return count === 0 ? [null, item] : [part(all.slice(0, count)), part(all.slice(count))]
+}
+
 export const recipientsOf = ({ claimed, others }: Item): readonly Claimed[] =>
   others.length === 0 ? [claimed] : [claimed, ...others]
 

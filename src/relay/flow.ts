@@ -17,10 +17,10 @@ import { type AttemptEnd, isDead } from '../outcome/reply.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { Queue } from '../store/port/mail.js'
 import { Attempt, type AttemptResult, type Surroundings } from './attempt.js'
-import { type Item, recipientsOf } from './backlog.js'
+import { type Item, recipientsOf, split } from './backlog.js'
 import type { Journal } from './journal.js'
 import { DueTimer, type Lane, Lanes, Pace } from './lanes.js'
-import { Expiry, moved, recorded } from './outcomes.js'
+import { Expiry, isTaken, moved, recorded } from './outcomes.js'
 import type { Pool, Pools } from './pools.js'
 import { emptyStats, type LogLine, type RelaySettings, type RelayStats } from './settings.js'
 import { type SlowDomain, Throttles } from './throttles.js'
@@ -157,6 +157,7 @@ export class Flow {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
     clearTimeout(cut)
     await this.#parts.journal.flush()
+    await this.#parts.pools.close()
   }
 
   /** Looks for due mail, now. */
@@ -262,6 +263,12 @@ export class Flow {
     if (idle) this.announce()
   }
 
+  /** Its upstreams may be given more. */
+  changed(pool: Pool): void {
+    this.announce()
+    this.pump(pool)
+  }
+
   /** A pool may carry mail again, and so may those that follow it. */
   resume(pool: Pool): void {
     this.announce()
@@ -288,7 +295,7 @@ export class Flow {
       }
       const next = this.#lanes.next(pool)
       if (next === null) break
-      this.#begin(next.item, next.pool, choice)
+      this.#send(next.item, next.pool, choice)
     }
     for (const one of this.#lanes.hungry(pool)) {
       const lane = this.#lanes.of(one.row.id)
@@ -313,7 +320,7 @@ export class Flow {
       const choice = pool.choose(this.#parts.random, item.tried)
       if (choice === 'busy') backlog.addAgain(item)
       else if (choice === 'none') this.#giveUp(item)
-      else this.#begin(item, pool, choice)
+      else this.#send(item, pool, choice)
     }
   }
 
@@ -323,7 +330,24 @@ export class Flow {
     this.#giveBackAll(pool.row.id, this.#lanes.of(pool.row.id))
   }
 
-  #begin(item: Item, pool: Pool, upstream: Upstream): void {
+  /** Where the upstream warms up, as many of its recipients as that allows; the others wait for another turn. */
+  #send(item: Item, pool: Pool, upstream: Upstream): void {
+    const { warmup } = upstream
+    if (warmup === null) {
+      this.#begin(item, pool, upstream)
+      return
+    }
+    const taken = warmup.take(recipientsOf(item).length)
+    const [now, later] = split(item, taken.count)
+    if (later !== null) this.#lanes.of(pool.row.id).backlog.addAgain(later)
+    if (now === null) return
+    this.#begin(now, pool, upstream, (ends) =>
+      warmup.giveBack(taken, taken.count - ends.filter(isTaken).length),
+    )
+  }
+
+  /** `told`: hears how it ended, if anybody knows. */
+  #begin(item: Item, pool: Pool, upstream: Upstream, told?: (ends: readonly AttemptEnd[]) => void): void {
     const { kind } = pool.row
     const began = this.#around.tick()
     if (kind === 'sandbox') this.#pace.begun()
@@ -338,13 +362,13 @@ export class Flow {
       .run()
       .then(
         (result) => {
+          if (result.kind !== 'released') ends = result.kind === 'settled' ? result.ends : [result.end]
+          told?.(ends)
           if (result.kind === 'released') return this.#giveBackItem(item, 0)
           if (result.kind === 'settled') {
-            ends = result.ends
             for (const end of ends) this.#conclude(end)
             return this.#rest(pool, item, result.left)
           }
-          ends = [result.end]
           if (result.stale) item.stale = true
           else this.#leave(item, pool, upstream, result)
           this.#lanes.of(pool.row.id).backlog.addAgain(item)

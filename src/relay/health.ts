@@ -43,7 +43,7 @@ export interface UpstreamHealth {
   /** How many the breaker and its ramp allow at once, of those configured. */
   readonly limit: number
   /** Which of its limits is used up now. */
-  readonly full: 'rate' | 'connections' | null
+  readonly full: 'warmup' | 'rate' | 'connections' | null
   readonly lastSuccessAt: number | null
   readonly lastError: LastError | null
 }

@@ -59,6 +59,10 @@ const factsOf = (end: AttemptEnd, pool: Pick<PoolRow, 'name'> | undefined): LogL
   }
 }
 
+/** The upstream has the mail, or may have it. */
+export const isTaken = ({ stage, reply }: AttemptEnd): boolean =>
+  stage === 'dot' && (reply === null || reply.code < 300)
+
 /** Counts an attempt, logs it where that is wanted, and gives the outcome to write down. */
 export const recorded = (
   end: AttemptEnd,
@@ -109,18 +113,14 @@ interface Standing {
   readonly isUp: boolean
   readonly isPaused: boolean
   readonly endsElsewhere: boolean
+  readonly isResting: boolean
 }
 
 const AT_ONCE = 100
 const LEASE_MS = 3_600_000
-const NOBODY = {
-  untried: true,
-  upstreamId: null,
-  host: null,
-  stage: 'connect',
-  reply: null,
-  error: 'no upstream was up',
-}
+const NOBODY = { untried: true, upstreamId: null, host: null, stage: 'connect', reply: null }
+const DOWN = 'no upstream was up'
+const RESTING = 'the upstreams had been given what their warm-up allows'
 
 export class Expiry {
   readonly #parts: ExpiryParts
@@ -145,15 +145,15 @@ export class Expiry {
     const { plan, tick, stopping } = this.#parts
     const before = tick() - Math.max(...plan.retry)
     if (plan.steadySince() > before) return
-    for (const { row, isUp } of pools) {
+    for (const { row, isUp, isResting } of pools) {
       const since = this.#down.get(row.id) ?? Number.POSITIVE_INFINITY
       if (isUp || since > before) continue
-      while (!stopping() && (await this.#some(row.id))) {}
+      while (!stopping() && (await this.#some(row.id, isResting ? RESTING : DOWN))) {}
     }
   }
 
   /** Resolves with true when there may be more. */
-  async #some(poolId: string): Promise<boolean> {
+  async #some(poolId: string, error: string): Promise<boolean> {
     const { queue, plan, giveBack, conclude } = this.#parts
     const at = this.#parts.now()
     const began = { at, tick: this.#parts.tick() }
@@ -165,7 +165,7 @@ export class Expiry {
         continue
       }
       dead++
-      conclude({ claimed: one, at, began, ...NOBODY })
+      conclude({ claimed: one, at, began, ...NOBODY, error })
     }
     return dead > 0 && dead === claimed.length
   }

@@ -10,10 +10,11 @@
  *   members are for failure, not for load; unless it finishes nothing any more.
  */
 import { led } from '../store/pools.js'
-import type { KnownPool, PoolRow, UpstreamRow } from '../store/port/tenants.js'
+import type { KnownPool, PoolRow, UpstreamRow, WarmupRow } from '../store/port/tenants.js'
 import type { Item } from './backlog.js'
 import { type Share, WHOLE } from './share.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
+import { Warmup, type WarmupSettings } from './warmup.js'
 
 /** `busy`: wait for room. `none`: no healthy member is left for this mail. */
 type Choice = Upstream | 'busy' | 'none'
@@ -122,6 +123,11 @@ export class Pool {
     return this.upstreams.some(({ isOpen }) => isOpen)
   }
 
+  /** True while it waits for a day on which its upstreams may be given more. */
+  get isResting(): boolean {
+    return !this.isUp && this.upstreams.some(({ mayBeOpen, isSpent }) => mayBeOpen && isSpent)
+  }
+
   /** True while it is for other daemons to carry its mail. */
   get isElsewhere(): boolean {
     return this.upstreams.length > 0 && this.upstreams.every(({ most, isAbsent }) => most === 0 && !isAbsent)
@@ -161,12 +167,16 @@ const dialOf = (row: UpstreamRow): string =>
     row.rate,
   ])
 
-interface PoolsSettings extends Omit<UpstreamSettings, 'warn' | 'share' | 'mayGo'> {
+export interface PoolsSettings extends Omit<UpstreamSettings, 'warn' | 'share' | 'mayGo'> {
   /** How much of the limits of a pool's members is ours now; unsaid, all. */
   readonly share?: (pool: PoolRow) => Share | null
   /** Unsaid: always. */
   readonly mayGo?: () => boolean
   readonly log: (level: 'warn', ...line: Parameters<UpstreamSettings['warn']>) => void
+  /** Unsaid: nothing warms up. */
+  readonly warmup?: WarmupSettings
+  /** More mail may go through the pool than before. */
+  readonly changed?: (pool: Pool) => void
   /** Where the sandbox listens; the pools of kind `sandbox` have no other upstream. */
   readonly sandboxAddress: () => { readonly host: string; readonly port: number } | null
 }
@@ -192,6 +202,8 @@ const sandboxUpstream = (pool: PoolRow, address: { host: string; port: number })
 export class Pools {
   readonly #pools = new Map<string, Pool>()
   readonly #leaving = new Set<Upstream>()
+  /** By id; each outlives the objects of its upstream. */
+  readonly #warmups = new Map<string, Warmup>()
   readonly #settings: PoolsSettings
 
   constructor(settings: PoolsSettings) {
@@ -232,6 +244,35 @@ export class Pools {
       if (pool) this.#reconcile(pool, [])
       this.#pools.delete(id)
     }
+    if (this.#settings.warmup !== undefined) this.#warm(this.#settings.warmup)
+  }
+
+  #warm(settings: WarmupSettings): void {
+    const gone = new Set(this.#warmups.keys())
+    for (const pool of this.#pools.values()) {
+      for (const upstream of pool.members) {
+        const { warmup: row = null } = upstream.row
+        upstream.warmup = row === null ? null : this.#warmupOf(row, settings, pool)
+        if (row !== null) gone.delete(row.id)
+      }
+    }
+    for (const id of gone) {
+      void this.#warmups.get(id)?.close()
+      this.#warmups.delete(id)
+    }
+  }
+
+  #warmupOf(row: WarmupRow, settings: WarmupSettings, pool: Pool): Warmup {
+    const known = this.#warmups.get(row.id)
+    known?.update(row)
+    const found = known ?? new Warmup(row, settings, () => this.#settings.changed?.(pool))
+    this.#warmups.set(row.id, found)
+    return found
+  }
+
+  /** Nothing is sent any more: what upstreams might have been given today is free for others. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#warmups.values()].map((one) => one.close()))
   }
 
   #reconcile(pool: Pool, wanted: readonly UpstreamRow[]): void {
@@ -270,6 +311,7 @@ export class Pools {
 
   /** Time passes: deadlines, idle connections, probes. */
   sweep(changed: (pool: Pool) => void): void {
+    for (const warmup of this.#warmups.values()) warmup.sweep()
     for (const pool of this.#pools.values()) {
       for (const upstream of pool.members) upstream.sweep(() => changed(pool))
     }

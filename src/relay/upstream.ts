@@ -23,6 +23,7 @@ import {
   type Target,
 } from './dialogue/session.js'
 import { partOf, type Share } from './share.js'
+import type { Warmup } from './warmup.js'
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
@@ -129,6 +130,8 @@ export interface UpstreamSettings {
 
 export class Upstream {
   row: UpstreamRow
+  /** While it is new: how much it may be given. */
+  warmup: Warmup | null = null
   readonly breaker = new Breaker()
   /** Open or opening. */
   readonly #connections = new Set<Connection>()
@@ -204,18 +207,30 @@ export class Upstream {
     return this.breaker.limit(this.most)
   }
 
+  /** It has been given what its warm-up allows today. */
+  get isSpent(): boolean {
+    return this.warmup?.isSpent === true
+  }
+
+  /** True when nothing but its warm-up may keep mail from it. */
+  get mayBeOpen(): boolean {
+    return this.row.state === 'active' && this.breaker.state !== 'open' && this.most > 0
+  }
+
   /** True when mail may go there from here. */
   get isOpen(): boolean {
-    return this.row.state === 'active' && this.breaker.state !== 'open' && this.most > 0
+    return this.mayBeOpen && !this.isSpent
   }
 
   /** True when a message could start now without breaking a limit. */
   hasRoom(): boolean {
-    return this.#taken < this.limit && this.#refill() >= 1
+    const hasRoom = this.#taken < this.limit && this.#refill() >= 1
+    return hasRoom && (this.warmup === null || this.warmup.hasRoom())
   }
 
   /** Which of its limits is used up now. */
-  get full(): 'rate' | 'connections' | null {
+  get full(): 'warmup' | 'rate' | 'connections' | null {
+    if (this.isSpent) return 'warmup'
     if (this.#taken > 0 && this.#taken >= this.limit) return 'connections'
     return this.#refill() < 1 ? 'rate' : null
   }

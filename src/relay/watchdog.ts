@@ -84,7 +84,7 @@ export class Watchdog {
     const poolId = pool.row.id
     const quiet = tick() - begunAt(poolId)
     const patience = pool.upstreams.length === 0 ? 0 : this.#parts.patience
-    const looks = !pool.isElsewhere && (patience === 0 || quiet > patience)
+    const looks = !pool.isElsewhere && !pool.isResting && (patience === 0 || quiet > patience)
     const found = looks && (await this.#hasMail(poolId, patience)) ? this.#why(pool) : null
     const stalled = found === UNKNOWN && this.#isNew(poolId) ? null : found
     if (found !== UNKNOWN) this.#suspects.delete(poolId)

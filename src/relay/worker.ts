@@ -97,6 +97,13 @@ const pools = new Pools({
   sandboxAddress: () => sandboxAddress,
   share: (pool) => shareOf(queue.cluster(), pool, clock.tick()),
   mayGo: () => clock.tick() < queue.cluster().promisedUntil,
+  warmup: {
+    store: queue,
+    now: clock.now,
+    tick: clock.tick,
+    failed: ({ message }) => log('warn', 'warm-up not counted', { error: message }),
+  },
+  changed: (pool) => flow.changed(pool),
   log,
 })
 

@@ -5,6 +5,7 @@
  *   pending waits for the decision of its incident, and suppresses nobody.
  */
 import { toRfc3339 } from '../base/clock.js'
+import type { WarmupState } from '../lifecycle/warmup.js'
 import { ALARMS, type Alarm, type AlarmLimit, causeRecord, limitOf } from '../store/port/alarms.js'
 import {
   type CredentialRow,
@@ -19,7 +20,20 @@ import {
 } from '../store/port/tenants.js'
 import type { PendingSuppression } from '../store/port/watch.js'
 import { MANAGED } from './managed.js'
-import { constant, flag, id, list, number, own, recordsOf, text, time, whole, words } from './member.js'
+import {
+  constant,
+  flag,
+  id,
+  list,
+  number,
+  own,
+  record,
+  recordsOf,
+  text,
+  time,
+  whole,
+  words,
+} from './member.js'
 
 /** The public part of a key, safe to show: `svc_live_` and the lookup id. */
 export const keyPrefix = (row: Pick<KeyRow, 'mode' | 'lookup'>): string => `svc_${row.mode}_${row.lookup}`
@@ -89,6 +103,8 @@ export const CREDENTIAL = {
 }
 export const credentialRecord = recordsOf<CredentialRow>()(CREDENTIAL)
 
+const DAYS = 'On so many days with mail there is a limit'
+
 export const UPSTREAM = {
   id: id('up'),
   host: text(),
@@ -103,6 +119,7 @@ export const UPSTREAM = {
   has_client_certificate: flag({ of: ({ clientCertFile }: UpstreamRow) => clientCertFile !== null }),
   bind: list(null, { none: true }),
   helo: text({ none: true }),
+  warmup: record({ first: whole(), days: whole({ says: DAYS }) }, { none: true }),
   weight: whole(),
   priority: whole(),
   max_connections: whole(),
@@ -110,6 +127,21 @@ export const UPSTREAM = {
   rate: number({ none: true }),
 }
 const upstream = recordsOf<UpstreamRow>()(UPSTREAM)
+
+/** How the warm-up of an upstream stands today. */
+export const WARMUP = {
+  first: whole(),
+  days: whole({ says: DAYS }),
+  day: whole({ says: 'Which day with mail it is, from 1; greater than `days`: it is over' }),
+  used: whole({ says: 'Recipients of today' }),
+  limit: whole({ none: true, says: 'How many they may be today; null: any number' }),
+  started_at: time({ none: true }),
+  past: list(
+    { at: time(), used: whole(), limit: whole({ none: true }) },
+    { says: 'Its days with mail, in UTC, the oldest first' },
+  ),
+}
+export const warmupRecord = recordsOf<WarmupState>()(WARMUP)
 
 export const POOL = {
   id: id('pool'),

@@ -97,6 +97,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   statistics: 'span, at, dimension, workspace, test, value',
   statistics_place: 'mark',
   outages: 'upstream_id',
+  warmup_days: 'id, day',
   alarm_counts: 'workspace, span',
   alarm_mark: 'mark',
   sandbox_place: 'mark',

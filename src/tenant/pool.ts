@@ -14,7 +14,7 @@ import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
 import type { PoolHealth } from '../record/queue-state.js'
 import { DEFAULT_POOL, freshPool } from '../store/pools.js'
-import type { KnownPool, PoolRow, UpstreamRow } from '../store/port/tenants.js'
+import type { KnownPool, PoolRow, UpstreamRow, WarmupRow } from '../store/port/tenants.js'
 import type { TenantDeps } from './principal.js'
 import { checkMember, lacks, type Member, normalFingerprint, oauthRow } from './upstream.js'
 
@@ -78,6 +78,13 @@ const loginOf = (
   }
 }
 
+/** Other numbers go on with the same warm-up; one that was taken away begins anew. */
+const warmupOf = (wish: Member['warmup'], old: WarmupRow | null, now: number): WarmupRow | null => {
+  if (wish == null) return wish === undefined ? old : null
+  const { first, days } = wish
+  return { id: old?.id ?? newId('wup', now), first, days }
+}
+
 const upstreamOf = (
   { pepper, clock }: TenantDeps,
   member: Member,
@@ -101,6 +108,7 @@ const upstreamOf = (
     clientKeyFile: member.clientKeyFile === undefined ? (old?.clientKeyFile ?? null) : member.clientKeyFile,
     bind: member.bind === undefined ? (old?.bind ?? null) : member.bind,
     helo: member.helo === undefined ? (old?.helo ?? null) : member.helo,
+    warmup: warmupOf(member.warmup, old?.warmup ?? null, clock.now()),
     weight: keep(member.weight, old?.weight, 1),
     priority: keep(member.priority, old?.priority, 0),
     maxConnections: keep(member.maxConnections, old?.maxConnections, 10),
@@ -218,7 +226,7 @@ export interface RelayView {
     {
       readonly breaker: string | null
       /** Which of its limits is used up now. */
-      readonly full: 'rate' | 'connections' | null
+      readonly full: 'warmup' | 'rate' | 'connections' | null
       readonly lastSuccessAt: number | null
       readonly lastError: { readonly at?: number; readonly stage: string; readonly message: string } | null
     }

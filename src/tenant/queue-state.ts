@@ -9,6 +9,7 @@
 import type { Clock } from '../base/clock.js'
 import { isAway } from '../lifecycle/holds.js'
 import { AMBIGUOUS } from '../lifecycle/recipient.js'
+import { nextDayAt, type WarmupState } from '../lifecycle/warmup.js'
 import type { Depth } from '../record/queue.js'
 import {
   type HeldBy,
@@ -23,8 +24,9 @@ import { SANDBOX_POOL } from '../store/pools.js'
 import type { HeldDepth, HoldRow, Operations, QueueAges, QueueOwner } from '../store/port/operations.js'
 import { isRoutedTo, type KnownPool, type Tenants, type WorkspaceRow } from '../store/port/tenants.js'
 import type { QueueDepth, Upkeep } from '../store/port/upkeep.js'
-import type { Watch } from '../store/port/watch.js'
+import type { Warmups, Watch } from '../store/port/watch.js'
 import { poolHealth, type RelayView } from './pool.js'
+import { spentIn, warmupsOf } from './warmup.js'
 
 const keyOf = (row: { readonly poolId: string; readonly workspaceId: string }): string =>
   `${row.poolId} ${row.workspaceId}`
@@ -55,7 +57,8 @@ interface StateDeps {
   readonly store: Pick<Tenants, 'allPools' | 'workspace'> &
     Pick<Operations, 'holds' | 'heldDepth' | 'queueAges'> &
     Pick<Upkeep, 'depth'> &
-    Pick<Watch, 'outages'>
+    Pick<Watch, 'outages'> &
+    Pick<Warmups, 'warmupDays'>
   readonly clock: Pick<Clock, 'now'>
   /** Null when nobody told lately. */
   readonly view: RelayView | null
@@ -104,8 +107,9 @@ const agesIn = async (
     : null
 
 const poolsIn = (
-  { view }: StateDeps,
+  { view, clock }: StateDeps,
   seen: Seen,
+  warmups: ReadonlyMap<string, WarmupState>,
   outages: ReadonlyMap<string, number>,
   ages: QueueAges | null,
   ours: readonly KnownPool[],
@@ -120,12 +124,14 @@ const poolsIn = (
     const open = sum(seen.depths, (row) => row.due + row.leased + row.waiting)
     const leader = seen.pools.find(({ id }) => id === pool.follows) ?? pool
     const health = poolHealth(pool, leader, { view, outages, refusedAt: age?.refusedAt ?? null })
+    const rests = pool.kind === 'relay' && spentIn(leader, warmups, view) !== null
     const sent = leader.upstreams.flatMap(({ id }) => view?.upstreams.get(id)?.lastSuccessAt ?? [])
     return {
       ...health,
       failing: seen.of.isOperator ? health.failing : [],
       // what an upstream took may have been of any workspace
       sentAt: seen.of.workspaceId === null && sent.length > 0 ? Math.max(...sent) : null,
+      warmupUntil: rests ? nextDayAt(clock.now()) : null,
       ...{ id: pool.id, called: calledBy(seen, pool), isFollower: pool.follows !== null },
       // counts and ages are read one after the other
       waiting: Math.max(0, open - scheduled),
@@ -234,12 +240,17 @@ export const queueStates = async (deps: StateDeps, of: StateOwner): Promise<Queu
   const outages = new Map((await deps.store.outages()).map(({ upstreamId, since }) => [upstreamId, since]))
   const now = deps.clock.now()
   const { view, hasRelay } = deps
+  const warmups = await warmupsOf(
+    deps.store,
+    seen.pools.flatMap(({ upstreams }) => upstreams),
+    now,
+  )
   const stateIn = async (kind: KnownPool['kind']): Promise<QueueState> => {
     const ours = seen.pools.filter((pool) => pool.kind === kind && concerns(seen, pool))
     const ids = new Set(ours.map(({ id }) => id))
     const ages = await agesIn(deps, seen, ids, kind === 'relay' ? { liveOnly: true } : { testOnly: true })
     const facts: QueueFacts = {
-      pools: poolsIn(deps, seen, outages, ages, ours),
+      pools: poolsIn(deps, seen, warmups, outages, ages, ours),
       holds: holdsIn(seen, ids),
       slow: of.isOperator ? (view?.throttled ?? []).filter(({ poolId }) => ids.has(poolId)) : [],
       isTold: view !== null || !hasRelay,

@@ -4,7 +4,8 @@
  *   `smtp://user@host:587?tls=required&weight=10&password_file=/run/secrets/mta` or `smtps://host` (TLS from
  *   the first byte). A password never stands in the URL, since URLs end up in process lists and shell
  *   histories: it is read from the named file. `ca_file=` names the private authority that signed the
- *   server's certificate. `bind=` names the addresses to connect from, `helo=` the name to say there. `token_file=`, `service_account_file=`, or `token_url=` with `client_id=` and the
+ *   server's certificate. `bind=` names the addresses to connect from, `helo=` the name to say there,
+ *   `warmup=50:14` how much it may be given while it is new. `token_file=`, `service_account_file=`, or `token_url=` with `client_id=` and the
  *   file of a secret take the place of a password (oauth.ts). Without `tls=` a member with a user name
  *   requires TLS, and one without takes TLS when it is offered.
  *   One of three: a file that holds a token, the key file of a Google service account, or a client at a
@@ -17,6 +18,7 @@ import { resolve } from 'node:path'
 import { readTarget } from '../base/dial.js'
 import { type FieldError, invalid } from '../base/fault.js'
 import { isLoopback, isPrivateRange, isUnspecified, parseRange } from '../base/network.js'
+import { WARMUP_MOST, type WarmupPlan } from '../lifecycle/warmup.js'
 import type { AuthMechanism, OauthRow, UpstreamRow, UpstreamTls } from '../store/port/tenants.js'
 
 interface OauthWish {
@@ -115,6 +117,8 @@ export interface Member {
   readonly clientKeyFile?: string | null | undefined
   readonly bind?: readonly string[] | null | undefined
   readonly helo?: string | null | undefined
+  /** null ends it. */
+  readonly warmup?: WarmupPlan | null | undefined
   readonly weight?: number | undefined
   readonly priority?: number | undefined
   readonly maxConnections?: number | undefined
@@ -152,7 +156,7 @@ const OAUTH = [...OAUTH_FILES, 'token_url', 'client_id', 'scope'] as const
 /** What the query of an upstream URL may hold about its login, which `upstream add` has as options. */
 export const LOGIN_WORDS = ['auth_mechanism', 'password_file', ...OAUTH] as const
 const KNOWN: readonly string[] = [
-  ...['tls', 'fingerprint', 'bind', 'helo', 'auth_mechanism', ...FILES_OF_URL, ...OAUTH],
+  ...['tls', 'fingerprint', 'bind', 'helo', 'warmup', 'auth_mechanism', ...FILES_OF_URL, ...OAUTH],
   ...Object.keys(NUMBERS),
 ]
 
@@ -178,6 +182,24 @@ const checkOrigin = ({ bind, helo }: Member, wrong: Wrong): void => {
       wrong(`bind[${i}]`, 'format', 'must be an IPv4 or IPv6 address of this machine')
   if (helo != null && !HELO.test(helo))
     wrong('helo', 'format', 'must be a host name in full, such as mta1.example.com')
+}
+
+const checkWarmup = ({ warmup }: Member, wrong: Wrong): void => {
+  for (const name of ['first', 'days'] as const) {
+    const value = warmup?.[name]
+    const most = WARMUP_MOST[name]
+    if (value !== undefined && !(Number.isInteger(value) && value >= 1 && value <= most))
+      wrong(`warmup.${name}`, 'range', `must be 1 to ${most}`)
+  }
+}
+
+/** `50:14`: recipients of the first day, and days; `none` ends it. */
+const WARMUP = /^(?:none|(\d{1,9}):(\d{1,9}))$/
+
+const readWarmup = (text: string | undefined): WarmupPlan | null | undefined => {
+  if (text === undefined) return undefined
+  const [, first, days] = WARMUP.exec(text) ?? []
+  return first === undefined ? null : { first: Number(first), days: Number(days) }
 }
 
 /** What one member must fulfil, whichever door it came by. `at` is its place, such as `members[0]`. */
@@ -214,6 +236,7 @@ export const checkMember = (member: Member, at: string): readonly FieldError[] =
     wrong('ca_file', 'forbidden', 'needs tls verify or implicit: the others check no certificate')
   }
   checkOrigin(member, wrong)
+  checkWarmup(member, wrong)
   const { auth } = member
   if (auth?.oauth !== undefined) {
     if (auth.pass !== undefined) wrong('auth.pass', 'forbidden', 'goes without oauth')
@@ -286,6 +309,8 @@ const checkUrl = (url: URL, query: Query, tls: string | undefined, wrong: Wrong)
     if (query[name] !== undefined && !/^\d+(\.\d+)?$/.test(query[name]))
       wrong(name, 'type', 'must be a number')
   }
+  if (query.warmup !== undefined && !WARMUP.test(query.warmup))
+    wrong('warmup', 'format', 'must look like 50:14, recipients of the first day and days, or be none')
   const orphan = LOGIN_WORDS.find((word) => query[word] !== undefined)
   if (orphan !== undefined && url.username === '')
     wrong(orphan, 'forbidden', 'needs a user name: smtp://user@host')
@@ -330,6 +355,7 @@ export const parseUpstream = async (
     clientKeyFile: file(query.client_key_file),
     bind: query.bind?.split(',').map((address) => address.trim()),
     helo: query.helo,
+    warmup: readWarmup(query.warmup),
     weight: number('weight'),
     priority: number('priority'),
     maxConnections: number('max_connections'),
@@ -367,6 +393,7 @@ export const upstreamWords = (row: UpstreamRow): Words => {
   return {
     ...{ tls: row.tls, fingerprint: row.fingerprint, ca_file: row.caFile },
     ...{ bind: row.bind?.join(','), helo: row.helo },
+    warmup: row.warmup == null ? null : `${row.warmup.first}:${row.warmup.days}`,
     ...{ client_cert_file: row.clientCertFile, client_key_file: row.clientKeyFile },
     ...{ auth_mechanism: row.authMechanism, ...Object.fromEntries(own), rate: row.rate },
   }

@@ -9,6 +9,7 @@
 import type { Clock } from '../base/clock.js'
 import { isAway } from '../lifecycle/holds.js'
 import { AMBIGUOUS } from '../lifecycle/recipient.js'
+import { nextDayAt, type WarmupState } from '../lifecycle/warmup.js'
 import { storedDomain } from '../mail/address.js'
 import {
   type MailWaiting,
@@ -21,13 +22,15 @@ import { type PoolHealth, scopeOfHold, stoppedWords } from '../record/queue-stat
 import { leaderOf } from '../store/pools.js'
 import type { HoldRow, Operations, QueueEntry } from '../store/port/operations.js'
 import { isRoutedTo, type KnownPool, type Tenants, type WorkspaceRow } from '../store/port/tenants.js'
-import type { Watch } from '../store/port/watch.js'
+import type { Warmups, Watch } from '../store/port/watch.js'
 import { poolHealth, type RelayView } from './pool.js'
+import { spentIn, warmupsOf } from './warmup.js'
 
 interface WaitingDeps {
   readonly store: Pick<Tenants, 'pool' | 'workspace'> &
     Pick<Operations, 'holds' | 'entriesOf'> &
-    Pick<Watch, 'outages'>
+    Pick<Watch, 'outages'> &
+    Pick<Warmups, 'warmupDays'>
   readonly clock: Pick<Clock, 'now'>
   /** Null when nobody told lately. */
   readonly view: RelayView | null
@@ -45,6 +48,8 @@ interface Facts {
   readonly holds: readonly HoldRow[]
   readonly view: RelayView | null
   readonly health: PoolHealth
+  /** By upstream id: what of its members warms up. */
+  readonly warmups: ReadonlyMap<string, WarmupState>
 }
 
 interface Told extends Pick<Waiting, 'more' | 'remedy'> {
@@ -171,6 +176,18 @@ const throttled: Judge = (entry, { view, now }) => {
   }
 }
 
+/** Nobody but members that have been given what they may be today could take it. */
+const warmup: Judge = (entry, { leader, view, warmups, now }) => {
+  const spent = spentIn(leader, warmups, view)
+  if (!isDue(entry, now) || spent === null) return null
+  return {
+    plain: (pool) => `${pool} has sent what its warm-up allows today`,
+    more: spent.map(({ name, used, limit }) => `${name} was given ${used} of ${limit}`).join('; '),
+    remedy: null,
+    until: nextDayAt(now),
+  }
+}
+
 const rate: Judge = (entry, facts) => {
   const living = livingOf(facts).filter(({ breaker }) => breaker !== 'open')
   if (!isDue(entry, facts.now) || living.length === 0 || living.some(({ full }) => full === null)) return null
@@ -212,6 +229,7 @@ const JUDGES: Readonly<Record<WaitingReason, Judge>> = {
   login,
   upstreams_down: upstreamsDown,
   throttled,
+  warmup,
   rate,
   backoff,
   scheduled,
@@ -247,7 +265,8 @@ export const createWaiting = async ({ store, clock, view }: WaitingDeps, account
     if (workspace === null || pool === null) return null
     const leader = (await leaderOf(store, pool)) ?? pool
     const health = poolHealth(pool, leader, { view, outages, refusedAt: null })
-    return { now, workspace, pool, leader, holds, view, health }
+    const warmups = await warmupsOf(store, leader.upstreams, now)
+    return { now, workspace, pool, leader, holds, view, health, warmups }
   }
   const why = async (entry: Waiter, reasons?: readonly WaitingReason[]): Promise<Waiting | null> => {
     const key = `${entry.workspaceId} ${entry.poolId}`

@@ -22,6 +22,7 @@ const RELEASES: readonly Release[] = [
   { version: '0.9.2', sqlite: 45, postgres: 7 },
   { version: '0.9.3', sqlite: 46, postgres: 8 },
   { version: '0.9.4', sqlite: 47, postgres: 9 },
+  { version: '0.10.1', sqlite: 48, postgres: 10 },
 ]
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')

@@ -35,6 +35,7 @@ import { createSearch } from './subjects/search.js'
 import { createSetups } from './subjects/setup.js'
 import { createSoftBounces } from './subjects/soft-bounces.js'
 import { createStatistics } from './subjects/statistics.js'
+import { createWarmups } from './subjects/warmup.js'
 import { createWatch } from './subjects/watch.js'
 import { createTenants } from './tenants.js'
 import { createUpkeep } from './upkeep.js'
@@ -98,6 +99,7 @@ export const openMemoryStore = (state: State): Store => {
     ...createIdentity(state),
     ...createJobs(state),
     ...createSetups(state),
+    ...createWarmups(state),
     ...createReading(state, { ...log, addStatistics, addAlarmCounts }),
     ...statistics,
     ...createSearch(state),

@@ -17,6 +17,7 @@ import type {
 } from '../../src/lifecycle/facts.js'
 import type { Mode } from '../../src/lifecycle/page.js'
 import type { RecipientState } from '../../src/lifecycle/recipient.js'
+import type { WarmupDay } from '../../src/lifecycle/warmup.js'
 import type { Action } from '../../src/mail/report/report.js'
 import type { Counts, Status } from '../../src/mail/status.js'
 import type { EndpointRow, EndpointState, ListedPost, ReplayRow } from '../../src/store/port/hooks.js'
@@ -230,6 +231,7 @@ export interface State {
   readonly statistics: Table<StatisticsRow>
   readonly alarmCounts: Table<AlarmCount>
   readonly outages: Table<Outage>
+  readonly warmupDays: Table<WarmupDay>
   readonly hardBounces: Table<HardBounced>
   /** How many of an upstream were listed in an hour. */
   readonly hardCounts: Table<{ readonly cause: string; readonly hour: number; readonly n: number }>
@@ -275,7 +277,7 @@ const TABLES = [
   ...(['accounts', 'workspaces', 'deleted', 'keys', 'credentials', 'pools', 'suppressions'] as const),
   ...(['windows', 'domains', 'holds', 'idempotency', 'mails', 'recipients', 'events', 'reports'] as const),
   ...(['pauses', 'pending', 'users', 'identities', 'links', 'sessions', 'remembered', 'jobs'] as const),
-  ...(['factors', 'setups', 'managed'] as const),
+  ...(['factors', 'setups', 'managed', 'warmupDays'] as const),
   ...(['statistics', 'alarmCounts', 'outages', 'hardBounces', 'hardCounts', 'incidents'] as const),
   ...(['pendingSuppressions', 'endpoints', 'places', 'posts', 'replays', 'lots', 'audit', 'marks'] as const),
 ] satisfies readonly (keyof State)[]

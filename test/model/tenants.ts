@@ -24,6 +24,7 @@ import { createSuppressionEvents } from '../../src/store/suppression-events.js'
 import { pageOf } from './page.js'
 import type { Plain } from './plain.js'
 import type { State, Table } from './state.js'
+import { forgetWarmups } from './subjects/warmup.js'
 
 /** The verbs that touch what waits are the queue's (operations.ts). */
 type TenantVerbs = Plain<
@@ -133,6 +134,7 @@ const createPools = (state: State) => {
     updatePool(row) {
       if (pools.where(named(row)).length > 0) return 'not_unique'
       const { id, accountId, createdAt, ...rest } = row
+      forgetWarmups(state, pools.get(id)?.upstreams ?? [], row.upstreams)
       pools.change(id, rest)
       notePauses(state, row.updatedAt)
       return 'done'
@@ -144,6 +146,7 @@ const createPools = (state: State) => {
         (one) => one.poolId === id && (one.dueAt !== null || one.boot !== null || one.held !== null),
       )
       if (row.kind === 'sandbox' || isUsed(id) || waits.length > 0) return 'in_use'
+      forgetWarmups(state, row.upstreams, [])
       pools.delete(id)
       return 'done'
     },

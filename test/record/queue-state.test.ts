@@ -13,7 +13,7 @@ const MINUTE = 60_000
 
 const pool = (name: string, over: Partial<PoolFacts> = {}): PoolFacts => ({
   ...{ id: `pool_${name}`, called: `pool ${name}`, isFollower: false, state: 'ok', since: null, failing: [] },
-  ...{ waiting: 0, scheduled: 0, held: 0, oldestAt: null, sentAt: null },
+  ...{ waiting: 0, scheduled: 0, held: 0, oldestAt: null, sentAt: null, warmupUntil: null },
   ...over,
 })
 const aged = (waiting: number, ms: number) => ({ waiting, oldestAt: NOW - ms })

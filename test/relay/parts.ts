@@ -12,6 +12,7 @@ import { createTokens } from '../../src/relay/oauth.js'
 import { Pools } from '../../src/relay/pools.js'
 import { type LogLine, RFC_TIMEOUTS } from '../../src/relay/settings.js'
 import type { Share } from '../../src/relay/share.js'
+import type { WarmupSettings } from '../../src/relay/warmup.js'
 import type { KnownPool, UpstreamRow } from '../../src/store/port/tenants.js'
 import { WatchedQueue } from './watched-queue.js'
 
@@ -85,6 +86,8 @@ export interface FlowOptions {
   readonly retry?: readonly number[]
   readonly mayGo?: () => boolean
   readonly way?: GiveWay
+  /** Where warm-ups are counted, and what time it is there. */
+  readonly warmup?: Pick<WarmupSettings, 'store' | 'now'>
   /** Among other daemons; unsaid, alone. */
   readonly share?: Share
   readonly sandboxAddress?: { readonly host: string; readonly port: number }
@@ -128,6 +131,14 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     sandboxAddress: () => options.sandboxAddress ?? null,
     ...(options.share && { share: () => options.share ?? null }),
     mayGo: options.mayGo ?? (() => true),
+    ...(options.warmup && {
+      warmup: {
+        ...options.warmup,
+        tick: systemClock.tick,
+        failed: ({ message }: Error) => logged.push(message),
+      },
+    }),
+    changed: (pool) => flow.changed(pool),
     log: note,
   })
   pools.update(rows)

@@ -36,6 +36,7 @@ import { tenantsContract } from './contract-tenants.js'
 import { textsContract } from './contract-texts.js'
 import { timesContract } from './contract-times.js'
 import { upkeepContract } from './contract-upkeep.js'
+import { warmupContract } from './contract-warmup.js'
 import { watchContract } from './contract-watch.js'
 import { workspacesContract } from './contract-workspaces.js'
 import type { OpenStore } from './fixture.js'
@@ -66,6 +67,7 @@ const FAMILIES = {
   webhooks: hooksContract,
   notices: noticesContract,
   watch: watchContract,
+  'warm-up': (t, _store, open) => warmupContract(t, open),
   incidents: incidentsContract,
   reports: (t, _store, open) => reportsContract(t, open),
   'soft bounces': softBouncesContract,

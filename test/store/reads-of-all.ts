@@ -95,6 +95,7 @@ const OF_ALL: Readonly<Record<string, Read>> = {
   runningJobs: (store) => store.runningJobs(),
   openIncidents: (store) => store.openIncidents(),
   outages: (store) => store.outages(),
+  warmupDays: (store) => store.warmupDays(),
   pepperMark: (store) => store.pepperMark(),
   // an index that was moved is made anew
   readPlaces: async (store) => ({ ...(await store.readPlaces()), search: null }),

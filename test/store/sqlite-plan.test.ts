@@ -38,7 +38,7 @@ import { HOUR, page, T0 } from './fixture.js'
 
 /** Workspaces, pools, their pauses and holds are few, days too, order_state has one row, tags that a mail carries are few. */
 const SMALL =
-  /SCAN (accounts|workspaces|w|resumes|queue_orders|order_state|o|log_state|s|email_days|carried_bodies|statistics_place|search_(?:state|parts)|alarm_mark|sandbox_place|outages|pools|p|holds|h|pauses|counted|met|pepper|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
+  /SCAN (accounts|workspaces|w|resumes|queue_orders|order_state|o|log_state|s|email_days|carried_bodies|statistics_place|search_(?:state|parts)|alarm_mark|sandbox_place|outages|warmup_days|pools|p|holds|h|pauses|counted|met|pepper|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
 
 /** The recipients of one mail are sorted, the events of all mails to one address, and complaints, of which there are few. */
 const withinMail = (text: string, detail: string): boolean =>

@@ -209,6 +209,8 @@ export const WORDS: Readonly<Record<string, string>> = {
   fingerprint: 'SHA-256 of the only certificate that is accepted; null: any that is valid',
   bind: 'Addresses of this machine to connect from; null: as the system chooses',
   helo: 'What EHLO says; null: `hostname` of the settings',
+  warmup: 'How much it may be given while it is new; null: as much as there is',
+  first: 'Recipients of its first day',
   weight: 'Its share of the mail beside others of its priority',
   priority: 'Servers of the lowest number go first; the others step in when those are down',
   rate: 'How many a second, at most; null: any number',

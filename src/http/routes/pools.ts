@@ -10,11 +10,12 @@ import { type FieldError, invalid } from '../../base/fault.js'
 import { camel } from '../../base/text.js'
 import { poolSentence } from '../../record/queue-state.js'
 import { trialRecord, tryUpstream } from '../../relay/trial.js'
-import { poolRecord } from '../../resource/tenants.js'
+import { poolRecord, warmupRecord } from '../../resource/tenants.js'
 import { leaderOf } from '../../store/pools.js'
 import type { KnownPool } from '../../store/port/tenants.js'
 import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
 import type { Member } from '../../tenant/upstream.js'
+import { warmupsOf } from '../../tenant/warmup.js'
 import type { Deps } from '../deps.js'
 import { GET, PATCH, PEOPLE_ONLY, POST, param, type RouteRow } from '../endpoint.js'
 import { listing, removing, statesOf } from '../rows.js'
@@ -72,8 +73,14 @@ const health = async (deps: Deps, pool: KnownPool) => {
   const oldest = Math.min(...rows.map((depth) => depth.oldestDueAt ?? Number.POSITIVE_INFINITY))
   const seen = new Map((relay?.upstreams() ?? []).map((one) => [one.upstreamId, one]))
   const leader = await leaderOf(store, pool)
-  const members = (leader ?? pool).upstreams.map(({ id, host, port, tls, state }) => {
-    return { id, host, port, tls, state, ...liveUpstream(seen.get(id)) }
+  const { upstreams } = leader ?? pool
+  const warmups = await warmupsOf(store, upstreams, clock.now())
+  const members = upstreams.map(({ id, host, port, tls, state }) => {
+    const warmup = warmups.get(id)
+    return {
+      ...{ id, host, port, tls, state, ...liveUpstream(seen.get(id)) },
+      warmup: warmup === undefined ? null : warmupRecord(warmup),
+    }
   })
   const facts = [...live.facts.pools, ...test.facts.pools].find(({ id }) => id === pool.id) ?? null
   const state = facts?.state ?? 'ok'

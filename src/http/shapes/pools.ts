@@ -6,7 +6,8 @@
  *   the daemon open a path from outside.
  */
 import Joi from 'joi'
-import { POOL, UPSTREAM } from '../../resource/tenants.js'
+import { WARMUP_MOST } from '../../lifecycle/warmup.js'
+import { POOL, UPSTREAM, WARMUP } from '../../resource/tenants.js'
 import { MECHANISMS } from '../../tenant/upstream.js'
 import {
   anyBody,
@@ -60,6 +61,14 @@ const memberFields = shape(() => ({
     'Addresses of this machine to connect from, IPv4 and IPv6; null: as the system chooses',
   ),
   helo: clearable(Joi.string().max(255)).description('What EHLO says; null: `hostname` of the settings'),
+  warmup: clearable(
+    object({
+      first: need(Joi.number().integer().min(1).max(WARMUP_MOST.first)),
+      days: need(Joi.number().integer().min(1).max(WARMUP_MOST.days)),
+    }),
+  ).description(
+    'While it is new: `first` recipients on its first day with mail, twice as many on each further one, any number after `days`. Null ends it; set again it begins anew, and other numbers go on',
+  ),
   weight: orNull(Joi.number().integer().min(1).max(1_000)),
   priority: orNull(Joi.number().integer().min(0).max(1_000)),
   max_connections: orNull(Joi.number().integer().min(1).max(1_000)),
@@ -135,8 +144,11 @@ export const poolHealth = record('EgressPoolHealth', () => ({
         connections: nullable(Joi.number().integer()),
         under_way: nullable(Joi.number().integer()),
         limit: nullable(Joi.number().integer()),
-        full: nullable(Joi.string().valid('rate', 'connections')).description(
+        full: nullable(Joi.string().valid('warmup', 'rate', 'connections')).description(
           'Which of its limits is used up now',
+        ),
+        warmup: nullable(Joi.object(membersOf(WARMUP))).description(
+          'How much it may be given while it is new; null: as much as there is',
         ),
         last_success_at: nullable(Joi.string()),
         last_error: nullable(

@@ -131,6 +131,9 @@ const statePool = shapeOf(() => ({
   since: nullable(Joi.string()).description('Since when it has been down'),
   ...stateFigures(),
   oldest_at: nullable(Joi.string()),
+  warmup_until: nullable(Joi.string()).description(
+    'Its upstreams have been given what their warm-up allows today: when it goes on',
+  ),
   says: Joi.string().required(),
   failing: Joi.array()
     .items(

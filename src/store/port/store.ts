@@ -27,7 +27,7 @@ import type { Setups } from './setup.js'
 import type { Statistics } from './statistics.js'
 import type { Domains, Tenants } from './tenants.js'
 import type { Lifecycle, Upkeep } from './upkeep.js'
-import type { Incidents, Reading, Watch } from './watch.js'
+import type { Incidents, Reading, Warmups, Watch } from './watch.js'
 
 /** A part of the store, and the same part as somebody. */
 export type Acted<Part> = Part & {
@@ -54,6 +54,7 @@ type Verbs = Queue &
   Jobs &
   Hooks &
   Watch &
+  Warmups &
   Cluster &
   ReturnPathRing &
   Upkeep &
@@ -273,6 +274,11 @@ export const VERBS = {
   standingAlarms: 'read',
   outages: 'read',
   noteOutage: 'write',
+
+  // Warmups
+  warmupDays: 'read',
+  takeWarmup: 'write',
+  returnWarmup: 'write',
 
   // Cluster
   writers: 'read',

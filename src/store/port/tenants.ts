@@ -11,6 +11,7 @@
 
 import type { WindowCount } from '../../lifecycle/accept.js'
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'
+import type { WarmupPlan } from '../../lifecycle/warmup.js'
 import { domainOf } from '../../mail/address.js'
 import type { AlarmSettings, RaisedAlarms, SoftLimits } from './alarms.js'
 import type { Notice } from './log.js'
@@ -151,6 +152,11 @@ export interface OauthRow {
   readonly scope: string | null
 }
 
+export interface WarmupRow extends WarmupPlan {
+  /** Under which it is counted; one that was taken away and set again is another. */
+  readonly id: string
+}
+
 export interface UpstreamRow {
   readonly id: string
   readonly host: string
@@ -171,6 +177,8 @@ export interface UpstreamRow {
   readonly bind?: readonly string[] | null
   /** What EHLO says in place of `hostname`. */
   readonly helo?: string | null
+  /** How much it may be given while it is new; null or absent: as much as there is. */
+  readonly warmup?: WarmupRow | null
   readonly clientCertFile: string | null
   readonly clientKeyFile: string | null
   readonly weight: number

@@ -17,6 +17,7 @@
  */
 
 import type { Page, Rows } from '../../lifecycle/page.js'
+import type { WarmupDay, WarmupPlan } from '../../lifecycle/warmup.js'
 import type { Alarm, Raised } from './alarms.js'
 import type { Followed, Notice } from './log.js'
 import type { HoldRow } from './operations.js'
@@ -59,6 +60,33 @@ export interface Watch {
   outages(): Promise<readonly Outage[]>
   /** From now on it counts as down since then, or (null) no longer; with the event that tells so. False when it was so already. */
   noteOutage(upstreamId: string, since: number | null, notice: Notice | null): Promise<boolean>
+}
+
+/** What a daemon wants to give to an upstream that warms up. */
+export interface WarmupAsk extends WarmupPlan {
+  /** Of the warm-up. */
+  readonly id: string
+  /** Days since the epoch, in UTC. */
+  readonly day: number
+  /** Recipients. */
+  readonly count: number
+  readonly now: number
+}
+
+export interface WarmupGrant {
+  /** How many it may give. */
+  readonly granted: number
+  /** What is left of the day after that; null: there is no limit, and nothing is counted. */
+  readonly left: number | null
+}
+
+/** Several daemons count together how much a new upstream is given: what one may give, it takes first, so the sum never passes the limit. */
+export interface Warmups {
+  /** Of all warm-ups, by id and day. */
+  warmupDays(): Promise<readonly WarmupDay[]>
+  takeWarmup(ask: WarmupAsk): Promise<WarmupGrant>
+  /** Gives back what was not given to the upstream after all. */
+  returnWarmup(id: string, day: number, count: number): Promise<void>
 }
 
 export interface HardBounce {

@@ -39,6 +39,7 @@ import { setupReads, setupWrites } from '../sql/setup.js'
 import { adding, statisticsReads } from '../sql/statistics.js'
 import { insertInto, type Places } from '../sql/table.js'
 import { ringReads, ringWrites, tenantReads } from '../sql/tenants.js'
+import { warmupReads, warmupWrites } from '../sql/warmup.js'
 import { endpointWrites, hookReads, postWrites } from '../sql/webhooks.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 import { relayMark, serverState, writers } from './cluster.js'
@@ -99,6 +100,7 @@ export const READS = {
   ...statisticsReads,
   ...alarmReads,
   ...outageReads,
+  ...warmupReads,
   ...incidentReads,
   writers,
   ...ringReads,
@@ -150,6 +152,7 @@ const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
     ...jobWrites(places),
     ...setupWrites(places),
     ...ringWrites,
+    ...warmupWrites,
     ...endpointWrites(places, addNotice),
     ...postWrites(places),
     ...watch,

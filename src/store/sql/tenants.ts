@@ -47,6 +47,7 @@ import {
   type Table,
   table,
 } from './table.js'
+import { forgetWarmups } from './warmup.js'
 
 export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })
 
@@ -343,6 +344,10 @@ const isUsed = (id: string): Asking<boolean> =>
     ...[id, id],
   )
 
+function* upstreamsOf(id: string): Asking<PoolRow['upstreams']> {
+  return JSON.parse(String((yield* first('SELECT upstreams FROM pools WHERE id = ?', id))?.upstreams ?? '[]'))
+}
+
 export const poolWrites = ({ places, poolsChanged, hasMail, now }: PoolParts): AskedWrites<Pools> => {
   const add = insertNew(POOLS, places)
   return {
@@ -354,6 +359,7 @@ export const poolWrites = ({ places, poolsChanged, hasMail, now }: PoolParts): A
     *updatePool({ id, accountId, createdAt, ...rest }) {
       const other = 'SELECT 1 FROM pools WHERE account_id = ? AND name = ? AND deleted_at IS NULL AND id <> ?'
       if (yield* isThere(other, accountId, rest.name, id)) return 'not_unique'
+      yield* forgetWarmups(yield* upstreamsOf(id), rest.upstreams)
       yield* change(POOLS, rest, 'id = ? AND deleted_at IS NULL', id)
       yield* poolsChanged(rest.updatedAt)
       return 'done'
@@ -363,6 +369,7 @@ export const poolWrites = ({ places, poolsChanged, hasMail, now }: PoolParts): A
       const pool = yield* first(mine, accountId, id)
       if (pool === null) return 'not_found'
       if (pool.kind === 'sandbox' || (yield* isUsed(id)) || (yield* hasMail(id))) return 'in_use'
+      yield* forgetWarmups(yield* upstreamsOf(id), [])
       yield* run("UPDATE pools SET deleted_at = ?, upstreams = '[]' WHERE id = ?", now(), id)
       return 'done'
     },

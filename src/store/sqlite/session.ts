@@ -30,6 +30,7 @@ import { indexReads } from '../sql/search/to-index.js'
 import { setupReads } from '../sql/setup.js'
 import { statisticsReads } from '../sql/statistics.js'
 import { createTouches, ringReads, type Touches, tenantReads } from '../sql/tenants.js'
+import { warmupReads } from '../sql/warmup.js'
 import { hookReads } from '../sql/webhooks.js'
 import { type BodyStore, createBodyStore } from './body.js'
 import { type Db, openReader, prepareFile } from './connect.js'
@@ -98,7 +99,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answered(jobReads, sql.ask),
     ...answered(setupReads, sql.ask),
     ...answered(ringReads, sql.ask),
-    ...answered({ ...alarmReads, ...outageReads, ...incidentReads }, sql.ask),
+    ...answered({ ...alarmReads, ...outageReads, ...warmupReads, ...incidentReads }, sql.ask),
   } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers' | 'serverState' | 'relayMark'>
 }
 

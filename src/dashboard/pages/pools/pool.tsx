@@ -27,6 +27,7 @@ import {
   Trials,
   UpstreamState,
 } from './upstream.js'
+import { WarmingUp } from './warming-up.js'
 
 const Settings = ({ pool }: { readonly pool: Pool }) => (
   <details class="fold" open={useOwnRefusal('settings') !== null}>
@@ -316,6 +317,7 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
         <InQueue {...seen} />
         {trials === null ? null : <Trials trials={trials} />}
         <Upstreams {...seen} />
+        <WarmingUp {...seen} />
         <About {...seen} />
         <Saving {...seen} />
         <HistoryOf visit={visit} about={{ target: pool.id }} history={seen.history} />

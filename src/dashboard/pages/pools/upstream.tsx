@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   A password goes in and never comes out: an empty login keeps the one that there is.
  */
-import type { poolRecord } from '../../../resource/tenants.js'
+import type { poolRecord, warmupRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import { Check, Choice, Field, FoldedFields } from '../../parts/form.js'
 import { Reply, Section } from '../../parts/page-parts.js'
@@ -32,7 +32,8 @@ export interface Live {
   readonly connections: number | null
   readonly under_way: number | null
   readonly limit: number | null
-  readonly full: 'rate' | 'connections' | null
+  readonly full: 'warmup' | 'rate' | 'connections' | null
+  readonly warmup: ReturnType<typeof warmupRecord> | null
   readonly last_success_at: string | null
   readonly last_error: { readonly at: string; readonly stage: string; readonly message: string } | null
 }
@@ -48,6 +49,10 @@ const TLS_WORDS: Readonly<Record<string, string>> = {
 export const addressOf = ({ host, port }: Pick<Member, 'host' | 'port'>): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
+/** `50:14`, as in the URL of an upstream. */
+const planOf = ({ first, days }: { readonly first: number; readonly days: number }): string =>
+  `${first}:${days}`
+
 /** The second line of its row: what it is, not how it does. */
 export const aboutOf = (row: Member): string =>
   [
@@ -59,6 +64,7 @@ export const aboutOf = (row: Member): string =>
     row.rate === null ? null : `at most ${row.rate} mails/s`,
     row.bind === null ? null : `from ${row.bind.join(', ')}`,
     row.helo === null ? null : `as ${row.helo}`,
+    row.warmup === null ? null : `warm-up ${planOf(row.warmup)}`,
   ]
     .filter((part) => part !== null)
     .join(' · ')
@@ -66,6 +72,7 @@ export const aboutOf = (row: Member): string =>
 type Words = readonly [tone: Tone, icon: string, text: string, more: string | null]
 
 const FULL = {
+  warmup: 'was given what its warm-up allows today',
   rate: 'the mails of this second are used up',
   connections: 'all its connections are in use',
 } as const
@@ -92,7 +99,7 @@ export const UpstreamState = ({ live, most }: { readonly live: Live | undefined;
       <State {...{ tone, icon }}>{text}</State>
       {ramps ? (
         <span class="sub">
-          warms up: {limit} of {most} at once
+          ramps up: {limit} of {most} at once
         </span>
       ) : null}
       {more === null ? null : <span class="sub">{more}</span>}
@@ -180,6 +187,13 @@ const LimitFields = ({ member }: { readonly member: Member | null }) => (
         hint="Empty: the host name of the settings."
       />
     </div>
+    <Field
+      name="warmup"
+      label="Warm-up"
+      value={member?.warmup == null ? null : planOf(member.warmup)}
+      placeholder="50:14"
+      hint="Recipients of its first day, and days; each day twice as many as the one before. Empty: no limit. Empty once and set again, it begins anew."
+    />
   </FoldedFields>
 )
 
@@ -236,6 +250,15 @@ const authOf = (form: Form) => {
   }
 }
 
+/** What is no number is refused as what it is. */
+const warmupOf = (text: string | null) => {
+  if (text === null) return null
+  const [first = '', days = ''] = text.split(':')
+  return { first: numberIn(first), days: numberIn(days) }
+}
+
+const numberIn = (text: string): number | string => (/^\s*\d+\s*$/.test(text) ? Number(text) : text)
+
 export const memberOf = (form: Form) => ({
   host: form.text('host'),
   port: form.number('port'),
@@ -250,6 +273,7 @@ export const memberOf = (form: Form) => ({
   fingerprint: form.text('fingerprint'),
   bind: form.text('bind')?.split(/[\s,]+/) ?? null,
   helo: form.text('helo'),
+  warmup: warmupOf(form.text('warmup')),
 })
 
 /** What names a member and changes nothing of it. */

@@ -11,6 +11,7 @@ import { hardCountsStep } from '../../sql/bounces.js'
 import { FACTORS_STEP } from '../../sql/identity.js'
 import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
 import { SETUP_STEP } from '../../sql/setup.js'
+import { WARMUP_STEP } from '../../sql/warmup.js'
 import { FORMATS_STEP } from '../../sql/webhooks.js'
 import { CLUSTER } from './cluster.js'
 import { MAIL } from './mail.js'
@@ -52,6 +53,7 @@ export const STEPS: readonly Step[] = [
   { text: tables(SETUP_STEP), compatibleFrom: 1 },
   { text: tables('ALTER TABLE keys ADD COLUMN ses_salt BLOB'), compatibleFrom: 1 },
   { text: tables(FORMATS_STEP), compatibleFrom: 1 },
+  { text: tables(WARMUP_STEP), compatibleFrom: 1 },
 ]
 
 /** The version that they make. */

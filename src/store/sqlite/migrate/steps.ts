@@ -19,6 +19,7 @@ import { JOBS_STEP } from '../../sql/jobs.js'
 import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
 import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
 import { SETUP_STEP } from '../../sql/setup.js'
+import { WARMUP_STEP } from '../../sql/warmup.js'
 import { FORMATS_STEP, HOOKS_STEP } from '../../sql/webhooks.js'
 import type { Db } from '../connect.js'
 import { SEARCH_PARTS_STEP } from '../search/parts.js'
@@ -351,4 +352,5 @@ export const STEPS: readonly Step[] = [
   SETUP_STEP,
   SES_STEP,
   FORMATS_STEP,
+  WARMUP_STEP,
 ]

@@ -28,6 +28,7 @@ import { adding } from '../../sql/statistics.js'
 import { suppressionWrites, windowWrites } from '../../sql/suppressions.js'
 import { isThere } from '../../sql/table.js'
 import { domainWrites, poolWrites, ringWrites, type TenantParts, tenantWrites } from '../../sql/tenants.js'
+import { warmupWrites } from '../../sql/warmup.js'
 import { endpointWrites, postWrites } from '../../sql/webhooks.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
 import { createCarryIn } from '../carry/in.js'
@@ -160,6 +161,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...answered(suspendWrites(queue, holds, beginHolding), ask),
     ...answered(eraseWrites(createEraseParts(context, queue, telling, unindex)), ask),
     ...answered({ ...endpointWrites(context.order, noticing), ...postWrites(context.order) }, ask),
+    ...answered(warmupWrites, ask),
     ...answered(jobWrites(context.order), ask),
     ...answered(setupWrites(context.order), ask),
     ...answered(ringWrites, ask),
