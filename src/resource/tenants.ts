@@ -135,9 +135,13 @@ export const WARMUP = {
   day: whole({ says: 'Which day with mail it is, from 1; greater than `days`: it is over' }),
   used: whole({ says: 'Recipients of today' }),
   limit: whole({ none: true, says: 'How many they may be today; null: any number' }),
-  started_at: time({ none: true }),
+  started_at: time({ none: true, says: 'When it was given the first; null: none yet' }),
   past: list(
-    { at: time(), used: whole(), limit: whole({ none: true }) },
+    {
+      at: time(),
+      used: whole({ says: 'Recipients of that day' }),
+      limit: whole({ none: true, says: 'How many they might have been' }),
+    },
     { says: 'Its days with mail, in UTC, the oldest first' },
   ),
 }

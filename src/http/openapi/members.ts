@@ -422,6 +422,7 @@ const LOOKS: Readonly<Record<string, unknown>> = {
   failing_since: '2026-11-20T10:00:02.417Z',
   field: 'body.to',
   filename: 'receipt.pdf',
+  first: 50,
   bind: ['192.0.2.7', '2001:db8::7'],
   helo: 'mta1.shop.example',
   fingerprint: 'b5bb9d8014a0f9b1d61e21e796d78dccdf1352f23cd32812f4850b878ae4944c',

@@ -64,7 +64,9 @@ const memberFields = shape(() => ({
   warmup: clearable(
     object({
       first: need(Joi.number().integer().min(1).max(WARMUP_MOST.first)),
-      days: need(Joi.number().integer().min(1).max(WARMUP_MOST.days)),
+      days: need(Joi.number().integer().min(1).max(WARMUP_MOST.days)).description(
+        'On so many days with mail there is a limit',
+      ),
     }),
   ).description(
     'While it is new: `first` recipients on its first day with mail, twice as many on each further one, any number after `days`. Null ends it; set again it begins anew, and other numbers go on',

@@ -145,6 +145,16 @@ const TokenFields = ({ member }: { readonly member: Member | null }) => (
   </FoldedFields>
 )
 
+const WarmupField = ({ member }: { readonly member: Member | null }) => (
+  <Field
+    name="warmup"
+    label="Warm-up"
+    value={member?.warmup == null ? null : planOf(member.warmup)}
+    placeholder="50:14"
+    hint="Recipients of its first day, and days; each day twice as many as the one before. Empty: no limit. Empty once and set again, it begins anew."
+  />
+)
+
 const LimitFields = ({ member }: { readonly member: Member | null }) => (
   <FoldedFields title="Share, limits, certificate and origin">
     <div class="row">
@@ -187,13 +197,7 @@ const LimitFields = ({ member }: { readonly member: Member | null }) => (
         hint="Empty: the host name of the settings."
       />
     </div>
-    <Field
-      name="warmup"
-      label="Warm-up"
-      value={member?.warmup == null ? null : planOf(member.warmup)}
-      placeholder="50:14"
-      hint="Recipients of its first day, and days; each day twice as many as the one before. Empty: no limit. Empty once and set again, it begins anew."
-    />
+    <WarmupField member={member} />
   </FoldedFields>
 )
 
