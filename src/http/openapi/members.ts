@@ -660,6 +660,7 @@ const LOOKS: Readonly<Record<string, unknown>> = {
   '.to': 'spare',
   unknown: ['key:nope'],
   until: '2026-11-21T08:00:00.000Z',
+  warmup_until: '2026-11-21T00:00:00.000Z',
   upstream: 'mta1.shop.example:587',
   upstream_id: 'up_01k9f2a7yt5n3m1k8h6g4f2d0e',
   uri: 'otpauth://totp/Postern%20mail.shop.example:ana%40shop.example?issuer=Postern%20mail.shop.example&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
@@ -686,7 +687,7 @@ const MOSTLY_NULL: ReadonlySet<string> = new Set(
     'auth_mechanism certificate_fingerprint checked_at cidr content_id decided_at decision disabled_at disabled_reason ' +
     'expires_at failing_since fingerprint finished_at follows found full held helo last_error last_failed_at last_used_at ' +
     'last_used_from next_cursor next_try_at previous_secret_until put_back rate rate_limit_per_minute retired_at ' +
-    'role_from scheduled_at source_id stage suspended_at suspended_reason used_at verified_at waiting waiting_for'
+    'role_from scheduled_at source_id stage suspended_at suspended_reason used_at verified_at waiting waiting_for warmup_until'
   ).split(' '),
 )
 
