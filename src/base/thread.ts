@@ -15,6 +15,7 @@ import { writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { getAsset, isSea } from 'node:sea'
 import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
 const assetUrl = (name: string): URL =>
@@ -36,6 +37,15 @@ export const nameThread = (name: `postern-${'writer' | 'relay' | 'follow' | 'bod
   } catch {
     // no such system, or it may not be written here
   }
+}
+
+/**
+ * Gives back what a start has left behind in the heap of this thread: about 20 MiB, which V8 would keep as long as little
+ * happens. The thread stands still for it, for about 0.05 s.
+ */
+export const compactHeap = (): void => {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
 /** Tells a thread to stop and ends it when it says that it has; rejects with `late` when it has not within that time. */
