@@ -26,7 +26,8 @@ const OPTIONS = {
   upstream: {
     type: 'string',
     array: true,
-    describe: 'smtp://user@host:587?tls=verify&ca_file=…&weight=10&password_file=…; repeatable',
+    describe:
+      'smtp://user@host:587?tls=verify&ca_file=…&weight=10&password_file=…, ses+https://REGION?access_key_file=…, or mailgun+https://DOMAIN?region=eu&key_file=…; repeatable',
   },
   'return-path': {
     choices: POOL.return_path.words,

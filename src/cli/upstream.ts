@@ -3,7 +3,8 @@
  * DESCRIPTION
  *   `add` puts one more into a pool; its login may stand in options in place of the URL's query.
  *   `test` opens a connection as relay/ does (resolve, connect, greeting, EHLO,
- *   TLS, AUTH) and says what is offered; no mail is sent. A paused upstream gets no
+ *   TLS, AUTH) and says what is offered; no mail is sent. A service is asked for nothing, which it refuses to whoever
+ *   may send there. A paused upstream gets no
  *   new mail and keeps its connections' work; a draining one finishes what it has.
  *   `list` asks the running daemon's management listener how each of them is doing;
  *   without a daemon it shows what is configured.
@@ -12,6 +13,7 @@
 import { diallerBy, tokenSettings } from '../base/dial.js'
 import { collect } from '../lifecycle/page.js'
 import type { WarmupState } from '../lifecycle/warmup.js'
+import { endpointsOf } from '../relay/service/open.js'
 import { type Trial, trialRecord, tryUpstream } from '../relay/trial.js'
 import { upstreamRecord, warmupRecord } from '../resource/tenants.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
@@ -46,7 +48,8 @@ export const allUpstreams = async (
 export const tryAll = async (context: CliContext, places: readonly Place[]): Promise<readonly Trial[]> => {
   const { store, config, deps } = context
   const dialler = diallerBy(tokenSettings(config))
-  const parts = { store, dialler, pepper: deps.pepper, hostname: config.hostname }
+  const { hostname } = config
+  const parts = { store, dialler, pepper: deps.pepper, hostname, endpoints: endpointsOf(config.relay) }
   try {
     return await Promise.all(places.map(({ pool, upstream }) => tryUpstream(parts, pool, upstream)))
   } finally {
@@ -258,7 +261,12 @@ const add = command({
   summary: 'Put one more upstream into a pool',
   positionals: {
     pool: { type: 'string', demandOption: true, describe: 'Name or id' },
-    url: { type: 'string', demandOption: true, describe: 'smtp://user@host:587?tls=verify' },
+    url: {
+      type: 'string',
+      demandOption: true,
+      describe:
+        'smtp://user@host:587?tls=verify, ses+https://REGION?access_key_file=… or mailgun+https://DOMAIN?region=eu&key_file=…',
+    },
   },
   options: LOGIN,
   examples: [
@@ -266,6 +274,7 @@ const add = command({
       "$0 upstream add main 'smtp://gateway%40acme.example@smtp.office365.com:587?tls=verify' --token-url https://login.microsoftonline.com/acme.example/oauth2/v2.0/token --client-id ID --client-secret-file FILE --scope https://outlook.office365.com/.default",
       'Microsoft 365',
     ],
+    ["$0 upstream add main 'ses+https://eu-west-1?access_key_file=FILE'", 'Amazon SES, by HTTPS'],
   ],
   run: async (args, terminal) => {
     const member = await parseUpstream(withLogin(args.url, args), readPasswordFile, 'url')

@@ -94,6 +94,8 @@ export interface Config {
     readonly poll: number
     /** The pools whose mail this daemon carries, by name or id; null: all. */
     readonly pools: readonly string[] | null
+    /** Where services are asked in place of their own hosts. */
+    readonly http_endpoints: readonly { readonly upstream: string; readonly url: string }[]
   }
   /** Files and folders that are applied at each start. */
   readonly setup: readonly string[]

@@ -289,6 +289,28 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .description(
           'Pools whose mail this daemon carries, by name or id; others on the same PostgreSQL carry the rest',
         ) as never,
+      http_endpoints: Joi.array()
+        .items(
+          Joi.object<Config['relay']['http_endpoints'][number], true>({
+            upstream: Joi.string()
+              .pattern(
+                /^(?:ses|mailgun)\+https:\/\/[a-z0-9.-]+$/,
+                'an upstream such as ses+https://eu-west-1',
+              )
+              .required()
+              .description('Which one, as its URL begins: ses+https://REGION or mailgun+https://DOMAIN'),
+            url: Joi.string()
+              .custom(readUrl)
+              .pattern(/^https:/, 'an https URL such as https://vpce-1.example.com')
+              .required()
+              .description('Where it is asked instead'),
+          }),
+        )
+        .unique('upstream')
+        .default([])
+        .description(
+          'Services that are asked at another address than their own, as a VPC endpoint of AWS; the certificate must fit that address',
+        ) as never,
     }),
     'Handing mail to upstream servers',
   ),

@@ -99,10 +99,14 @@ const relaxedField = (name: string, value: string): string =>
   `${name}:${trimBlanks(value.replace(/\r?\n/g, '').replace(/[ \t]+/g, ' '))}`
 
 /** The fields to sign in the order of `h=`: of several with one name, the last comes first (section 5.4.2). */
-const choose = (fields: readonly Field[]): { names: string[]; chosen: Field[] } => {
+const choose = (
+  fields: readonly Field[],
+  rewritten: readonly string[],
+): { names: string[]; chosen: Field[] } => {
   const names: string[] = []
   const chosen: Field[] = []
   for (const name of [...OVERSIGNED, ...SIGNED]) {
+    if (rewritten.includes(name)) continue
     const present = fields.filter((field) => field.name === name).reverse()
     chosen.push(...present)
     names.push(...present.map(() => name))
@@ -125,13 +129,21 @@ const wrapped = (text: string, separator: string): string => {
   return out.slice(0, -separator.length)
 }
 
-/** The DKIM-Signature field, with its CRLF, to be put on top of the message. `now` in ms. */
-export const signMessage = async (message: Uint8Array, key: DkimKey, now: number): Promise<string> => {
+/**
+ * The DKIM-Signature field, with its CRLF, to be put on top of the message. `now` in ms. `rewritten`: fields that the
+ * next hop writes anew, and that are not signed therefore.
+ */
+export const signMessage = async (
+  message: Uint8Array,
+  key: DkimKey,
+  now: number,
+  rewritten: readonly string[] = [],
+): Promise<string> => {
   const raw = asBuffer(message)
   const privateKey = typeof key.privateKey === 'string' ? loadDkimKey(key.privateKey) : key.privateKey
   const rsa = privateKey.asymmetricKeyType === 'rsa'
   const section = scanHeader(raw)
-  const { names, chosen } = choose(section.fields)
+  const { names, chosen } = choose(section.fields, rewritten)
   const bodyHash = createHash('sha256')
     .update(relaxedBody(raw.toString('latin1', section.body)), 'latin1')
     .digest('base64')

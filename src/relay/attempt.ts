@@ -16,14 +16,15 @@ import { type AttemptEnd, OUR_LOGIN } from '../outcome/reply.js'
 import type { Queue } from '../store/port/mail.js'
 import { MissingBodyError } from '../store/port/upkeep.js'
 import { type Item, recipientsOf } from './backlog.js'
-import type { Connection, Refused, Verdict } from './dialogue/connection.js'
+import type { Carrier, Refused, Verdict } from './dialogue/connection.js'
 import { downgradeHeader } from './dialogue/downgrade.js'
-import { type Envelope, toEnvelope } from './dialogue/envelope.js'
+import { type Envelope, type EnvelopeNeeds, toEnvelope } from './dialogue/envelope.js'
 import { SetupFailure } from './dialogue/session.js'
-import { type Scan, scan, toPayload } from './dialogue/wire.js'
+import { scan } from './dialogue/wire.js'
 import type { Journal } from './journal.js'
 import type { Pool } from './pools.js'
 import type { CrashPoint } from './settings.js'
+import type { ToSign } from './signing.js'
 import type { Upstream } from './upstream.js'
 
 const LIMIT = 50
@@ -62,8 +63,7 @@ export interface Surroundings {
   readonly sign?: (
     claimed: Claimed,
     pool: Pool,
-    raw: Uint8Array,
-    form: 'plain' | 'downgraded',
+    mail: Omit<ToSign, 'now'>,
   ) => Uint8Array | Promise<Uint8Array>
   readonly receivedToken: string
   readonly stopping: () => boolean
@@ -78,6 +78,8 @@ export type AttemptResult =
   /** `hurried`: it was only too slow while another member took mail. */
   | { readonly kind: 'again'; readonly end: AttemptEnd; readonly stale: boolean; readonly hurried?: boolean }
   | { readonly kind: 'released' }
+
+type Ended = AttemptEnd & { readonly detail: Record<string, string | number | boolean | null> }
 
 const LOOP: Reply = { code: 554, enhanced: '5.4.6', text: 'Mail loop: this message has been here before' }
 const LOST: Reply = { code: 451, enhanced: '4.3.0', text: 'The stored message is missing' }
@@ -115,7 +117,7 @@ export class Attempt {
     }
   }
 
-  async #carry(kept: Connection | null): Promise<AttemptResult> {
+  async #carry(kept: Carrier | null): Promise<AttemptResult> {
     const { claimed } = this.#item
     let raw: Uint8Array | null
     try {
@@ -128,7 +130,7 @@ export class Attempt {
     }
     if (raw === null) return this.#refused(kept, GONE)
     if (isLooping(raw, this.#around.receivedToken)) return this.#refused(kept, LOOP)
-    let connection: Connection
+    let connection: Carrier
     try {
       connection = kept ?? (await this.#open())
     } catch (error) {
@@ -137,12 +139,16 @@ export class Attempt {
     // where the address itself is plain, no hop behind the upstream shall need SMTPUTF8 for mere text
     const ascii = claimed.needsSmtpUtf8 && isAscii(claimed.address) ? downgradeHeader(raw) : null
     raw = ascii ?? raw
-    const signed = this.#around.sign?.(claimed, this.#pool, raw, ascii === null ? 'plain' : 'downgraded')
+    const form = ascii === null ? 'plain' : 'downgraded'
+    const signed = this.#around.sign?.(claimed, this.#pool, { raw, form, rewritten: this.#upstream.rewrites })
     if (signed !== undefined) raw = signed instanceof Uint8Array ? signed : await signed
     const head = this.#reference()
     const seen = scan(raw)
     const size = head.length + raw.length
-    const envelope = this.#envelope(connection, size, seen, ascii === null && claimed.needsSmtpUtf8)
+    const returnPath = this.#around.returnPath(claimed, this.#pool)
+    const needsSmtpUtf8 = ascii === null && claimed.needsSmtpUtf8
+    const needs = { returnPath, size, eightBit: seen.eightBit, needsSmtpUtf8 }
+    const envelope = this.#envelope(connection, needs)
     if ('code' in envelope) {
       this.#upstream.giveBack(connection)
       return { kind: 'again', end: this.#end('mail', envelope, null, connection), stale: false }
@@ -151,9 +157,10 @@ export class Attempt {
       this.#upstream.giveBack(connection)
       return { kind: 'released' }
     }
-    const { mail, rcpt } = envelope
-    const payload = toPayload(raw, seen, head)
-    return this.#judge(connection, await connection.transact({ mail, rcpt, payload }))
+    const recipients = 1 + this.#item.others.length
+    const isFixed = this.#pool.row.returnPath === 'fixed'
+    const load = { claimed, recipients, returnPath, isFixed, envelope, raw, seen, head }
+    return this.#judge(connection, await connection.carry(load))
   }
 
   /**
@@ -166,7 +173,7 @@ export class Attempt {
     return this.#around.ref?.(claimed, this.#pool) ?? ''
   }
 
-  #open(): Promise<Connection> {
+  #open(): Promise<Carrier> {
     const opening = this.#upstream.openConnection(() => this.#pool.hasOther(this.#upstream, this.#item))
     return Promise.race([opening, this.#around.stopped]).catch((error) => {
       opening.then(
@@ -177,22 +184,14 @@ export class Attempt {
     })
   }
 
-  #envelope(connection: Connection, size: number, seen: Scan, needsSmtpUtf8: boolean): Envelope | Reply {
-    const { claimed } = this.#item
-    return toEnvelope(
-      {
-        claimed,
-        others: this.#item.others,
-        returnPath: this.#around.returnPath(claimed, this.#pool),
-        envid: () => this.#around.envid(claimed),
-        notifySuccess: this.#pool.row.notifySuccess,
-        size,
-        eightBit: seen.eightBit,
-        needsSmtpUtf8,
-        verified: connection.verified,
-      },
-      connection.offers,
-    )
+  #envelope(
+    { verified, offers }: Carrier,
+    needs: Pick<EnvelopeNeeds, 'returnPath' | 'size' | 'eightBit' | 'needsSmtpUtf8'>,
+  ): Envelope | Reply {
+    const { claimed, others } = this.#item
+    const { notifySuccess } = this.#pool.row
+    const envid = (): string => this.#around.envid(claimed)
+    return toEnvelope({ ...needs, claimed, others, envid, notifySuccess, verified }, offers)
   }
 
   /** The last question: are these leases still ours, and is it written that we try? */
@@ -210,10 +209,11 @@ export class Attempt {
     return mine && !stopping()
   }
 
-  #judge(connection: Connection, verdict: Verdict): AttemptResult {
+  #judge(connection: Carrier, verdict: Verdict): AttemptResult {
     const upstream = this.#upstream
     if (verdict.kind === 'lost') return this.#lost(connection, verdict)
-    const { stage, reply, refused } = verdict
+    if (verdict.kind === 'elsewhere') return this.#elsewhere(connection, verdict)
+    const { stage, reply, refused, id } = verdict
     if (stage === 'dot') this.#around.crash('relay.after-dot')
     if (stage !== 'dot' && (reply.code === 421 || OUR_LOGIN.has(reply.code))) {
       // about this connection or our login, not about this mail
@@ -224,11 +224,28 @@ export class Attempt {
     }
     upstream.succeeded()
     upstream.giveBack(connection)
-    return this.#settled(this.#end(stage, reply, null, connection), refused, connection)
+    const end = this.#end(stage, reply, null, connection)
+    if (id !== undefined) end.detail.upstream_message_id = id
+    return this.#settled(end, refused, connection)
+  }
+
+  #elsewhere(
+    connection: Carrier,
+    { stage, reply, blame }: Extract<Verdict, { kind: 'elsewhere' }>,
+  ): AttemptResult {
+    const upstream = this.#upstream
+    if (blame === 'upstream') {
+      connection.abort('refused')
+      upstream.failed(stage, `${reply.code} ${reply.text}`)
+    } else {
+      if (blame !== null) upstream.slowDown(blame.waitMs, reply.text)
+      upstream.giveBack(connection)
+    }
+    return { kind: 'again', end: this.#end(stage, reply, null, connection), stale: false }
   }
 
   /** How the message ended, for each recipient that was not refused before it. */
-  #settled(end: AttemptEnd, refused: Refused, connection: Connection | null): AttemptResult {
+  #settled(end: AttemptEnd, refused: Refused, connection: Carrier | null): AttemptResult {
     if (this.#item.others.length === 0) return { kind: 'settled', ends: [end], left: [] }
     const all = recipientsOf(this.#item)
     const left = refused.size === all.length ? [] : all.filter((_, i) => isTooMany(refused.get(i)))
@@ -240,10 +257,7 @@ export class Attempt {
     return { kind: 'settled', ends, left }
   }
 
-  #lost(
-    connection: Connection,
-    { stage, error, refused }: Extract<Verdict, { kind: 'lost' }>,
-  ): AttemptResult {
+  #lost(connection: Carrier, { stage, error, refused }: Extract<Verdict, { kind: 'lost' }>): AttemptResult {
     const sent = stage === 'body' || stage === 'dot'
     if (!sent && this.#around.stopping()) return { kind: 'released' }
     const stale = !sent && connection.used > 1 && !this.#item.stale
@@ -262,22 +276,22 @@ export class Attempt {
     return { kind: 'again', end, stale: false, hurried: error.hurried }
   }
 
-  #refused(kept: Connection | null, reply: Reply): AttemptResult {
+  #refused(kept: Carrier | null, reply: Reply): AttemptResult {
     if (kept !== null) this.#upstream.giveBack(kept)
     return this.#settled(this.#end('mail', reply, null, null), NONE_REFUSED, null)
   }
 
   /** A client wants to hear of success, and this upstream will not tell us. */
-  #unreported(connection: Connection | null): boolean {
+  #unreported(connection: Carrier | null): boolean {
     if (connection?.offers.dsn === true && this.#pool.row.notifySuccess) return false
     return recipientsOf(this.#item).some(({ dsn }) => /SUCCESS/i.test(dsn?.notify ?? ''))
   }
 
-  #end(stage: string, reply: Reply | null, error: string | null, connection: Connection | null): AttemptEnd {
+  #end(stage: string, reply: Reply | null, error: string | null, connection: Carrier | null): Ended {
     const { row } = this.#upstream
     const { before } = this.#item
     const ms = Math.round(this.#around.tick() - this.#began.tick)
-    const detail: Record<string, string | number | boolean | null> = {
+    const detail: Ended['detail'] = {
       port: row.port,
       tls: connection?.tls ?? null,
       ms,

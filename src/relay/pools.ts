@@ -108,9 +108,9 @@ export class Pool {
     }
   }
 
-  /** True when recipients of one message share a transaction. */
+  /** True when recipients of one message share a transaction; to a service each goes alone. */
   get isShared(): boolean {
-    return this.row.returnPath === 'fixed'
+    return this.row.returnPath === 'fixed' && this.upstreams.every(({ service }) => service === null)
   }
 
   /** True while nobody wants its mail to go. */
@@ -162,6 +162,8 @@ const dialOf = (row: UpstreamRow): string =>
     row.caFile ?? null,
     row.bind ?? null,
     row.helo ?? null,
+    row.service ?? null,
+    row.region ?? null,
     row.clientCertFile,
     row.clientKeyFile,
     row.rate,

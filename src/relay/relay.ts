@@ -23,6 +23,7 @@ import type { RelayView } from '../tenant/pool.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
 import { Outages, type OutagesParts, type UpstreamHealth } from './health.js'
+import { endpointsOf } from './service/open.js'
 import {
   emptyStats,
   type FromWorker,
@@ -110,6 +111,7 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   sandboxAddress: parts.sandboxAddress ?? null,
   timeouts: { ...RFC_TIMEOUTS, ...parts.timeouts },
   idle: parts.idle ?? 30_000,
+  endpoints: endpointsOf(parts.config.relay),
   drain: parts.drain ?? 25_000,
   watchdog: parts.watchdog ?? 60_000,
   capture: parts.capture ?? false,

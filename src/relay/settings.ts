@@ -13,6 +13,7 @@ import type { SharedStore } from '../store/open.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
 import type { UpstreamHealth } from './health.js'
+import type { Endpoints } from './service/open.js'
 import type { AttemptTold } from './span.js'
 import type { SlowDomain } from './throttles.js'
 import type { PoolHealth } from './watchdog.js'
@@ -46,6 +47,8 @@ export interface RelaySettings {
   readonly timeouts: Timeouts & SetupTimeouts
   /** How long an unused connection is kept. */
   readonly idle: number
+  /** Where services are asked instead. */
+  readonly endpoints: Endpoints
   /** How long stop() waits for messages in DATA. */
   readonly drain: number
   /** For how long a pool may have due mail and begin nothing, before the watchdog barks. */

@@ -27,6 +27,14 @@ interface Opened {
   readonly keys: readonly DkimKey[]
 }
 
+export interface ToSign {
+  readonly raw: Uint8Array
+  readonly form: string
+  readonly now: number
+  /** Fields that are written anew on the way, and stay out of the signature. */
+  readonly rewritten?: readonly string[] | undefined
+}
+
 export class Signing {
   readonly #unseal: (sealed: string) => string
   readonly #onTrouble: (domain: string, error: Error) => void
@@ -85,11 +93,11 @@ export class Signing {
     return null
   }
 
-  async #made(raw: Uint8Array, key: DkimKey, now: number): Promise<string> {
+  async #made({ raw, now, rewritten }: ToSign, key: DkimKey): Promise<string> {
     if (this.#underWay < MOST_AT_ONCE) this.#underWay++
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))
     try {
-      return await this.#make(raw, key, now)
+      return await this.#make(raw, key, now, rewritten)
     } finally {
       const next = this.#waiting.shift()
       if (next === undefined) this.#underWay--
@@ -97,13 +105,13 @@ export class Signing {
     }
   }
 
-  #field(name: string, raw: Uint8Array, key: DkimKey, now: number): Promise<string> {
-    const second = Math.floor(now / 1_000)
+  #field(name: string, mail: ToSign, key: DkimKey): Promise<string> {
+    const second = Math.floor(mail.now / 1_000)
     if (second !== this.#second) this.#kept.clear()
     this.#second = second
     const kept = this.#kept.get(name)
     if (kept !== undefined) return kept
-    const field = this.#made(raw, key, now)
+    const field = this.#made(mail, key)
     if (this.#kept.size < MOST_KEPT) {
       this.#kept.set(name, field)
       field.catch(() => {
@@ -117,16 +125,13 @@ export class Signing {
    * The message with its signatures on top; at once, and as it was, when no key speaks for it.
    * `form` tells one form of a mail from another: what is signed under one mail and form has the same octets.
    */
-  sign(
-    claimed: Claimed,
-    accountId: string,
-    { raw, form, now }: { readonly raw: Uint8Array; readonly form: string; readonly now: number },
-  ): Uint8Array | Promise<Uint8Array> {
+  sign(claimed: Claimed, accountId: string, toSign: ToSign): Uint8Array | Promise<Uint8Array> {
+    const { raw, form, rewritten = [] } = toSign
     const found = this.#domainFor(claimed, accountId)
     if (found === null || found.keys.length === 0) return raw
     const { row, keys } = found
-    const mail = `${claimed.emailId} ${form} ${row.id} ${row.updatedAt}`
-    return Promise.all(keys.map((key) => this.#field(`${mail} ${key.selector}`, raw, key, now))).then(
+    const mail = `${claimed.emailId} ${form} ${rewritten} ${row.id} ${row.updatedAt}`
+    return Promise.all(keys.map((key) => this.#field(`${mail} ${key.selector}`, toSign, key))).then(
       (fields) => Buffer.concat([Buffer.from(fields.join(''), 'latin1'), raw]),
       (error: Error) => {
         this.#onTrouble(row.name, error)

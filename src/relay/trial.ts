@@ -8,7 +8,7 @@
 import { systemClock } from '../base/clock.js'
 import type { Dialler } from '../base/dial.js'
 import { seal, unseal } from '../base/secret.js'
-import type { PoolRow, Tenants, UpstreamRow } from '../store/port/tenants.js'
+import type { PoolRow, Tenants, UpstreamRow, UpstreamService } from '../store/port/tenants.js'
 import { UPSTREAM_SEAL } from '../tenant/pool.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import type { Offers } from './dialogue/envelope.js'
@@ -23,6 +23,8 @@ import {
   USE_SMTPS,
 } from './dialogue/session.js'
 import { createTokens } from './oauth.js'
+import { type Endpoints, openService } from './service/open.js'
+import { RFC_TIMEOUTS } from './settings.js'
 
 export interface Trial {
   readonly pool: string
@@ -42,6 +44,7 @@ export interface Trial {
 }
 
 const TIMEOUTS = { connect: 10_000, greeting: 20_000, hurried: 1_000 }
+const LOOK_MS = 250
 const TLS_PROBE_MS = 5_000
 
 const offered = (offers: object): string[] =>
@@ -88,6 +91,7 @@ interface TrialDeps extends Pick<TenantDeps, 'pepper'> {
   /** Calls token endpoints. */
   readonly dialler: Dialler
   readonly hostname: string
+  readonly endpoints: Endpoints
 }
 
 /** How it signs in; a token is asked for anew, whatever the relay still has. */
@@ -106,6 +110,26 @@ const loginOf = ({ pepper, store, dialler }: TrialDeps, upstream: UpstreamRow): 
   return { user, secret, mechanism }
 }
 
+/** Connects to a service and asks for nothing, which it has to refuse; what it said of our key, by the TLS that it took. */
+const knock = async (
+  row: UpstreamRow & { readonly service: UpstreamService },
+  login: Login | null,
+  endpoints: Endpoints,
+): Promise<string | null> => {
+  const { tick } = systemClock
+  const timeouts = { ...RFC_TIMEOUTS, ...TIMEOUTS, dot: TIMEOUTS.greeting }
+  const ways = { endpoints, timeouts, tick, mayGo: () => true }
+  const connection = await openService(row, { ...row, login }, ways)
+  const sweeping = setInterval(() => connection.sweep(tick()), LOOK_MS)
+  try {
+    await connection.check()
+    return connection.tls
+  } finally {
+    clearInterval(sweeping)
+    connection.quit()
+  }
+}
+
 /** Opens a session with one upstream and closes it again. Never throws. */
 export const tryUpstream = async (deps: TrialDeps, pool: PoolRow, upstream: UpstreamRow): Promise<Trial> => {
   const began = performance.now()
@@ -114,6 +138,12 @@ export const tryUpstream = async (deps: TrialDeps, pool: PoolRow, upstream: Upst
   let login: Login | null = null
   try {
     login = loginOf(deps, upstream)
+    const { service = null } = upstream
+    if (service !== null) {
+      const tls = await knock({ ...upstream, service }, login, deps.endpoints)
+      const said = `${tls}, the key is good; no delivery reports`
+      return { ...base, ok: true, stage: null, said, tls, ms: took() }
+    }
     const { line, offers, tls, mechanism: used } = await open({ ...upstream, login }, deps.hostname)
     line.quit()
     const signed = used === null ? '' : `, signed in by ${used}`
@@ -130,6 +160,7 @@ export const tryUpstream = async (deps: TrialDeps, pool: PoolRow, upstream: Upst
 /** As the public sees it. */
 export const trialRecord = ({ upstream, ok, stage, said, tls, dsn, offers, ...rest }: Trial) => ({
   id: upstream.id,
+  service: upstream.service ?? null,
   host: upstream.host,
   port: upstream.port,
   ...{ ok, stage, said, tls, dsn, offers },

@@ -13,7 +13,7 @@
  */
 import { ownAddresses } from '../base/network.js'
 import type { OauthRow, UpstreamRow } from '../store/port/tenants.js'
-import { Connection, type Timeouts } from './dialogue/connection.js'
+import { type Carrier, Connection, type Timeouts } from './dialogue/connection.js'
 import type { Login, TokenSource } from './dialogue/login.js'
 import {
   openSession,
@@ -22,6 +22,8 @@ import {
   type SetupTimeouts,
   type Target,
 } from './dialogue/session.js'
+import { type Endpoints, openService, SERVICE_OF } from './service/open.js'
+import type { Service } from './service/service.js'
 import { partOf, type Share } from './share.js'
 import type { Warmup } from './warmup.js'
 
@@ -77,6 +79,12 @@ export class Breaker {
     if (now >= this.#plateauUntil) this.#limit++
   }
 
+  /** It takes mail, and not so fast: half as many connections, and no more of them for a while. */
+  slowDown(now: number): void {
+    this.#limit = Math.max(1, Math.floor(this.#limit / 2))
+    this.#plateauUntil = now + PLATEAU_MS
+  }
+
   /** It failed as a host: no connection, no greeting, no TLS, a lost connection. `others` of its connections still work. */
   failed(now: number, others: number): void {
     if (others > 0 && this.state === 'closed') {
@@ -116,6 +124,8 @@ export interface UpstreamSettings {
   readonly idle: number
   /** How long mails wait for a busy upstream that finishes nothing, before they turn to one of lower rank. */
   readonly patience: number
+  /** Where services are asked instead. */
+  readonly endpoints?: Endpoints
   readonly unseal: (sealed: string) => string
   /** Where the tokens of one upstream come from, when it signs in by tokens. */
   readonly tokens: (row: () => OauthRow, user: string) => TokenSource
@@ -134,11 +144,11 @@ export class Upstream {
   warmup: Warmup | null = null
   readonly breaker = new Breaker()
   /** Open or opening. */
-  readonly #connections = new Set<Connection>()
+  readonly #connections = new Set<Carrier>()
   #opening = 0
   /** Messages under way. */
   #taken = 0
-  readonly #idle: Connection[] = []
+  readonly #idle: Carrier[] = []
   readonly #settings: UpstreamSettings
   #tokens: number
   #refilledAt: number
@@ -148,6 +158,8 @@ export class Upstream {
   #probing = false
   /** Its breaker has opened, and not closed since. */
   #avoided = false
+  /** Until when it wants no mail, as it said, on the tick clock. */
+  #restsUntil = Number.NEGATIVE_INFINITY
   /** When it last dealt with a message, on the tick clock. */
   succeededAt: number | null = null
   lastError: Failure | null = null
@@ -158,6 +170,16 @@ export class Upstream {
     this.#tokens = Math.max(1, row.rate ?? 0)
     this.#refilledAt = settings.tick()
     this.#movedAt = settings.tick()
+  }
+
+  /** What it is when it is no mail server. */
+  get service(): Service | null {
+    return this.row.service == null ? null : SERVICE_OF[this.row.service]
+  }
+
+  /** Fields of a message that it writes anew. */
+  get rewrites(): readonly string[] | undefined {
+    return this.service?.rewrites
   }
 
   get open(): number {
@@ -236,12 +258,13 @@ export class Upstream {
   }
 
   #refill(): number {
-    if (this.row.rate === null) return Number.POSITIVE_INFINITY
+    const isResting = this.#restsUntil > 0 && this.#restsUntil > this.#settings.tick()
+    if (this.row.rate === null) return isResting ? 0 : Number.POSITIVE_INFINITY
     const rate = this.row.rate / (this.#settings.share()?.count ?? 1)
     const now = this.#settings.tick()
     this.#tokens = Math.min(Math.max(1, rate), this.#tokens + ((now - this.#refilledAt) / 1_000) * rate)
     this.#refilledAt = now
-    return this.#tokens
+    return isResting ? 0 : this.#tokens
   }
 
   /** True when it is full of messages and none has come to an end for a while: not worth waiting for. */
@@ -251,7 +274,7 @@ export class Upstream {
   }
 
   /** Begins a message: a kept connection, or null when one must be opened. Ends with done(). */
-  take(): Connection | null {
+  take(): Carrier | null {
     this.#tokens--
     if (this.#taken++ === 0) this.#movedAt = this.#settings.tick()
     for (;;) {
@@ -265,16 +288,15 @@ export class Upstream {
   }
 
   /** `hurry`: the mail that waits for it has another place to be. Rejects with SetupFailure. */
-  async openConnection(hurry: Patience['hurry'] = () => false): Promise<Connection> {
-    const { hostname, timeouts, tick, mayGo, warn } = this.#settings
+  async openConnection(hurry: Patience['hurry'] = () => false): Promise<Carrier> {
+    const { warn } = this.#settings
     const slow: Patience['slow'] = (stage, words) => {
       this.lastError = { at: this.#settings.tick(), stage, message: `${words}, still waiting` }
       warn('upstream is silent', { stage, error: words })
     }
     this.#opening++
     try {
-      const session = await openSession(this.#target(), hostname, timeouts, { hurry, slow })
-      const connection = new Connection(session, timeouts, tick, mayGo)
+      const connection = await this.#connect({ hurry, slow })
       this.#connections.add(connection)
       connection.onClosed(() => {
         this.#connections.delete(connection)
@@ -287,8 +309,18 @@ export class Upstream {
     }
   }
 
+  async #connect(patience: Patience): Promise<Carrier> {
+    const { hostname, timeouts, tick, mayGo, endpoints } = this.#settings
+    const target = this.#target()
+    const { service = null } = this.row
+    if (service !== null)
+      return openService({ ...this.row, service }, target, { endpoints, timeouts, tick, mayGo }, patience)
+    const session = await openSession(target, hostname, timeouts, patience)
+    return new Connection(session, timeouts, tick, mayGo)
+  }
+
   /** Takes a connection back after a message. */
-  giveBack(connection: Connection): void {
+  giveBack(connection: Carrier): void {
     if (!connection.alive) return
     const spent = connection.used >= this.row.messagesPerConnection
     if (spent || this.#retired || this.open > this.limit) {
@@ -297,6 +329,14 @@ export class Upstream {
     }
     connection.idleSince = this.#settings.tick()
     this.#idle.push(connection)
+  }
+
+  /** It takes mail, and less of it for a while. */
+  slowDown(ms: number, message: string): void {
+    const at = this.#settings.tick()
+    this.lastError = { at, stage: 'mail', message }
+    this.#restsUntil = Math.max(this.#restsUntil, at + ms)
+    this.breaker.slowDown(at)
   }
 
   /** The host failed us. */
@@ -327,7 +367,8 @@ export class Upstream {
     const now = this.#settings.tick()
     for (const connection of this.#connections) connection.sweep(now)
     if (!this.#settings.mayGo()) this.#giveUp()
-    while ((this.#idle[0]?.idleSince ?? Number.POSITIVE_INFINITY) + this.#settings.idle < now) {
+    for (let [first] = this.#idle; first !== undefined; [first] = this.#idle) {
+      if (first.idleSince + Math.min(this.#settings.idle, first.keptMs) >= now) break
       this.#idle.shift()?.quit()
     }
     // a newcomer has taken its part
@@ -336,7 +377,7 @@ export class Upstream {
     if (this.most === 0) return
     if (this.#retired || this.#probing || this.row.state !== 'active' || !this.breaker.wantsProbe(now)) return
     this.#probing = true
-    this.openConnection()
+    this.#probe()
       .then(
         (connection) => {
           this.breaker.probed()
@@ -353,6 +394,12 @@ export class Upstream {
       .finally(() => {
         this.#probing = false
       })
+  }
+
+  async #probe(): Promise<Carrier> {
+    const connection = await this.openConnection()
+    await connection.check?.()
+    return connection
   }
 
   /** Others may have our part of the connections by now: only what was handed over is waited for. */

@@ -82,6 +82,7 @@ const pools = new Pools({
   hostname: settings.hostname,
   timeouts: settings.timeouts,
   idle: settings.idle,
+  endpoints: settings.endpoints,
   patience: PATIENCE_MS,
   unseal: unsealed,
   tokens: (row, user) =>
@@ -150,8 +151,7 @@ const flow = new Flow({
       const purpose = pool.row.returnPath === 'fixed' ? 'ref' : 'complaint'
       return `${REF_HEADER}: ${makeRef(keys, purpose, subject(claimed))}\r\n`
     },
-    sign: (claimed, pool, raw, form) =>
-      signing.sign(claimed, pool.row.accountId, { raw, form, now: clock.now() }),
+    sign: (claimed, pool, mail) => signing.sign(claimed, pool.row.accountId, { ...mail, now: clock.now() }),
     receivedToken: `by ${settings.hostname} with `,
     crash: createFaultPoint(settings.faultPoint),
   },

@@ -107,7 +107,9 @@ const DAYS = 'On so many days with mail there is a limit'
 
 export const UPSTREAM = {
   id: id('up'),
+  service: words(['ses', 'mailgun'], { none: true, says: 'Takes mail by HTTPS; null: a mail server' }),
   host: text(),
+  region: words(['us', 'eu'], { none: true, says: 'Where Mailgun keeps the domain; null: us' }),
   port: whole(),
   tls: words(['none', 'opportunistic', 'required', 'verify', 'implicit']),
   state: words(['active', 'paused', 'draining']),

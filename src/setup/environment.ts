@@ -13,6 +13,7 @@ import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { DEFAULT_POOL } from '../store/pools.js'
 import type { ManagedKind } from '../store/port/setup.js'
+import { secretWord, serviceOf } from '../tenant/service.js'
 import { withWord } from '../tenant/upstream.js'
 import { type Declared, InlineUpstream, type Mistake, type Setup } from './files.js'
 
@@ -148,10 +149,11 @@ const upstreamOf = (
   const file = given(env, 'POSTERN_UPSTREAM_PASSWORD_FILE')
   if (own === undefined && file !== undefined)
     wrong('POSTERN_UPSTREAM_PASSWORD_FILE', 'needs POSTERN_UPSTREAM')
+  const word = secretWord(serviceOf(own ?? ''))
   const named =
     own === undefined
       ? null
-      : { url: file === undefined ? own : withWord(own, 'password_file', file), by: 'POSTERN_UPSTREAM' }
+      : { url: file === undefined ? own : withWord(own, word, file), by: 'POSTERN_UPSTREAM' }
   if (!isImage) return named
   const used = named === null ? DIALECTS.find(({ host }) => given(env, host) !== undefined) : undefined
   const known = used === undefined ? [] : namesOf(used)

@@ -43,7 +43,7 @@ const isOver = (kind: ManagedKind, row: unknown, now: number): boolean => {
 
 /** With the words that name a secret's file. */
 const upstreamUrl = ({ url, secrets }: DescribedUpstream): string =>
-  [url, ...Object.keys(secrets).map((word) => `${word}=${FILL_IN}`)].join('&')
+  Object.keys(secrets).reduce((all, word) => `${all}${all.includes('?') ? '&' : '?'}${word}=${FILL_IN}`, url)
 
 /** As a file says it: what is none is left out, and secrets are to be filled in. */
 const written = (kind: ManagedKind, described: Described): Described =>

@@ -7,6 +7,7 @@
  *   may call the API may not read what the daemon can.
  *   A key or webhook without `secret` gets a new one.
  */
+import { SERVICE_SECRETS } from '../tenant/service.js'
 import { FILES_OF_URL, OAUTH_FILES } from '../tenant/upstream.js'
 import { KIND_NAMES, SECTIONS } from './fields.js'
 import {
@@ -39,6 +40,7 @@ const UPSTREAM_SECRETS: Readonly<Record<string, string>> = {
   password: 'password_file',
   client_secret: 'client_secret_file',
   refresh_token: 'refresh_token_file',
+  ...SERVICE_SECRETS,
 }
 
 type Bad = (path: readonly string[], message: string, kind?: Mistake['kind']) => void

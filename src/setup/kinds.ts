@@ -52,6 +52,7 @@ import {
   updatePool,
   wrongWithPool,
 } from '../tenant/pool.js'
+import { keyText, secretWord } from '../tenant/service.js'
 import { listOfAccount, listOfWorkspace } from '../tenant/suppression.js'
 import {
   type Member,
@@ -155,19 +156,22 @@ const sorted = (list: readonly string[]): readonly string[] => [...list].sort()
 
 /** The URL of an upstream, and marks of what is sealed of it by the words of the URL. */
 const describeUpstream = (pepper: Uint8Array, row: UpstreamRow) => {
-  const { oauth } = row
+  const { oauth, service } = row
+  const word = secretWord(service)
   const sealed: readonly (readonly [string, string | null | undefined])[] = [
-    ['password_file', row.sealedPassword],
+    [word, row.sealedPassword],
     ['client_secret_file', oauth?.sealedSecret],
     ['refresh_token_file', oauth?.sealedRefreshToken],
   ]
-  const secrets = sealed.flatMap(([word, text]) => {
+  const secrets = sealed.flatMap(([name, text]) => {
     if (text == null) return []
     try {
-      return [[word, markOf(pepper, unseal(pepper, UPSTREAM_SEAL, text))]]
+      const secret = unseal(pepper, UPSTREAM_SEAL, text)
+      const whole = service == null ? secret : keyText(service, row.user ?? '', secret)
+      return [[name, markOf(pepper, whole)]]
     } catch {
       // sealed under another pepper
-      return [[word, 'unknown']]
+      return [[name, 'unknown']]
     }
   })
   const words = {
@@ -175,7 +179,9 @@ const describeUpstream = (pepper: Uint8Array, row: UpstreamRow) => {
     ...{ token_file: oauth?.tokenFile, service_account_file: oauth?.serviceAccountFile },
     ...{ token_url: oauth?.tokenUrl, client_id: oauth?.clientId, scope: oauth?.scope },
   }
-  return { url: `${upstreamUrl(row)}?${queryText(words)}`, secrets: Object.fromEntries(secrets) }
+  const query = queryText(words)
+  const url = `${upstreamUrl(row)}${query === '' ? '' : `?${query}`}`
+  return { url, secrets: Object.fromEntries(secrets) }
 }
 
 export type DescribedUpstream = ReturnType<typeof describeUpstream>

@@ -16,7 +16,8 @@ import type { PoolHealth } from '../record/queue-state.js'
 import { DEFAULT_POOL, freshPool } from '../store/pools.js'
 import type { KnownPool, PoolRow, UpstreamRow, WarmupRow } from '../store/port/tenants.js'
 import type { TenantDeps } from './principal.js'
-import { checkMember, lacks, type Member, normalFingerprint, oauthRow } from './upstream.js'
+import { HTTPS_PORT, wrongWithService } from './service.js'
+import { checkMember, lacks, type Member, normalFingerprint, oauthRow, upstreamText } from './upstream.js'
 
 /** The purpose under which upstream passwords are sealed; relay/ unseals with the same. */
 export const UPSTREAM_SEAL = 'upstream-password'
@@ -49,18 +50,22 @@ const demand = (wish: PoolWish): void => {
   if (errors.length > 0) throw invalid(errors)
 }
 
-const defaultPort = (member: Member): number => (member.tls === 'implicit' ? 465 : 25)
+const defaultPort = (member: Member): number => {
+  if (member.service != null) return HTTPS_PORT
+  return member.tls === 'implicit' ? 465 : 25
+}
 
 /** The login that a member comes to have. Another user begins anew; a password ends tokens, and tokens a password. */
 const loginOf = (
   pepper: Uint8Array,
-  { auth, authMechanism }: Member,
+  { auth, authMechanism, service }: Member,
   old: UpstreamRow | undefined,
 ): Pick<UpstreamRow, 'user' | 'sealedPassword' | 'oauth' | 'authMechanism'> => {
   const user = auth === undefined ? (old?.user ?? null) : (auth?.user ?? null)
   if (user === null) return { user, sealedPassword: null, oauth: null, authMechanism: null }
   const sealIt = (secret: string): string => seal(pepper, UPSTREAM_SEAL, secret)
-  const known = user === old?.user ? old : undefined
+  const isOther = service !== undefined && service !== (old?.service ?? null)
+  const known = user === old?.user && !isOther ? old : undefined
   const isNew = auth?.pass !== undefined || auth?.oauth !== undefined
   return {
     user,
@@ -92,11 +97,15 @@ const upstreamOf = (
 ): UpstreamRow => {
   const login = loginOf(pepper, member, old)
   const keep = <T>(given: T | undefined, before: T | undefined, fallback: T): T => given ?? before ?? fallback
+  const service = member.service === undefined ? (old?.service ?? null) : member.service
+  const tls = service === null ? (login.user === null ? 'opportunistic' : 'required') : 'implicit'
   return {
     id: old?.id ?? newId('up', clock.now()),
+    service,
     host: member.host.toLowerCase(),
+    region: member.region === undefined ? (old?.region ?? null) : member.region,
     port: keep(member.port, old?.port, defaultPort(member)),
-    tls: keep(member.tls, old?.tls, login.user === null ? 'opportunistic' : 'required'),
+    tls: keep(member.tls, old?.tls, tls),
     fingerprint:
       member.fingerprint === undefined
         ? (old?.fingerprint ?? null)
@@ -134,6 +143,11 @@ export const mergeMembers = (
     return upstreamOf(deps, member, at < 0 ? undefined : left.splice(at, 1)[0])
   })
   rows.forEach((row, i) => {
+    const wrong = wrongWithService(row)
+    if (wrong !== null) {
+      const [field, kind, message] = wrong
+      throw invalid([{ field: `body.members[${i}].${field}`, kind, message }])
+    }
     const missing = lacks(row)
     if (missing === null) return
     const field = `body.members[${i}].auth.${missing[0]}`
@@ -279,7 +293,7 @@ export const poolHealth = (
   const down = isRefused ? seen : seen.filter((one) => one.isDown)
   if (down.length === 0) return WELL
   const failing = down.map(({ row, live, since }) => ({
-    name: `${row.host.includes(':') ? `[${row.host}]` : row.host}:${row.port}`,
+    name: upstreamText(row),
     since: since ?? null,
     error: live?.lastError == null ? null : `${live.lastError.stage}: ${live.lastError.message}`,
   }))

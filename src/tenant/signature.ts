@@ -5,6 +5,7 @@
  *   region and the service. Here a request is read as its client must have read it: the path and the header fields as they
  *   came, octet by octet. `readClaim` says who says to have signed what, before the body is there; `isSigned`
  *   proves it by the SHA-256 of the body itself, whatever a header says of it.
+ *   `sign` is the other side, for a service that we ask ourselves: the same canonical request, said of our own.
  *   Any region will do; a body that nobody signed, signatures in a query, of a stream, by two keys at once (SigV4A) and those
  *   of a session token are refused.
  */
@@ -189,6 +190,33 @@ export const readClaim = (request: SignedRequest, service: string, now: number):
     bodyHash,
     signature: Buffer.from(hex, 'hex'),
   }
+}
+
+/** Who signs, and for what. */
+export interface Signer {
+  readonly accessKey: string
+  readonly secret: string
+  readonly region: string
+  readonly service: string
+}
+
+/** The header fields of a request with its signature among them; `headers` has the Host and names the type of the body. */
+export const sign = (
+  { method, target, body }: Pick<SignedRequest, 'method' | 'target'> & { readonly body: Uint8Array },
+  headers: Readonly<Record<string, string>>,
+  { accessKey, secret, region, service }: Signer,
+  now: number,
+): Readonly<Record<string, string>> => {
+  const date = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '')
+  const bodyHash = createHash('sha256').update(body).digest('hex')
+  const all = { ...headers, 'x-amz-date': date, 'x-amz-content-sha256': bodyHash }
+  const fields = fieldsOf(Object.entries(all).flat())
+  const names = [...fields.keys()].sort(byText)
+  const scope = `${date.slice(0, 8)}/${region}/${service}/aws4_request`
+  const head = canonicalHead({ method, target }, fields, names)
+  const signature = signatureOf({ date, scope, head }, bodyHash, signingKey(secret, scope)).toString('hex')
+  const said = `Credential=${accessKey}/${scope}, SignedHeaders=${names.join(';')}, Signature=${signature}`
+  return { ...all, authorization: `${ALGORITHM} ${said}` }
 }
 
 /** Whether `key` has signed the claim with a body of that SHA-256, in hex. */

@@ -8,6 +8,7 @@
  *   `warmup=50:14` how much it may be given while it is new. `token_file=`, `service_account_file=`, or `token_url=` with `client_id=` and the
  *   file of a secret take the place of a password (oauth.ts). Without `tls=` a member with a user name
  *   requires TLS, and one without takes TLS when it is offered.
+ *   Services that take mail by HTTPS have URLs of their own (service.ts).
  *   One of three: a file that holds a token, the key file of a Google service account, or a client at a
  *   token endpoint, with its secret, a refresh token or both. Secrets are sealed, and kept only for the
  *   endpoint and the client that they were given for.
@@ -19,7 +20,14 @@ import { readTarget } from '../base/dial.js'
 import { type FieldError, invalid } from '../base/fault.js'
 import { isLoopback, isPrivateRange, isUnspecified, parseRange } from '../base/network.js'
 import { WARMUP_MOST, type WarmupPlan } from '../lifecycle/warmup.js'
-import type { AuthMechanism, OauthRow, UpstreamRow, UpstreamTls } from '../store/port/tenants.js'
+import type {
+  AuthMechanism,
+  OauthRow,
+  UpstreamRow,
+  UpstreamService,
+  UpstreamTls,
+} from '../store/port/tenants.js'
+import { readKey, SERVICE_REGIONS, SERVICE_SECRETS, SERVICE_WORDS, secretWord, serviceOf } from './service.js'
 
 interface OauthWish {
   readonly tokenFile?: string | undefined
@@ -104,7 +112,10 @@ interface MemberAuth {
 export interface Member {
   /** Of an existing member; else host and port tell which one it is. */
   readonly id?: string | undefined
+  /** A service in place of a mail server; null: none. */
+  readonly service?: UpstreamService | null | undefined
   readonly host: string
+  readonly region?: UpstreamRow['region'] | undefined
   readonly port?: number | undefined
   readonly tls?: UpstreamTls | undefined
   readonly fingerprint?: string | null | undefined
@@ -145,6 +156,7 @@ export const FILES_OF_URL: readonly string[] = [
   'ca_file',
   'client_cert_file',
   'client_key_file',
+  ...Object.values(SERVICE_SECRETS),
 ]
 export const OAUTH_FILES = [
   'token_file',
@@ -155,9 +167,10 @@ export const OAUTH_FILES = [
 const OAUTH = [...OAUTH_FILES, 'token_url', 'client_id', 'scope'] as const
 /** What the query of an upstream URL may hold about its login, which `upstream add` has as options. */
 export const LOGIN_WORDS = ['auth_mechanism', 'password_file', ...OAUTH] as const
+const COMMON: readonly string[] = ['fingerprint', 'bind', 'ca_file', 'warmup', ...Object.keys(NUMBERS)]
 const KNOWN: readonly string[] = [
-  ...['tls', 'fingerprint', 'bind', 'helo', 'warmup', 'auth_mechanism', ...FILES_OF_URL, ...OAUTH],
-  ...Object.keys(NUMBERS),
+  ...['tls', 'helo', 'password_file', 'client_cert_file', 'client_key_file'],
+  ...[...COMMON, 'auth_mechanism', ...OAUTH],
 ]
 
 const isPrivateHost = (host: string): boolean => {
@@ -295,12 +308,14 @@ const loginOf = async (
 
 /** What a URL may not say, whatever its values mean. */
 const checkUrl = (url: URL, query: Query, tls: string | undefined, wrong: Wrong): void => {
+  const service = serviceOf(url.protocol)
+  const known = service === null ? KNOWN : [...SERVICE_WORDS[service], ...COMMON]
   if (url.password !== '') {
     wrong('', 'forbidden', 'must not hold a password: put it in a file and add ?password_file=PATH')
   }
   if (url.pathname.length > 1) wrong('', 'format', 'must have no path')
   for (const name of Object.keys(query)) {
-    if (!KNOWN.includes(name)) wrong(name, 'unknown', `is not known; known are ${KNOWN.join(', ')}`)
+    if (!known.includes(name)) wrong(name, 'unknown', `is not known; known are ${known.join(', ')}`)
   }
   if (tls !== undefined && !TLS_MODES.includes(tls as UpstreamTls)) {
     wrong('tls', 'format', `must be one of ${TLS_MODES.join(', ')}`)
@@ -311,10 +326,34 @@ const checkUrl = (url: URL, query: Query, tls: string | undefined, wrong: Wrong)
   }
   if (query.warmup !== undefined && !WARMUP.test(query.warmup))
     wrong('warmup', 'format', 'must look like 50:14, recipients of the first day and days, or be none')
+  if (service !== null) {
+    if (url.username !== '' || url.port !== '') wrong('', 'format', 'must have no user name and no port')
+    if (query.region !== undefined && !(SERVICE_REGIONS as readonly string[]).includes(query.region))
+      wrong('region', 'format', `must be one of ${SERVICE_REGIONS.join(', ')}`)
+    return
+  }
   const orphan = LOGIN_WORDS.find((word) => query[word] !== undefined)
   if (orphan !== undefined && url.username === '')
     wrong(orphan, 'forbidden', 'needs a user name: smtp://user@host')
 }
+
+/** The key of a service; without a file the one that is stored. */
+const keyOf = async (
+  service: UpstreamService,
+  query: Query,
+  readSecret: ReadSecret,
+  at: string,
+): Promise<MemberAuth | undefined> => {
+  const word = secretWord(service)
+  const path = query[word]
+  if (path === undefined) return undefined
+  const key = readKey(service, await readSecret(path, word))
+  if (typeof key === 'string') throw invalid([{ field: `${at}.${word}`, kind: 'format', message: key }])
+  return key ?? undefined
+}
+
+const mechanismOf = ({ auth_mechanism: said }: Query): AuthMechanism | null | undefined =>
+  said === 'any' ? null : (said?.toUpperCase() as AuthMechanism | undefined)
 
 /** Reads an upstream URL. `readSecret` fetches the content of a password file; other files are relative to `folder`. */
 export const parseUpstream = async (
@@ -328,28 +367,32 @@ export const parseUpstream = async (
   const wrong: Wrong = (field, kind, message) =>
     errors.push({ field: `${at}${field === '' ? '' : `.${field}`}`, kind, message })
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === '') {
+  const service = serviceOf(text)
+  if (url === null || !(service !== null || /^smtps?:$/.test(url.protocol)) || url.hostname === '') {
     throw invalid([
       { field: at, kind: 'format', message: 'must look like smtp://user@host:587?tls=required' },
     ])
   }
   const query = Object.fromEntries(url.searchParams)
-  const tls = query.tls ?? (url.protocol === 'smtps:' ? 'implicit' : undefined)
+  const isTls = url.protocol === 'smtps:' || service !== null
+  const tls = query.tls ?? (isTls ? 'implicit' : undefined)
   checkUrl(url, query, tls, wrong)
   if (errors.length > 0) throw invalid(errors)
   const number = (name: string): number | undefined =>
     query[name] === undefined ? undefined : Number(query[name])
   const user = decodeURIComponent(url.username)
   return {
+    ...(service !== null && { service }),
     host: url.hostname.replace(/^\[|\]$/g, ''),
+    region: query.region as Member['region'],
     port: url.port === '' ? undefined : Number(url.port),
     tls: tls as UpstreamTls | undefined,
     fingerprint: query.fingerprint,
-    auth: await loginOf(user, query, readSecret, at, file),
-    authMechanism:
-      query.auth_mechanism === 'any'
-        ? null
-        : (query.auth_mechanism?.toUpperCase() as AuthMechanism | undefined),
+    auth:
+      service === null
+        ? await loginOf(user, query, readSecret, at, file)
+        : await keyOf(service, query, readSecret, at),
+    authMechanism: mechanismOf(query),
     caFile: file(query.ca_file),
     clientCertFile: file(query.client_cert_file),
     clientKeyFile: file(query.client_key_file),
@@ -368,12 +411,19 @@ export const parseUpstream = async (
 export const withWord = (url: string, word: string, value: string): string =>
   `${url}${url.includes('?') ? '&' : '?'}${word}=${encodeURIComponent(value)}`
 
-/** `mta1.example:587`, as lists name it. */
-export const upstreamText = ({ host, port }: Pick<UpstreamRow, 'host' | 'port'>): string =>
-  `${host.includes(':') ? `[${host}]` : host}:${port}`
+/** `mta1.example:587` or `ses+https://eu-west-1`, as lists name it. */
+export const upstreamText = ({
+  service,
+  host,
+  port,
+}: Pick<UpstreamRow, 'service' | 'host' | 'port'>): string => {
+  if (service != null) return `${service}+https://${host}`
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
 
 /** A quote would end the word of a shell, so none stands in it. */
-export const upstreamUrl = (row: Pick<UpstreamRow, 'host' | 'port' | 'user'>): string => {
+export const upstreamUrl = (row: Pick<UpstreamRow, 'service' | 'host' | 'port' | 'user'>): string => {
+  if (row.service != null) return upstreamText(row)
   const user = row.user === null ? '' : `${encodeURIComponent(row.user).replaceAll("'", '%27')}@`
   return `smtp://${user}${upstreamText(row)}`
 }
@@ -391,7 +441,8 @@ export const upstreamWords = (row: UpstreamRow): Words => {
   }
   const own = Object.entries(numbers).filter(([name, value]) => PRESET[name as keyof typeof PRESET] !== value)
   return {
-    ...{ tls: row.tls, fingerprint: row.fingerprint, ca_file: row.caFile },
+    ...{ tls: row.service == null ? row.tls : null, region: row.region },
+    ...{ fingerprint: row.fingerprint, ca_file: row.caFile },
     ...{ bind: row.bind?.join(','), helo: row.helo },
     warmup: row.warmup == null ? null : `${row.warmup.first}:${row.warmup.days}`,
     ...{ client_cert_file: row.clientCertFile, client_key_file: row.clientKeyFile },

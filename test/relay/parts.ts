@@ -91,6 +91,7 @@ export interface FlowOptions {
   /** Among other daemons; unsaid, alone. */
   readonly share?: Share
   readonly sandboxAddress?: { readonly host: string; readonly port: number }
+  readonly endpoints?: Readonly<Record<string, string>>
 }
 
 export interface TestFlow {
@@ -125,6 +126,7 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     timeouts: { ...RFC_TIMEOUTS, ...options.timeouts },
     idle: options.idle ?? 30_000,
     patience: options.patience ?? 5_000,
+    endpoints: options.endpoints ?? {},
     unseal: (sealed) => sealed,
     tokens: (row, user) => createTokens(row, user, TOKEN_PARTS),
     tick: systemClock.tick,
@@ -162,8 +164,10 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     around: {
       now: systemClock.now,
       tick: systemClock.tick,
-      returnPath: ({ recipientId }, { row }) =>
-        row.returnPath === 'fixed' ? 'fixed@bounces.test' : `b1${recipientId}@bounces.test`,
+      returnPath: ({ recipientId, nullSender }, { row }) => {
+        if (nullSender === true) return ''
+        return row.returnPath === 'fixed' ? 'fixed@bounces.test' : `b1${recipientId}@bounces.test`
+      },
       envid: ({ recipientId }) => `e1${recipientId}`,
       // with `verp` messages leave as they are, so that tests can compare them
       ref: ({ recipientId }, { row }) =>

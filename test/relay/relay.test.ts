@@ -18,7 +18,7 @@ const relayOf = (store: Store, log: Log = silentLog()) =>
     queue: () => shareStore(store, 'relay'),
     config: {
       hostname: 'postern.test',
-      relay: { retry: [1_000], lifetime: 60_000, poll: 500, pools: null },
+      relay: { retry: [1_000], lifetime: 60_000, poll: 500, pools: null, http_endpoints: [] },
       bounce: bounceWith(),
     },
     pepper,

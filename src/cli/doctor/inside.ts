@@ -18,6 +18,7 @@ import type { Trial } from '../../relay/trial.js'
 import type { KnownEndpoint } from '../../store/port/hooks.js'
 import type { PoolRow, UpstreamRow } from '../../store/port/tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port/upkeep.js'
+import { secretWord } from '../../tenant/service.js'
 import { queryText, upstreamText, upstreamUrl, upstreamWords } from '../../tenant/upstream.js'
 import { createWaiting } from '../../tenant/waiting.js'
 import type { CliContext } from '../context.js'
@@ -203,7 +204,8 @@ export const checkWorkspaces = async (context: CliContext): Promise<readonly Fin
 }
 
 /** The part of the URL that sets the login anew: where tokens are used, or nothing else is taken, by tokens. */
-const loginOf = (said: string, { oauth }: UpstreamRow): string => {
+const loginOf = (said: string, { oauth, service }: UpstreamRow): string => {
+  if (service != null) return `${secretWord(service)}=FILE`
   if (oauth?.tokenFile != null) return 'token_file=FILE'
   if (oauth?.serviceAccountFile != null)
     return queryText({ service_account_file: 'FILE', scope: oauth.scope })
@@ -253,6 +255,18 @@ const remedyFor = (
   return `start it, open the firewall, or name another in: ${updateOf(pool, wrong, settingsOf(wrong))}`
 }
 
+/** A service sends with a return path of its own. */
+const ofService = (name: string, { said, ms, upstream }: Trial, pool: PoolRow): Finding => {
+  if (upstream.service === 'ses' && pool.returnPath === 'fixed')
+    return ok('upstream', `${name}: ${said}, bounces come to the return path of the pool, ${ms} ms`)
+  const detail = `${name}: ${said}: mail that it takes stays "sent", and its bounces are not known here`
+  const remedy =
+    upstream.service === 'ses'
+      ? `verify the bounce domain there, then: postern pool update ${pool.name} --return-path fixed`
+      : 'look for bounces there, or relay to smtp.mailgun.org by SMTP'
+  return warn('upstream', detail, remedy)
+}
+
 const judge = (trial: Trial, pool: PoolRow): Finding => {
   const name = `${trial.pool}: ${upstreamText(trial.upstream)}`
   if (!trial.ok) {
@@ -264,6 +278,7 @@ const judge = (trial: Trial, pool: PoolRow): Finding => {
       at === 'auth' ? 77 : 69,
     )
   }
+  if (trial.upstream.service != null) return ofService(name, trial, pool)
   if (!trial.dsn) {
     const detail = `${name} offers no DSN: mail that it takes stays "sent", never "delivered"`
     return warn('upstream', detail, 'switch DSN on there (Postfix: smtpd_discard_ehlo_keywords without dsn)')

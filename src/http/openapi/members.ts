@@ -211,6 +211,8 @@ export const WORDS: Readonly<Record<string, string>> = {
   helo: 'What EHLO says; null: `hostname` of the settings',
   warmup: 'How much it may be given while it is new; null: as much as there is',
   first: 'Recipients of its first day',
+  service: 'Takes mail by HTTPS; null: a mail server',
+  region: 'Where Mailgun keeps the domain; null: us',
   weight: 'Its share of the mail beside others of its priority',
   priority: 'Servers of the lowest number go first; the others step in when those are down',
   rate: 'How many a second, at most; null: any number',
@@ -686,8 +688,8 @@ const MOSTLY_NULL: ReadonlySet<string> = new Set(
   (
     'auth_mechanism certificate_fingerprint checked_at cidr content_id decided_at decision disabled_at disabled_reason ' +
     'expires_at failing_since fingerprint finished_at follows found full held helo last_error last_failed_at last_used_at ' +
-    'last_used_from next_cursor next_try_at previous_secret_until put_back rate rate_limit_per_minute retired_at ' +
-    'role_from scheduled_at source_id stage suspended_at suspended_reason used_at verified_at waiting waiting_for warmup_until'
+    'last_used_from next_cursor next_try_at previous_secret_until put_back rate rate_limit_per_minute region retired_at ' +
+    'role_from scheduled_at service source_id stage suspended_at suspended_reason used_at verified_at waiting waiting_for warmup_until'
   ).split(' '),
 )
 

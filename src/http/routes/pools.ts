@@ -9,6 +9,7 @@ import { timeOrNull, toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
 import { camel } from '../../base/text.js'
 import { poolSentence } from '../../record/queue-state.js'
+import { endpointsOf } from '../../relay/service/open.js'
 import { trialRecord, tryUpstream } from '../../relay/trial.js'
 import { poolRecord, warmupRecord } from '../../resource/tenants.js'
 import { leaderOf } from '../../store/pools.js'
@@ -180,9 +181,9 @@ export const pools: readonly RouteRow[] = [
           { field: 'body.upstream_id', kind: 'unknown', message: 'is no upstream of this pool' },
         ])
       const { pepper } = tenants.deps
-      const tried = chosen.map((one) =>
-        tryUpstream({ store, dialler, pepper, hostname: config.hostname }, pool, one),
-      )
+      const { hostname } = config
+      const parts = { store, dialler, pepper, hostname, endpoints: endpointsOf(config.relay) }
+      const tried = chosen.map((one) => tryUpstream(parts, pool, one))
       const data = (await Promise.all(tried)).map(trialRecord)
       return { status: 200, body: { object: 'list', data } }
     },

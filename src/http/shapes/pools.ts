@@ -43,7 +43,13 @@ const oauth = shapeOf(() => ({
 
 const memberFields = shape(() => ({
   id: orNull(Joi.string().max(100)),
-  host: need(orNull(Joi.string().max(255))),
+  service: clearable(oneOf(...UPSTREAM.service.words)).description(
+    'A service that takes mail by HTTPS, in place of a mail server; its key is `auth`: of `ses` the access key as `user` and `pass`, of `mailgun` the user `api` and the key as `pass`',
+  ),
+  host: need(orNull(Joi.string().max(255))).description(
+    'Of a mail server its name or address; of `ses` the region, of `mailgun` the sending domain',
+  ),
+  region: clearable(oneOf(...UPSTREAM.region.words)).description('Where Mailgun keeps the domain; null: us'),
   port: orNull(Joi.number().integer().min(1).max(65_535)),
   tls: orNull(oneOf(...UPSTREAM.tls.words)),
   fingerprint: clearable(Joi.string().max(200)),
@@ -175,6 +181,7 @@ export const poolTested = record('EgressPoolTest', () => ({
     .items(
       Joi.object({
         id: id('up'),
+        service: nullable(oneOf(...UPSTREAM.service.words)),
         host: Joi.string().required(),
         port: Joi.number().integer().required(),
         ok: Joi.boolean().required(),

@@ -17,12 +17,13 @@
  *   A reply is weighed when it comes; what it leads to is done when all of its chunk were, since a reply that
  *   came before its question answers nothing.
  */
+import type { Claimed } from '../../lifecycle/facts.js'
 import type { Reply } from '../../mail/reply.js'
-import type { Offers } from './envelope.js'
+import type { Envelope, Offers } from './envelope.js'
 import type { Session } from './session.js'
-import type { Line, Listener, Payload } from './wire.js'
+import { type Line, type Listener, type Payload, type Scan, toPayload } from './wire.js'
 
-type MailStage = 'mail' | 'rcpt' | 'data' | 'body' | 'dot'
+type MailStage = 'auth' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot'
 
 export interface Timeouts {
   readonly mail: number
@@ -48,9 +49,64 @@ export type Refused = ReadonlyMap<number, Reply>
 
 export type Verdict =
   /** The upstream has spoken: 2xx at `dot` means taken, anything else refused at that stage. */
-  | { readonly kind: 'reply'; readonly stage: MailStage; readonly reply: Reply; readonly refused: Refused }
+  | {
+      readonly kind: 'reply'
+      readonly stage: MailStage
+      readonly reply: Reply
+      readonly refused: Refused
+      /** What a service calls the mail that it took. */
+      readonly id?: string
+    }
   /** The connection died; what that means depends on the stage. */
   | { readonly kind: 'lost'; readonly stage: MailStage; readonly error: string; readonly refused: Refused }
+  /** It has clearly not been taken, and somebody else may take it; the upstream is to blame for that, or our pace, or nobody. */
+  | {
+      readonly kind: 'elsewhere'
+      readonly stage: MailStage
+      readonly reply: Reply
+      readonly blame: 'upstream' | { readonly waitMs: number } | null
+    }
+
+/** A mail for one transaction. */
+export interface Load {
+  readonly claimed: Claimed
+  /** How many recipients it has, `claimed` the first. */
+  readonly recipients: number
+  readonly returnPath: string
+  /** The return path is one for all mail of its pool. */
+  readonly isFixed: boolean
+  readonly envelope: Envelope
+  readonly raw: Uint8Array
+  readonly seen: Scan
+  /** Header lines that go before it. */
+  readonly head: string
+}
+
+/** What carries mail to an upstream, one after another: by SMTP, or to a service by HTTPS. */
+export interface Carrier {
+  readonly offers: Offers
+  readonly tls: string | null
+  readonly verified: boolean
+  /** Messages begun on it. */
+  readonly used: number
+  readonly stage: MailStage | 'idle'
+  /** When it last became idle, on the tick clock. */
+  idleSince: number
+  /** How long it may be idle, at most. */
+  readonly keptMs: number
+  readonly alive: boolean
+  /** Calls back once, when the connection can take no more mail. */
+  onClosed(callback: () => void): void
+  /** To be called now and then: gives up on an upstream that lets a deadline pass. */
+  sweep(now: number): void
+  /** Ends an idle connection politely. */
+  quit(): void
+  /** Drops the connection as it stands. */
+  abort(reason: string): void
+  carry(load: Load): Promise<Verdict>
+  /** Where connecting alone does not show that we are let in: rejects with SetupFailure unless we are. */
+  check?(): Promise<void>
+}
 
 const BLOCK = 64 * 1024
 
@@ -87,15 +143,14 @@ interface Transaction {
 /** The upstream waits for the message. */
 const isGo = ({ code }: Reply): boolean => code >= 300 && code < 400
 
-export class Connection implements Listener {
+export class Connection implements Listener, Carrier {
   readonly offers: Offers
   readonly tls: string | null
   readonly verified: boolean
-  /** Messages begun on this connection. */
   used = 0
   stage: MailStage | 'idle' = 'idle'
-  /** When it last became idle, on the tick clock. */
   idleSince = 0
+  readonly keptMs = Number.POSITIVE_INFINITY
   readonly #line: Line
   readonly #timeouts: Timeouts
   readonly #tick: () => number
@@ -122,25 +177,25 @@ export class Connection implements Listener {
     return this.#line.closed === null
   }
 
-  /** Calls back once, when the connection can take no more mail. */
   onClosed(callback: () => void): void {
     if (this.alive) this.#onClosed = callback
     else callback()
   }
 
-  /** To be called now and then: gives up on an upstream that lets a deadline pass. */
   sweep(now: number): void {
     if (now > this.#deadline) this.abort(`no answer in time (${this.stage})`)
   }
 
-  /** Ends an idle connection politely. */
   quit(): void {
     this.#line.quit()
   }
 
-  /** Drops the connection as it stands. */
   abort(reason: string): void {
     this.#line.fail(new Error(reason))
+  }
+
+  carry({ envelope: { mail, rcpt }, raw, seen, head }: Load): Promise<Verdict> {
+    return this.transact({ mail, rcpt, payload: toPayload(raw, seen, head) })
   }
 
   transact({ mail, rcpt, payload }: Mail): Promise<Verdict> {

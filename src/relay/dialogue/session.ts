@@ -268,9 +268,7 @@ class Setup implements Listener {
 
   async run(hostname: string, inClear: boolean): Promise<Session> {
     const target = this.#target
-    const tls = await tlsOptions(target).catch((error: Error) => {
-      throw new SetupFailure('tls', `certificate file: ${error.message}`, null)
-    })
+    const tls = await this.#tls()
     const greeted = this.#answer()
     await this.#connect()
     if (target.tls === 'implicit') await this.#secure(tls)
@@ -301,6 +299,22 @@ class Setup implements Listener {
       verified: secure && checked,
       mechanism,
     }
+  }
+
+  /** TLS from the first byte to the right host, and then nothing of SMTP. */
+  async secured(): Promise<TLSSocket> {
+    const tls = await this.#tls()
+    await this.#connect()
+    await this.#secure(tls)
+    checkPin(this.#line.socket, this.#target)
+    clearTimeout(this.#timer)
+    return this.#line.release() as TLSSocket
+  }
+
+  #tls(): ReturnType<typeof tlsOptions> {
+    return tlsOptions(this.#target).catch((error: Error) => {
+      throw new SetupFailure('tls', `certificate file: ${error.message}`, null)
+    })
   }
 
   async #connect(): Promise<void> {
@@ -425,5 +439,19 @@ export const openSession = async (
       const failure = setup.failed(error as Error)
       if (failure.stage !== 'tls' || !mayFallBack || inClear) throw failure
     }
+  }
+}
+
+/** A socket under TLS for another protocol, for targets with tls `implicit`. Rejects with SetupFailure only. */
+export const openSecureSocket = async (
+  target: Target,
+  timeouts: SetupTimeouts,
+  patience: Patience = PATIENT,
+): Promise<TLSSocket> => {
+  const setup = new Setup(target, timeouts, patience)
+  try {
+    return await Promise.race([setup.secured(), setup.lost])
+  } catch (error) {
+    throw setup.failed(error as Error)
   }
 }

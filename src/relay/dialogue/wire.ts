@@ -117,6 +117,12 @@ const stuff = (raw: Buffer, dots: number): Uint8Array => {
   return out
 }
 
+/** The message as it is, for another protocol than SMTP: CRLF throughout, no NUL, `head` before it. */
+export const toMessage = (raw: Uint8Array, head: string): Uint8Array => {
+  const body = scan(raw).dirty ? normalizeLineEnds(raw) : raw
+  return head === '' ? body : Buffer.concat([Buffer.from(head), body])
+}
+
 const DOT_LINE = Buffer.from('.\r\n')
 const CRLF_DOT_LINE = Buffer.from('\r\n.\r\n')
 
@@ -163,6 +169,7 @@ export class Line {
   listener: Listener
   /** Takes a last line without its end: some refuse a stranger so. */
   isLenient = true
+  #unhear: () => void = () => {}
 
   /** `socket` is not connected yet. */
   constructor(socket: Socket, listener: Listener) {
@@ -188,13 +195,13 @@ export class Line {
     const fail = (error: Error): void => {
       if (socket === this.socket) this.fail(error)
     }
-    socket.on('data', take)
-    socket.on('end', () => {
+    const end = (): void => {
       if (this.isLenient) take(UNREAD)
       fail(new Error('connection closed by the upstream'))
-    })
-    socket.on('error', fail)
-    socket.on('close', () => fail(new Error('connection closed')))
+    }
+    const close = (): void => fail(new Error('connection closed'))
+    socket.on('data', take).on('end', end).on('error', fail).on('close', close)
+    this.#unhear = () => socket.off('data', take).off('end', end).off('error', fail).off('close', close)
   }
 
   /** Begins TLS, and calls when it stands. */
@@ -214,6 +221,13 @@ export class Line {
     this.#close(LEFT)
     this.socket.end('QUIT\r\n')
     this.socket.setTimeout(LEAVING_MS, () => this.socket.destroy())
+  }
+
+  /** Gives the socket away: what comes on it is no more read here. */
+  release(): Socket {
+    this.closed = LEFT
+    this.#unhear()
+    return this.socket.pause()
   }
 
   fail(error: Error): void {

@@ -157,9 +157,17 @@ export interface WarmupRow extends WarmupPlan {
   readonly id: string
 }
 
+/** Services that take mail by HTTPS. */
+export type UpstreamService = 'ses' | 'mailgun'
+
 export interface UpstreamRow {
   readonly id: string
+  /** Null or absent: a mail server. */
+  readonly service?: UpstreamService | null
+  /** Of a service, what it is asked by: the region of SES, the domain of Mailgun. */
   readonly host: string
+  /** Where Mailgun keeps the domain; null or absent: us. */
+  readonly region?: 'us' | 'eu' | null
   readonly port: number
   readonly tls: UpstreamTls
   /** SHA-256 of the peer certificate, hex, or null. */

@@ -475,11 +475,14 @@ const ofImported = ({ accountId, workspaceId }: CredentialRow, made: number): En
 })
 
 /** An upstream in one line, without its password. */
-const upstreamText = ({ host, port, tls, user, weight, priority, rate, state }: UpstreamRow): string =>
-  [
-    `${user === null ? '' : `${user}@`}${host}:${port} ${tls} ${state}`,
+const upstreamText = (row: UpstreamRow): string => {
+  const { service, host, port, tls, user, weight, priority, rate, state } = row
+  const place = service == null ? `${host}:${port} ${tls}` : `${service}+https://${host}`
+  return [
+    `${user === null ? '' : `${user}@`}${place} ${state}`,
     `weight ${weight} priority ${priority}${rate === null ? '' : ` rate ${rate}`}`,
   ].join(' ')
+}
 
 const ofPool = (row: PoolRow, action: string, detail: AuditDetail): Entry => ({
   accountId: row.accountId,

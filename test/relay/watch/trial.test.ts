@@ -34,6 +34,7 @@ const attempt = (port: number, change: Partial<UpstreamRow>) => {
     pepper: PEPPER,
     hostname: 'postern.test',
     dialler,
+    endpoints: {},
     store: { rotateToken: async () => true },
   }
   return tryUpstream(deps, poolRow([row]), row)

@@ -46,8 +46,25 @@ const TLS_WORDS: Readonly<Record<string, string>> = {
   implicit: 'TLS from the first byte, checked',
 }
 
-export const addressOf = ({ host, port }: Pick<Member, 'host' | 'port'>): string =>
-  `${host.includes(':') ? `[${host}]` : host}:${port}`
+const SERVICES = {
+  ses: {
+    title: 'Amazon SES by HTTPS',
+    reports: 'tells of bounces where the return path of the pool is one for all',
+  },
+  mailgun: { title: 'Mailgun by HTTPS', reports: 'tells nobody here of bounces: its mail stays “sent”' },
+} as const
+
+export const addressOf = ({ service, host, port }: Pick<Member, 'service' | 'host' | 'port'>): string => {
+  if (service !== null) return `${service}+https://${host}`
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+const kindOf = ({ service, region, fingerprint, tls }: Member): string => {
+  const pinned = fingerprint === null ? null : 'TLS, certificate pinned'
+  if (service === null) return pinned ?? TLS_WORDS[tls] ?? tls
+  const { title, reports } = SERVICES[service]
+  return [title, region, pinned, reports].filter((part) => part !== null).join(' · ')
+}
 
 /** `50:14`, as in the URL of an upstream. */
 const planOf = ({ first, days }: { readonly first: number; readonly days: number }): string =>
@@ -56,8 +73,8 @@ const planOf = ({ first, days }: { readonly first: number; readonly days: number
 /** The second line of its row: what it is, not how it does. */
 export const aboutOf = (row: Member): string =>
   [
-    row.fingerprint === null ? TLS_WORDS[row.tls] : 'TLS, certificate pinned',
-    row.has_auth ? `signs in${row.has_oauth ? ' with tokens' : ''}` : null,
+    kindOf(row),
+    row.has_auth && row.service === null ? `signs in${row.has_oauth ? ' with tokens' : ''}` : null,
     row.auth_mechanism === null ? null : `by ${row.auth_mechanism} only`,
     row.priority > 0 ? `priority ${row.priority}` : null,
     row.weight > 1 ? `weight ${row.weight}` : null,
@@ -201,8 +218,39 @@ const LimitFields = ({ member }: { readonly member: Member | null }) => (
   </FoldedFields>
 )
 
+const ServiceFields = ({ member }: { readonly member: Member | null }) => (
+  <>
+    <div class="row">
+      <Choice
+        name="service"
+        label="What it is"
+        value={member?.service ?? ''}
+        options={[
+          ['', 'mail server, by SMTP'],
+          ...Object.entries(SERVICES).map(([value, { title }]) => [value, title] as const),
+        ]}
+      />
+      <Choice
+        name="region"
+        label="Region, of Mailgun"
+        value={member?.region ?? ''}
+        options={[
+          ['', 'us'],
+          ['eu', 'eu'],
+        ]}
+      />
+    </div>
+    <p class="hint">
+      Of Amazon SES the host is a region, such as eu-west-1, the user the id of an access key and the password
+      its secret; of Mailgun the host is a sending domain, the user api and the password the key. Port and TLS
+      stay empty.
+    </p>
+  </>
+)
+
 export const MemberFields = ({ member }: { readonly member: Member | null }) => (
   <>
+    <ServiceFields member={member} />
     <div class="row">
       <Field name="host" label="Host" value={member?.host} required placeholder="mta1.example.net" />
       <Field name="port" label="Port" value={member?.port} placeholder="25" />
@@ -264,6 +312,8 @@ const warmupOf = (text: string | null) => {
 const numberIn = (text: string): number | string => (/^\s*\d+\s*$/.test(text) ? Number(text) : text)
 
 export const memberOf = (form: Form) => ({
+  service: form.text('service'),
+  region: form.text('region'),
   host: form.text('host'),
   port: form.number('port'),
   tls: form.text('tls'),
@@ -285,6 +335,7 @@ export const kept = ({ id, host, port, state }: Pool['members'][number]) => ({ i
 
 export interface Trial {
   readonly id: string
+  readonly service: Member['service']
   readonly host: string
   readonly port: number
   readonly ok: boolean

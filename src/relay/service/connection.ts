@@ -1,0 +1,289 @@
+/**
+ * NAME      connection - one request after another to a service, and where each stands
+ * DESCRIPTION
+ *   Takes an open socket under TLS and carries messages over it, as dialogue/connection.ts does by SMTP, with the same
+ *   stages: until the last octets of the body were handed to the socket (`body`) the service can not have the whole; from
+ *   then on (`dot`) it may. A request goes out once. What is no whole answer, and what says neither yes nor no, is a
+ *   broken connection at that stage. Redirects are not followed, and of an answer 64 KiB are read.
+ *   Each recipient has a request of its own, since one bad address would refuse them all.
+ * NOTES
+ *   A connection that the service closes while a request is on its way can not be told from a lost answer. So it is kept
+ *   for a short while only, or for less than the service says.
+ *   An answer that nobody asked for ends the connection: it would be taken for that of the next mail.
+ */
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+import { domainToASCII } from 'node:url'
+import { parseAddress } from '../../mail/address.js'
+import type { Reply } from '../../mail/reply.js'
+import type { Carrier, Load, Refused, Timeouts, Verdict } from '../dialogue/connection.js'
+import type { Offers } from '../dialogue/envelope.js'
+import { hiding } from '../dialogue/login.js'
+import { SetupFailure } from '../dialogue/session.js'
+import { toMessage } from '../dialogue/wire.js'
+import type { Meaning, Place, Service, ServiceAnswer, ServiceRequest } from './service.js'
+
+const MOST_ANSWER = 64 * 1024
+const ANSWER_MS = 30_000
+const KEPT_MS = 4_000
+/** The service closes its end at the time that it says: ours has to be earlier. */
+const MARGIN_MS = 1_000
+const BLOCK = 64 * 1024
+const MOST_TEXT = 300
+
+/** An address that means the same in any list of addresses. */
+const DOT_ATOM = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/
+
+const ALONE: Reply = { code: 452, enhanced: '4.5.3', text: 'Too many recipients: one for each request' }
+const QUOTED: Reply = {
+  code: 553,
+  enhanced: '5.1.3',
+  text: 'The recipient address can not be sent to a service',
+}
+
+interface Parts {
+  readonly service: Service
+  readonly place: Place
+  readonly timeouts: Timeouts
+  readonly tick: () => number
+  readonly mayGo: () => boolean
+}
+
+type Outcome = { readonly answer: ServiceAnswer } | { readonly error: string }
+
+/** The address of a From field, as it may stand in ASCII. */
+const senderOf = (from: string): string | null => {
+  const { address } = parseAddress(from) ?? {}
+  if (address === undefined) return null
+  const at = address.lastIndexOf('@')
+  return `${address.slice(0, at)}@${domainToASCII(address.slice(at + 1))}`
+}
+
+const replyOf = (code: number, enhanced: string, text: string): Reply => ({ code, enhanced, text })
+
+export class ServiceConnection implements Carrier {
+  readonly offers: Offers
+  readonly tls: string | null
+  readonly verified = true
+  used = 0
+  stage: Carrier['stage'] = 'idle'
+  idleSince = 0
+  keptMs = KEPT_MS
+  readonly #socket: TLSSocket
+  readonly #agent: Agent
+  readonly #parts: Parts
+  readonly #hide: (text: string) => string
+  #request: ClientRequest | null = null
+  #end: ((outcome: Outcome) => void) | null = null
+  #deadline = Number.POSITIVE_INFINITY
+  #closed: string | null = null
+  #onClosed: () => void = () => {}
+
+  constructor(socket: TLSSocket, parts: Parts) {
+    const { service, place } = parts
+    this.#socket = socket
+    this.#parts = parts
+    const { user, secret } = place.login
+    const hide = hiding([secret, `${user}:${secret}`])
+    this.#hide = (text) => hide(text).slice(0, MOST_TEXT)
+    this.tls = socket.getProtocol()
+    const { maxSize } = service
+    this.offers = {
+      ...{ pipelining: false, dsn: false, smtpUtf8: false, eightBitMime: true, requireTls: false },
+      ...{ size: false, maxSize, auth: [] },
+    }
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    this.#agent.createConnection = () => socket
+    const lost = (error?: Error): void => this.#lost(error?.message ?? 'connection closed by the service')
+    socket.on('error', lost).on('end', () => lost())
+    socket.on('close', () => lost())
+    socket.on('data', () => this.#end ?? this.abort('an answer that nobody asked for'))
+  }
+
+  get alive(): boolean {
+    return this.#closed === null
+  }
+
+  onClosed(callback: () => void): void {
+    if (this.alive) this.#onClosed = callback
+    else callback()
+  }
+
+  sweep(now: number): void {
+    if (now > this.#deadline) this.abort(`no answer in time (${this.stage})`)
+  }
+
+  quit(): void {
+    this.abort('connection closed by us')
+  }
+
+  abort(reason: string): void {
+    this.#lost(reason)
+    this.#agent.destroy()
+    this.#socket.destroy()
+  }
+
+  async carry({ claimed, recipients, returnPath, isFixed, raw, head }: Load): Promise<Verdict> {
+    const { service, place } = this.#parts
+    const refused: Refused = new Map(Array.from({ length: recipients - 1 }, (_, i) => [i + 1, ALONE]))
+    this.used++
+    if (!DOT_ATOM.test(claimed.address))
+      return { kind: 'elsewhere', stage: 'mail', reply: QUOTED, blame: null }
+    const mail = {
+      from: senderOf(claimed.from) ?? returnPath,
+      recipient: claimed.address,
+      reportsTo: isFixed && returnPath !== '' ? returnPath : null,
+      message: toMessage(raw, head),
+    }
+    const outcome = await this.#send(service.ask(mail, place, Date.now()))
+    const stage = this.#rest()
+    if ('error' in outcome) return { kind: 'lost', stage, error: outcome.error, refused }
+    const { status } = outcome.answer
+    if (stage === 'body' && status < 300) {
+      const error = `${status} before the message was sent`
+      return { kind: 'lost', stage, error, refused }
+    }
+    return this.#verdict(service.read(outcome.answer), refused)
+  }
+
+  /** The message is on its way no more; how far it had come. */
+  #rest(): 'mail' | 'body' | 'dot' {
+    const stage = this.stage as 'mail' | 'body' | 'dot'
+    this.stage = 'idle'
+    this.#deadline = Number.POSITIVE_INFINITY
+    if (stage !== 'dot') this.abort('the service answered early')
+    return stage
+  }
+
+  #verdict(meaning: Meaning, refused: Refused): Verdict {
+    if (meaning.kind === 'taken') {
+      const reply = replyOf(250, '2.0.0', `Ok ${meaning.id}`)
+      return { kind: 'reply', stage: 'dot', reply, refused, id: meaning.id }
+    }
+    if (meaning.kind === 'refused') {
+      const reply = { ...meaning.reply, text: this.#hide(meaning.reply.text) }
+      return { kind: 'reply', stage: 'dot', reply, refused }
+    }
+    const text = this.#hide(meaning.text)
+    if (meaning.kind === 'unclear') {
+      this.abort(text)
+      return { kind: 'lost', stage: 'dot', error: text, refused }
+    }
+    if (meaning.kind === 'busy') {
+      const { waitMs } = meaning
+      return { kind: 'elsewhere', stage: 'mail', reply: replyOf(451, '4.7.0', text), blame: { waitMs } }
+    }
+    const { stage } = meaning
+    const reply = stage === 'auth' ? replyOf(535, '5.7.8', text) : replyOf(451, '4.3.0', text)
+    return { kind: 'elsewhere', stage, reply, blame: 'upstream' }
+  }
+
+  /** Rejects with SetupFailure unless the service lets us in; nothing is sent. */
+  async check(): Promise<void> {
+    const { service, place } = this.#parts
+    const outcome = await this.#send(service.knock(place, Date.now()))
+    this.#rest()
+    if ('error' in outcome) throw new SetupFailure('greeting', outcome.error, null)
+    const meaning = service.read(outcome.answer)
+    if (meaning.kind === 'refused' || meaning.kind === 'busy') return
+    this.abort('refused')
+    if (meaning.kind === 'taken')
+      throw new SetupFailure('greeting', 'it takes a request that asks for nothing', null)
+    const isLogin = meaning.kind === 'failing' && meaning.stage === 'auth'
+    throw new SetupFailure(isLogin ? 'auth' : 'greeting', this.#hide(meaning.text), null)
+  }
+
+  #send({ path, headers, body }: ServiceRequest): Promise<Outcome> {
+    this.stage = 'mail'
+    return new Promise((done) => {
+      this.#end = done
+      if (this.#socket.readableLength > 0) this.abort('an answer that nobody asked for')
+      if (this.#closed !== null) return this.#conclude({ error: this.#closed })
+      if (!this.#hasLease()) return
+      const sent = request({
+        ...{ method: 'POST', path, agent: this.#agent, setHost: false },
+        headers: { ...headers, 'content-length': body.length },
+      })
+      this.#request = sent
+      sent.on('error', ({ message }) => this.#lost(message))
+      sent.on('response', (response) => this.#answered(sent, response))
+      sent.on('socket', (socket) => socket.resume())
+      this.#deadline = this.#tick() + this.#parts.timeouts.block
+      this.#block(sent, body, 0, this.#tick() + this.#parts.timeouts.body)
+    })
+  }
+
+  #tick(): number {
+    return this.#parts.tick()
+  }
+
+  #hasLease(): boolean {
+    const has = this.#parts.mayGo()
+    if (!has) this.abort('the store was away for too long')
+    return has
+  }
+
+  #block(sent: ClientRequest, body: Uint8Array, at: number, latest: number): void {
+    const { timeouts } = this.#parts
+    const next = at + BLOCK
+    if (next >= body.length) {
+      this.stage = 'dot'
+      this.#deadline = this.#tick() + Math.min(timeouts.dot, ANSWER_MS)
+      sent.end(body.subarray(at))
+      return
+    }
+    this.stage = 'body'
+    this.#deadline = Math.min(this.#tick() + timeouts.block, latest)
+    sent.write(body.subarray(at, next), () => {
+      if (sent === this.#request && this.#end !== null && this.#hasLease())
+        this.#block(sent, body, next, latest)
+    })
+  }
+
+  #answered(sent: ClientRequest, response: IncomingMessage): void {
+    const chunks: Buffer[] = []
+    let size = 0
+    const end = (body: string | null): void => {
+      const { statusCode: status = 0, headers } = response
+      if (body === null || !sent.shouldKeepAlive) this.#leave()
+      this.#keepFor(headers['keep-alive'])
+      this.#conclude({ answer: { status, headers, body } })
+    }
+    response.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= MOST_ANSWER) chunks.push(chunk)
+      else if (this.#end !== null) end(null)
+    })
+    response.on('error', ({ message }) => this.#lost(message))
+    response.on('end', () => this.#end !== null && end(Buffer.concat(chunks).toString('utf8')))
+  }
+
+  #keepFor(said: unknown): void {
+    const [, seconds] = /timeout=(\d{1,6})/.exec(typeof said === 'string' ? said : '') ?? []
+    this.keptMs = seconds === undefined ? KEPT_MS : Math.max(0, Number(seconds) * 1_000 - MARGIN_MS)
+  }
+
+  /** It takes no more mail. */
+  #leave(): void {
+    if (this.#closed !== null) return
+    this.#closed = 'connection closed by us'
+    this.#socket.destroy()
+    this.#onClosed()
+  }
+
+  #conclude(outcome: Outcome): void {
+    const end = this.#end
+    this.#end = null
+    this.#request = null
+    end?.(outcome)
+  }
+
+  #lost(error: string): void {
+    if (this.#closed === null) {
+      this.#closed = error
+      this.#socket.destroy()
+      this.#onClosed()
+    }
+    this.#conclude({ error })
+  }
+}
