@@ -13,7 +13,7 @@ import { readCrashPoint } from '../base/crash.js'
 import type { Log } from '../base/log.js'
 import { startAll, stopAll } from '../base/service.js'
 import { createNotifier, type Notifier } from '../base/systemd.js'
-import { compactHeap } from '../base/thread.js'
+import { compactLater } from '../base/thread.js'
 import { changesIn, marksAfter, marksOf } from '../config/config.js'
 import { loadCertificate } from '../keys/certificate.js'
 import { loadPepper } from '../keys/pepper.js'
@@ -141,7 +141,7 @@ const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
     // after whoever waits for the doors was told
     setImmediate(() => {
       http.warm()
-      setTimeout(compactHeap, STARTED_MS).unref()
+      compactLater()
       begin().catch((error) => {
         if (state.phase !== 'draining') void stop(error)
       })
@@ -158,9 +158,6 @@ const statusText = ({ http, submission, bounce }: Ports): string =>
   `http ${http}, submission ${submission.join(' ')}, bounce ${bounce}`
 
 const PROGRESS_MS = 1_000
-
-/** By then all that begins has begun. */
-const STARTED_MS = 2_000
 
 /** Stops downward, doors first, and tells how far it is. */
 const drain = async ({ services, store, relay }: Parts, notifier: Notifier, log: Log): Promise<void> => {

@@ -10,7 +10,7 @@ import { systemClock } from '../base/clock.js'
 import { createGiveWay } from '../base/give-way.js'
 import type { Log } from '../base/log.js'
 import { startAll, stopAll } from '../base/service.js'
-import { nameThread } from '../base/thread.js'
+import { enterThread } from '../base/thread.js'
 import type { Recorded } from '../outcome/report.js'
 import { reachStore } from '../store/open.js'
 import type { FollowerStart, FromFollowers, LogLine, ToFollowers } from './settings.js'
@@ -18,7 +18,7 @@ import { followersOf } from './stages.js'
 
 const start = workerData as FollowerStart
 const port = parentPort as MessagePort
-nameThread('postern-follow')
+enterThread('postern-follow')
 const tell = (message: FromFollowers): void => port.postMessage(message)
 
 let lines: LogLine[] = []

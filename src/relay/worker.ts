@@ -12,7 +12,7 @@ import { diallerBy } from '../base/dial.js'
 import { createGiveWay } from '../base/give-way.js'
 import { seal, unseal } from '../base/secret.js'
 import { createTrouble } from '../base/service.js'
-import { nameThread } from '../base/thread.js'
+import { enterThread } from '../base/thread.js'
 import { liveKeys } from '../keys/return-path.js'
 import type { Claimed } from '../lifecycle/facts.js'
 import type { Rule } from '../mail/report/category.js'
@@ -35,7 +35,7 @@ import { Watchdog } from './watchdog.js'
 
 const { settings, queue: shared } = workerData as WorkerStart
 const port = parentPort as MessagePort
-nameThread('postern-relay')
+enterThread('postern-relay')
 /** A reload may change some of them: they are asked each time. */
 const live: { rules: readonly Rule[]; quiet: boolean } & RelaySettings = { ...settings }
 const SWEEP_MS = 250

@@ -6,13 +6,13 @@
  */
 import { parentPort } from 'node:worker_threads'
 import { Fault, toPlainFault } from '../../base/fault.js'
-import { nameThread } from '../../base/thread.js'
+import { enterThread } from '../../base/thread.js'
 import { type ContentJob, type Job, ownedBy, perform } from './job.js'
 import type { Answer } from './reader.js'
 
 const port = parentPort
 if (port === null) throw new Error('body-thread runs as a thread')
-nameThread('postern-bodies')
+enterThread('postern-bodies')
 
 const answer = async (job: Job | ContentJob): Promise<void> => {
   try {

@@ -12,7 +12,7 @@
 import { dirname } from 'node:path'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { createFaultPoint } from '../../../base/crash.js'
-import { nameThread } from '../../../base/thread.js'
+import { enterThread } from '../../../base/thread.js'
 import { createBeat } from '../../load-counts.js'
 import { NewerDatabaseError } from '../../port/upkeep.js'
 import { type Db, openWriter } from '../connect.js'
@@ -234,7 +234,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
 
 if (parentPort !== null) {
   const parent = parentPort
-  nameThread('postern-writer')
+  enterThread('postern-writer')
   const notify = (notice: Notice): void => parent.postMessage(notice)
   try {
     run(parent, workerData as WriterSettings)
