@@ -79,18 +79,25 @@ export const openCall = (url: URL, call: ApiCall, text: string | null): Promise<
     outgoing.end(text ?? undefined)
   })
 
-/** The parsed body, or what it is a problem of. */
-export const readAnswer = async (base: string, answer: IncomingMessage): Promise<unknown> => {
+/** The parsed body, whatever its status. */
+export const bodyOf = async (
+  base: string,
+  answer: IncomingMessage,
+): Promise<{ readonly status: number; readonly body: unknown }> => {
   const chunks: Buffer[] = []
   for await (const chunk of answer) chunks.push(chunk as Buffer)
   const text = Buffer.concat(chunks).toString('utf8')
   const status = answer.statusCode ?? 0
-  let body: unknown
   try {
-    body = JSON.parse(text)
+    return { status, body: JSON.parse(text) as unknown }
   } catch {
     throw new Refusal(69, `${base} does not speak the Postern API (HTTP ${status})`)
   }
+}
+
+/** The parsed body, or what it is a problem of. */
+export const readAnswer = async (base: string, answer: IncomingMessage): Promise<unknown> => {
+  const { status, body } = await bodyOf(base, answer)
   if (status >= 400) throw faultOf(status, body as Problem)
   return body
 }

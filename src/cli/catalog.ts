@@ -173,6 +173,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./sendmail.js')).sendmailCommand,
   },
   {
+    name: 'mcp',
+    summary: 'The API as tools of an agent: a server of the Model Context Protocol',
+    load: async () => (await import('./mcp.js')).mcpCommand,
+  },
+  {
     name: 'backup',
     summary: 'Copy the database while it is in use, checked',
     load: async () => (await import('./database.js')).backupCommand,

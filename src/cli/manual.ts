@@ -121,7 +121,7 @@ const page = async (catalog: Catalog): Promise<string> =>
     '.SH ENVIRONMENT',
     '.TP\n.B POSTERN_CONFIG\nThe configuration file, when there is no \\-\\-config.',
     '.TP\n.B POSTERN_HTTP__PORT \\fRand the like\nAny setting; postern config reference names them.',
-    '.TP\n.B POSTERN_KEY_FILE\nA file with an API key, for send and sendmail.',
+    '.TP\n.B POSTERN_KEY_FILE\nA file with an API key, for send, sendmail and mcp.',
     '.TP\n.B NO_COLOR\nNo colour, even on a terminal.',
     '.TP\n.B POSTERN_DEBUG\nShow where an error came from.',
     '.SH EXIT STATUS',

@@ -20,7 +20,7 @@ export const readKey = async (
 ): Promise<string> => {
   const name = file ?? process.env.POSTERN_KEY_FILE
   if (name === undefined || name === '') {
-    throw usage('send needs a key: --key-file FILE (or $POSTERN_KEY_FILE); postern key create makes one')
+    throw usage('a key is needed: --key-file FILE (or $POSTERN_KEY_FILE); postern key create makes one')
   }
   const [line = ''] = String(await readInput(name)).split(/\r?\n/)
   if (line.trim() === '') throw badInput(`${name}: holds no key`)

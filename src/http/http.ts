@@ -22,28 +22,14 @@ import type { Config, ListenAddress } from '../config/config.js'
 import { ownUrl } from '../config/load.js'
 import { MarkCodec } from '../record/event.js'
 import { prepare } from './check.js'
+import { contract } from './contract.js'
 import type { Deps } from './deps.js'
 import { dialects } from './dialect/routes.js'
 import { createDirect, type DirectSends } from './direct.js'
-import type { Endpoint, RouteRow } from './endpoint.js'
+import type { Endpoint } from './endpoint.js'
 import { Feed, Slots } from './feed.js'
 import { CursorCodec } from './list.js'
-import { batch } from './routes/batch.js'
-import { domains } from './routes/domains.js'
-import { emailActions, emails, keptMail } from './routes/emails.js'
-import { events, followAs } from './routes/events.js'
-import { incidents } from './routes/incidents.js'
-import { catalogue, cluster, installation, summary, withDocument } from './routes/installation.js'
-import { jobs } from './routes/jobs.js'
-import { apiKeys, credentials } from './routes/keys.js'
-import { audit, people, sessions } from './routes/people.js'
-import { pools } from './routes/pools.js'
-import { holds, queue } from './routes/queue.js'
-import { setups } from './routes/setup.js'
-import { statistics } from './routes/statistics.js'
-import { suppressions } from './routes/suppressions.js'
-import { webhookPosts, webhooks } from './routes/webhooks.js'
-import { workspaces } from './routes/workspaces.js'
+import { followAs } from './routes/events.js'
 import { served } from './rows.js'
 import { demandJson } from './sends.js'
 import { createServer, type Site } from './server.js'
@@ -145,39 +131,9 @@ const keepOthersOut = (trusted: readonly string[]) => {
   }
 }
 
-/** The whole contract, in the order of the document. */
-const ROWS: readonly RouteRow[] = [
-  ...emails,
-  batch,
-  ...emailActions,
-  ...keptMail,
-  ...jobs,
-  ...events,
-  ...workspaces,
-  ...apiKeys,
-  ...credentials,
-  ...suppressions,
-  ...incidents,
-  ...pools,
-  ...domains,
-  ...statistics,
-  ...webhooks,
-  ...webhookPosts,
-  ...queue,
-  ...holds,
-  ...people,
-  ...sessions,
-  ...audit,
-  ...setups,
-  ...installation,
-  ...summary,
-  ...cluster,
-  ...catalogue,
-]
-
 /** Its endpoints, with what they work with. */
 export const endpoints = (deps: Omit<Deps, 'baseUrl'>, baseUrl: () => string): readonly Endpoint[] =>
-  served(withDocument(ROWS, deps.config?.docs !== 'members'), { ...deps, baseUrl })
+  served(contract(deps.config?.docs !== 'members'), { ...deps, baseUrl })
 
 /** A base URL that nobody configured names the port that was really taken. */
 const baseUrlAt = ({ base_url, http }: Config, { host, port }: ListenAddress): string => {

@@ -433,6 +433,7 @@ const TRIALS: readonly Trial[] = [
   { begins: 'postern workspace suspend', run: operates },
   { begins: 'postern doctor', run: operates },
   { begins: 'postern key rotate', run: operates },
+  { begins: '(umask 077; postern key create --workspace default --name agent', run: operates },
   { begins: 'postern domain add moved.example', run: operates },
   {
     begins: 'postern webhook create https://app.example/hook --format',

@@ -35,6 +35,7 @@ const FLOOR: Record<string, number> = {
   setup: 4.5,
   daemon: 6,
   demo: 6,
+  mcp: 6,
   cli: 7,
 }
 

@@ -346,7 +346,8 @@ const problemExamples = (codes: ReadonlySet<FaultCode>, baseUrl: string): JsonSc
   return Object.fromEntries([...codes].map((code) => [code, exampleOf(code)]))
 }
 
-const parameters = (endpoint: RouteRow): readonly JsonSchema[] => {
+/** Of the path, the query and the header. */
+export const parameters = (endpoint: RouteRow): readonly JsonSchema[] => {
   const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',

@@ -158,7 +158,7 @@ export const emailFilters = shape(() => ({
     .max(64)
     .description('The time zone of days in `before:` and `after:`, such as Europe/Berlin; UTC when absent'),
   status: oneOf(...STATUSES),
-  to: Joi.string().max(320),
+  to: Joi.string().max(320).description('Only mail to this address'),
   tag: Joi.string()
     .pattern(/^[^:=]+[:=]/)
     .max(600)
