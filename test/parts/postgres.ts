@@ -134,9 +134,11 @@ export class Postgres extends Server {
     // it ends with this process, however that ends
     const as = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups']
     const log = join(this.dir, 'log')
-    const command = [...as, '--pdeathsig=QUIT', bin('postgres'), '-D', this.#data, ...args]
+    // what is loaded before it makes its own things as the user that it runs as
+    const set = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+    const command = [...as, '--pdeathsig=QUIT', 'env', ...set, bin('postgres'), '-D', this.#data, ...args]
     const server = spawn('setpriv', command, {
-      ...{ cwd: this.dir, env: { ...process.env, ...env } },
+      cwd: this.dir,
       stdio: ['ignore', 'ignore', 'pipe'],
     })
     server.stderr?.on('data', (chunk) => appendFileSync(log, chunk))

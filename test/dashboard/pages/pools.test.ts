@@ -50,6 +50,13 @@ t.test('a pool is made, tested, changed, paused and deleted', async (t) => {
   await browser.submit(change, 'save', { weight: '7' })
   const kept = (await postern.json('pool', 'show', 'spare')).members[0]
   t.match(kept, { id: first.id, weight: 7, has_auth: true, state: 'paused' }, 'password and state stay')
+  const odd = await browser.submit(change, 'save', { warmup: 'fifty' })
+  t.equal(odd.status, 422)
+  t.match(odd.html, /name="warmup"[^>]*aria-invalid/)
+  const warming = await browser.submit(change, 'save', { warmup: '50:14' })
+  t.match(warming.html, /warm-up 50:14/)
+  t.match(warming.html, /Day<\/dt><dd>1 of 14.*0 of 50 recipients.*begins with the first mail/s)
+  t.match((await postern.json('pool', 'show', 'spare')).members[0], { warmup: { first: 50, days: 14 } })
   await browser.send(page, 'remove', {}, { upstream_id: first.id })
   t.equal((await postern.json('pool', 'show', 'spare')).members.length, 1)
 
