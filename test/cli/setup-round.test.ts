@@ -25,7 +25,7 @@ const ALL: Sections = {
       ],
       ...{ return_path: 'fixed', notify_success: false, relayed_means: 'sent' },
     },
-    us: { upstreams: ['smtp://mta.us.example:25?tls=opportunistic'] },
+    us: { upstreams: ['smtp://mta.us.example:25?tls=opportunistic&warmup=50:14'] },
   },
   workspaces: {
     shop: {

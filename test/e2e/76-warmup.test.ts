@@ -5,6 +5,7 @@
 import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { signedIn } from '../parts/browser.js'
 import { fakeClock, noFakeClock } from '../parts/clock.js'
 import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
@@ -74,6 +75,11 @@ t.test('on SQLite', { skip: noFakeClock, timeout: 240_000 }, async (t) => {
     (await postern.cli('status')).stdout.replace(/\s+/g, ' '),
     /Pool main has sent what its warm-up allows today; it goes on at 00:00 UTC\./,
   )
+
+  const browser = await signedIn(postern)
+  const { id: pool } = await postern.json('pool', 'show', 'main')
+  const { html } = await browser.visit(`/pools/${pool}`)
+  t.match(html, /<dt>Day<\/dt><dd>1 of 4<\/dd>.*3 of 3 recipients.*data-chart="warm-up-0"/s)
 
   await postern.stop('SIGKILL')
   await postern.start(clock.env)

@@ -199,7 +199,7 @@ t.test('what was read may be sent back, with a change in it', async (t) => {
     kit.ask(path, { key: kit.session, body, ...(method && { method }) })
   const members = [
     { host: 'mta1.test', auth: { user: 'u', pass: 'p4ss' } },
-    { host: 'mta2.test', tls: 'opportunistic' },
+    { host: 'mta2.test', tls: 'opportunistic', warmup: { first: 50, days: 14 } },
   ]
   const made = (await ask('/v1/egress-pools', { name: 'round', members })).json
   const path = `/v1/egress-pools/${made.id}`
@@ -253,6 +253,41 @@ t.test('what was read may be sent back, with a change in it', async (t) => {
     'body.is_default forbidden',
   ])
   await ask(at, read, 'PATCH')
+})
+
+t.test('an upstream warms up by whole numbers', async (t) => {
+  const ask = (path: string, body?: unknown, method?: string) =>
+    kit.ask(path, { key: kit.session, body, ...(method && { method }) })
+  const host = 'mta.warm.test'
+  const warmup = { first: 50, days: 14 }
+  const { id } = (await ask('/v1/egress-pools', { name: 'warm', members: [{ host, warmup }] })).json
+  const path = `/v1/egress-pools/${id}`
+  t.match((await ask(`${path}/health`)).json.members, [
+    { warmup: { ...warmup, day: 1, used: 0, limit: 50, started_at: null, past: [] } },
+  ])
+  for (const wrong of [
+    { first: 0 },
+    { first: 1.5 },
+    { first: '50' },
+    { first: 1_000_001 },
+    { days: 0 },
+    { days: 31 },
+    { days: undefined },
+    { first: null },
+    { day: 3 },
+  ]) {
+    const answer = await ask(path, { members: [{ host, warmup: { ...warmup, ...wrong } }] }, 'PATCH')
+    t.equal(answer.status, 422, JSON.stringify(wrong))
+    t.match(fieldsOf(answer)[0], /^body\.members\[0\]\.warmup\.(first|days?) /)
+  }
+  for (const wrong of ['50:14', [], true])
+    t.equal((await ask(path, { members: [{ host, warmup: wrong }] }, 'PATCH')).status, 422)
+  const change = async (member: object) =>
+    (await ask(path, { members: [{ host, ...member }] }, 'PATCH')).json.members[0].warmup
+  t.strictSame(await change({ weight: 2 }), warmup, 'what is left out stays')
+  t.strictSame(await change({ warmup: { first: 100, days: 3 } }), { first: 100, days: 3 })
+  t.equal(await change({ warmup: null }), null)
+  t.match((await ask(`${path}/health`)).json.members, [{ warmup: null }])
 })
 
 t.test('the catalogue, for programs', async (t) => {

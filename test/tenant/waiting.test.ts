@@ -1,5 +1,6 @@
 /** Why mail waits: each reason by itself, and which of several is told. */
 import t from 'tap'
+import { beginOf, dayOf } from '../../src/lifecycle/warmup.js'
 import { WAITING_REASONS } from '../../src/record/queue.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { UpstreamRow } from '../../src/store/port/tenants.js'
@@ -103,6 +104,41 @@ t.test('no upstream, then none that is active, then none that answers', async (t
   })
   await tenants.updatePool(account.id, 'shop', { members: [{ host: 'own.test' }] })
   t.equal((await ask(id)).first, null, `${at.workspace.slug} has one of its own now`)
+})
+
+t.test('nobody is left but members that were given what their warm-up allows today', async (t) => {
+  const { store, clock, send, ask, tenants, account } = await setUp(t)
+  const { id } = await send()
+  const warmup = { first: 2, days: 3 }
+  const members = [{ host: 'new.test', warmup }, { host: 'old.test' }]
+  const { upstreams } = await tenants.updatePool(account.id, 'default', { members })
+  const [one, two] = upstreams.map((row) => row.id) as [string, string]
+  const row = upstreams[0]?.warmup
+  const day = dayOf(clock.now())
+  const view = (breaker: string) =>
+    viewOf(
+      [],
+      {},
+      {
+        upstreams: new Map(
+          [one, two].map((of) => [of, { ...HEALTHY, breaker: of === two ? breaker : 'closed' }]),
+        ),
+      },
+    )
+  const take = (count: number) =>
+    store.takeWarmup({ ...warmup, id: row?.id ?? '', day, count, now: clock.now() })
+  await take(1)
+  t.equal((await ask(id, view('open'))).first, null, 'one is left of the day')
+  await take(1)
+  t.equal((await ask(id, view('closed'))).first, null, 'the other member takes it')
+  t.match((await ask(id, view('open'))).first, {
+    ...{ reason: 'warmup', plain: 'pool shop has sent what its warm-up allows today', remedy: null },
+    ...{ more: 'new.test:25 was given 2 of 2', until: beginOf(day + 1) },
+  })
+  await tenants.updatePool(account.id, 'default', { members: [{ host: 'new.test' }] })
+  t.equal((await ask(id)).first?.reason, 'warmup', 'whoever asks, the store knows')
+  await tenants.updatePool(account.id, 'default', { members: [{ host: 'new.test', warmup: null }] })
+  t.equal((await ask(id)).first, null)
 })
 
 t.test('held: by an order, before it was looked at, and because it may have left', async (t) => {

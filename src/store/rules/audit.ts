@@ -476,11 +476,12 @@ const ofImported = ({ accountId, workspaceId }: CredentialRow, made: number): En
 
 /** An upstream in one line, without its password. */
 const upstreamText = (row: UpstreamRow): string => {
-  const { service, host, port, tls, user, weight, priority, rate, state } = row
+  const { service, host, port, tls, user, weight, priority, rate, state, warmup } = row
   const place = service == null ? `${host}:${port} ${tls}` : `${service}+https://${host}`
   return [
     `${user === null ? '' : `${user}@`}${place} ${state}`,
     `weight ${weight} priority ${priority}${rate === null ? '' : ` rate ${rate}`}`,
+    ...(warmup == null ? [] : [`warm-up ${warmup.first}:${warmup.days}`]),
   ].join(' ')
 }
 
