@@ -33,6 +33,7 @@ type IdPrefix =
   | 'post'
   | 'rep'
   | 'dom'
+  | 'rpt'
   | 'hold'
   | 'lot'
   | 'job'

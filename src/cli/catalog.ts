@@ -71,7 +71,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'domain',
-    summary: 'Sending domains and DKIM keys: list, show, add, check, rotate, remove',
+    summary: 'Sending domains, DKIM keys and reports: list, show, add, check, reports, rotate, remove',
     load: async () => (await import('./domain.js')).domainSubject,
   },
   {

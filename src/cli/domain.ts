@@ -9,9 +9,10 @@ import { loadDkimKey } from '../mail/dkim.js'
 import {
   type CheckedRecord,
   checkedDomain,
-  type DnsRecord,
   dnsRecords,
   domainRecord,
+  publishedRecords,
+  type ReportRecord,
   zoneLine,
 } from '../resource/domain.js'
 import { removed } from '../resource/member.js'
@@ -28,6 +29,7 @@ import {
 import { isSelector } from '../tenant/domain/keys.js'
 import { command, type Subject } from './command.js'
 import { type CliContext, readSecretFile, withContext } from './context.js'
+import { domainReportsCommand } from './domain-reports.js'
 import { badInput, usage } from './exit.js'
 import { listing } from './list.js'
 import { tellRecord } from './managed.js'
@@ -36,7 +38,7 @@ import { tellProgress } from './terminal.js'
 
 const depsOf = ({ deps, store }: CliContext): DomainDeps => ({ ...deps, store })
 
-const zoneLines = (records: readonly DnsRecord[]): string => records.map(zoneLine).join('\n')
+const zoneLines = (records: readonly ReportRecord[]): string => records.map(zoneLine).join('\n')
 
 const REF = { ref: { type: 'string', demandOption: true, describe: 'Name or id' } } as const
 
@@ -84,7 +86,9 @@ const add = command({
     const brought = await broughtBy(args)
     return withContext(args, async (context) => {
       const row = await addDomain(depsOf(context), context.account.id, { ...args, brought })
-      await tellRecord(context, terminal, domainRecord(row), () => zoneLines(dnsRecords(row)))
+      await tellRecord(context, terminal, domainRecord(row), () =>
+        zoneLines(publishedRecords(row, context.config.bounce.domain)),
+      )
       terminal.say(`next: publish these records, then: postern domain check ${row.name}`)
     })
   },
@@ -125,7 +129,9 @@ const show = command({
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const row = await findDomain(depsOf(context), context.account.id, args.ref)
-      await tellRecord(context, terminal, domainRecord(row), () => zoneLines(dnsRecords(row)))
+      await tellRecord(context, terminal, domainRecord(row), () =>
+        zoneLines(publishedRecords(row, context.config.bounce.domain)),
+      )
     }),
 })
 
@@ -219,5 +225,5 @@ const remove = command({
 
 export const domainSubject: Subject = {
   name: 'domain',
-  commands: [list, show, add, check, rotate, remove],
+  commands: [list, show, add, check, domainReportsCommand, rotate, remove],
 }

@@ -134,6 +134,7 @@ export interface Config {
     readonly emails: number
     readonly log: number
     readonly reports: number
+    readonly domain_reports: number
   }
   readonly identity: IdentitySettings
   readonly default_from: string | null

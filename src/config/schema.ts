@@ -402,6 +402,9 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       reports: duration(0)
         .default(30 * DAY)
         .description('How long a bounce or other report is kept as it came, its first 64 KiB'),
+      domain_reports: duration(DAY)
+        .default(90 * DAY)
+        .description('How long a report about a domain (DMARC, TLS) is kept, as it was read'),
     }),
     'What is forgotten, and when',
   ),

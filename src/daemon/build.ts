@@ -42,6 +42,7 @@ import { devKeyFile, loadPepper, readDevKey } from '../keys/pepper.js'
 import { bringRing, liveKeys } from '../keys/return-path.js'
 import { collect } from '../lifecycle/page.js'
 import type { Rule } from '../mail/report/category.js'
+import { createDomainReportIntake } from '../outcome/domain-report.js'
 import { createIntake, type Recorded } from '../outcome/report.js'
 import { rulesIn } from '../outcome/rules.js'
 import { reportSpans } from '../outcome/span.js'
@@ -244,7 +245,11 @@ const hearReports = ({ store, spans }: Shared, metrics: ReportMetrics): ((made: 
   }
 }
 
-const buildBounceDoor = (shared: Shared, reported: (made: Recorded) => void): BounceDoor => {
+const buildBounceDoor = (
+  shared: Shared,
+  reported: (made: Recorded) => void,
+  metrics: ReportMetrics,
+): BounceDoor => {
   const { store, config, clock, log, ring, state, begun, doors, accountId, accepting, certificate } = shared
   const { lifetime } = config.relay
   const intake = createIntake(
@@ -264,8 +269,13 @@ const buildBounceDoor = (shared: Shared, reported: (made: Recorded) => void): Bo
       log.info({ kind, tier, email, recipient, status, suppressed, did }, 'report')
     },
   )
+  const domainReports = createDomainReportIntake({ store, clock, domain: config.bounce.domain }, (taken) => {
+    metrics.noteDomain(taken)
+    const { kind, result, why, domains } = taken
+    log.info({ kind, result, why, domains }, 'domain report')
+  })
   const toPostmaster = createToPostmaster({ ...doors, store, accountId, accepting })
-  return createBounceDoor({ ...doors, ...intake, certificate, toPostmaster })
+  return createBounceDoor({ ...doors, ...intake, domainReports, certificate, toPostmaster })
 }
 
 const buildRelay = ({ store, options, config, clock, log, pepper, state, spans, begun }: Shared): Relay =>
@@ -401,7 +411,7 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   const flow = new FlowMetrics()
   const reported = new ReportMetrics()
   const heard = hearReports(shared, reported)
-  const bounce = buildBounceDoor(shared, heard)
+  const bounce = buildBounceDoor(shared, heard, reported)
   const when = running(options)
   const sandbox = createSandbox({ hostname: config.hostname, store, log })
   const relay = buildRelay(shared)

@@ -13,6 +13,7 @@ import type { MarkCodec } from '../record/event.js'
 import type { Relay } from '../relay/relay.js'
 import type { SetupDeps } from '../setup/world.js'
 import type { Cluster } from '../store/port/cluster.js'
+import type { DomainReports } from '../store/port/domain-reports.js'
 import type { Audit, Identity } from '../store/port/identity.js'
 import type { EventLog } from '../store/port/log.js'
 import type { EmailSearch, Jobs, Ledger, Queue, Schedule } from '../store/port/mail.js'
@@ -44,6 +45,7 @@ type HttpStore = Acted<
     Operations &
     Setups &
     Domains &
+    DomainReports &
     Pick<Reading, 'readPlaces' | 'readLog'> &
     Statistics &
     EmailSearch &

@@ -13,6 +13,7 @@
  */
 import { idTime } from '../base/id.js'
 import type { NewEmail, Settled } from '../lifecycle/facts.js'
+import type { TakenReport } from '../outcome/domain-report.js'
 import type { Recorded } from '../outcome/report.js'
 import { Busiest, counter, gauge, Histogram, type Metric } from './metrics.js'
 
@@ -82,6 +83,7 @@ export class FlowMetrics {
 
 export class ReportMetrics {
   readonly #counts = new Map<string, { readonly labels: Readonly<Record<string, string>>; value: number }>()
+  readonly #domains = new Map<string, { readonly labels: Readonly<Record<string, string>>; value: number }>()
   #suppressed = 0
   #lost = 0
 
@@ -91,6 +93,13 @@ export class ReportMetrics {
     found.value++
     this.#counts.set(key, found)
     if (suppressed) this.#suppressed++
+  }
+
+  /** Of a receiver, about a domain. */
+  noteDomain({ kind, result }: Pick<TakenReport, 'kind' | 'result'>): void {
+    const found = this.#domains.get(`${kind} ${result}`) ?? { labels: { kind: kind ?? '', result }, value: 0 }
+    found.value++
+    this.#domains.set(`${kind} ${result}`, found)
   }
 
   /** Reports of the sandbox that were given up. */
@@ -104,6 +113,11 @@ export class ReportMetrics {
         'postern_reports_total',
         'Bounces, delays, complaints and replies that came in, by kind, tier of trust and what they did',
         [...this.#counts.values()],
+      ),
+      counter(
+        'postern_domain_reports_total',
+        'Mails to the addresses for reports about domains (DMARC, TLS), by kind and by what became of them',
+        [...this.#domains.values()],
       ),
       counter(
         'postern_reports_suppressed_total',

@@ -153,8 +153,12 @@ export const returnPathAt = (address: string, bounceDomain: string): Token | nul
 /** Where reports go when a pool wants one return path for all of its mail. */
 export const fixedReturnPath = (bounceDomain: string): string => `bounces@${bounceDomain}`
 
-const ROLES = ['bounces', 'fbl', 'postmaster', 'abuse'] as const
+const ROLES = ['bounces', 'fbl', 'postmaster', 'abuse', 'dmarc-reports', 'tls-reports'] as const
 type Role = (typeof ROLES)[number]
+
+/** Where receivers are asked to report about a domain (outcome/domain-report.ts). */
+export const reportAddress = (kind: 'dmarc' | 'tls', bounceDomain: string): string =>
+  `${kind}-reports@${bounceDomain}`
 
 /** What an unsigned address of our bounce domain is for, in any case; null for any other. */
 export const roleAt = (address: string, bounceDomain: string): Role | null => {

@@ -3,6 +3,7 @@
  * DESCRIPTION
  *   After a check also with what DNS says of each. The private halves of its keys are in no record.
  */
+import { reportAddress } from '../mail/return-path.js'
 import type { DkimKeyRow, DomainRow } from '../store/port/tenants.js'
 import { MANAGED } from './managed.js'
 import { constant, flag, id, list, recordsOf, text, time, words } from './member.js'
@@ -15,6 +16,8 @@ export interface DnsRecord {
   /** Of its key; null for what is only advised. */
   readonly state: DkimKeyRow['state'] | null
 }
+
+export type ReportRecord = Pick<DnsRecord, 'type' | 'name' | 'value'>
 
 const SEEN = ['ok', 'missing', 'different', 'unknown'] as const
 export type Seen = (typeof SEEN)[number]
@@ -35,6 +38,25 @@ export const dnsRecords = (row: DomainRow): readonly DnsRecord[] => [
     state: key.state,
   })),
   { purpose: 'dmarc', type: 'TXT', name: `_dmarc.${row.name}`, value: 'v=DMARC1; p=none', state: null },
+]
+
+/** What asks receivers for reports about a domain, at the addresses where they are read. All of it is only advised. */
+export const reportRecords = (name: string, bounceDomain: string): readonly ReportRecord[] => {
+  const isNear = `.${bounceDomain}`.endsWith(`.${name}`) || `.${name}`.endsWith(`.${bounceDomain}`)
+  const txt = (name: string, value: string): ReportRecord => ({ type: 'TXT', name, value })
+  const dmarc = `v=DMARC1; p=none; rua=mailto:${reportAddress('dmarc', bounceDomain)}`
+  return [
+    txt(`_dmarc.${name}`, dmarc),
+    // RFC 7489 section 7.1: reports to another domain want its consent
+    ...(isNear ? [] : [txt(`${name}._report._dmarc.${bounceDomain}`, 'v=DMARC1')]),
+    txt(`_smtp._tls.${name}`, `v=TLSRPTv1; rua=mailto:${reportAddress('tls', bounceDomain)}`),
+  ]
+}
+
+/** All that stands in the zone file of a domain: of two records for DMARC, the one that asks for reports. */
+export const publishedRecords = (row: DomainRow, bounceDomain: string): readonly ReportRecord[] => [
+  ...dnsRecords(row).filter(({ purpose }) => purpose === 'dkim'),
+  ...reportRecords(row.name, bounceDomain),
 ]
 
 /** A line of a zone file, in which a string holds 255 octets at most. */

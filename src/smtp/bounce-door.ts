@@ -10,6 +10,8 @@
  *   postmaster@ and abuse@ of the bounce domain are for people: they go on to `bounce.postmaster`, whole; without
  *   that setting their beginning is kept in the log.
  *   So does mail to fbl@ that is no report: a provider asks there whether the address is ours.
+ *   Reports of receivers about domains come to dmarc-reports@ and tls-reports@ of the bounce domain; what is none is
+ *   refused with the reason.
  *   STARTTLS is offered to TLS 1.0 too: who cannot use it would send in clear.
  */
 
@@ -21,6 +23,7 @@ import { Budget } from '../base/memory.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
 import { roleAt } from '../mail/return-path.js'
+import type { DomainReportIntake } from '../outcome/domain-report.js'
 import { Tally } from './admission.js'
 import { Refusal } from './reply.js'
 import type { BounceIntake, Envelope, Rules, ToPostmaster, Visit } from './rules.js'
@@ -29,6 +32,8 @@ import { type Certificate, DoorServer, VERSIONS } from './server.js'
 interface BounceDoorOptions extends BounceIntake {
   /** What STARTTLS shows; without one it is not offered. */
   readonly certificate?: Certificate | null
+  /** Takes reports of receivers about domains. */
+  readonly domainReports: DomainReportIntake
   /** Takes mail to postmaster@ and abuse@. */
   readonly toPostmaster: ToPostmaster
   readonly config: Pick<Config, 'hostname' | 'bounce' | 'limits'>
@@ -49,6 +54,8 @@ export interface BounceDoor extends Service {
 
 /** How much of a report its reader looks at. */
 const READ = 1024 * 1024
+/** And of one about a domain, which comes packed. */
+const READ_PACKED = 5 * READ
 const MOST_RECIPIENTS = 100
 const GRACE = 10_000
 
@@ -104,7 +111,7 @@ const isForPeople = (address: string, domain: string): boolean =>
 const isForLoops = (address: string, domain: string): boolean => roleAt(address, domain) === 'fbl'
 
 const bounceRules = (options: BounceDoorOptions): Rules<never> => {
-  const { config, memory, certificate, verifyRecipient, log } = options
+  const { config, memory, certificate, verifyRecipient, domainReports, log } = options
   const { domain } = config.bounce
   return {
     hostname: config.hostname,
@@ -113,7 +120,9 @@ const bounceRules = (options: BounceDoorOptions): Rules<never> => {
     kept: (recipients) =>
       recipients.some(({ address }) => isForPeople(address, domain) || isForLoops(address, domain))
         ? config.limits.message_size
-        : READ,
+        : recipients.some(({ address }) => domainReports.takesReports(address))
+          ? READ_PACKED
+          : READ,
     memory: memory ?? new Budget(config.limits.memory),
     startTls: certificate != null,
     postmasterAt: domain,
@@ -124,7 +133,7 @@ const bounceRules = (options: BounceDoorOptions): Rules<never> => {
     mail() {},
     left() {},
     async recipient({ address }) {
-      if (isForPeople(address, domain)) return
+      if (isForPeople(address, domain) || domainReports.takesReports(address)) return
       if (!(await verifyRecipient(address))) throw new Refusal('550 5.1.1 No such return path')
     },
     async message(envelope, raw, visit) {
@@ -140,16 +149,34 @@ const bounceRules = (options: BounceDoorOptions): Rules<never> => {
   }
 }
 
+/** Who sent it hears why it was not kept: nobody else could. */
+const REFUSED = {
+  none: '554 5.6.0 There is no report in this mail',
+  no_domain: '550 5.1.2 The report is about no domain of this installation',
+  full: '452 4.2.2 Too many reports about this domain today',
+} as const
+
+const takeReport = async ({ takeReport }: DomainReportIntake, raw: Buffer): Promise<void> => {
+  if (raw.length >= READ_PACKED) throw new Refusal('552 5.3.4 A report has less than 5 MiB')
+  const { result, why } = await takeReport(raw)
+  if (result === 'unreadable') throw new Refusal(`554 5.6.0 This report is not read: ${why}`)
+  if (result !== 'read' && result !== 'known') throw new Refusal(REFUSED[result])
+}
+
 /** Reports first: should the rest fail, they may come again. */
 const take = async (
-  { config, ingest, toPostmaster }: BounceDoorOptions,
+  { config, ingest, toPostmaster, domainReports }: BounceDoorOptions,
   { recipients }: Envelope,
   raw: Buffer,
   { ip, hello, tls }: Visit<never>,
 ): Promise<void> => {
   const { domain } = config.bounce
   let forPeople = recipients.find(({ address }) => isForPeople(address, domain))
+  // read once, whichever of its addresses it names
+  if (recipients.some(({ address }) => domainReports.takesReports(address)))
+    await takeReport(domainReports, raw)
   for (const one of recipients) {
+    if (domainReports.takesReports(one.address)) continue
     if (isForPeople(one.address, domain)) continue
     const made = await ingest(one.address, raw.subarray(0, READ))
     if (isForLoops(one.address, domain) && made?.kind === 'none' && made.did === 'nothing') forPeople ??= one

@@ -57,6 +57,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   keys: 'id',
   credentials: 'id',
   domains: 'id',
+  domain_reports: 'id',
   suppressions: 'id',
   pepper: 'mark',
   return_path: 'ring',

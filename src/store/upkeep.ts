@@ -28,6 +28,7 @@ interface UpkeepParts {
     readonly emails: number
     readonly log: number
     readonly reports: number
+    readonly domain_reports: number
   }
   readonly log: Pick<Log, 'error' | 'warn' | 'info'>
   readonly clock: Clock
@@ -67,13 +68,14 @@ export const createUpkeep = ({ store, retention, log, retry, ...parts }: UpkeepP
     if (isSweeping || (clock.steps > 0 && steady < REST_MS)) return
     isSweeping = true
     const deadlines = steady >= Math.max(...retry)
-    const { bodies, emails, log: kept, reports } = retention()
+    const { bodies, emails, log: kept, reports, domain_reports } = retention()
     try {
       await store.sweep(clock.now(), {
         bodiesMs: bodies,
         emailsMs: emails,
         logMs: Math.min(kept, emails),
         reportsMs: reports,
+        domainReportsMs: domain_reports,
         deadlines,
       })
     } catch (error) {

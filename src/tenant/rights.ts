@@ -88,6 +88,8 @@ const RIGHTS = {
   createDomain: 'member',
   listDomains: 'viewer',
   getDomain: 'viewer',
+  listDomainReports: 'viewer',
+  getDomainReportSummary: 'viewer',
   checkDomain: 'member',
   verifyDomain: 'member',
   updateDomain: 'member',

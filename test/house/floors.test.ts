@@ -56,7 +56,7 @@ const HOME: Record<string, readonly string[]> = {
   'smtp-server': ['smtp', 'sandbox'],
   '@hapi/hapi': ['http', 'dashboard'],
   '@hapi/boom': ['http'],
-  htmlparser2: ['dashboard', 'submission'],
+  htmlparser2: ['dashboard', 'submission', 'mail'],
   marked: ['dashboard'],
   preact: ['dashboard'],
   'preact-render-to-string': ['dashboard'],

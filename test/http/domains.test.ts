@@ -24,6 +24,8 @@ t.test('who may', async (t) => {
     ['POST', '/v1/domains', { name: 'x.example' }],
     ['GET', '/v1/domains'],
     ['GET', '/v1/domains/who.example'],
+    ['GET', '/v1/domains/who.example/reports'],
+    ['GET', '/v1/domains/who.example/reports/summary'],
     ['POST', '/v1/domains/who.example/check', {}],
     ['POST', '/v1/domains/who.example/rotate', {}],
     ['DELETE', '/v1/domains/who.example'],

@@ -25,6 +25,7 @@ import { createRecipients } from './recipients.js'
 import { createState, type Effects, type State, whole } from './state.js'
 import { createAudited, createAuditReads } from './subjects/audit.js'
 import { createCarry } from './subjects/carry.js'
+import { createDomainReports } from './subjects/domain-reports.js'
 import { createErase } from './subjects/erase.js'
 import { createHooks } from './subjects/hooks.js'
 import { createIdentity } from './subjects/identity.js'
@@ -100,6 +101,7 @@ export const openMemoryStore = (state: State): Store => {
     ...createJobs(state),
     ...createSetups(state),
     ...createWarmups(state),
+    ...createDomainReports(state),
     ...createReading(state, { ...log, addStatistics, addAlarmCounts }),
     ...statistics,
     ...createSearch(state),

@@ -20,6 +20,7 @@ import type { RecipientState } from '../../src/lifecycle/recipient.js'
 import type { WarmupDay } from '../../src/lifecycle/warmup.js'
 import type { Action } from '../../src/mail/report/report.js'
 import type { Counts, Status } from '../../src/mail/status.js'
+import type { DomainReportRow } from '../../src/store/port/domain-reports.js'
 import type { EndpointRow, EndpointState, ListedPost, ReplayRow } from '../../src/store/port/hooks.js'
 import type {
   AuditRow,
@@ -213,6 +214,7 @@ export interface State {
   readonly suppressions: Table<SuppressionRow>
   readonly windows: Table<{ readonly used: number; readonly at: number }>
   readonly domains: Table<DomainRow>
+  readonly domainReports: Table<DomainReportRow>
   readonly holds: Table<HoldRow>
   readonly idempotency: Table<IdempotencyRow & { readonly workspaceId: string }>
   readonly mails: Table<Mail>
@@ -277,7 +279,7 @@ const TABLES = [
   ...(['accounts', 'workspaces', 'deleted', 'keys', 'credentials', 'pools', 'suppressions'] as const),
   ...(['windows', 'domains', 'holds', 'idempotency', 'mails', 'recipients', 'events', 'reports'] as const),
   ...(['pauses', 'pending', 'users', 'identities', 'links', 'sessions', 'remembered', 'jobs'] as const),
-  ...(['factors', 'setups', 'managed', 'warmupDays'] as const),
+  ...(['factors', 'setups', 'managed', 'warmupDays', 'domainReports'] as const),
   ...(['statistics', 'alarmCounts', 'outages', 'hardBounces', 'hardCounts', 'incidents'] as const),
   ...(['pendingSuppressions', 'endpoints', 'places', 'posts', 'replays', 'lots', 'audit', 'marks'] as const),
 ] satisfies readonly (keyof State)[]

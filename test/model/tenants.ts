@@ -312,7 +312,10 @@ const createDomains = (state: State, addNotice: (notice: Notice) => unknown): Pl
       if (notice !== null) addNotice(notice)
       return true
     },
-    removeDomain: (accountId, id) => removed(domains, accountId, id),
+    removeDomain(accountId, id) {
+      state.domainReports.drop((row) => row.accountId === accountId && row.domainId === id)
+      return removed(domains, accountId, id)
+    },
     domain: (accountId, ref) => mine(accountId, ({ name }) => name === ref) ?? owned(domains, accountId, ref),
     domains: (accountId, page, workspaceId = null) =>
       listed(

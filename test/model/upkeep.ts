@@ -56,8 +56,11 @@ export const createUpkeep = (
     return old.length
   }
 
-  const forget = (now: number, { reportsMs }: Keep): number => {
+  const forget = (now: number, { reportsMs, domainReportsMs }: Keep): number => {
     const kept = reports.drop(({ at }) => reportsMs !== undefined && at < now - reportsMs)
+    const told = state.domainReports.drop(
+      ({ receivedAt }) => domainReportsMs !== undefined && receivedAt < now - domainReportsMs,
+    )
     const lapsed = state.suppressions.where(({ expiresAt }) => expiresAt !== null && expiresAt < now)
     for (const row of lapsed) {
       state.suppressions.delete(row.id)
@@ -67,7 +70,7 @@ export const createUpkeep = (
       ({ completedAt, lockedUntil }) => (completedAt ?? lockedUntil) < now - ANSWER_KEPT_MS,
     )
     const windows = state.windows.drop(({ at }) => at < now - WINDOW_KEPT_MS)
-    return kept + lapsed.length + keys + windows
+    return kept + told + lapsed.length + keys + windows
   }
 
   return {

@@ -10,6 +10,7 @@ import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
 import { observed } from '../../src/lifecycle/facts.js'
 import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.js'
+import { createDomainReportIntake } from '../../src/outcome/domain-report.js'
 import { createIntake, type Recorded } from '../../src/outcome/report.js'
 import { createBounceDoor } from '../../src/smtp/bounce-door.js'
 import { bounceWith, limitsWith } from '../parts/settings.js'
@@ -42,6 +43,7 @@ const setUp = async (t: Test) => {
     },
     verifyRecipient: intake.verifyRecipient,
     ingest: async (address, raw) => void recorded.push(await intake.ingest(address, raw)),
+    domainReports: createDomainReportIntake({ store, clock: systemClock, domain: DOMAIN }),
     toPostmaster: async () => 'taken',
     clock: systemClock,
     log: silentLog(),

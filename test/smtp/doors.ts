@@ -176,6 +176,10 @@ export const openBounceDoor = async (
       letters.push({ ...mail, raw: Buffer.from(mail.raw) })
       return 'taken'
     },
+    domainReports: {
+      takesReports: () => false,
+      takeReport: () => Promise.reject(new Error('no reports are taken here')),
+    },
     verifyRecipient: (address) => /^(?:b[a-z0-9]+|fbl)@bounces\.test$/i.test(address),
     ingest: async (address, raw) => {
       if (/^X-Test-Fault: broken/m.test(Buffer.from(raw).toString('latin1'))) throw new Error('disk is gone')

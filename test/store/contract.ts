@@ -10,6 +10,7 @@ import type { Store } from '../../src/store/port/store.js'
 import { auditContract } from './contract-audit.js'
 import { backupContract } from './contract-backup.js'
 import { carryContract } from './contract-carry.js'
+import { domainReportsContract } from './contract-domain-reports.js'
 import { domainsContract } from './contract-domains.js'
 import { edgesContract } from './contract-edges.js'
 import { hooksContract } from './contract-hooks.js'
@@ -56,6 +57,7 @@ const FAMILIES = {
   audit: auditContract,
   operations: operationsContract,
   domains: domainsContract,
+  'domain reports': (t, _store, open) => domainReportsContract(t, open),
   'sender dsns': senderDsnsContract,
   reading: (t, _store, open) => readingContract(t, open),
   search: searchContract,

@@ -26,7 +26,7 @@ t.test('what is said of a sweep that fails', async (t) => {
           })
         },
       },
-      retention: () => ({ bodies: 1, emails: 1, log: 1, reports: 1 }),
+      retention: () => ({ bodies: 1, emails: 1, log: 1, reports: 1, domain_reports: 1 }),
       log: log as never,
       clock: { now: () => Date.now(), tick: () => performance.now() },
       retry: [1],

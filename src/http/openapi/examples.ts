@@ -71,6 +71,30 @@ const domain = {
 }
 const checked = { ...domain, verified: true, verified_at: TOMORROW, checked_at: TOMORROW }
 
+const counted = { messages: 1204, passed: 1190, failed: 14, dkim: 1190, spf: 0, quarantined: 0, rejected: 0 }
+const source = { address: '203.0.113.24', origin: 'ours', ...counted }
+const reported = {
+  ...{ kind: 'dmarc', reporter: 'google.com', contact: 'noreply-dmarc-support@google.com' },
+  ...{ report_id: '10862137434712348017', policy: 'p=none', total: 1204, failed: 14 },
+  ...{ sources: [source], failures: [] },
+}
+const summed = {
+  ...{ domain: 'shop.example', reports: 34, cut: false, policy: 'p=none' },
+  ...{ mail: counted, own: counted, sources: [source] },
+  reporters: [{ kind: 'dmarc', reporter: 'google.com', reports: 30, total: 1204, failed: 14 }],
+  tls: {
+    sessions: 12,
+    failed: 1,
+    failures: [{ type: 'certificate-expired', mx: 'mx.shop.example', sessions: 1 }],
+  },
+  publish: [
+    {
+      ...{ type: 'TXT', name: '_dmarc.shop.example' },
+      value: 'v=DMARC1; p=none; rua=mailto:dmarc-reports@bounces.shop.example',
+    },
+  ],
+}
+
 const down = {
   title: 'No upstream of pool main answers: 41 recipients wait.',
   says: 'Upstream mta1.shop.example:587 has failed for 12 minutes (connect: ECONNREFUSED). The oldest has waited for 14 minutes.',
@@ -210,6 +234,8 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   createDomain: { request: { name: 'shop.example', workspace_id: WORKSPACE }, answer: domain },
   listDomains: { answer: { data: [domain] } },
   getDomain: { answer: domain },
+  listDomainReports: { answer: { data: [reported] } },
+  getDomainReportSummary: { answer: summed },
   checkDomain: { request: {}, answer: checked },
   verifyDomain: { request: {}, answer: checked },
   updateDomain: { request: { open_tracking: false, tls: 'opportunistic' }, answer: domain },

@@ -6,6 +6,8 @@
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { checkedDomain, domainRecord } from '../../resource/domain.js'
+import { domainReportRecord, reportSummaryRecord } from '../../resource/domain-report.js'
+import type { DomainReportRow } from '../../store/port/domain-reports.js'
 import type { DomainRow } from '../../store/port/tenants.js'
 import { checkDomain, txtLookup } from '../../tenant/domain/check.js'
 import {
@@ -16,10 +18,12 @@ import {
   rotateKeys,
   wrongWithDomain,
 } from '../../tenant/domain/domain.js'
+import { type ReportSpan, summariseReports } from '../../tenant/domain/reports.js'
 import type { Deps } from '../deps.js'
 import { type Call, GET, PATCH, POST, param, type RouteRow } from '../endpoint.js'
 import { listing, removing } from '../rows.js'
 import * as shapes from '../shapes/domains.js'
+import { readTime } from '../wire/values.js'
 
 const OPERATORS = { access: 'platform', live: true, workspace: 'optional' } as const
 
@@ -59,6 +63,71 @@ const checking = (id: 'checkDomain' | 'verifyDomain', verb: 'check' | 'verify'):
       return { status: 200, body: checkedDomain({ ...done.row, records: done.records }) }
     },
   })
+
+const spanOf = (query: shapes.ReportSpanQuery, errors: FieldError[]): ReportSpan => ({
+  since: readTime('query.since', query.since, errors),
+  until: readTime('query.until', query.until, errors),
+})
+
+/** The span that is asked for; throws with what is wrong. */
+const askedSpan = (query: shapes.ReportSpanQuery): ReportSpan => {
+  const errors: FieldError[] = []
+  const span = spanOf(query, errors)
+  if (errors.length > 0) throw invalid(errors)
+  return span
+}
+
+const wrongSpan = ({ query }: { readonly query: Partial<shapes.ReportSpanQuery> }): readonly FieldError[] => {
+  const errors: FieldError[] = []
+  spanOf(query as shapes.ReportSpanQuery, errors)
+  return errors
+}
+
+/** What receivers reported. */
+const REPORTS: readonly RouteRow[] = [
+  listing<DomainReportRow, shapes.ReportQuery>({
+    ...OPERATORS,
+    id: 'listDomainReports',
+    cli: 'domain reports',
+    path: '/v1/domains/{ref}/reports',
+    summary: 'What receivers reported of a domain (DMARC, TLS), newest first',
+    description:
+      'Reports come by mail to `dmarc-reports@` and `tls-reports@` of the bounce domain, for domains that are here, and are kept for `retention.domain_reports`. Anybody can send one: what it says is what its reporter says. `sources` has at most a hundred addresses.',
+    query: shapes.reportQuery,
+    of: shapes.domainReport,
+    faults: ['domain.not_found'],
+    alsoWrong: wrongSpan,
+    async rows(call, deps) {
+      const { id } = await find(deps, call)
+      const { since: from, until: to } = askedSpan(call.query)
+      const kind = call.query.kind ?? null
+      return {
+        filters: { id, kind, from, to },
+        fetch: (page) => deps.store.domainReports(id, { kind, from, to }, page),
+        render: domainReportRecord,
+      }
+    },
+  }),
+  GET<shapes.ReportSpanQuery, unknown>('/v1/domains/{ref}/reports/summary', {
+    ...OPERATORS,
+    id: 'getDomainReportSummary',
+    cli: 'domain reports',
+    summary: 'The sum of what receivers reported of a domain',
+    description:
+      'Of the newest thousand reports about a span, by default the last thirty days: mail by source and by reporter, connections by what failed, and the DNS records that ask receivers for reports.',
+    query: shapes.reportSpanQuery,
+    answers: { 200: shapes.reportSummary },
+    faults: ['domain.not_found'],
+    alsoWrong: wrongSpan,
+    async handle(call, deps) {
+      const row = await find(deps, call)
+      const { store, config, clock } = deps
+      const span = askedSpan(call.query)
+      const summary = await summariseReports(store, row, config.bounce.domain, span, clock.now())
+      return { status: 200, body: reportSummaryRecord(summary) }
+    },
+  }),
+]
 
 export const domains: readonly RouteRow[] = [
   POST('/v1/domains', {
@@ -110,6 +179,7 @@ export const domains: readonly RouteRow[] = [
     handle: async (call, deps) => ({ status: 200, body: domainRecord(await find(deps, call)) }),
   }),
 
+  ...REPORTS,
   checking('checkDomain', 'check'),
   checking('verifyDomain', 'verify'),
   PATCH('/v1/domains/{ref}', {

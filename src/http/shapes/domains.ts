@@ -3,6 +3,7 @@
  */
 import Joi from 'joi'
 import { CHECKED_DOMAIN, DOMAIN } from '../../resource/domain.js'
+import { DOMAIN_REPORT, REPORT_KINDS, REPORT_SUMMARY } from '../../resource/domain-report.js'
 import {
   anyBody,
   body,
@@ -11,9 +12,12 @@ import {
   object,
   oneOf,
   orNull,
+  pageQuery,
   record,
   shape,
+  shapeOf,
   type TypeOf,
+  timestamp,
 } from './common.js'
 
 /** What Resend's client says of a domain: taken where it asks for what is so here, and refused where it does not. */
@@ -47,3 +51,20 @@ export const rotation = anyBody(() => ({
 
 export const domain = record('Domain', () => membersOf(DOMAIN))
 export const checkedDomain = record('CheckedDomain', () => membersOf(CHECKED_DOMAIN))
+
+const reportSpan = shape(() => ({
+  since: timestamp().description('Spans that began from then on: an ISO 8601 day, or a time with its zone'),
+  until: timestamp().description('And before then'),
+}))
+
+export const reportSpanQuery = shapeOf(reportSpan)
+export type ReportSpanQuery = TypeOf<typeof reportSpanQuery>
+export const reportQuery = shapeOf(() => ({
+  kind: oneOf(...REPORT_KINDS),
+  ...reportSpan(),
+  ...pageQuery(),
+}))
+export type ReportQuery = TypeOf<typeof reportQuery>
+
+export const domainReport = record('DomainReport', () => membersOf(DOMAIN_REPORT))
+export const reportSummary = record('DomainReportSummary', () => membersOf(REPORT_SUMMARY))

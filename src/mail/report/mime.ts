@@ -8,7 +8,7 @@
  *   footers, signatures) gives way to it.
  *   A boundary in the header that does not occur in the body (gateways rewrite
  *   it) is replaced by the one that the body uses.
- *   Reads at most 1 MB, 60 parts and depth 5, in linear time; nothing throws.
+ *   Reads at most 1 MB (of attachments, what it is given), 60 parts and depth 5, in linear time; nothing throws.
  */
 import { decodeCharset, decodeTransfer, decodeWords, htmlToText } from './text.js'
 
@@ -31,8 +31,8 @@ export interface Part {
 }
 
 /** The bytes as a binary string with LF line ends. */
-export const toBinary = (raw: Uint8Array): string => {
-  const bytes = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_BYTES))
+export const toBinary = (raw: Uint8Array, most = MAX_BYTES): string => {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, most))
   const text = bytes.toString('latin1')
   const unmarked = text.startsWith('\xef\xbb\xbf') ? text.slice(3) : text
   return unmarked.includes('\r') ? unmarked.replaceAll('\r\n', '\n') : unmarked
@@ -150,6 +150,27 @@ export const readMail = (text: string): Mail => {
   }
   const broken = parts.length === 0 && whole.type.startsWith('multipart/')
   return { headers: whole.headers, type: top.type, parts: parts.length > 0 ? parts : [whole], broken }
+}
+
+const octetsOf = ({ headers, body }: Part): Buffer => {
+  const encoding = header(headers, 'content-transfer-encoding').trim().toLowerCase()
+  return encoding === 'base64'
+    ? Buffer.from(body, 'base64')
+    : Buffer.from(decodeTransfer(body, encoding), 'latin1')
+}
+
+/** The octets of each part of a mail that is no multipart, in their order, of any size; a returned mail is one of them. */
+export function* attachmentsIn(raw: Uint8Array): Generator<Buffer> {
+  const left: { readonly part: Part; readonly depth: number }[] = [
+    { part: readPart(toBinary(raw, raw.byteLength)), depth: 0 },
+  ]
+  for (let seen = 0; seen < MAX_PARTS; seen++) {
+    const one = left.shift()
+    if (one === undefined) return
+    const children = one.depth < MAX_DEPTH ? childrenOf(one.part) : []
+    if (children.length > 0) left.unshift(...children.map((part) => ({ part, depth: one.depth + 1 })))
+    else if (!one.part.type.startsWith('multipart/')) yield octetsOf(one.part)
+  }
 }
 
 const RETURNED =

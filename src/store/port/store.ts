@@ -18,6 +18,7 @@
  */
 
 import type { Cluster, ReturnPathRing } from './cluster.js'
+import type { DomainReports } from './domain-reports.js'
 import type { Hooks } from './hooks.js'
 import type { Actor, Audit, Identity } from './identity.js'
 import type { EventLog } from './log.js'
@@ -44,6 +45,7 @@ type Verbs = Queue &
   Identity &
   Audit &
   Domains &
+  DomainReports &
   Setups &
   Operations &
   Carry &
@@ -194,6 +196,10 @@ export const VERBS = {
   domain: 'read',
   domains: 'read',
   allDomains: 'read',
+
+  // DomainReports
+  addDomainReport: 'write',
+  domainReports: 'read',
 
   // Setups
   managed: 'read',

@@ -45,6 +45,8 @@ export interface Keep {
   readonly logMs?: number
   /** How long reports are kept as they came; unsaid, as long as their mails. */
   readonly reportsMs?: number
+  /** How long reports about domains are kept; unsaid, all are. */
+  readonly domainReportsMs?: number
   /** False while the clock can not be believed: mail that others hold is not called expired. */
   readonly deadlines?: boolean
 }

@@ -22,6 +22,7 @@ import {
   softBounces,
 } from '../sql/bounces.js'
 import { carryReads } from '../sql/carry.js'
+import { domainReportReads, domainReportWrites } from '../sql/domain-reports.js'
 import { identityReads, identityWrites } from '../sql/identity.js'
 import { jobReads, jobWrites } from '../sql/jobs.js'
 import { storedId } from '../sql/log/event-id.js'
@@ -92,6 +93,7 @@ export const READS = {
   ...identityReads,
   ...jobReads,
   ...setupReads,
+  ...domainReportReads,
   ...auditReads,
   ...holdReads,
   ...heldReads(MAIL.waiting),
@@ -151,6 +153,7 @@ const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
     ...identityWrites(places),
     ...jobWrites(places),
     ...setupWrites(places),
+    ...domainReportWrites(places),
     ...ringWrites,
     ...warmupWrites,
     ...endpointWrites(places, addNotice),

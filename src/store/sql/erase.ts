@@ -62,6 +62,9 @@ export interface EraseParts {
 
 const OWN = ['keys', 'credentials', 'holds', 'domains', 'jobs', 'incidents', 'pending_suppressions']
 
+const REPORTS = `DELETE FROM domain_reports WHERE domain_id IN
+  (SELECT id FROM domains WHERE account_id = ? AND workspace_id = ?)`
+
 const REMOVE = `UPDATE workspaces SET deleted_at = ?, suspended_at = coalesce(suspended_at, ?),
   suspended_reason = 'the workspace was deleted', slug = id, name = '', default_from = NULL WHERE id = ?`
 
@@ -144,6 +147,7 @@ export const eraseWrites = (parts: EraseParts) => ({
     if (row === null) return 'not_found'
     if (row.is_default === 1) return 'is_default'
     yield* run(REMOVE, now, now, id)
+    yield* run(REPORTS, accountId, id)
     for (const table of OWN)
       yield* run(`DELETE FROM ${table} WHERE account_id = ? AND workspace_id = ?`, accountId, id)
     yield* removeEndpoints(accountId, 'workspace_id', id, now)

@@ -6,6 +6,7 @@ import type { Keep } from '../port/upkeep.js'
 import type { SuppressionEvents } from '../suppression-events.js'
 import { sweepAudit } from './audit.js'
 import { type DecisionSteps, sweepIncidents } from './bounces.js'
+import { sweepDomainReports } from './domain-reports.js'
 import { sweepIdentity } from './identity.js'
 import { sweepJobs } from './jobs.js'
 import { ordAt, timeOf } from './pages.js'
@@ -44,6 +45,7 @@ export const sweepOthers = (parts: SweepParts) =>
       (yield* sweepIncidents(now, parts.decideStep)) +
       (yield* sweepPosts(now)) +
       (yield* sweepStatistics(now)) +
-      (yield* sweepJobs(now))
+      (yield* sweepJobs(now)) +
+      (keep.domainReportsMs === undefined ? 0 : yield* sweepDomainReports(now - keep.domainReportsMs))
     )
   }

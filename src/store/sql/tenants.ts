@@ -328,6 +328,7 @@ export const domainWrites = (
       return isDone
     },
     *removeDomain(accountId, id) {
+      yield* run('DELETE FROM domain_reports WHERE account_id = ? AND domain_id = ?', accountId, id)
       return (yield* run('DELETE FROM domains WHERE account_id = ? AND id = ?', accountId, id)) === 1
     },
   }

@@ -16,6 +16,7 @@ import { alarmReads, outageReads } from '../sql/alarms.js'
 import { auditReads } from '../sql/audit.js'
 import { incidentReads } from '../sql/bounces.js'
 import { carryReads } from '../sql/carry.js'
+import { domainReportReads } from '../sql/domain-reports.js'
 import { identityReads } from '../sql/identity.js'
 import { jobReads } from '../sql/jobs.js'
 import { dsnReads } from '../sql/log/pending-dsns.js'
@@ -98,6 +99,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answered(indexReads, sql.ask),
     ...answered(jobReads, sql.ask),
     ...answered(setupReads, sql.ask),
+    ...answered(domainReportReads, sql.ask),
     ...answered(ringReads, sql.ask),
     ...answered({ ...alarmReads, ...outageReads, ...warmupReads, ...incidentReads }, sql.ask),
   } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers' | 'serverState' | 'relayMark'>

@@ -94,6 +94,7 @@ export const createErase = (
       workspaces.delete(id)
       const { keys, credentials, holds, domains, jobs, incidents, pendingSuppressions } = state
       const isOf = (one: { readonly workspaceId: string | null }): boolean => one.workspaceId === id
+      state.domainReports.drop(({ domainId }) => domains.get(domainId)?.workspaceId === id)
       for (const table of [keys, credentials, holds, domains, jobs, incidents]) table.drop(isOf)
       pendingSuppressions.drop(({ list }) => list === id)
       dropEndpoints(state, isOf)

@@ -11,6 +11,7 @@ import { Code, Facts, Head, Note, Reply, Section } from '../../parts/page-parts.
 import { State } from '../../parts/status.js'
 import { Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
+import { Reports, type Summary } from './reports.js'
 import { type DnsRecord, type Domain, stateOf } from './state.js'
 
 const SEEN = {
@@ -101,7 +102,10 @@ const Acts = ({ row }: { row: Domain }) => (
 )
 
 const viewOf = async (visit: Visit, row: Domain): Promise<View> => {
-  const at = await visit.ask<Installation>('GET', '/v1/installation')
+  const [at, reports] = await Promise.all([
+    visit.ask<Installation>('GET', '/v1/installation'),
+    visit.ask<Summary>('GET', `/v1/domains/${row.id}/reports/summary`),
+  ])
   const { tone, title, says } = stateOf(row)
   return {
     title: row.name,
@@ -128,6 +132,7 @@ const viewOf = async (visit: Visit, row: Domain): Promise<View> => {
           ))}
         </Section>
         <Others name={row.name} at={at} />
+        <Reports summary={reports} />
         <Section title="Facts">
           <Facts
             facts={[

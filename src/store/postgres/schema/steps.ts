@@ -8,6 +8,7 @@
  */
 
 import { hardCountsStep } from '../../sql/bounces.js'
+import { DOMAIN_REPORTS_STEP } from '../../sql/domain-reports.js'
 import { FACTORS_STEP } from '../../sql/identity.js'
 import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
 import { SETUP_STEP } from '../../sql/setup.js'
@@ -54,6 +55,7 @@ export const STEPS: readonly Step[] = [
   { text: tables('ALTER TABLE keys ADD COLUMN ses_salt BLOB'), compatibleFrom: 1 },
   { text: tables(FORMATS_STEP), compatibleFrom: 1 },
   { text: tables(WARMUP_STEP), compatibleFrom: 1 },
+  { text: tables(DOMAIN_REPORTS_STEP), compatibleFrom: 1 },
 ]
 
 /** The version that they make. */

@@ -14,6 +14,7 @@
  */
 
 import { hardCountsStep, INCIDENTS_STEP } from '../../sql/bounces.js'
+import { DOMAIN_REPORTS_STEP } from '../../sql/domain-reports.js'
 import { FACTORS_STEP } from '../../sql/identity.js'
 import { JOBS_STEP } from '../../sql/jobs.js'
 import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
@@ -353,4 +354,5 @@ export const STEPS: readonly Step[] = [
   SES_STEP,
   FORMATS_STEP,
   WARMUP_STEP,
+  DOMAIN_REPORTS_STEP,
 ]

@@ -16,6 +16,7 @@ import {
   softBounces,
 } from '../../sql/bounces.js'
 import { lotWrites } from '../../sql/carry.js'
+import { domainReportWrites } from '../../sql/domain-reports.js'
 import { type EraseParts, eraseWrites } from '../../sql/erase.js'
 import { identityWrites } from '../../sql/identity.js'
 import { jobWrites } from '../../sql/jobs.js'
@@ -164,6 +165,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...answered(warmupWrites, ask),
     ...answered(jobWrites(context.order), ask),
     ...answered(setupWrites(context.order), ask),
+    ...answered(domainReportWrites(context.order), ask),
     ...answered(ringWrites, ask),
     ...createIdempotency(context),
     ...answered(

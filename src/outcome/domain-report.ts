@@ -1,0 +1,238 @@
+/**
+ * NAME      domain-report - reports of receivers about our domains are read and kept
+ * DESCRIPTION
+ *     They come to `dmarc-reports@` and `tls-reports@` of the bounce domain; either address takes both kinds.
+ *     Anybody can send one, and nothing proves who did: it is kept for a domain that is here, as what its reporter says,
+ *     once however often it comes, and so many of a domain a day. Of the same domain in several accounts those have it
+ *     whose domain DNS has verified.
+ *     Reports are read one after another, so that many of them leave room for other work of the thread.
+ *   NOTES
+ *     A domain speaks for those under it: what is reported of news.shop.example is kept for shop.example, where
+ *     nothing nearer is here.
+ */
+import { createHash } from 'node:crypto'
+import type { Clock } from '../base/clock.js'
+import { newId } from '../base/id.js'
+import type {
+  DmarcCounts,
+  DmarcReport,
+  DmarcSource,
+  DomainReport,
+  DomainReportKind,
+  TlsFailure,
+  TlsReport,
+} from '../mail/report/domain-report.js'
+import { readDomainReport } from '../mail/report/read-domain-report.js'
+import { UnreadableReportError } from '../mail/report/unpack.js'
+import { roleAt } from '../mail/return-path.js'
+import type { DomainReportRow, ReportedSource, SourceOrigin } from '../store/port/domain-reports.js'
+import type { Store } from '../store/port/store.js'
+import type { DomainRow } from '../store/port/tenants.js'
+
+interface DomainReportParts {
+  readonly store: Pick<Store, 'allDomains' | 'addDomainReport'>
+  readonly clock: Clock
+  /** Of return paths, and of the addresses where these reports come. */
+  readonly domain: string
+}
+
+/** What became of a mail that came there; fit for a log but for `reporter`, which is the writer's. */
+export interface TakenReport {
+  readonly kind: DomainReportKind | null
+  /** `unreadable` says why in `why`; `none`: no report was in it. */
+  readonly result: 'read' | 'known' | 'no_domain' | 'full' | 'unreadable' | 'none'
+  readonly why: string | null
+  readonly reporter: string | null
+  /** Ids of those that it was kept for. */
+  readonly domains: readonly string[]
+}
+
+export interface DomainReportIntake {
+  /** Whether such reports come to this address. */
+  takesReports(address: string): boolean
+  /** Resolves when it is on disk. */
+  takeReport(raw: Uint8Array): Promise<TakenReport>
+}
+
+const DAY = 86_400_000
+const OLDEST = 90 * DAY
+const AHEAD = 2 * DAY
+/** More receivers than these report of no domain. */
+const MOST_A_DAY = 200
+const MOST_SOURCES = 100
+
+const COUNTS = ['messages', 'dkim', 'spf', 'passed', 'quarantined', 'rejected'] as const
+
+const added = (one: DmarcCounts, other: DmarcCounts): DmarcCounts =>
+  Object.fromEntries(COUNTS.map((name) => [name, one[name] + other[name]])) as unknown as DmarcCounts
+
+type Owners = ReadonlyMap<string, readonly DomainRow[]>
+
+const ownersIn = (all: readonly DomainRow[]): Owners => {
+  const byName = new Map<string, DomainRow[]>()
+  for (const row of all) byName.set(row.name, [...(byName.get(row.name) ?? []), row])
+  for (const [name, rows] of byName) {
+    const verified = rows.filter(({ verifiedAt }) => verifiedAt !== null)
+    if (verified.length > 0) byName.set(name, verified)
+    else if (rows.length > 1) byName.delete(name)
+  }
+  return byName
+}
+
+/** The nearest name above a domain, or its own, that is here. */
+const nearest = (owners: Owners, domain: string): string | null => {
+  for (let name = domain; name !== ''; name = name.slice(name.indexOf('.') + 1)) {
+    if (owners.has(name)) return name
+    if (!name.includes('.')) break
+  }
+  return null
+}
+
+const isUnder = (name: string, domain: string): boolean => name === domain || name.endsWith(`.${domain}`)
+
+const originOf = ({ name, keys }: DomainRow, bounces: string, source: DmarcSource): SourceOrigin => {
+  if (source.returnPaths.includes(bounces)) return 'ours'
+  return keys.some(({ selector }) => source.signedBy.includes(`${selector}._domainkey.${name}`))
+    ? 'signed'
+    : 'unknown'
+}
+
+const RANK: readonly SourceOrigin[] = ['ours', 'signed', 'unknown']
+
+/** The same address is one source, whatever domain under this one it named; the busiest are listed, ours before others. */
+const sourcesOf = (
+  row: DomainRow,
+  bounces: string,
+  sources: readonly DmarcSource[],
+  others: DmarcCounts,
+): readonly ReportedSource[] => {
+  const found = new Map<string, ReportedSource>()
+  for (const source of sources) {
+    const { address } = source
+    const known = found.get(address)
+    const origins = [originOf(row, bounces, source), ...(known === undefined ? [] : [known.origin])]
+    const origin = RANK.find((one) => origins.includes(one)) ?? 'unknown'
+    found.set(address, { address, origin, ...added(source, known ?? NOTHING) })
+  }
+  const listed = [...found.values()].sort(
+    (a, b) => RANK.indexOf(a.origin) - RANK.indexOf(b.origin) || b.messages - a.messages,
+  )
+  const rest = listed.slice(MOST_SOURCES).reduce(added, others)
+  return rest.messages === 0
+    ? listed.slice(0, MOST_SOURCES)
+    : [...listed.slice(0, MOST_SOURCES), { address: null, origin: 'unknown', ...rest }]
+}
+
+const NOTHING: DmarcCounts = { messages: 0, dkim: 0, spf: 0, passed: 0, quarantined: 0, rejected: 0 }
+
+type About = Pick<DomainReportRow, 'total' | 'failed' | 'policy' | 'sources' | 'failures'>
+type Aboutness = readonly (readonly [DomainRow, About])[]
+
+const aboutDmarc = (report: DmarcReport, owners: Owners, bounces: string): Aboutness => {
+  const byName = new Map<string, DmarcSource[]>()
+  const home = nearest(owners, report.domain)
+  if (home !== null) byName.set(home, [])
+  for (const source of report.sources) {
+    const name = isUnder(source.domain, report.domain) ? nearest(owners, source.domain) : home
+    if (name !== null) byName.set(name, [...(byName.get(name) ?? []), source])
+  }
+  return [...byName].flatMap(([name, sources]) =>
+    (owners.get(name) ?? []).map((row) => {
+      const all = sourcesOf(row, bounces, sources, name === home ? report.others : NOTHING)
+      const { messages, passed } = all.reduce<DmarcCounts>(added, NOTHING)
+      return [
+        row,
+        { total: messages, failed: messages - passed, policy: report.policy, sources: all, failures: [] },
+      ] as const
+    }),
+  )
+}
+
+const aboutTls = ({ policies }: TlsReport, owners: Owners): Aboutness => {
+  const byName = new Map<string, TlsReport['policies'][number][]>()
+  for (const policy of policies) {
+    const name = nearest(owners, policy.domain)
+    if (name !== null) byName.set(name, [...(byName.get(name) ?? []), policy])
+  }
+  const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
+  return [...byName].flatMap(([name, own]) => {
+    const failures: readonly TlsFailure[] = own.flatMap((one) => one.failures).slice(0, MOST_SOURCES)
+    const about: About = {
+      total: sum(own.map(({ sessions }) => sessions)),
+      failed: sum(own.map(({ failed }) => failed)),
+      policy: [...new Set(own.map(({ policy }) => policy))].join(', ').slice(0, 200),
+      sources: [],
+      failures,
+    }
+    return (owners.get(name) ?? []).map((row) => [row, about] as const)
+  })
+}
+
+const rowOf = (report: DomainReport, domain: DomainRow, about: About, now: number): DomainReportRow => ({
+  id: newId('rpt', now),
+  accountId: domain.accountId,
+  domainId: domain.id,
+  kind: report.kind,
+  digest: createHash('sha256')
+    .update(JSON.stringify([report.kind, report.reporter, report.reportId]))
+    .digest('base64url')
+    .slice(0, 22),
+  reporter: report.reporter,
+  contact: report.contact,
+  reportId: report.reportId,
+  begins: report.begins,
+  ends: report.ends,
+  receivedAt: now,
+  ...about,
+})
+
+const NOT_TAKEN: TakenReport = { kind: null, result: 'none', why: null, reporter: null, domains: [] }
+
+const keep = async (parts: DomainReportParts, report: DomainReport): Promise<TakenReport> => {
+  const { store, clock, domain } = parts
+  const now = clock.now()
+  const { kind, reporter } = report
+  const taken = { ...NOT_TAKEN, kind, reporter }
+  if (report.ends > now + AHEAD || report.begins < now - OLDEST)
+    return { ...taken, result: 'unreadable', why: 'it is about a time that is long ago, or to come' }
+  const owners = ownersIn(await store.allDomains())
+  const about = kind === 'dmarc' ? aboutDmarc(report, owners, domain.toLowerCase()) : aboutTls(report, owners)
+  const results: Awaited<ReturnType<typeof store.addDomainReport>>[] = []
+  const domains: string[] = []
+  for (const [row, one] of about) {
+    const result = await store.addDomainReport(rowOf(report, row, one, now), MOST_A_DAY)
+    results.push(result)
+    if (result === 'added') domains.push(row.id)
+  }
+  if (domains.length > 0) return { ...taken, result: 'read', domains }
+  const result = (['known', 'full', 'no_domain'] as const).find((one) => results.includes(one))
+  return { ...taken, result: result ?? 'no_domain' }
+}
+
+const take = async (parts: DomainReportParts, raw: Uint8Array): Promise<TakenReport> => {
+  try {
+    const report = await readDomainReport(raw)
+    return report === null ? NOT_TAKEN : await keep(parts, report)
+  } catch (error) {
+    if (!(error instanceof UnreadableReportError)) throw error
+    return { ...NOT_TAKEN, result: 'unreadable', why: error.message }
+  }
+}
+
+/** `note` hears what became of each. */
+export const createDomainReportIntake = (
+  parts: DomainReportParts,
+  note: (taken: TakenReport) => void = () => {},
+): DomainReportIntake => {
+  let before: Promise<unknown> = Promise.resolve()
+  return {
+    takesReports: (address) => (roleAt(address, parts.domain) ?? '').endsWith('-reports'),
+    async takeReport(raw) {
+      const mine = before.then(() => take(parts, raw))
+      before = mine.catch(() => {})
+      const taken = await mine
+      note(taken)
+      return taken
+    },
+  }
+}
