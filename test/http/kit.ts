@@ -94,6 +94,7 @@ const configFor = (dataDir: string, wish: Wish): Config => {
     ...config,
     hostname: 'mail.test',
     base_url: 'https://mail.test',
+    bounce: { ...config.bounce, domain: 'bounces.mail.test' },
     data_dir: dataDir,
     http: {
       ...config.http,
