@@ -10,15 +10,15 @@ import { constant, flag, id, list, record, recordsOf, text, time, whole, words }
 export const REPORT_KINDS = ['dmarc', 'tls'] as const
 
 const COUNTS = {
-  messages: whole(),
+  messages: whole({ says: 'Mails with the domain in From' }),
   passed: whole({
     says: 'Of them with a signature or a return path that passed and fits the domain of From',
   }),
   failed: whole({ says: 'Of them with neither' }),
   dkim: whole({ says: 'Of them with such a signature' }),
   spf: whole({ says: 'Of them with such a return path' }),
-  quarantined: whole(),
-  rejected: whole(),
+  quarantined: whole({ says: 'Of them put aside by the receiver' }),
+  rejected: whole({ says: 'Of them refused by the receiver' }),
 }
 
 const ADDRESS = text({ none: true, says: 'null: all that are not listed, taken together' })
@@ -36,10 +36,12 @@ const SOURCE = {
   }),
 }
 
+const SESSIONS = whole({ says: 'Connections, good and failed' })
+
 const FAILURE = {
   type: text({ says: 'Such as `certificate-expired` (RFC 8460 section 4.3)' }),
   mx: text({ none: true, says: 'The receiver, where it is named' }),
-  sessions: whole(),
+  sessions: whole({ says: 'Connections that failed so' }),
 }
 
 export const DOMAIN_REPORT = {
@@ -49,7 +51,7 @@ export const DOMAIN_REPORT = {
     says: 'About the mail of the domain (`dmarc`), or about connections to its servers (`tls`)',
   }),
   reporter: text({ says: 'Who says that it reports; nothing proves it' }),
-  contact: text({ none: true }),
+  contact: text({ none: true, says: 'Whom to ask about the report' }),
   report_id: text({ says: 'What the reporter calls it' }),
   begins_at: time({ from: 'begins', says: 'What it is about began then' }),
   ends_at: time({ from: 'ends', says: 'And ended then' }),
@@ -58,7 +60,7 @@ export const DOMAIN_REPORT = {
   failed: whole({ says: 'Of them' }),
   sources: list(SOURCE, { says: 'Addresses that sent mail with the domain in From; of TLS none' }),
   failures: list(FAILURE, { says: 'Of TLS: sessions that failed, by type and receiver' }),
-  received_at: time(),
+  received_at: time({ says: 'When it came' }),
 }
 
 export const domainReportRecord = recordsOf<DomainReportRow>()(DOMAIN_REPORT)
@@ -108,20 +110,27 @@ export const REPORT_SUMMARY = {
   reports: whole({ says: 'How many of them' }),
   cut: flag({ from: 'isCut', says: 'true: there are more, and the newest thousand were counted' }),
   policy: text({ none: true, says: 'The policy for DMARC that the newest of them found' }),
-  mail: record(COUNTS),
+  mail: record(COUNTS, { says: 'All mail that was reported' }),
   own: record(COUNTS, { says: 'Of `mail` what came from a source that is `ours` or `signed`' }),
   sources: list(
     { ...SOURCE, failed: COUNTS.failed },
     { says: 'The hundred busiest; then all others, taken together' },
   ),
-  reporters: list({
-    kind: words(REPORT_KINDS),
-    reporter: DOMAIN_REPORT.reporter,
-    reports: whole(),
-    total: DOMAIN_REPORT.total,
-    failed: DOMAIN_REPORT.failed,
+  reporters: list(
+    {
+      kind: words(REPORT_KINDS),
+      reporter: DOMAIN_REPORT.reporter,
+      reports: whole({ says: 'How many came from there' }),
+      total: DOMAIN_REPORT.total,
+      failed: DOMAIN_REPORT.failed,
+    },
+    { says: 'Who reported, by how much' },
+  ),
+  tls: record({
+    sessions: SESSIONS,
+    failed: whole({ says: 'Of them' }),
+    failures: list(FAILURE, { says: 'What failed most' }),
   }),
-  tls: record({ sessions: whole(), failed: whole(), failures: list(FAILURE) }),
   publish: list(
     { type: words(['TXT']), name: text(), value: text() },
     { says: 'What asks receivers for these reports' },
