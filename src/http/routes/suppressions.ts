@@ -97,7 +97,7 @@ export const suppressions: readonly RouteRow[] = [
     cli: 'suppression add',
     summary: 'Write no more to an address',
     description:
-      '`*@example.com` is all of a domain, without its subdomains. One that is there already is answered 200 and stays as it is. A key changes the list of its own mode; what a test-mode key lists holds for test mail only.',
+      'All of a domain is `*@example.com`, without its subdomains. One that is there already is answered 200 and stays as it is. A key changes the list of its own mode; what a test-mode key lists holds for test mail only.',
     body: shapes.suppressionBody,
     answers: { 200: shapes.suppression, 201: shapes.suppression },
     faults: ['auth.scope_forbidden'],
