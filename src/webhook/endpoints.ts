@@ -209,7 +209,7 @@ const wrongWithHeaders = (headers: EndpointWish['headers']): readonly FieldError
 }
 
 /** RFC 7617: no colon in the name, no control characters. */
-const LOGIN = /^[^:\p{Cc}]+:\P{Cc}*$/u
+export const LOGIN = /^[^:\p{Cc}]+:\P{Cc}*$/u
 const MOST_LOGIN = 500
 const MOVE_ON = 'use format standard or resend, or ask for other types'
 

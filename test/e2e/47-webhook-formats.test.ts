@@ -2,15 +2,16 @@
  * Webhooks in the words of other services, through the whole product: mail of the sandbox, posted to a receiver in the shape of
  * listmonk's, and checked by the services' own code. No secret of an endpoint stands in any file or line of the daemon after.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { Resend } from 'resend'
 import t from 'tap'
 import { eventually } from '../parts/eventually.js'
 import { type Bounce, hear, type ListmonkSettings } from '../parts/listmonk.js'
-import { Postern } from '../parts/postern.js'
+import { BIN, cleanEnv, Postern } from '../parts/postern.js'
 import { type Received, receiver } from '../parts/receiver.js'
 
 const { EventWebhook } = createRequire(import.meta.url)('@sendgrid/eventwebhook') as {
@@ -180,6 +181,56 @@ t.test('a test, a replay and a rotation', async (t) => {
   t.match(await postern.json('webhook', 'test', sendgrid.id), { status: 'success' }, 'the new key signs')
   const last = gotBy('sendgrid').at(-1)
   t.notOk(last && isSigned(last, sendgrid.public_key))
+})
+
+t.test('webhook listen posts the same, here and now', async (t) => {
+  const near = await receiver(t)
+  const keyFile = join(postern.dir, 'listen.key')
+  writeFileSync(keyFile, key, { mode: 0o600 })
+  const formats = ['sendgrid', 'postmark', 'mailgun', 'resend']
+  const said: string[] = []
+  for (const format of formats) {
+    const words = ['webhook', 'listen', '--config', postern.configFile, '--key-file', keyFile]
+    const to = ['--forward', `http://127.0.0.1:${near.port}/${format}`, '--format', format]
+    const auth = format === 'postmark' ? ['--auth', login] : []
+    const args = [BIN, ...words, '--url', postern.url, ...to, ...auth]
+    const child = spawn(process.execPath, args, { env: cleanEnv() })
+    t.teardown(() => child.kill('SIGKILL'))
+    createInterface({ input: child.stderr }).on('line', (line) => said.push(line))
+  }
+  const listening = () => said.filter((line) => line.startsWith('listening')).length === formats.length
+  await eventually('all listen', listening, { seen: () => said })
+  const id = await send('bounced@example.com')
+  // what Mailgun's form is signed with is made anew at each try
+  const text = (body: string) => body.replace(/"signature":\{.*?\}/, '')
+  const nearBy = (format: string) => near.received.filter(({ path }) => path === `/${format}`)
+  for (const format of formats) {
+    const byEndpoint = () => gotBy(format).filter(({ body }) => body.includes(id))
+    const isBounced = () =>
+      [byEndpoint(), nearBy(format)].every((all) =>
+        all.some(({ body }) => /"(bounce|failed|HardBounce|email\.bounced)"/.test(body)),
+      )
+    await eventually(`${format} is told of the bounce twice`, isBounced, { seen: () => said })
+    t.same(
+      nearBy(format).map(({ body }) => text(body)),
+      byEndpoint().map(({ body }) => text(body)),
+      format,
+    )
+  }
+  const publicKey = /verified by this key: (\S+)/.exec(said.join('\n'))?.[1] ?? ''
+  for (const one of nearBy('sendgrid')) t.ok(isSigned(one, publicKey))
+  const basic = `Basic ${Buffer.from(`listmonk:${PASSWORD}`).toString('base64')}`
+  for (const one of nearBy('postmark')) t.equal(header(one, 'authorization'), basic)
+
+  const wrong = (...words: readonly string[]) =>
+    postern.cli('webhook', 'listen', '--key-file', keyFile, ...words)
+  t.match(await wrong('--format', 'ses'), { code: 64 })
+  t.match(await wrong('--format', 'postmark', '--events', 'email.sent'), {
+    code: 64,
+    stderr: /Postmark has no word for any of them; it has for email\.delivered/,
+  })
+  t.match(await wrong('--auth', login), { code: 64, stderr: /postmark only/ })
+  t.match(await wrong('--format', 'postmark', '--auth', keyFile), { code: 65, stderr: /user:password/ })
 })
 
 t.test('no secret stands in a file or a line after', async (t) => {
