@@ -15,6 +15,7 @@ import {
   keyRecord,
   rotatedKeyRecord,
   sesAccessKey,
+  sesVariables,
 } from '../resource/tenants.js'
 import { createKey, MOST_OVERLAP_MS, newKeyText, revokeKey, rotateKey } from '../tenant/key.js'
 import { command, type Subject, WHY } from './command.js'
@@ -53,9 +54,7 @@ const list = listing({
 
 /** The secret alone; of a key for clients of SES, the variables that they read. */
 const secretsIn = ({ row, secret, sesSecret }: Awaited<ReturnType<typeof createKey>>): string =>
-  sesSecret === null
-    ? secret
-    : `POSTERN_KEY=${secret}\nAWS_ACCESS_KEY_ID=${sesAccessKey(row)}\nAWS_SECRET_ACCESS_KEY=${sesSecret}`
+  sesSecret === null ? secret : `POSTERN_KEY=${secret}\n${sesVariables(row, sesSecret)}`
 
 const create = command({
   usage: 'create',

@@ -42,6 +42,10 @@ export const keyPrefix = (row: Pick<KeyRow, 'mode' | 'lookup'>): string => `svc_
 export const sesAccessKey = ({ lookup, sesSalt }: Pick<KeyRow, 'lookup' | 'sesSalt'>): string | null =>
   sesSalt === null ? null : `PSTN${lookup}`
 
+/** As those clients read it from their environment. */
+export const sesVariables = (row: Pick<KeyRow, 'lookup' | 'sesSalt'>, secret: string): string =>
+  `AWS_ACCESS_KEY_ID=${sesAccessKey(row)}\nAWS_SECRET_ACCESS_KEY=${secret}`
+
 export const MODES = ['live', 'test'] as const
 
 const USES = {

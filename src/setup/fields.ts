@@ -113,6 +113,8 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
       ...fixed(as(KEY, 'mode', 'permission', 'rate_limit_per_minute')),
       expires_at: { type: 'text', isFixed: true },
       ...SECRET,
+      /** Where its access key for clients of SES is written to. */
+      ses_out: { type: 'file', isSecret: true },
     },
     removedBy: null,
   },

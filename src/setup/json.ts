@@ -101,17 +101,20 @@ const memberIn = (
   return field === undefined || field === 'header_files' ? [member, value] : [field, textIn(value, path, bad)]
 }
 
-const isFileField = (member: string): boolean => member === 'out' || Object.hasOwn(INLINE, member)
+/** What is written to a file of the server, and what there is instead. */
+const WRITTEN: Readonly<Record<string, string>> = {
+  out: 'leave it out: a new secret is in the answer',
+  ses_out: 'make such a key with POST /v1/api-keys',
+}
+
+const isFileField = (member: string): boolean =>
+  Object.hasOwn(WRITTEN, member) || Object.hasOwn(INLINE, member)
 
 const objectIn = (value: unknown, path: readonly string[], bad: Bad): unknown => {
   if (!isPlain(value)) return value
   const members = Object.entries(value).flatMap(([member, given]) => {
     if (!isFileField(member)) return [memberIn(member, given, [...path, member], bad)]
-    const instead = INLINE[member]
-    const remedy =
-      instead === undefined
-        ? 'leave it out: a new secret is in the answer'
-        : `give what is in it as \`${instead}\``
+    const remedy = WRITTEN[member] ?? `give what is in it as \`${INLINE[member]}\``
     bad([...path, member], `names a file of the server; ${remedy}`, 'forbidden')
     return []
   })

@@ -17,7 +17,7 @@ import type { Role } from '../config/identity.js'
 import { dkimRecord, loadDkimKey } from '../mail/dkim.js'
 import { readTag, tagText } from '../mail/query.js'
 import { person as personRecord } from '../resource/people.js'
-import { keyRecord, poolRecord, workspaceRecord } from '../resource/tenants.js'
+import { keyRecord, poolRecord, sesVariables, workspaceRecord } from '../resource/tenants.js'
 import { webhook as webhookRecord } from '../resource/webhook.js'
 import { ALARMS, alarmLimitText, readAlarmLimit, readSoftLimit, SOFT_KINDS } from '../store/port/alarms.js'
 import type { KnownEndpoint, WebhookFormat } from '../store/port/hooks.js'
@@ -41,7 +41,15 @@ import {
 } from '../tenant/credential.js'
 import { addDomain, normalDomain, removeDomain, wrongWithDomain } from '../tenant/domain/domain.js'
 import { type Brought, isSelector } from '../tenant/domain/keys.js'
-import { checkNewKey, createKey, isKeyOf, isTaken, newKeyText, revokeKey } from '../tenant/key.js'
+import {
+  checkNewKey,
+  createKey,
+  isKeyOf,
+  isTaken,
+  newKeyText,
+  revokeKey,
+  sesSecretOf,
+} from '../tenant/key.js'
 import { changePerson, checkNewPerson, createPerson } from '../tenant/people.js'
 import {
   createPool,
@@ -453,15 +461,17 @@ const givenSecret = (deps: SetupDeps, { given, folder, isInline }: Declared): st
 }
 
 /** Of a new secret: two things in one file would have the same. */
-const outOf = (deps: SetupDeps, { given, folder }: Declared): readonly string[] => {
-  if (typeof given.out !== 'string') return []
-  try {
-    return [`file ${outPlace(resolve(folder, given.out), deps.dataDir, 'out')}`]
-  } catch {
-    // told as a mistake already
-    return []
-  }
-}
+const outOf = (deps: SetupDeps, { given, folder }: Declared): readonly string[] =>
+  ['out', 'ses_out'].flatMap((field) => {
+    const path = given[field]
+    if (typeof path !== 'string') return []
+    try {
+      return [`file ${outPlace(resolve(folder, path), deps.dataDir, field)}`]
+    } catch {
+      // told as a mistake already
+      return []
+    }
+  })
 
 /** The same once more, and a new one is written to its file first. */
 const secretFor = (deps: SetupDeps, one: Declared, make: () => string): string => {
@@ -484,8 +494,32 @@ const secretField = async (
     : { secret_file: (await isSame(secret)) ? SAME : ANOTHER }
 
 const plainOf = ({ given }: Declared): Described => {
-  const { secret_file: _, out: __, ...rest } = given
+  const { secret_file: _, out: __, ses_out: ___, ...rest } = given
   return rest
+}
+
+const sesTextOf = (pepper: Uint8Array, row: KeyRow): string | null => {
+  const secret = sesSecretOf(pepper, row)
+  return secret && sesVariables(row, secret)
+}
+
+/**
+ * The file for the access key of clients of SES; null where none is asked for. It is written when the key is there, since its
+ * secret is made of that; one that is lost, or was never written, is written again.
+ */
+const sesFile = (deps: SetupDeps, { given, folder }: Declared, row: KeyRow | null) => {
+  const { ses_out: path } = given
+  if (typeof path !== 'string') return null
+  const wrong = (message: string) => invalid([{ field: 'ses_out', kind: 'forbidden', message }])
+  const place = outPlace(resolve(folder, path), deps.dataDir, 'ses_out')
+  const wanted = row && sesTextOf(deps.pepper, row)
+  if (row !== null && wanted === null)
+    throw wrong('is for a new key: this one was made without an access key for clients of SES')
+  const there = secretAt(place, 'ses_out')
+  if (there !== null && there !== wanted)
+    throw wrong(`${place}: holds something else, and is not written over`)
+  const write = (made: KeyRow): void => writeSecret(place, sesTextOf(deps.pepper, made) ?? '')
+  return { isMissing: row !== null && there === null, write }
 }
 
 const key: Kind<KeyRow> = {
@@ -498,6 +532,7 @@ const key: Kind<KeyRow> = {
     ...saidOf('key', keyRecord(row)),
     expires_at: timeOrNull(row.expiresAt),
     secret_file: SAME,
+    ...(row.sesSalt !== null && { ses_out: SAME }),
   }),
   async want(context, one, row) {
     const { deps, world } = context
@@ -505,6 +540,7 @@ const key: Kind<KeyRow> = {
     const { given } = one
     const owner = ownerOf(world, one.workspace, errors, context.planned)
     const secret = (await tried(errors, () => givenSecret(deps, one))) ?? null
+    const ses = (await tried(errors, () => sesFile(deps, one, row))) ?? null
     const expires = given.expires_at as string | undefined
     const expiresAt = expires === undefined ? null : Date.parse(expires)
     if (Number.isNaN(expiresAt))
@@ -520,6 +556,7 @@ const key: Kind<KeyRow> = {
       expiresAt: Number.isNaN(expiresAt) ? null : expiresAt,
       rateLimitPerMinute: (given.rate_limit_per_minute as number | undefined) ?? null,
       permission: given.permission as KeyRow['permission'] | undefined,
+      ses: ses !== null,
     }
     const checked = { ...wish, ...(secret !== null && { secret }) }
     if (row === null) errors.push(...checkNewKey(checked, deps.clock.now()))
@@ -529,15 +566,18 @@ const key: Kind<KeyRow> = {
       fields: {
         ...plainOf(one),
         ...(expires !== undefined && { expires_at: timeOrNull(wish.expiresAt) }),
+        ...(ses !== null && { ses_out: ses.isMissing ? ANOTHER : SAME }),
         ...(row !== null && (await secretField(one, secret, (text) => isKeyOf(deps.pepper, row, text)))),
       },
       errors,
       alike: [...outOf(deps, one), ...(secret === null ? [] : [`secret ${markOf(deps.pepper, secret)}`])],
       make: async (acting) => {
         const text = secretFor(acting, one, () => newKeyText(wish.mode))
-        return (await createKey(acting, world.accountId, { ...wish, secret: text })).row.id
+        const { row: made } = await createKey(acting, world.accountId, { ...wish, secret: text })
+        ses?.write(made)
+        return made.id
       },
-      change: async () => undefined,
+      change: async () => (row !== null && ses?.isMissing ? ses.write(row) : undefined),
     }
   },
   remove: (deps, accountId, { id }) => revokeKey(deps, accountId, id),

@@ -149,6 +149,7 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
   [/^workspace_id/, 'workspace'],
   [/^(secret|password)$/, 'secret_file'],
   [/^auth$/, 'auth_file'],
+  [/^ses$/, 'ses_out'],
   [/^headers$/, 'header_files'],
   [/^body$/, ''],
 ]

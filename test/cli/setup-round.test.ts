@@ -40,7 +40,7 @@ const ALL: Sections = {
   keys: {
     'shop/web': {
       ...{ mode: 'test', permission: 'sending_access', rate_limit_per_minute: 77 },
-      ...{ expires_at: '2099-01-31T00:00:00.000Z', secret_file: 'web.key' },
+      ...{ expires_at: '2099-01-31T00:00:00.000Z', secret_file: 'web.key', ses_out: 'data/ses.env' },
     },
     ops: { secret_file: 'ops.key' },
   },

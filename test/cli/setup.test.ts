@@ -1,7 +1,7 @@
 /** An installation as files: the plan, whose is what, and what is never touched. */
 
 import { generateKeyPairSync } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { type Desk, openDesk } from './desk.js'
@@ -88,6 +88,53 @@ t.test('made once, and twice does nothing', async (t) => {
     steps: [],
     same: 11,
   })
+})
+
+t.test('a key with an access key for clients of SES', async (t) => {
+  const desk = await opened(t)
+  const keys = (one: string) => FILES({ keys: `{ shop/web: ${one} }` })
+  const file = desk.file('shop.yaml', keys('{ secret_file: web.key, ses_out: data/ses.env }'))
+  const done = await desk.run(['apply', '--yes', file])
+  t.match(done, { code: 0, stdout: /\+ key\/shop\/web/ }, done.stderr)
+  const place = join(desk.dir, 'data/ses.env')
+  const text = readFileSync(place, 'utf8')
+  const [{ ses_access_key_id: id }] = await desk.json(['key', 'list'])
+  const [, secret = ''] = /^AWS_ACCESS_KEY_ID=PSTN\w{12}\nAWS_SECRET_ACCESS_KEY=(\S{44})\n$/.exec(text) ?? []
+  t.ok(text.includes(`=${id}\n`))
+  t.equal(statSync(place).mode & 0o777, 0o600)
+  t.match(await desk.run(['apply', file]), NOTHING)
+
+  rmSync(place)
+  const again = await desk.run(['apply', '--yes', file])
+  t.match(again, { code: 0, stdout: /^~ key\/shop\/web\n {4}ses_out: / }, again.stderr)
+  t.equal(readFileSync(place, 'utf8'), text, 'one that was lost is the same again')
+  t.match(await desk.run(['apply', file]), NOTHING)
+  rmSync(place)
+  t.match(await desk.run(['apply', '--yes', file]), { code: 0, stdout: /^~ key/ }, 'however often')
+  t.match(await desk.run(['export', '--setup', join(desk.dir, 'exported')]), { code: 0 })
+  const exported = readFileSync(join(desk.dir, 'exported', 'postern.yaml'), 'utf8')
+  t.match(exported, /ses_out: FILL-IN/)
+  t.notMatch([done.stdout, done.stderr, again.stdout, again.stderr, exported].join(), secret || '?')
+
+  const refused = async (text: string) => {
+    writeFileSync(file, text)
+    const { code, stderr } = await desk.run(['apply', '--yes', file])
+    t.equal(code, 78)
+    return stderr
+  }
+  desk.file('data/ses.env', 'AWS_ACCESS_KEY_ID=mine\n')
+  const mine = keys('{ secret_file: web.key, ses_out: data/ses.env }')
+  t.match(await refused(mine), /key\/shop\/web: ses_out: .*ses\.env: holds something else/)
+  t.equal(readFileSync(place, 'utf8'), 'AWS_ACCESS_KEY_ID=mine\n')
+  const platform = FILES({ keys: '{ ops: { out: data/o.key, ses_out: data/o.env } }' })
+  t.match(await refused(platform), /key\/ops: ses_out: is for keys of scope workspace/)
+  const twice = FILES({ keys: '{ shop/a: { out: data/a, ses_out: data/a } }' })
+  t.match(await refused(twice), /key\/shop\/a: would be the same as key\/shop\/a/)
+  t.match(await refused(keys('{ secret_file: web.key, ses_out: /etc/ses.env }')), /is written below/)
+  writeFileSync(file, FILES({ keys: '{ shop/plain: { out: data/plain.key } }' }))
+  t.match(await desk.run(['apply', '--yes', file]), { code: 0 })
+  const plain = FILES({ keys: '{ shop/plain: { out: data/plain.key, ses_out: data/plain.env } }' })
+  t.match(await refused(plain), /plain: ses_out: is for a new key/)
 })
 
 t.test('changed in place, and what cannot be', async (t) => {

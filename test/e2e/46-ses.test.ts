@@ -2,7 +2,7 @@
  * An application that was written for Amazon SES, moved here by its environment alone: AWS's client through the whole product
  * to a real Postfix, with its own repeats and its own clock. Afterwards neither of its secrets stands anywhere.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -103,6 +103,21 @@ else {
     t.match(row, { ses_access_key_id: AWS_ACCESS_KEY_ID })
     await postern.cli('key', 'revoke', row.id, '--yes')
     await t.rejects(send(mailOf('x'), new SESv2Client()), { name: 'UnrecognizedClientException' })
+  })
+
+  t.test('a key that a setup made', async (t) => {
+    const file = join(postern.dir, 'setup.yaml')
+    const [out, sesOut] = ['web.key', 'ses.env'].map((name) => join(postern.dir, 'data', name))
+    writeFileSync(file, `setup: web\nkeys: { default/web: { out: ${out}, ses_out: ${sesOut} } }\n`)
+    await postern.json('apply', file, '--yes')
+    const variables = readFileSync(sesOut ?? '', 'utf8')
+    const [, accessKeyId = '', secretAccessKey = ''] =
+      /^AWS_ACCESS_KEY_ID=(PSTN\w{12})\nAWS_SECRET_ACCESS_KEY=(\S+)\n$/.exec(variables) ?? []
+    const client = new SESv2Client({ credentials: { accessKeyId, secretAccessKey } })
+    const sent = await send(mailOf('By a setup'), client)
+    const made = readFileSync(out ?? '', 'utf8').trim()
+    t.ok(await postern.until(made, sent.MessageId ?? '', ['delivered']))
+    client.destroy()
   })
 
   t.test('the secrets are in no file, and in no line of the log', async (t) => {
