@@ -171,7 +171,11 @@ const OWNS_NOTHING: Readonly<Record<string, string>> = {
     'webhook secret': 'it prints what is stored nowhere',
   },
   ...{ backup: 'a copy changes nothing', 'upstream test': 'a trial changes nothing' },
-  ...{ 'webhook test': 'posts, as the API, whose test has the entry', 'webhook listen': 'it runs' },
+  ...{
+    'webhook test': 'posts, as the API, whose test has the entry',
+    'webhook listen': 'it runs',
+    mcp: 'it asks the API',
+  },
   ...{ 'queue import': 'another installation’s mail: see below', 'config check': 'reads' },
 }
 const READS =
