@@ -24,7 +24,8 @@ import { bounceTypesOf } from '../mail/report/category.js'
 import { CATEGORIES, classify as classifyReason, type Rule } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
 import type { Report, ReportKind } from '../mail/report/report.js'
-import { readReturnPath } from '../mail/return-path.js'
+import { isReportAddress, readReturnPath } from '../mail/return-path.js'
+import { createDomainReportIntake } from '../outcome/domain-report.js'
 import { readKept } from '../outcome/kept-report.js'
 import { createIntake, type Intake } from '../outcome/report.js'
 import { rulesIn } from '../outcome/rules.js'
@@ -68,6 +69,21 @@ const ownAmong = async (intake: Intake, addresses: readonly string[]): Promise<s
   return null
 }
 
+/** What a receiver reports of a domain; throws where it is not kept. */
+const takeDomainReport = async ({ store, config }: CliContext, raw: Uint8Array) => {
+  const parts = { store, clock: systemClock, domain: config.bounce.domain }
+  const { kind, result, why, reporter, domains } = await createDomainReportIntake(parts).takeReport(raw)
+  if (result !== 'read' && result !== 'known') throw badInput(why ?? NOT_TAKEN[result])
+  return { kind, result, reporter, domains }
+}
+
+const NOT_TAKEN: Readonly<Record<'no_domain' | 'full' | 'unreadable' | 'none', string>> = {
+  none: 'there is no report in this mail',
+  unreadable: 'the report cannot be read',
+  no_domain: 'the report is about no domain of this installation',
+  full: 'too many reports about this domain today',
+}
+
 const STRANGE =
   'the mail names no return path of ours, and nothing in it is signed by us; give its envelope recipient with --recipient'
 const UNKNOWN: Partial<Record<ReportKind, string>> = {
@@ -84,6 +100,10 @@ const ingestCommand = command({
   run: async (args, terminal) => {
     const raw = await terminal.readInput(args.file ?? STDIN)
     await withContext(args, async (context) => {
+      if (args.recipient !== undefined && isReportAddress(args.recipient, context.config.bounce.domain)) {
+        const taken = await takeDomainReport(context, raw)
+        return terminal.data(taken, (paint) => fields(paint, Object.entries(taken)))
+      }
       const named = args.recipient === undefined ? candidates(raw) : [args.recipient]
       const intake = await intakeOf(context)
       const address = await ownAmong(intake, named)

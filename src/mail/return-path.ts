@@ -167,6 +167,10 @@ export const roleAt = (address: string, bounceDomain: string): Role | null => {
   return role !== undefined && domain === bounceDomain.toLowerCase() ? role : null
 }
 
+/** Where reports about domains come. */
+export const isReportAddress = (address: string, bounceDomain: string): boolean =>
+  (roleAt(address, bounceDomain) ?? '').endsWith('-reports')
+
 /** True when the return path (as text, or as read) is ours and speaks for this address of this workspace. */
 export const verifyReturnPath = (
   keys: ReturnPathKeys,

@@ -24,7 +24,7 @@ import type {
 } from '../mail/report/domain-report.js'
 import { readDomainReport } from '../mail/report/read-domain-report.js'
 import { UnreadableReportError } from '../mail/report/unpack.js'
-import { roleAt } from '../mail/return-path.js'
+import { isReportAddress } from '../mail/return-path.js'
 import type { DomainReportRow, ReportedSource, SourceOrigin } from '../store/port/domain-reports.js'
 import type { Store } from '../store/port/store.js'
 import type { DomainRow } from '../store/port/tenants.js'
@@ -226,7 +226,7 @@ export const createDomainReportIntake = (
 ): DomainReportIntake => {
   let before: Promise<unknown> = Promise.resolve()
   return {
-    takesReports: (address) => (roleAt(address, parts.domain) ?? '').endsWith('-reports'),
+    takesReports: (address) => isReportAddress(address, parts.domain),
     async takeReport(raw) {
       const mine = before.then(() => take(parts, raw))
       before = mine.catch(() => {})

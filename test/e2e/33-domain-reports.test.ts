@@ -2,7 +2,8 @@
  * Reports of receivers about a domain, sent by a real SMTP client through the bounce door: what API, command line, page and
  * metrics tell of them. What is none is refused with the reason, and a bomb takes no memory.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
@@ -27,6 +28,11 @@ const send = async (raw: Buffer, to: string | string[] = REPORTS): Promise<strin
   } catch (error) {
     return (error as { readonly response: string }).response
   }
+}
+const fileOf = async (raw: Buffer): Promise<string> => {
+  const file = join(postern.dir, 'mail.eml')
+  writeFileSync(file, raw)
+  return file
 }
 const api = async (path: string) => (await postern.api('GET', path, key)).body
 const residentOf = (what: 'VmRSS' | 'VmHWM'): number =>
@@ -149,6 +155,15 @@ t.test('what is not taken is refused, and the sender hears why', async (t) => {
     /^550 5\.1\.1 /,
     'another domain',
   )
+})
+
+t.test('by a pipe as by the door', async (t) => {
+  const pipe = async (raw: Buffer, to = REPORTS) =>
+    postern.cli('bounce', 'ingest', '--json', '--recipient', to, await fileOf(raw))
+  const taken = await pipe(SHAPES.plain?.({ id: 'piped', rows: [OURS] }) as Buffer)
+  t.match(JSON.parse(taken.stdout), { kind: 'dmarc', result: 'read', domains: { length: 1 } })
+  t.match(await pipe(mailOf('\r\nhello')), { code: 65, stderr: /no report in this mail/ })
+  t.match(await pipe(mailOf(part('text/xml', Buffer.from('<feedback>')))), { code: 65, stderr: /not whole/ })
 })
 
 t.test('bombs take no memory, and others are answered meanwhile', async (t) => {

@@ -154,9 +154,10 @@ export const readMail = (text: string): Mail => {
 
 const octetsOf = ({ headers, body }: Part): Buffer => {
   const encoding = header(headers, 'content-transfer-encoding').trim().toLowerCase()
-  return encoding === 'base64'
-    ? Buffer.from(body, 'base64')
-    : Buffer.from(decodeTransfer(body, encoding), 'latin1')
+  if (encoding === 'base64') return Buffer.from(body, 'base64')
+  // letter by letter: what is large comes in base64
+  const text = encoding === 'quoted-printable' ? body.slice(0, MAX_BYTES) : body
+  return Buffer.from(decodeTransfer(text, encoding), 'latin1')
 }
 
 /** The octets of each part of a mail that is no multipart, in their order, of any size; a returned mail is one of them. */
