@@ -17,7 +17,7 @@ interface Telling {
   over(lastedMs: number): void
 }
 
-interface Trouble {
+export interface Trouble {
   failed(error: Error): void
   succeeded(): void
 }

@@ -9,6 +9,8 @@
  *   its mail is neither claimed nor kept at hand.
  *   Several daemons go by the clock of their database, so it is the same day for all.
  */
+
+import type { Trouble } from '../base/service.js'
 import { dayOf, isSpent, type WarmupDay, warmupState } from '../lifecycle/warmup.js'
 import type { WarmupRow } from '../store/port/tenants.js'
 import type { Warmups } from '../store/port/watch.js'
@@ -32,7 +34,8 @@ export interface WarmupSettings {
   readonly store: Warmups
   readonly now: () => number
   readonly tick: () => number
-  readonly failed: (error: Error) => void
+  /** The store does not count. */
+  readonly trouble: Trouble
 }
 
 export class Warmup {
@@ -114,7 +117,7 @@ export class Warmup {
   }
 
   #ask(day: number, count: number): void {
-    const { store, now, tick, failed } = this.#settings
+    const { store, now, tick, trouble } = this.#settings
     if (this.#isAsking || this.#left === 0 || tick() < this.#notBefore) return
     this.#isAsking = true
     const { id, first, days } = this.#row
@@ -123,6 +126,7 @@ export class Warmup {
     store.takeWarmup(ask).then(
       ({ granted, left }) => {
         this.#isAsking = false
+        trouble.succeeded()
         const isSame = day === this.#today() && this.#row.first === first && this.#row.days === days
         if (left === null) this.#isOver = isSame
         else if (!isSame) this.#return(day, granted)
@@ -133,7 +137,7 @@ export class Warmup {
       (error: Error) => {
         this.#isAsking = false
         this.#notBefore = tick() + TROUBLE_MS
-        failed(error)
+        trouble.failed(error)
       },
     )
   }
@@ -147,14 +151,14 @@ export class Warmup {
   }
 
   #look(day: number): void {
-    const { store, now, tick, failed } = this.#settings
+    const { store, now, tick, trouble } = this.#settings
     this.#lookedAt = tick()
     store.warmupDays().then((rows: readonly WarmupDay[]) => {
       const own = rows.filter(({ id }) => id === this.#row.id)
       if (day !== this.#today() || isSpent(warmupState(this.#row, own, now()))) return
       this.#left = null
       this.#changed()
-    }, failed)
+    }, trouble.failed)
   }
 
   #return(day: number, count: number): void {
@@ -163,7 +167,7 @@ export class Warmup {
 
   /** What can not be given back stays counted. */
   #returned(day: number, count: number): Promise<void> {
-    return this.#settings.store.returnWarmup(this.#row.id, day, count).catch(this.#settings.failed)
+    return this.#settings.store.returnWarmup(this.#row.id, day, count).catch(this.#settings.trouble.failed)
   }
 
   /** Nothing is given any more. */

@@ -102,7 +102,11 @@ const pools = new Pools({
     store: queue,
     now: clock.now,
     tick: clock.tick,
-    failed: ({ message }) => log('warn', 'warm-up not counted', { error: message }),
+    trouble: createTrouble({
+      failed: ({ message }) => log('warn', 'warm-up not counted', { error: message }),
+      over: (ms) =>
+        log('info', 'works again', { after: 'warm-up not counted', lasted_s: Math.round(ms / 1000) }),
+    }),
   },
   changed: (pool) => flow.changed(pool),
   log,

@@ -137,7 +137,7 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
       warmup: {
         ...options.warmup,
         tick: systemClock.tick,
-        failed: ({ message }: Error) => logged.push(message),
+        trouble: { failed: ({ message }: Error) => void logged.push(message), succeeded: () => {} },
       },
     }),
     changed: (pool) => flow.changed(pool),
