@@ -18,6 +18,7 @@ import {
   keepsUnsubscribeRule,
   lacksFoldPoint,
 } from '../mail/header.js'
+import { REF_HEADER } from '../mail/return-path.js'
 import { type Parties, type Party, type Recipients, readParties, readRecipients } from './addresses.js'
 import { type Draft, decodeBase64, demandSize, readAttachments, readSchedule } from './draft.js'
 import { type Finished, type FinishedRules, readFinished } from './finished-message.js'
@@ -181,7 +182,9 @@ const readMime = (
     if (isKeyed) errors.push({ field: at, kind: 'forbidden', message })
     return finished
   }
-  const steering = new Set(finished?.submitted.section.fields.map(({ name }) => name).filter(isControlHeader))
+  const names = finished?.submitted.section.fields.map(({ name }) => name) ?? []
+  // the reference of another Postern that relays through this one is taken out, and asks for nothing
+  const steering = new Set(names.filter((name) => isControlHeader(name) && name !== REF_HEADER.toLowerCase()))
   for (const name of steering) {
     const message = `${name} in the message steers nothing here; tags, scheduled_at and the like stand beside raw`
     errors.push({ field: at, kind: 'forbidden', message })
