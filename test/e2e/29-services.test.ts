@@ -128,7 +128,7 @@ t.test('into the doors of another daemon', async (t) => {
             ['upstream', 'list'],
             ['pool', 'list'],
             ['audit', 'list'],
-            ['export', '--setup'],
+            ['export', '--setup', join(near.dir, 'exported')],
           ].map((args) => near.cli(...args)),
         )
       ).flatMap(({ stdout, stderr }) => [stdout, stderr]),
