@@ -87,7 +87,7 @@ export const resend = command({
       const { store, config, deps } = context
       const record = await findById(context, args.id)
       const submission = createSubmission({
-        ...{ store, config, clock: deps.clock },
+        ...{ store, config, clock: deps.clock, pepper: deps.pepper },
         senderAllowed: createSenderAllowed(store),
       })
       const { records } = await submission.resend(

@@ -60,6 +60,10 @@ const OPTIONS = {
     describe: 'Send later: an ISO 8601 time with a zone, or "in 2 hours", "tomorrow at 9am" (UTC)',
   },
   'ignore-suppressions': { type: 'boolean', describe: 'Also to suppressed addresses, this once' },
+  unsubscribe: {
+    type: 'string',
+    describe: 'The mailing list that a link in the header of the mail unsubscribes from',
+  },
   'idempotency-key': { type: 'string', describe: 'Makes it safe to run the same command again' },
   workspace: { type: 'string', describe: 'Workspace id, for a platform key' },
   'key-file': { type: 'string', describe: 'File that holds the API key; - is standard input' },
@@ -103,6 +107,7 @@ export const sendCommand = command({
       attachments: args.attach === undefined ? undefined : await Promise.all(args.attach.map(attachmentOf)),
       scheduled_at: args.at,
       ignore_suppressions: args.ignoreSuppressions,
+      unsubscribe: args.unsubscribe === undefined ? undefined : { list: args.unsubscribe },
     }
     const headers: Record<string, string> = {}
     if (args.idempotencyKey !== undefined) headers['idempotency-key'] = args.idempotencyKey

@@ -13,6 +13,10 @@ export const PLACE = {
   mode: { choices: ['live', 'test'], default: 'live', describe: 'The list for live or for test mail' },
 } as const
 
+export const LIST = {
+  list: { type: 'string', describe: 'Only for the mail of this mailing list' },
+} as const
+
 export type PlaceArgs = OptionArgs<typeof PLACE>
 
 export const placeOf = async ({ deps, account }: CliContext, args: PlaceArgs): Promise<Place> => {

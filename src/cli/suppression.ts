@@ -5,6 +5,7 @@
  */
 
 import type { Page } from '../lifecycle/page.js'
+import { partsOfEntry } from '../lifecycle/suppress.js'
 import { incidentText, incident as record } from '../record/queue.js'
 import { removed } from '../resource/member.js'
 import { suppressionRecord } from '../resource/tenants.js'
@@ -13,6 +14,7 @@ import type { Decision, KnownIncident } from '../store/port/watch.js'
 import {
   addSuppression,
   decideIncident,
+  entryWords,
   findEntry,
   findIncident,
   findSuppression,
@@ -24,7 +26,7 @@ import { type CliContext, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { importCommand } from './import.js'
 import { listing } from './list.js'
-import { PLACE, type PlaceArgs, placeOf } from './suppression-place.js'
+import { LIST, PLACE, type PlaceArgs, placeOf } from './suppression-place.js'
 import { AT, type Columns, EXPIRES, tableOf } from './table.js'
 import { readInstant } from './time.js'
 
@@ -88,6 +90,8 @@ const incidentCommands = [
   deciding('dismiss', 'dismissed', 'The addresses of an incident live: forget its suppressions', 'go on'),
 ]
 
+const emailOf = ({ email }: SuppressionRow): string => partsOfEntry(email).email
+
 const ORIGIN = {
   origin: { choices: SUPPRESSION_ORIGINS, describe: 'Only these' },
 } as const
@@ -98,18 +102,21 @@ const pagesOf = async (
   args: PlaceArgs & {
     readonly origin?: SuppressionRow['origin'] | undefined
     readonly pending?: boolean | undefined
+    readonly list?: string | undefined
   },
 ) => {
   if (args.pending === true && args.origin !== undefined) throw usage('--origin: what is pending has bounced')
+  if (args.pending === true && args.list !== undefined) throw usage('--list: what is pending is for all mail')
   const { id } = await placeOf(context, args)
   return (page: Page) =>
     args.pending === true
       ? context.store.pendingSuppressions(id, page)
-      : context.store.suppressions(id, args.origin ?? null, page)
+      : context.store.suppressions(id, args.origin ?? null, page, args.list)
 }
 
 const COLUMNS: Columns<SuppressionRow> = [
-  ['email', 'email'],
+  ['email', emailOf],
+  ['list', ({ email }) => partsOfEntry(email).mailingList],
   ['origin', 'origin'],
   ['reason', 'reason'],
   ['created', 'createdAt', AT],
@@ -120,11 +127,12 @@ const rowsTable = tableOf(COLUMNS)
 
 /** What import reads. */
 const EXPORTED: Columns<SuppressionRow> = [
-  ['email', 'email'],
+  ['email', emailOf],
   ['reason', 'reason'],
   ['origin', 'origin'],
   ['created_at', 'createdAt', AT],
   ['expires_at', 'expiresAt', AT],
+  ['list', ({ email }) => partsOfEntry(email).mailingList],
 ]
 
 const list = listing({
@@ -132,6 +140,7 @@ const list = listing({
   summary: 'Suppressed addresses, newest first (export has all of them)',
   options: {
     ...PLACE,
+    ...LIST,
     ...ORIGIN,
     pending: {
       type: 'boolean',
@@ -150,11 +159,11 @@ const show = command({
   usage: 'show <ref>',
   summary: 'One suppressed address',
   positionals: { ref: { type: 'string', demandOption: true, describe: 'Its address, or its id, sup_…' } },
-  options: PLACE,
+  options: { ...PLACE, ...LIST },
   examples: [['$0 suppression show ana@example.com', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const row = await findSuppression(context.deps, await placeOf(context, args), args.ref)
+      const row = await findSuppression(context.deps, await placeOf(context, args), args.ref, args.list)
       terminal.data(suppressionRecord(row), (paint) => rowsTable(paint, [row]))
     }),
 })
@@ -177,6 +186,7 @@ const add = command({
   },
   options: {
     ...PLACE,
+    ...LIST,
     reason: { type: 'string', describe: 'Why' },
     expires: { type: 'string', describe: 'Until when: 90d, or an RFC 3339 time; else for good' },
   },
@@ -189,9 +199,10 @@ const add = command({
     await withContext(args, async (context) => {
       const { deps } = context
       const place = await placeOf(context, args)
+      const wish = { reason: args.reason, expiresAt, mailingList: args.list }
       const rows: SuppressionRow[] = []
       for (const email of args.email) {
-        rows.push(await addSuppression(deps, place, { email, reason: args.reason, expiresAt }, email))
+        rows.push(await addSuppression(deps, place, { ...wish, email }, email))
       }
       terminal.data(
         rows.length === 1 ? rows.map(suppressionRecord)[0] : rows.map(suppressionRecord),
@@ -205,21 +216,28 @@ const remove = command({
   usage: 'remove <ref>',
   summary: 'Write to an address again',
   positionals: { ref: { type: 'string', demandOption: true, describe: 'Id or address' } },
-  options: { ...PLACE, ...WHY },
+  options: { ...PLACE, ...LIST, ...WHY },
   destroys: true,
   examples: [['$0 suppression remove ana@example.com --yes', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const { deps } = context
       const place = await placeOf(context, args)
-      const row = await findEntry(deps, place, args.ref)
+      const row = await findEntry(deps, place, args.ref, args.list)
       if (args.dryRun)
-        return terminal.data(suppressionRecord(row), () => `would remove ${row.email} (${row.origin})`)
-      await terminal.confirm(`remove ${row.email} (${row.origin}) from the suppressions`, args.yes)
+        return terminal.data(
+          suppressionRecord(row),
+          () => `would remove ${entryWords(row.email)} (${row.origin})`,
+        )
+      await terminal.confirm(
+        `remove ${entryWords(row.email)} (${row.origin}) from the suppressions`,
+        args.yes,
+      )
       const { still } = await removeSuppression(deps, place, row.id)
       terminal.data(
         { ...removed('suppression', row.id), ...(still !== null && { still: suppressionRecord(still) }) },
-        () => `removed ${row.email}${still === null ? '' : `; ${stillWords(still)} all the same`}`,
+        () =>
+          `removed ${entryWords(row.email)}${still === null ? '' : `; ${stillWords(still)} all the same`}`,
       )
     }),
 })
@@ -227,7 +245,7 @@ const remove = command({
 const exportAll = listing({
   path: 'suppression export',
   summary: 'All suppressed addresses as CSV',
-  options: { ...PLACE, ...ORIGIN },
+  options: { ...PLACE, ...LIST, ...ORIGIN },
   examples: [['$0 suppression export > suppressed.csv', '']],
   what: 'suppressed addresses',
   next: null,

@@ -18,7 +18,7 @@ import { findSpans } from '../base/trace.js'
 import { type Config, type Marks, marksOf } from '../config/config.js'
 import { createSite } from '../dashboard/lazy.js'
 import { createFollowers, type Followers } from '../followers/followers.js'
-import { FlowMetrics, ReportMetrics } from '../http/flow-metrics.js'
+import { FlowMetrics, ReportMetrics, UnsubscribeMetrics } from '../http/flow-metrics.js'
 import { createHttp, type Http } from '../http/http.js'
 import { createManagement, type Management } from '../http/management.js'
 import {
@@ -126,6 +126,7 @@ interface Observed {
   readonly flow: FlowMetrics
   readonly relay: Relay
   readonly reported: ReportMetrics
+  readonly unsubscribes: UnsubscribeMetrics
   /** Attempts of the last run whose end nobody knows. */
   readonly ambiguous: number
 }
@@ -137,7 +138,7 @@ const saidOf = ({ setupFailure }: State): readonly string[] | null =>
 /** Health and metrics; it also logs what became of mail. */
 const observe = (store: Store, options: DaemonOptions, state: State, observed: Observed): Management => {
   const { config, log, listen } = options
-  const { disk, flow, relay, ambiguous, reported } = observed
+  const { disk, flow, relay, ambiguous, reported, unsubscribes } = observed
   store.onSettled((settled) => {
     flow.note(settled, systemClock.now())
     for (const { emailId: email, recipientId: recipient, from, to, applied } of settled)
@@ -171,6 +172,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       ...(await clusterMetrics(store)),
       ...flow.metrics(),
       ...reported.metrics(),
+      ...unsubscribes.metrics(),
       ...relayMetrics(relay, ambiguous),
       ...writerMetrics(store.load()),
       diskMetric(disk),
@@ -299,7 +301,7 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
   onReason(relay.giveWay)
   const tenants = createTenants(deps)
   const submission = createSubmission({
-    ...{ store, config, clock, accepting, spans },
+    ...{ store, config, clock, pepper, accepting, spans },
     senderAllowed: createSenderAllowed(store),
     accepted: (mails) => flow.accepted(mails),
     way,
@@ -319,11 +321,12 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
     provePerson: tenants.provePerson,
     proveFactor: tenants.proveFactor,
   })
+  const unsubscribes = new UnsubscribeMetrics()
   const http: Http = createHttp({
-    ...{ ...doors, store, tenants, submission, pepper, tls, relay, site, kept, door },
+    ...{ ...doors, store, tenants, submission, pepper, tls, relay, site, kept, door, unsubscribes },
     setupFailed: () => saidOf(state),
   })
-  return { submission, door, http }
+  return { submission, door, http, unsubscribes }
 }
 
 /** Services of a part that runs here. */
@@ -415,8 +418,9 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   const when = running(options)
   const sandbox = createSandbox({ hostname: config.hostname, store, log })
   const relay = buildRelay(shared)
-  const { submission, door, http } = buildDoors(shared, relay, flow)
-  const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
+  const { submission, door, http, unsubscribes } = buildDoors(shared, relay, flow)
+  const observed = { disk, flow, relay, ambiguous, reported, unsubscribes }
+  const management = observe(store, options, state, observed)
   const { recheck: every, resolver } = config.domains
   const once = byOne(store, log)
   const recheck = once('domains', () =>

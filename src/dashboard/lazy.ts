@@ -9,7 +9,8 @@ import { isIP } from 'node:net'
 import type { Request } from '@hapi/hapi'
 import type { DashboardOptions, Site } from './dashboard.js'
 
-const API = /^\/v\d+(?:\/|$)/
+/** What needs no page of these: the API, and the links of readers. */
+const API = /^\/(?:v\d+|u)(?:\/|$)/
 
 const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))

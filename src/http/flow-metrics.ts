@@ -132,3 +132,24 @@ export class ReportMetrics {
     ]
   }
 }
+
+/** What became of links to unsubscribe; `repeated`: it was done before. */
+type Click = 'taken' | 'repeated' | 'forged'
+
+export class UnsubscribeMetrics {
+  readonly #counts: Record<Click, number> = { taken: 0, repeated: 0, forged: 0 }
+
+  note(click: Click): void {
+    this.#counts[click]++
+  }
+
+  metrics(): readonly Metric[] {
+    return [
+      counter(
+        'postern_unsubscribes_total',
+        'Links to unsubscribe that were followed to the end, by what became of it, and those that were none of ours',
+        Object.entries(this.#counts).map(([result, value]) => ({ labels: { result }, value })),
+      ),
+    ]
+  }
+}

@@ -28,12 +28,14 @@ import { dialects } from './dialect/routes.js'
 import { createDirect, type DirectSends } from './direct.js'
 import type { Endpoint } from './endpoint.js'
 import { Feed, Slots } from './feed.js'
+import type { UnsubscribeMetrics } from './flow-metrics.js'
 import { CursorCodec } from './list.js'
 import { followAs } from './routes/events.js'
 import { served } from './rows.js'
 import { demandJson } from './sends.js'
 import { createServer, type Site } from './server.js'
 import { createBodyReader } from './thread/reader.js'
+import { unsubscribeRoutes } from './unsubscribe.js'
 import { Listener } from './wire/listener.js'
 
 interface TlsFiles {
@@ -72,6 +74,8 @@ interface HttpOptions
   readonly kept?: Kept
   /** null: hapi answers all sends. For tests, which compare the two. */
   readonly direct?: typeof createDirect | null
+  /** Hears of links to unsubscribe. */
+  readonly unsubscribes?: UnsubscribeMetrics | undefined
   /** How to get its socket, `http`; by default it is bound here. */
   readonly listen?: Listen | undefined
 }
@@ -231,6 +235,7 @@ const listeningServer = async (
     demandJson: (bytes: Uint8Array) => demandJson(deps, bytes),
     spans: options.spans ?? null,
     site: options.site ?? null,
+    routes: unsubscribeRoutes({ ...options, tenants }),
   }
   if (config.http.behind_proxy)
     listener.server.prependListener('connection', keepOthersOut(config.http.trusted_proxies))

@@ -10,7 +10,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Boom } from '@hapi/boom'
-import hapi, { type Request, type ResponseObject, type ResponseToolkit } from '@hapi/hapi'
+import hapi, { type Request, type ResponseObject, type ResponseToolkit, type ServerRoute } from '@hapi/hapi'
 import { Fault, invalid, OutageError, outageOf } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
@@ -78,6 +78,8 @@ interface ServerDeps extends GateDeps {
   readonly spans: Spans | null
   /** Pages for people on the same listener. */
   readonly site: Site | null
+  /** What is no endpoint and no page of theirs. */
+  readonly routes: readonly ServerRoute[]
 }
 
 /** Routes that are not ours to know, the pages at addresses of ours, and one for what is not there. */
@@ -385,6 +387,7 @@ export const createServer = async (
     if (isComplete) return
     isComplete = true
     addRoutes(deps, server, endpoints)
+    server.route([...deps.routes])
   }
   // hapi looks for the route of a request after this
   server.ext('onRequest', (_request, h) => {

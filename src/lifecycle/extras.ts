@@ -22,6 +22,10 @@ export const EXTRAS = {
     says: 'The mail of which this one is sent again; absent on all others',
     isMail: true,
   },
+  unsubscribe_list: {
+    label: 'Mailing list',
+    says: 'The mailing list that a link in its header unsubscribes from; absent on all others',
+  },
 } as const satisfies Readonly<Record<string, Extra>>
 
 type ExtraName = keyof typeof EXTRAS

@@ -51,6 +51,10 @@ export const listsAgainst = ({
  * is `*@`.
  */
 
+export const MAILING_LIST = /^[a-z0-9][a-z0-9_-]{0,63}$/
+/** What its name must be. */
+export const MAILING_LIST_FORM = 'must be 1 to 64 of a-z, 0-9, _ and -, and begin with a letter or digit'
+
 export const entryOf = (email: string, mailingList: string | null): string =>
   mailingList === null ? email : `${email}#${mailingList}`
 

@@ -263,6 +263,8 @@ export const scheduleIn = (name: string, value: string): string | null => {
 
 export const IDEMPOTENCY_FIELDS: readonly string[] = ['idempotency-key', 'resend-idempotency-key']
 export const SCHEDULE_FIELD = 'x-postern-scheduled-at'
+/** The mailing list that a link in the header unsubscribes from. */
+export const UNSUBSCRIBE_FIELD = 'x-postern-unsubscribe'
 /** `true` sends to suppressed addresses too, this once. */
 export const IGNORE_SUPPRESSIONS_FIELD = 'x-postern-ignore-suppressions'
 

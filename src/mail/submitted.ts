@@ -21,6 +21,7 @@ import {
   readTags,
   SCHEDULE_FIELD,
   scheduleIn,
+  UNSUBSCRIBE_FIELD,
   unheeded,
 } from './control-headers.js'
 import { decodeWords, fromRaw } from './encoding.js'
@@ -58,6 +59,8 @@ export interface Submitted {
   /** When to send, and by which field (lower case). */
   readonly scheduledAt: { readonly field: string; readonly text: string } | null
   readonly ignoreSuppressions: boolean
+  /** The mailing list that it names to be unsubscribed from. */
+  readonly unsubscribe: string | null
   /** How many Received fields there are, and how many of them hold `loopToken`. */
   readonly received: number
   readonly loops: number
@@ -153,6 +156,7 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
     date: textOf('date') || null,
     ...readControls(raw, section.fields),
     ignoreSuppressions: /^\s*(?:true|yes|1)\s*$/i.test(textOf(IGNORE_SUPPRESSIONS_FIELD)),
+    unsubscribe: first.has(UNSUBSCRIBE_FIELD) ? textOf(UNSUBSCRIBE_FIELD).trim() : null,
     received: traces.length,
     loops: loopToken === null ? 0 : traces.filter((one) => fieldValue(raw, one).includes(loopToken)).length,
     repeated,
@@ -250,6 +254,8 @@ interface AgainFields {
   /** The id that our own Received field names, where there is one; `receivedLine` goes in its place. */
   readonly oldId: string
   readonly receivedLine: string
+  /** Fields, in lower case, that do not go along. */
+  readonly without: ReadonlySet<string>
 }
 
 /** The octets of a mail that was taken before, to be sent once more as a mail of its own. */
@@ -263,7 +269,8 @@ export const prepareAgain = (message: Uint8Array, fields: AgainFields): Uint8Arr
   const pieces: Uint8Array[] = [Buffer.from(made, 'utf8')]
   let kept = 0
   for (const field of present) {
-    if (!(MADE_ANEW.has(field.name) || (traced && field === top) || signsThose(raw, field))) continue
+    const isLeft = MADE_ANEW.has(field.name) || fields.without.has(field.name)
+    if (!(isLeft || (traced && field === top) || signsThose(raw, field))) continue
     pieces.push(raw.subarray(kept, field.start))
     kept = field.end
   }

@@ -190,7 +190,15 @@ export const unguarded = (cell: string): string =>
 /* A list of suppressed addresses: email, reason, origin, created_at, expires_at; only the first column is needed, and a header line
    names the others, also in the words that other providers use in their exports. Nothing is judged here. */
 
-const SUPPRESSION_COLUMNS = ['email', 'reason', 'origin', 'created_at', 'expires_at', 'source_id'] as const
+const SUPPRESSION_COLUMNS = [
+  'email',
+  'reason',
+  'origin',
+  'created_at',
+  'expires_at',
+  'source_id',
+  'list',
+] as const
 
 export interface ListLine {
   /** Which line of the text. */
@@ -203,6 +211,8 @@ export interface ListLine {
   readonly origin: string
   readonly created: string
   readonly source: string
+  /** The mailing list of which mail it is about; of lists with our own columns. */
+  readonly list: string
 }
 
 /** What other providers call our columns, letters and digits only, the best first. */
@@ -213,6 +223,7 @@ const ALSO = {
   origin: ['origin'],
   created_at: ['createdat'],
   source_id: ['sourceid'],
+  list: ['list'],
 } as const
 type Column = keyof typeof ALSO
 
@@ -224,6 +235,8 @@ const placesIn = (first: readonly string[]): Record<Column, number> | null => {
   const found = {
     ...{ email: place('email'), reason: place('reason'), expires_at: place('expires_at') },
     ...{ origin: place('origin'), created_at: place('created_at'), source_id: place('source_id') },
+    // others mean something else by it
+    list: names.includes('origin') && names.includes('createdat') ? place('list') : -1,
   }
   return found.email < 0 || first.some((name) => name.includes('@')) ? null : found
 }
@@ -241,5 +254,6 @@ export const readSuppressionList = (text: string): readonly ListLine[] => {
     origin: cell(fields, 'origin'),
     created: cell(fields, 'created_at'),
     source: cell(fields, 'source_id'),
+    list: places === null ? '' : cell(fields, 'list'),
   }))
 }

@@ -5,6 +5,7 @@
  *   pending waits for the decision of its incident, and suppresses nobody.
  */
 import { toRfc3339 } from '../base/clock.js'
+import { partsOfEntry } from '../lifecycle/suppress.js'
 import type { WarmupState } from '../lifecycle/warmup.js'
 import { ALARMS, type Alarm, type AlarmLimit, causeRecord, limitOf } from '../store/port/alarms.js'
 import {
@@ -242,7 +243,12 @@ const incidentOf = (row: Suppressed): string | null => ('incidentId' in row ? ro
 export const SUPPRESSION = {
   id: id('sup'),
   object: constant('suppression'),
-  email: text(),
+  email: text({ of: ({ email }: Suppressed) => partsOfEntry(email).email }),
+  list: text({
+    optional: true,
+    of: ({ email }: Suppressed) => partsOfEntry(email).mailingList,
+    says: 'Only mail of this mailing list is suppressed; absent: all mail is',
+  }),
   origin: words(SUPPRESSION_ORIGINS),
   source_id: text({ none: true }),
   reason: text({ optional: true }),

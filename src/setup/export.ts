@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { toRfc3339 } from '../base/clock.js'
 import { collect } from '../lifecycle/page.js'
+import { partsOfEntry } from '../lifecycle/suppress.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { DEFAULT_POOL, SANDBOX_POOL } from '../store/pools.js'
 import type { UserRow } from '../store/port/identity.js'
@@ -110,13 +111,21 @@ const sectionOf = (context: Context, kind: ManagedKind, now: number): Record<str
 const listText = async ({ store }: SetupDeps, { id }: Place): Promise<string | null> => {
   const rows = await collect((page) => store.suppressions(id, null, page))
   if (rows.length === 0) return null
+  const hasLists = rows.some(({ email }) => partsOfEntry(email).mailingList !== null)
   const lines = [...rows]
     .sort((a, b) => (a.email < b.email ? -1 : 1))
     .map(({ email, reason, origin, createdAt, expiresAt, sourceId }) => [
-      ...[guarded(email), reason === null ? '' : guarded(reason), origin, toRfc3339(createdAt)],
+      ...[
+        guarded(partsOfEntry(email).email),
+        reason === null ? '' : guarded(reason),
+        origin,
+        toRfc3339(createdAt),
+      ],
       ...[expiresAt === null ? '' : toRfc3339(expiresAt), sourceId ?? ''],
+      ...(hasLists ? [partsOfEntry(email).mailingList] : []),
     ])
-  return `${writeCsv([['email', 'reason', 'origin', 'created_at', 'expires_at', 'source_id'], ...lines])}\r\n`
+  const head = ['email', 'reason', 'origin', 'created_at', 'expires_at', 'source_id']
+  return `${writeCsv([[...head, ...(hasLists ? ['list'] : [])], ...lines])}\r\n`
 }
 
 /** What the default workspace begins with needs no words. */

@@ -28,7 +28,7 @@ const timeOf = (text: string, field: string, column: string): number | null => {
 
 /** Why, and since when, stay as the file says them. */
 const rowOf = (place: Place, line: ListLine, now: number, field: string) => {
-  const { email, reason, origin: why, source } = line
+  const { email, reason, origin: why, source, list } = line
   const origin = SUPPRESSION_ORIGINS.find((one) => one === why) ?? 'import'
   if (why !== '' && origin !== why)
     throw invalid([
@@ -36,7 +36,16 @@ const rowOf = (place: Place, line: ListLine, now: number, field: string) => {
     ])
   const createdAt = Math.min(timeOf(line.created, field, 'created_at') ?? now, now)
   const expiresAt = timeOf(line.expires, field, 'expires_at')
-  const wish = { email, reason, expiresAt, origin, createdAt, sourceId: source === '' ? null : source }
+  const mailingList = list === '' ? null : list
+  const wish = {
+    email,
+    mailingList,
+    reason,
+    expiresAt,
+    origin,
+    createdAt,
+    sourceId: source === '' ? null : source,
+  }
   return suppressionOf(place, wish, now, field)
 }
 

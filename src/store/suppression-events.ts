@@ -5,7 +5,7 @@
  *   decides who sees the event; one for test mail tells only those who test.
  */
 import { timeOrNull } from '../base/clock.js'
-import { suppressionList } from '../lifecycle/suppress.js'
+import { partsOfEntry, suppressionList } from '../lifecycle/suppress.js'
 import type { Notice } from './port/log.js'
 import type { SuppressionRow } from './port/tenants.js'
 
@@ -20,6 +20,7 @@ const noticeOf = (
 ): Notice => {
   const [owner = ''] = row.list.split('/')
   const isOfAccount = owner === row.accountId
+  const { email, mailingList } = partsOfEntry(row.email)
   return {
     type,
     accountId: row.accountId,
@@ -28,7 +29,8 @@ const noticeOf = (
     now,
     data: {
       suppression_id: row.id,
-      email: row.email,
+      email,
+      ...(mailingList !== null && { list: mailingList }),
       origin: row.origin,
       scope: isOfAccount ? 'account' : 'workspace',
       source_id: row.sourceId,

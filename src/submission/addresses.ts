@@ -8,7 +8,7 @@
 import type { FieldError } from '../base/fault.js'
 import type { DsnRequest, NewRecipient, RecipientKind } from '../lifecycle/facts.js'
 import type { Mode } from '../lifecycle/page.js'
-import { entriesAgainst } from '../lifecycle/suppress.js'
+import { entriesAgainst, entryOf } from '../lifecycle/suppress.js'
 import { type Mailbox, normalizeAddress, parseAddress, parseRecipient, wireAddress } from '../mail/address.js'
 import type { Draft } from './draft.js'
 
@@ -128,17 +128,30 @@ export const readParties = (
 /** `suppressed@` at any domain, with or without a detail: listed in every test. */
 const PRETENDED = /^"?suppressed(?:\+[^@]*)?"?@/
 
-/** A recipient as the store takes it, which asks lists for itself unless they are ignored. `listed`: what is known of them. */
+interface Minding {
+  readonly mode: Mode
+  /** Lists are not asked. */
+  readonly ignored: boolean
+  /** What is known of them. */
+  readonly listed: Listed
+  readonly mailingList: string | null
+}
+
+/** A recipient as the store takes it, which asks lists for itself unless they are ignored. */
 export const newRecipient = (
   { address, normal, kind, dsn = null }: Recipient,
   id: string,
-  { mode, ignored, listed }: { readonly mode: Mode; readonly ignored: boolean; readonly listed: Listed },
+  { mode, ignored, listed, mailingList }: Minding,
 ): NewRecipient => {
   const isPretended = !ignored && mode === 'test' && PRETENDED.test(normal)
   const isAsked = !ignored && !isPretended
-  const isListed = isAsked && listed.size > 0 && entriesAgainst(normal).some((one) => listed.has(one))
-  const suppressed = isPretended || isListed
-  return { id, address, kind, suppressed, normal: isAsked ? normal : undefined, dsn }
+  const narrowest = entryOf(normal, mailingList)
+  const isListed = isAsked && listed.size > 0 && entriesAgainst(narrowest).some((one) => listed.has(one))
+  return {
+    ...{ id, address, kind, dsn },
+    suppressed: isPretended || isListed,
+    normal: isAsked ? narrowest : undefined,
+  }
 }
 
 /** What stands on the lists that hold for these mails. */

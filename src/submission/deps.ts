@@ -70,7 +70,9 @@ export type SenderAllowed = (workspace: WorkspaceRow, address: string) => boolea
 
 export interface SubmissionDeps {
   readonly store: SubmissionStore
-  readonly config: Pick<Config, 'hostname' | 'limits' | 'default_from'>
+  readonly config: Pick<Config, 'hostname' | 'limits' | 'default_from'> & Partial<Pick<Config, 'base_url'>>
+  /** What links to unsubscribe are sealed under. */
+  readonly pepper?: Uint8Array | undefined
   readonly clock: Clock
   readonly route: Route
   readonly inTurn: InTurn

@@ -45,6 +45,8 @@ export interface Draft {
   readonly mime?: string | null
   /** Also to addresses that are suppressed, this once. */
   readonly ignoreSuppressions?: boolean
+  /** The mailing list that a link in its header unsubscribes from. */
+  readonly unsubscribe?: string | null
   /** As control fields of a header make them: names may repeat, and those that are too many are left out. */
   readonly foundTags?: readonly Tag[]
   /** Of a whole message: its control fields count as at the SMTP door, and `from` where it has no From. */
@@ -71,6 +73,7 @@ export interface WireDraft {
   readonly attachments?: readonly WireAttachment[] | null | undefined
   readonly scheduled_at?: string | null | undefined
   readonly ignore_suppressions?: boolean | null | undefined
+  readonly unsubscribe?: { readonly list: string } | null | undefined
   readonly raw?: string | null | undefined
 }
 
@@ -105,6 +108,7 @@ export const toDraft = (body: WireDraft): Draft => ({
   })),
   scheduledAt: body.scheduled_at ?? null,
   ignoreSuppressions: body.ignore_suppressions ?? false,
+  unsubscribe: body.unsubscribe?.list ?? null,
   mime: body.raw ?? null,
 })
 

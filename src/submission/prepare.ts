@@ -16,6 +16,7 @@ import type { DsnRequest, EmailFacts, NewEmail, NewRecipient, RecipientKind } fr
 import type { Mode } from '../lifecycle/page.js'
 import { isAscii, type Mailbox, normalizeAddress, wireAddress } from '../mail/address.js'
 import { composeMessage } from '../mail/compose.js'
+import { UNSUBSCRIBE_FIELD } from '../mail/control-headers.js'
 import { receivedLine, receivedOverHttp } from '../mail/header.js'
 import { aggregate, emptyCounts, type Status } from '../mail/status.js'
 import type { Submitted } from '../mail/submitted.js'
@@ -24,8 +25,17 @@ import type { Routing, WorkspaceRow } from '../store/port/tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import { type Listed, newRecipient, type Party, type Recipient } from './addresses.js'
 import { type Draft, demandSize, readSchedule, summarize } from './draft.js'
-import { headOf, needsSmtpUtf8, octetsOf, type Places, readFinished, show } from './finished-message.js'
+import {
+  type Finished,
+  headOf,
+  needsSmtpUtf8,
+  octetsOf,
+  type Places,
+  readFinished,
+  show,
+} from './finished-message.js'
 import { routed } from './route.js'
+import { checkUnsubscribe } from './unsubscribe.js'
 import { type Checked, type CheckedMime, checkSend, MOST_TAGS, type Rules } from './validate.js'
 
 /** A message with its envelope and where it came from. */
@@ -80,6 +90,8 @@ const isBeyondAscii = (checked: Checked): boolean =>
     [checked.from, ...checked.replyTo].every(({ mailbox }) => isAscii(wireAddress(mailbox.address)))
   )
 
+const extrasFor = (list: string | null) => (list === null ? null : { unsubscribe_list: list })
+
 /** What the API says of a mail, however it is made. */
 const saidOf = (checked: Checked | CheckedMime) => ({
   source: 'api' as const,
@@ -90,6 +102,7 @@ const saidOf = (checked: Checked | CheckedMime) => ({
   scheduledAt: checked.scheduledAt,
   ignoreSuppressions: checked.ignoreSuppressions,
   recipients: checked.recipients,
+  extras: extrasFor(checked.unsubscribe),
   envid: null,
   ret: null,
 })
@@ -191,20 +204,40 @@ const traceOf = (
     recipients: recipients.map(({ address }) => address),
   })
 
-/** The mail, or all that is wrong with its header; throws any other Fault. */
-export const prepareMessage = (message: EnvelopedMessage, rules: Rules): Prepared | Wrong => {
-  const { hostname, now } = rules
+interface ReadMessage {
+  readonly finished: Finished
+  readonly recipients: readonly Named[]
+  readonly scheduledAt: number | null
+  /** Its mailing list. */
+  readonly list: string | null
+}
+
+/** What stands in it and whom it is for; throws what is wrong with its recipients. */
+const readMessage = (message: EnvelopedMessage, rules: Rules): Wrong | ReadMessage => {
   const errors: FieldError[] = []
   const finished = readFinished(message.raw, rules, PLACES, errors)
   const schedule = finished?.submitted.scheduledAt ?? null
-  const scheduledAt = readSchedule(schedule?.text ?? null, now, `header.${schedule?.field}`, errors)
-  if (errors.length > 0 || finished === null) return { errors }
-  const { submitted, raw } = finished
-  const recipients = listRecipients(message, submitted)
+  const scheduledAt = readSchedule(schedule?.text ?? null, rules.now, `header.${schedule?.field}`, errors)
+  if (finished === null) return { errors }
+  const { unsubscribe: list, section } = finished.submitted
+  const recipients = listRecipients(message, finished.submitted)
+  const link = { at: `header.${UNSUBSCRIBE_FIELD}`, baseUrl: rules.baseUrl, recipients: recipients.length }
+  checkUnsubscribe(list, { ...link, names: section.fields.map(({ name }) => name) }, errors)
+  if (errors.length > 0) return { errors }
   if (recipients.length === 0 || recipients.length > rules.recipients) {
     const text = `1 to ${rules.recipients} recipients, found ${recipients.length}`
     throw invalid([{ field: 'body.to', kind: 'too_many', message: text }])
   }
+  return { finished, recipients, scheduledAt, list }
+}
+
+/** The mail, or all that is wrong with its header; throws any other Fault. */
+export const prepareMessage = (message: EnvelopedMessage, rules: Rules): Prepared | Wrong => {
+  const { hostname, now } = rules
+  const read = readMessage(message, rules)
+  if ('errors' in read) return read
+  const { finished, recipients, scheduledAt, list } = read
+  const { submitted, raw } = finished
   const id = newId('em', now)
   const textsOf = (wanted: RecipientKind) =>
     recipients.filter(({ kind }) => kind === wanted).map(({ text }) => text)
@@ -232,6 +265,7 @@ export const prepareMessage = (message: EnvelopedMessage, rules: Rules): Prepare
     scheduledAt,
     senders: finished.authors.map(({ address }) => address),
     ignoreSuppressions: submitted.ignoreSuppressions,
+    extras: extrasFor(list),
     recipients,
     needsSmtpUtf8: needsSmtpUtf8(finished, recipients),
     content: null,
@@ -276,7 +310,8 @@ export const toEmail = (
   now: number,
 ): NewEmail => {
   const { mode, workspace } = owner
-  const minding = { mode, ignored: mail.ignoreSuppressions, listed }
+  const mailingList = mail.extras?.unsubscribe_list ?? null
+  const minding = { mode, ignored: mail.ignoreSuppressions, listed, mailingList }
   const recipients = mail.recipients.map((one) => newRecipient(one, newRecipientId(now), minding))
   const placed = routed(routing, recipients)
   return {

@@ -31,6 +31,7 @@ import { decideWorkspace, demandAccepting, type SubmissionDeps } from './deps.js
 import type { Answer, SubmitOptions } from './draft.js'
 import type { Prepared } from './prepare.js'
 import { rendering, rulesOf, storeMails } from './submit.js'
+import { isReached, UNSUBSCRIBE_FIELDS } from './unsubscribe.js'
 import type { Rules } from './validate.js'
 
 interface Resend {
@@ -139,15 +140,20 @@ const keptOf = async ({ record, store, release }: Resend, chosen: readonly Chose
   return raw
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 const modeOf = ({ mode }: EmailRecord, release: Resend['release']): Mode => (release == null ? mode : 'live')
 
 const prepareResend = async (
   { record, store }: Resend,
-  { hostname, now }: Rules,
+  { hostname, now, baseUrl }: Rules,
   chosen: readonly Chosen[],
   old: Uint8Array,
 ): Promise<Prepared> => {
   const { from, replyTo, subject, tags, attachments } = record
+  const { unsubscribe_list: list, ...others } = record.extras ?? {}
+  const isLinked = list !== undefined && chosen.length === 1 && isReached(baseUrl)
+  const extras = isLinked ? { ...others, unsubscribe_list: list } : others
   const id = newId('em', now)
   const messageId = `<${id}@${hostname}>`
   const receivedLine = receivedOverHttp({ host: hostname, id, now })
@@ -161,11 +167,15 @@ const prepareResend = async (
     cc: textsOf('cc'),
     bcc: textsOf('bcc'),
     scheduledAt: null,
-    extras: { ...record.extras, resent_from: record.id },
+    extras: { ...extras, resent_from: record.id },
     senders: authors.map(({ address }) => address),
     ignoreSuppressions: false,
     recipients: chosen,
-    raw: prepareAgain(old, { messageId, date: formatDate(now), oldId: record.id, receivedLine }),
+    raw: prepareAgain(old, {
+      ...{ messageId, date: formatDate(now), oldId: record.id, receivedLine },
+      // it opens for one reader; a mail to one gets its own
+      without: list === undefined ? NONE : UNSUBSCRIBE_FIELDS,
+    }),
     needsSmtpUtf8: needsSmtpUtf8 || chosen.some(({ address }) => !isAscii(wireAddress(address))),
     content: await store.content(record.id),
     envid: null,

@@ -48,7 +48,7 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' && 
 
 const causeOf = ({ reason, detail }: PendingDsnRecipient): string | null =>
   reason === 'suppressed'
-    ? 'The address is on the suppression list: mail to it failed before, or its owner complained'
+    ? 'The address is on the suppression list: mail to it failed before, or its owner wants none'
     : (textOf(detail?.error) ?? textOf(detail?.diagnostic))
 
 const toRecipient = (pending: PendingDsn, one: PendingDsnRecipient, lifetime: number): DsnRecipient => ({

@@ -24,7 +24,9 @@ import { submit, submitBatch, submitMessage, type Watch, watched } from './submi
 
 export interface SubmissionParts extends Watch {
   readonly store: SubmissionStore
-  readonly config: Pick<Config, 'hostname' | 'limits' | 'default_from'>
+  readonly config: Pick<Config, 'hostname' | 'limits' | 'default_from'> & Partial<Pick<Config, 'base_url'>>
+  /** What links to unsubscribe are sealed under. */
+  readonly pepper?: Uint8Array | undefined
   readonly clock: Clock
   /** False while draining or without disk: sends are refused with service.unavailable. */
   readonly accepting?: (() => boolean) | undefined
@@ -44,6 +46,7 @@ export const createSubmission = (parts: SubmissionParts) => {
   const deps: SubmissionDeps = {
     store: watched(parts.store, parts),
     config: parts.config,
+    pepper: parts.pepper,
     clock: parts.clock,
     route: createRoute(parts.store),
     inTurn: createTurns(parts.way ?? createGiveWay()),

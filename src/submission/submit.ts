@@ -23,7 +23,7 @@ import {
   isStored,
   type NewEmail,
 } from '../lifecycle/facts.js'
-import { entriesAgainst, suppressionList } from '../lifecycle/suppress.js'
+import { entriesAgainst, entryOf, suppressionList } from '../lifecycle/suppress.js'
 import { submissionFingerprint } from '../mail/parse.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { Login, Principal } from '../tenant/principal.js'
@@ -59,6 +59,7 @@ import {
   toEmail,
   toRecord,
 } from './prepare.js'
+import { linked } from './unsubscribe.js'
 import type { Rules } from './validate.js'
 
 interface Job extends Owner {
@@ -98,8 +99,8 @@ const listedIn = async (
   now: number,
 ): Promise<Listed> => {
   const minded = mails.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
-  const entries = minded.flatMap(({ recipients }) =>
-    recipients.flatMap(({ normal }) => entriesAgainst(normal)),
+  const entries = minded.flatMap(({ recipients, extras }) =>
+    recipients.flatMap(({ normal }) => entriesAgainst(entryOf(normal, extras?.unsubscribe_list ?? null))),
   )
   return new Set(await store.suppressed(suppressionList(workspace.id, mode), entries, now))
 }
@@ -128,7 +129,7 @@ const attempt = async (deps: SubmissionDeps, job: Job, ticket: Ticket | null): P
     const route = deps.route(workspace, job.mode)
     const routed = route instanceof Promise ? await route : route
     const routing = job.poolId === undefined ? routed : { poolId: job.poolId, routes: routed.routes }
-    const mails = prepared.map((one) => toEmail(one, job, routing, listed, now))
+    const mails = prepared.map((one) => linked(deps, toEmail(one, job, routing, listed, now)))
     const early = ticket === null ? null : job.render(mails)
     const idempotency = ticket && early && { ...ticket, status: early.status, body: early.body }
     const result = await store.accept({ mails, idempotency, rules: tries < COMPARED - 1 ? rules : null, now })
@@ -164,6 +165,7 @@ export const rulesOf = (
   recipients: config.limits.recipients,
   messageSize: config.limits.message_size,
   now: clock.now(),
+  baseUrl: config.base_url,
 })
 
 /** Those of a caller, once they are prepared. */

@@ -22,6 +22,7 @@ import { REF_HEADER } from '../mail/return-path.js'
 import { type Parties, type Party, type Recipients, readParties, readRecipients } from './addresses.js'
 import { type Draft, decodeBase64, demandSize, readAttachments, readSchedule } from './draft.js'
 import { type Finished, type FinishedRules, readFinished } from './finished-message.js'
+import { checkUnsubscribe } from './unsubscribe.js'
 
 export const MOST_TAGS = 75
 const MOST_LETTERS = 256
@@ -36,6 +37,7 @@ export interface Checked extends Parties {
   readonly attachments: readonly MessageAttachment[]
   readonly scheduledAt: number | null
   readonly ignoreSuppressions: boolean
+  readonly unsubscribe: string | null
 }
 
 /** A message that came whole, with its envelope. */
@@ -44,6 +46,7 @@ export interface CheckedMime extends Recipients {
   readonly tags: readonly Tag[]
   readonly scheduledAt: number | null
   readonly ignoreSuppressions: boolean
+  readonly unsubscribe: string | null
 }
 
 export interface Rules extends FinishedRules {
@@ -52,6 +55,8 @@ export interface Rules extends FinishedRules {
   /** Octets of the largest message. */
   readonly messageSize: number
   readonly now: number
+  /** Of this gateway, as readers reach it. */
+  readonly baseUrl?: string | undefined
 }
 
 type Verdict<T = Checked> =
@@ -213,10 +218,17 @@ const checkMime = (draft: Draft, mime: string, rules: Rules, at: string): Verdic
   const schedule = draft.scheduledAt ?? found?.scheduledAt?.text ?? null
   const place = draft.scheduledAt === null && found !== null ? 'raw' : 'scheduled_at'
   const scheduledAt = readSchedule(schedule, rules.now, `${at}.${place}`, errors)
+  const unsubscribe = draft.unsubscribe ?? found?.unsubscribe ?? null
+  const names = finished?.submitted.section.fields.map(({ name }) => name) ?? []
+  const link = { at: `${at}.unsubscribe`, baseUrl: rules.baseUrl, names }
+  checkUnsubscribe(unsubscribe, { ...link, recipients: recipients.recipients.length }, errors)
   if (errors.length > 0 || finished === null) return { checked: null, errors }
   const tags = [...draft.tags, ...foundTags, ...(found?.tags ?? [])].slice(0, MOST_TAGS)
   const ignoreSuppressions = draft.ignoreSuppressions || (found?.ignoreSuppressions ?? false)
-  return { checked: { finished, tags, scheduledAt, ignoreSuppressions, ...recipients }, errors: null }
+  return {
+    checked: { finished, tags, scheduledAt, ignoreSuppressions, unsubscribe, ...recipients },
+    errors: null,
+  }
 }
 
 /** Checks a draft that is to be composed. `at` is where it stands in the request: `body`, or `body[3]` in a batch. */
@@ -229,6 +241,10 @@ export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => 
   const attachments = readAttachments(draft.attachments, at, errors)
   const scheduledAt = readTime(draft, rules.now, at, errors)
   const { from } = parties
+  const { unsubscribe = null } = draft
+  const names = unsubscribe === null ? [] : Object.keys(draft.headers).map((name) => name.toLowerCase())
+  const link = { at: `${at}.unsubscribe`, baseUrl: rules.baseUrl, names }
+  checkUnsubscribe(unsubscribe, { ...link, recipients: parties.recipients.length }, errors)
   if (errors.length > 0 || from === null) return { checked: null, errors }
   const { subject, html, text, ignoreSuppressions = false } = draft
   return {
@@ -239,6 +255,7 @@ export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => 
       attachments,
       scheduledAt,
       ignoreSuppressions,
+      unsubscribe,
       ...takeControls(draft),
       ...parties,
       from,

@@ -11,7 +11,16 @@
 import { Fault, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { type Mode, pagesOf } from '../lifecycle/page.js'
-import { entriesAgainst, isSuppressing, isWholeDomain, suppressionList } from '../lifecycle/suppress.js'
+import {
+  entriesAgainst,
+  entryOf,
+  isSuppressing,
+  isWholeDomain,
+  MAILING_LIST,
+  MAILING_LIST_FORM,
+  partsOfEntry,
+  suppressionList,
+} from '../lifecycle/suppress.js'
 import { domainOf, normalizeAddress, parseRecipient } from '../mail/address.js'
 import type { Audit } from '../store/port/identity.js'
 import type { SuppressionRow, WorkspaceRow } from '../store/port/tenants.js'
@@ -20,6 +29,8 @@ import type { TenantDeps } from './principal.js'
 
 interface NewSuppression {
   readonly email: string
+  /** Only for the mail of this mailing list. */
+  readonly mailingList?: string | null | undefined
   readonly origin?: SuppressionRow['origin'] | undefined
   readonly sourceId?: string | null | undefined
   readonly reason?: string | null | undefined
@@ -77,6 +88,13 @@ export const suppressionRow = (
   createdAt: wish.createdAt ?? now,
 })
 
+/** Why an address can not be kept from the mail of one mailing list. */
+export const wrongList = ({ accountId, id }: Place, email: string, mailingList: string): string | null => {
+  if (!MAILING_LIST.test(mailingList)) return `its list ${MAILING_LIST_FORM}`
+  if (id === accountId) return 'a mailing list is of one workspace'
+  return isWholeDomain(email) ? 'a whole domain is suppressed for all mail' : null
+}
+
 /** Throws validation.failed where it is about no address. */
 export const suppressionOf = (
   place: Place,
@@ -86,7 +104,10 @@ export const suppressionOf = (
 ): SuppressionRow => {
   const email = listedAddress(wish.email)
   if (email === null) throw invalid([{ field, kind: 'format', message: ENTRY_FORM }])
-  return suppressionRow(place, { ...wish, email }, now)
+  const { mailingList = null } = wish
+  const wrong = mailingList === null ? null : wrongList(place, email, mailingList)
+  if (wrong !== null) throw invalid([{ field, kind: 'unsupported', message: wrong }])
+  return suppressionRow(place, { ...wish, email: entryOf(email, mailingList) }, now)
 }
 
 /** The row of this address, and whether it was made now. */
@@ -110,8 +131,8 @@ export const addSuppression = async (
 ): Promise<SuppressionRow> => (await suppress(deps, workspace, wish, field)).row
 
 /** What names a suppression, in the form in which it is kept. */
-export const refOf = (idOrEmail: string): string =>
-  idOrEmail.includes('@') ? entryText(idOrEmail) : idOrEmail
+export const refOf = (idOrEmail: string, mailingList: string | null = null): string =>
+  idOrEmail.includes('@') ? entryOf(entryText(idOrEmail), mailingList) : idOrEmail
 
 /** The lists that hold for mail of one, which is first. */
 const listsFor = ({ accountId, id }: Place): readonly string[] =>
@@ -140,8 +161,9 @@ export const findSuppression = async (
   deps: TenantDeps,
   place: Place,
   idOrEmail: string,
+  mailingList: string | null = null,
 ): Promise<SuppressionRow | PendingSuppression> => {
-  const ref = refOf(idOrEmail)
+  const ref = refOf(idOrEmail, mailingList)
   const row = (await entryOn(deps, place, ref)) ?? (await standingAgainst(deps, place, ref))
   if (row === null) throw new Fault('suppression.not_found')
   return row
@@ -152,8 +174,9 @@ export const findEntry = async (
   deps: TenantDeps,
   place: Place,
   idOrEmail: string,
+  mailingList: string | null = null,
 ): Promise<SuppressionRow | PendingSuppression> => {
-  const ref = refOf(idOrEmail)
+  const ref = refOf(idOrEmail, mailingList)
   const row = await entryOn(deps, place, ref)
   if (row === null) throw await notListed(deps, place, ref)
   return row
@@ -163,21 +186,28 @@ const notListed = async (deps: TenantDeps, place: Place, ref: string): Promise<F
   const still = await standingAgainst(deps, place, ref)
   if (still === null) return new Fault('suppression.not_found')
   return new Fault('suppression.not_found', {
-    detail: `${ref} has no entry of its own on this list: ${stillWords(still)}.`,
+    detail: `${entryWords(ref)} has no entry of its own on this list: ${stillWords(still)}.`,
   })
+}
+
+/** `ana@example.com (list news)`. */
+export const entryWords = (entry: string): string => {
+  const { email, mailingList } = partsOfEntry(entry)
+  return mailingList === null ? email : `${email} (list ${mailingList})`
 }
 
 /** For who took an address off a list, or found it on none. */
 export const stillWords = ({ email, list, accountId }: SuppressionRow): string =>
-  `${email}${list === accountId ? ', for every workspace,' : ''} suppresses it`
+  `${entryWords(email)}${list === accountId ? ', for every workspace,' : ''} suppresses it`
 
 /** What it was, and what still suppresses the address. Throws suppression.not_found. */
 export const removeSuppression = async (
   deps: TenantDeps,
   place: Place,
   idOrEmail: string,
+  mailingList: string | null = null,
 ): Promise<{ readonly row: SuppressionRow; readonly still: SuppressionRow | null }> => {
-  const ref = refOf(idOrEmail)
+  const ref = refOf(idOrEmail, mailingList)
   const row = await deps.store.removeSuppression(place.id, ref)
   if (row === null) throw await notListed(deps, place, ref)
   return { row, still: await standingAgainst(deps, place, row.email) }
@@ -197,9 +227,11 @@ export const takenOff = async (
   const isOfTests = id !== workspaceId
   for await (const { rows } of pagesOf((page) => store.audit(accountId, filter, page), undefined, 500))
     for (const { at, detail, workspaceId: of } of rows) {
-      const { email } = detail
+      const { email, list = null } = detail as { readonly email?: unknown; readonly list?: string | null }
       const isHere = (of === null) === (id === accountId) && (detail.mode === 'test') === isOfTests
-      if (isHere && typeof email === 'string' && !found.has(email)) found.set(email, at)
+      if (!isHere || typeof email !== 'string') continue
+      const entry = entryOf(email, list)
+      if (!found.has(entry)) found.set(entry, at)
     }
   return found
 }

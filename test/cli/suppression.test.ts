@@ -21,7 +21,7 @@ t.test('suppressions by hand and by CSV', async (t) => {
   t.equal(imported.code, 65, 'a bad line is an exit code')
   t.match(JSON.parse(imported.stdout), { read: 2, added: 1, skipped: [{ line: 3 }] })
   const { stdout } = await desk.run(['suppression', 'export'])
-  t.match(stdout, /^email,reason,origin,created_at,expires_at\r\n/)
+  t.match(stdout, /^email,reason,origin,created_at,expires_at,list\r\n/)
   t.match(stdout, 'bob@example.com,"moved, they say",import,')
   t.equal((await desk.json(['suppression', 'list', '--origin', 'import'])).length, 1)
   t.match(await desk.json(['suppression', 'remove', 'ana@example.com', '--yes']), { deleted: true })
@@ -118,6 +118,51 @@ t.test('a whole domain', async (t) => {
     deleted: true,
     still: { email: '*@example.com', scope: 'account' },
   })
+})
+
+t.test('by mailing list', async (t) => {
+  const desk = openDesk(t)
+  const add = await desk.json(['suppression', 'add', 'Ana@Example.com', '--list', 'news'])
+  t.match(add, { email: 'ana@example.com', list: 'news', origin: 'manual' })
+  await desk.json(['suppression', 'add', 'ana@example.com', '--reason', 'gone'])
+  await desk.json(['suppression', 'add', 'bo@example.com', '--list', 'offers'])
+  t.match(await desk.json(['suppression', 'list', '--list', 'news']), [
+    { email: 'ana@example.com', list: 'news' },
+  ])
+  t.equal((await desk.json(['suppression', 'list'])).length, 3)
+  t.match(await desk.json(['suppression', 'show', 'ana@example.com', '--list', 'news']), { list: 'news' })
+  for (const wrong of [
+    ['add', 'a@example.com', '--list', 'No List'],
+    ['add', '*@example.com', '--list', 'news'],
+    ['add', 'a@example.com', '--list', 'news', '--account'],
+  ])
+    t.match(await desk.run(['suppression', ...wrong]), { code: 65 }, wrong.join(' '))
+  const { stdout } = await desk.run(['suppression', 'export'])
+  t.match(stdout, /^email,reason,origin,created_at,expires_at,list\r?$/m)
+  t.match(stdout, /^ana@example\.com,,manual,[^,]+,,news\r?$/m)
+  const removed = await desk.run(['suppression', 'remove', 'ana@example.com', '--list', 'news', '--yes'])
+  t.match(removed, {
+    code: 0,
+    stdout: /removed ana@example\.com \(list news\); ana@example\.com suppresses it/,
+  })
+  t.match(await desk.run(['suppression', 'remove', 'ana@example.com', '--list', 'news', '--yes']), {
+    code: 65,
+    stderr: /ana@example\.com \(list news\) has no entry of its own/,
+  })
+  t.match(await desk.run(['import', '-', '--mode', 'test'], stdout), { code: 0 })
+  const back = await desk.json(['suppression', 'list', '--mode', 'test'])
+  t.same(back.map(({ email, list = '' }: { email: string; list?: string }) => `${email} ${list}`).sort(), [
+    'ana@example.com ',
+    'ana@example.com news',
+    'bo@example.com offers',
+  ])
+  t.match(await desk.run(['import', '-', '--force'], stdout.replace(',news', ',No List')), {
+    stderr: /its list must be/,
+  })
+  const again = await desk.json(['import', '-'], stdout)
+  t.match(again, { added: 0 }, 'who was taken off since then stays off')
+  const audit = await desk.json(['audit', 'list', '--action', 'suppression.removed'])
+  t.match(audit, [{ detail: { email: 'ana@example.com', list: 'news' } }])
 })
 
 t.test('what follows -- is an address, whatever it begins with', async (t) => {

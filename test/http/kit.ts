@@ -137,7 +137,7 @@ export const openKit = async (wish: Wish = {}): Promise<Kit> => {
   const { per_minute: perMinute, auth_failures: authFailures } = config.rate_limit
   const tenants = createTenants({ store, pepper, clock, perMinute, authFailures })
   const { id: accountId } = await tenants.ensureAccount()
-  const submission = createSubmission({ store, config, clock })
+  const submission = createSubmission({ store, config, clock, pepper })
   const http = createHttp({
     ...{ store, tenants, submission, config, clock, log: wish.log ?? silentLog(), pepper },
     ...(wish.direct !== undefined && { direct: wish.direct }),

@@ -159,7 +159,7 @@ export const createRecipients = (
       const standing = state.suppressions.where(
         (row) => lists.includes(row.list) && isSuppressing(row.expiresAt, now),
       )
-      const entries = entriesAgainst(entryOf(email, null))
+      const entries = entriesAgainst(entryOf(email, mail.extras?.unsubscribe_list ?? null))
       const entry = entries.find((each) => standing.some((row) => row.email === each))
       return entry !== undefined && (settleOne(endSuppressed(one.id, entry, now))?.applied ?? false)
     },

@@ -5,7 +5,7 @@
 import { countSends } from '../../src/lifecycle/accept.js'
 import { isPaused } from '../../src/lifecycle/holds.js'
 import type { Page, Rows } from '../../src/lifecycle/page.js'
-import { isSuppressing } from '../../src/lifecycle/suppress.js'
+import { isSuppressing, partsOfEntry } from '../../src/lifecycle/suppress.js'
 import { numbered } from '../../src/store/pools.js'
 import type { ReturnPathRing } from '../../src/store/port/cluster.js'
 import type { Notice } from '../../src/store/port/log.js'
@@ -282,8 +282,15 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
       tell.removed(held, 'removed', state.clock.now())
       return held
     },
-    suppressions: (list, origin, page) =>
-      listed(suppressions, (row) => row.list === list && (origin === null || row.origin === origin), page),
+    suppressions: (list, origin, page, mailingList = null) =>
+      listed(
+        suppressions,
+        (row) =>
+          row.list === list &&
+          (origin === null || row.origin === origin) &&
+          (mailingList === null || partsOfEntry(row.email).mailingList === mailingList),
+        page,
+      ),
     suppressed(list, emails, now) {
       const lists = [list, state.workspaces.get(list)?.accountId]
       const rows = suppressions.where((row) => lists.includes(row.list) && isSuppressing(row.expiresAt, now))

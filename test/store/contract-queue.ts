@@ -131,6 +131,47 @@ const listedTests = async (t: Test, store: Store): Promise<void> => {
     t.same(await store.suppressed(ws, entries, now), ['*@own.example', 'both@own.example'])
   })
 
+  await t.test('an entry of a mailing list is against its mail alone', async (t) => {
+    const at = await newAccount(store)
+    const [ws, now] = [at.workspace.id, T0 + 10]
+    const test = suppressionList(ws, 'test')
+    for (const row of [
+      listing(at, ws, 'ana@x.test#news'),
+      listing(at, ws, 'a#b@x.test#news'),
+      listing(at, ws, 'old@x.test#news', now),
+      listing(at, test, 'tina@x.test#n_ws'),
+      listing(at, test, 'tina@x.test#news'),
+    ])
+      await store.addSuppression(row)
+    const stored = async (email: string, list: string, mode: 'live' | 'test' = 'live') => {
+      const recipients = [toOne(email, { normal: `${email}#${list}` })]
+      const mail = mailFor(at, { mode, recipients, extras: { unsubscribe_list: list } })
+      await store.accept({ mails: [mail], idempotency: null, now })
+      const [event] = (await store.events(mail.id, page())).rows
+      const fate = (await fates(at, mail.id))?.[0]
+      return fate === 'suppressed' ? event?.detail : fate
+    }
+    t.same(await stored('ana@x.test', 'news'), { list: 'news' })
+    t.same(await stored('a#b@x.test', 'news'), { list: 'news' })
+    for (const [email, list] of [
+      ['ana@x.test', 'new'],
+      ['ana@x.test', 'news-2'],
+      ['nana@x.test', 'news'],
+      ['b@x.test', 'news'],
+      ['old@x.test', 'news'],
+      ['tina@x.test', 'news'],
+    ] as const)
+      t.equal(await stored(email, list), 'queued', `${email} ${list}`)
+    t.same(await stored('tina@x.test', 'news', 'test'), { list: 'news' })
+    const ofList = async (place: string, list: string, origin: 'manual' | 'bounce' | null = null) =>
+      (await store.suppressions(place, origin, page(), list)).rows.map(({ email }) => email)
+    t.same(await ofList(test, 'n_ws'), ['tina@x.test#n_ws'], '_ is a letter')
+    t.same(await ofList(ws, 'news', 'bounce'), [])
+    t.same(await ofList(ws, 'news', 'manual'), ['old@x.test#news', 'a#b@x.test#news', 'ana@x.test#news'])
+    const counted = await store.suppressions(ws, null, page({ limit: 1, countUpTo: 9 }), 'news')
+    t.same([counted.rows.length, counted.total], [1, 3])
+  })
+
   await t.test(
     'an answer that says something else of a recipient is not stored, nor is its mail',
     async (t) => {
@@ -448,13 +489,21 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
       ...later,
       recipients: [toOne('Cy@Y.test'), toOne('cy@sub.y.test'), toOne('*@z.test'), toOne('cy@z.test')],
     })
+    const ofList = async (list: string) =>
+      accepted(store, at, { ...later, ...to('Lea'), extras: { unsubscribe_list: list } })
+    const [news, offers, none] = [
+      await ofList('news'),
+      await ofList('news-2'),
+      await accepted(store, at, { ...later, ...to('lea') }),
+    ]
+    await listed(at.workspace.id, 'lea@x.test#news')
     await listed(at.workspace.id, 'ana@x.test')
     await listed(at.accountId, 'wide@x.test')
     await listed(at.workspace.id, 'brief@x.test', T0 + 5)
     await listed(suppressionList(at.workspace.id, 'test'), 'bob@x.test')
     await listed(at.workspace.id, '*@y.test')
     await listed(at.workspace.id, '"*"@z.test')
-    const due = await store.claim(at.poolId, 10, T0 + 9 * HOUR, T0 + HOUR)
+    const due = await store.claim(at.poolId, 20, T0 + 9 * HOUR, T0 + HOUR)
     t.same(
       due.map(({ emailId, address }) => `${emailId} ${address}`).sort(),
       [
@@ -465,6 +514,8 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
         `${pardoned.id} brief@x.test`,
         `${ofDomain.id} cy@sub.y.test`,
         `${ofDomain.id} cy@z.test`,
+        `${offers.id} Lea@x.test`,
+        `${none.id} lea@x.test`,
       ].sort(),
     )
     const found = await store.email(scopeOf(at), planned.id)
@@ -472,6 +523,7 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
     t.match(found?.recipients[0], { status: 'bounced', reason: 'suppressed', attempts: 0, dueAt: null })
     t.same(await timeline(store, tried.id), ['queued', 'deferred', 'bounced'])
     t.match((await store.events(tried.id, page())).rows[0], { source: 'system', reason: 'suppressed' })
+    t.match((await store.events(news.id, page())).rows[0], { reason: 'suppressed', detail: { list: 'news' } })
     const told = (await store.events(ofDomain.id, page())).rows.filter(
       ({ reason }) => reason === 'suppressed',
     )

@@ -16,6 +16,8 @@ export interface Told {
   /** As they stand there; '' where nothing is said. */
   readonly since: string
   readonly expires: string
+  /** The mailing list of which mail it is about; of our own lists. */
+  readonly list?: string
 }
 
 /** `passed`: it is understood, and not for us; `bad`: it is not understood. */
@@ -205,7 +207,8 @@ const listOf = (name: string, title: string, knows: Provider['knows']): Provider
     const [origin, reason] = [cell('origin'), cell('reason')]
     const why = whyOf(origin)
     if (why === undefined) return unknown(origin)
-    return told(cell('email'), why, reason, cell('createdat'), cell('expiresat'))
+    const what = told(cell('email'), why, reason, cell('createdat'), cell('expiresat'))
+    return { ...what, ...(name === 'postern' && { list: cell('list') }) }
   },
 })
 

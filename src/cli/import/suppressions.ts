@@ -6,8 +6,9 @@
  */
 import { createHash } from 'node:crypto'
 import { maskText } from '../../base/text.js'
+import { entryOf } from '../../lifecycle/suppress.js'
 import type { SuppressionRow } from '../../store/port/tenants.js'
-import { ENTRY_FORM, listedAddress, type Place, suppressionRow } from '../../tenant/suppression.js'
+import { ENTRY_FORM, listedAddress, type Place, suppressionRow, wrongList } from '../../tenant/suppression.js'
 import { badInput } from '../exit.js'
 import { readInstant } from '../time.js'
 import { timeIn } from './cells.js'
@@ -130,14 +131,20 @@ export class Rows {
       counts.skip(file, line, said.email, said.email === '' ? 'has no address' : ENTRY_FORM)
       return null
     }
+    const { list = '' } = said
+    if (list !== '' && wrongList(this.#place, email, list) !== null) {
+      counts.skip(file, line, said.email, `list: ${wrongList(this.#place, email, list)}`)
+      return null
+    }
+    const entry = entryOf(email, list === '' ? null : list)
     const createdAt = sinceOf(said.since, this.#now, counts.notes)
-    const off = this.#takenOff.get(email)
+    const off = this.#takenOff.get(entry)
     const isOff = off !== undefined && off > createdAt
     if (isOff) count(counts.passed, 'taken off the list here since then')
     else count(counts.by, said.why)
     if (isOff || !this.#isWanted) return null
     const wish = {
-      ...{ email, origin: said.why, sourceId: `import:${provider}`, expiresAt, createdAt },
+      ...{ email: entry, origin: said.why, sourceId: `import:${provider}`, expiresAt, createdAt },
       reason: wordsOf(said.words),
     }
     return suppressionRow(this.#place, wish, this.#now)

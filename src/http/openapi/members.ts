@@ -575,6 +575,8 @@ const LOOKS: Readonly<Record<string, unknown>> = {
     'webhook-signature': 'v1,9Fv4GfJ1mDxkvOB0MUDI4T2L6VvUpS0sDkZTWBY6cmQ=',
   },
   request_id: 'req_01k9f3m5cr2z0y8x6w4v2t0s8q',
+  list: 'news',
+  unsubscribe_list: 'news',
   resent_from: 'em_01k9f3m2zq8v6t4r2p0nxcwbha',
   response: 'ok',
   'webhook_event.response': '',

@@ -48,12 +48,12 @@ const listFor = (caller: Caller, scope: shapes.Scope | undefined, field: string)
 }
 
 /** The list that has it: the workspace's own, else that of the account, which holds for live mail. */
-const listWith = async (deps: Deps, call: Call, ref: string): Promise<Place> => {
+const listWith = async (deps: Deps, call: Call<shapes.EntryQuery>, idOrEmail: string): Promise<Place> => {
   const own = listFor(call, 'workspace', '')
-  if (call.principal.mode === 'test' || (await deps.store.suppression(own.id, refOf(ref))) !== null)
-    return own
+  const ref = refOf(idOrEmail, call.query.list)
+  if (call.principal.mode === 'test' || (await deps.store.suppression(own.id, ref)) !== null) return own
   const wide = listOfAccount(own.accountId)
-  return (await deps.store.suppression(wide.id, refOf(ref))) === null ? own : wide
+  return (await deps.store.suppression(wide.id, ref)) === null ? own : wide
 }
 
 const wrongAddresses = (emails: readonly (string | undefined)[], fieldOf: (i: number) => string) =>
@@ -63,12 +63,33 @@ const wrongAddresses = (emails: readonly (string | undefined)[], fieldOf: (i: nu
       : [],
   )
 
+/** A mailing list is of one workspace, and a whole domain is suppressed for all mail. */
+const wrongList = ({
+  list,
+  scope,
+  emails = [],
+  email,
+}: {
+  readonly list?: string | undefined
+  readonly scope?: shapes.Scope | undefined
+  readonly email?: string | undefined
+  readonly emails?: readonly string[]
+}): FieldError[] => {
+  if (list === undefined) return []
+  const isOfDomain = [email, ...emails].some((one) => one?.trim().startsWith('*@'))
+  const wrong = (message: string): FieldError[] => [{ field: 'body.list', kind: 'unsupported', message }]
+  if (scope === 'account')
+    return wrong('must not stand beside scope account: a mailing list is of one workspace')
+  return isOfDomain ? wrong('must not stand beside a whole domain, which is suppressed for all mail') : []
+}
+
 /** Adds to `errors` all that is wrong with it. */
 const readWish = (caller: Caller, body: Partial<shapes.WishedSuppression>, errors: FieldError[]) => {
   errors.push(...wrongAddresses([body.email], () => 'body.email'))
   const expiresAt = readTime('body.expires_at', body.expires_at, errors)
   errors.push(...wrongScope(caller, body.scope, 'body.scope'))
-  return { reason: body.reason, expiresAt }
+  errors.push(...wrongList(body))
+  return { reason: body.reason, expiresAt, mailingList: body.list }
 }
 
 /** What is wrong with a wish to see both the pending and those of another origin. */
@@ -79,15 +100,18 @@ const wrongPending = ({ origin, status }: { origin?: string; status?: string }):
 
 const stillOf = (row: SuppressionRow | null) => (row === null ? {} : { still: suppressionRecord(row) })
 
-const COLUMNS = ['email', 'origin', 'reason', 'expires_at', 'created_at', 'id', 'source_id', 'incident_id']
+const COLUMNS = [
+  ...['email', 'origin', 'reason', 'expires_at', 'created_at', 'id', 'source_id', 'incident_id', 'list'],
+]
 
 /** All or none: what is no address is found before the first is added. */
 const wrongBatch = (
   caller: Caller,
-  { emails = [], scope }: { readonly emails?: readonly string[]; readonly scope?: shapes.Scope },
+  { emails = [], scope, list }: Partial<shapes.AddBatch>,
 ): readonly FieldError[] => [
   ...wrongAddresses(emails, (i) => `body.emails[${i}]`),
   ...wrongScope(caller, scope, 'body.scope'),
+  ...wrongList({ emails, scope, list }),
 ]
 
 export const suppressions: readonly RouteRow[] = [
@@ -121,7 +145,7 @@ export const suppressions: readonly RouteRow[] = [
     cli: 'suppression list',
     summary: 'Suppressed addresses, newest first',
     description:
-      'Of the workspace, for mail of the mode of the caller; with `scope=account` the list that holds for all workspaces.',
+      'Of the workspace, for mail of the mode of the caller; with `scope=account` the list that holds for all workspaces, with `list` those who unsubscribed from one mailing list.',
     query: shapes.suppressionQuery,
     files: ['csv', 'ndjson'],
     answers: { 200: listOf(shapes.suppression) },
@@ -135,14 +159,15 @@ export const suppressions: readonly RouteRow[] = [
       if (wrong.length > 0) throw invalid(wrong)
       const { id: workspaceId } = listFor(call, call.query.scope, 'query.scope')
       const origin = call.query.origin ?? null
-      const { status = null } = call.query
+      const { status = null, list = null } = call.query
       const { store } = deps
       return listAnswer<SuppressionRow | PendingSuppression>(deps, 'suppressions', call, COLUMNS, {
         query: call.query,
-        filters: status === null ? { origin, workspaceId } : { status, workspaceId },
+        filters:
+          status === null ? { origin, workspaceId, ...(list !== null && { list }) } : { status, workspaceId },
         fetch: (page) =>
           status === null
-            ? store.suppressions(workspaceId, origin, page)
+            ? store.suppressions(workspaceId, origin, page, list)
             : store.pendingSuppressions(workspaceId, page),
         render: suppressionRecord,
       })
@@ -154,6 +179,7 @@ export const suppressions: readonly RouteRow[] = [
     id: 'getSuppression',
     cli: 'suppression show',
     summary: 'One suppression, by id or address',
+    query: shapes.entryQuery,
     description:
       'Looked for in the list of the workspace, then in that of the account. For an address that has no entry of its own, that of its domain (`*@example.com`) is the answer. One of `status` pending suppresses nobody.',
     answers: { 200: shapes.suppression },
@@ -161,7 +187,7 @@ export const suppressions: readonly RouteRow[] = [
     async handle(call, deps) {
       const ref = param(call, 'ref')
       const place = await listWith(deps, call, ref)
-      const row = await deps.tenants.findSuppression(place, ref)
+      const row = await deps.tenants.findSuppression(place, ref, call.query.list)
       return { status: 200, body: suppressionRecord(row) }
     },
   }),
@@ -170,6 +196,7 @@ export const suppressions: readonly RouteRow[] = [
     id: 'removeSuppression',
     cli: 'suppression remove',
     path: '/v1/suppressions/{ref}',
+    query: shapes.entryQuery,
     summary: 'Write to an address again, by id or address',
     description:
       'Of the list of the workspace, else of that of the account, which needs a platform key. `still` is what suppresses the address all the same, such as `*@example.com`.',
@@ -180,7 +207,7 @@ export const suppressions: readonly RouteRow[] = [
     async remove(call, ref, deps) {
       const place = await listWith(deps, call, ref)
       if (place.id === place.accountId) requirePlatform(call.principal)
-      const { row, still } = await deps.tenants.removeSuppression(place, ref)
+      const { row, still } = await deps.tenants.removeSuppression(place, ref, call.query.list)
       return { id: row.id, beside: stillOf(still) }
     },
     more: shapes.still,
@@ -200,9 +227,11 @@ export const suppressions: readonly RouteRow[] = [
       const wrong = wrongBatch(call, call.body)
       if (wrong.length > 0) throw invalid(wrong)
       const place = listFor(call, call.body.scope, 'body.scope')
-      const { emails, reason } = call.body
+      const { emails, reason, list: mailingList } = call.body
       const rows = await Promise.all(
-        emails.map((email, i) => deps.tenants.addSuppression(place, { email, reason }, `body.emails[${i}]`)),
+        emails.map((email, i) =>
+          deps.tenants.addSuppression(place, { email, reason, mailingList }, `body.emails[${i}]`),
+        ),
       )
       return { status: 200, body: { object: 'list', data: rows.map(suppressionRecord) } }
     },
@@ -219,8 +248,9 @@ export const suppressions: readonly RouteRow[] = [
     alsoWrong: ({ body }, _, caller) => wrongScope(caller, body.scope, 'body.scope'),
     async handle(call, deps) {
       const place = listFor(call, call.body.scope, 'body.scope')
-      const refs = [...(call.body.emails ?? []), ...(call.body.ids ?? [])]
-      const rows = await Promise.all(refs.map((ref) => deps.store.removeSuppression(place.id, refOf(ref))))
+      const { emails = [], ids = [], list } = call.body
+      const refs = [...emails.map((email) => refOf(email, list)), ...ids.map((id) => refOf(id))]
+      const rows = await Promise.all(refs.map((ref) => deps.store.removeSuppression(place.id, ref)))
       const gone = rows.flatMap((row) => row ?? [])
       const still = await Promise.all(gone.map(({ email }) => standingAgainst(deps, place, email)))
       const data = gone.map(({ id }, i) => ({ ...removed('suppression', id), ...stillOf(still[i] ?? null) }))

@@ -8,6 +8,7 @@
  */
 import Joi from 'joi'
 import { EXTRA_NAMES, EXTRAS } from '../../lifecycle/extras.js'
+import { MAILING_LIST, MAILING_LIST_FORM } from '../../lifecycle/suppress.js'
 import { STATUSES } from '../../mail/status.js'
 import { WAITING_REASONS } from '../../record/queue.js'
 import type { WireDraft } from '../../submission/draft.js'
@@ -89,6 +90,20 @@ const headers = () =>
     .meta({ must: 'must have at most 64 KiB of names and values', kind: 'length' })
     .empty([null, Joi.array().length(0)])
 
+const unsubscribing = () =>
+  orNull(
+    Joi.object({
+      list: Joi.string()
+        .pattern(MAILING_LIST)
+        .meta({ must: MAILING_LIST_FORM })
+        .required()
+        .description('Of a-z, 0-9, _ and -')
+        .example('news'),
+    }),
+  ).description(
+    'Of a mail to one recipient: its mailing list. The mail gets a List-Unsubscribe of this gateway (RFC 8058), and who follows it gets no more mail of that list. Needs a `base_url` that readers reach by https, and no List-Unsubscribe of your own',
+  )
+
 const sendMembers = shape(() => ({
   from: orNull(address())
     .description(
@@ -118,13 +133,14 @@ const sendMembers = shape(() => ({
   ),
   scheduled_at: orNull(schedule()),
   ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
+  unsubscribe: unsubscribing(),
   raw: orNull(Joi.string())
     .description(
       'The whole message (RFC 5322) in base64, in place of from, reply_to, subject, html, text, headers and attachments: none of ' +
         'them may stand beside it. It is relayed as it is, with a Received line on top and, where it has none, Date, Message-ID ' +
         'and From (the default sender of the workspace). to, cc and bcc are the envelope, and nothing in the header ever adds a ' +
         'recipient; Bcc is cut. Fields in it that steer a gateway (X-Postern-*, Idempotency-Key, those of other providers) are ' +
-        'refused: tags, scheduled_at and ignore_suppressions stand beside raw, and the key in its header. Lone CR and LF are ' +
+        'refused: tags, scheduled_at, unsubscribe and ignore_suppressions stand beside raw, and the key in its header. Lone CR and LF are ' +
         'mended or refused, as the workspace has it. Under an Idempotency-Key two messages are the same when a reader sees the ' +
         'same: Date, Message-ID and boundaries do not count',
     )

@@ -2,6 +2,7 @@
  * NAME      suppression - the shapes of suppressed addresses, and of the hard bounces that wait for a decision
  */
 import Joi from 'joi'
+import { MAILING_LIST, MAILING_LIST_FORM } from '../../lifecycle/suppress.js'
 import { SUPPRESSION } from '../../resource/tenants.js'
 import {
   body,
@@ -26,6 +27,12 @@ import {
 
 const email = () => Joi.string().max(320)
 
+const mailingList = () =>
+  Joi.string()
+    .pattern(MAILING_LIST)
+    .meta({ must: MAILING_LIST_FORM })
+    .description('For the mail of this mailing list alone')
+
 const scope = () =>
   oneOf('workspace', 'account').description(
     'account: the list that holds for the live mail of every workspace; needs a platform key',
@@ -34,6 +41,7 @@ export type Scope = TypeOf<ReturnType<typeof scope>>
 
 export const suppressionBody = body(() => ({
   email: need(orNull(email())),
+  list: orNull(mailingList()),
   reason: orNull(Joi.string().max(998)),
   expires_at: orNull(timestamp()).description('When it ends; never unless given'),
   scope: orNull(scope()),
@@ -44,13 +52,17 @@ const emails = () => orNull(Joi.array<readonly string[]>().items(email()).min(1)
 
 export const addBatch = body(() => ({
   emails: need(emails()),
+  list: orNull(mailingList()),
   reason: orNull(Joi.string().max(998)),
   scope: orNull(scope()),
 }))
 
+export type AddBatch = TypeOf<typeof addBatch>
+
 /** By address, by id, or both. */
 const removal = body(() => ({
   emails: emails(),
+  list: orNull(mailingList()),
   ids: orNull(Joi.array<readonly string[]>().items(Joi.string().max(100)).min(1).max(100)),
   reason: why(),
   scope: orNull(scope()),
@@ -62,9 +74,16 @@ export const suppressionQuery = shapeOf(() => ({
   status: oneOf('pending').description(
     'Those that wait for the decision of an incident, and suppress nobody; all are of bounces',
   ),
+  list: mailingList(),
   scope: scope(),
   ...fileQuery(),
 }))
+
+/** Which entry of an address is meant. */
+export const entryQuery = shapeOf(() => ({ list: mailingList() }))
+export interface EntryQuery {
+  readonly list?: string
+}
 
 export const suppression = record('Suppression', () => membersOf(SUPPRESSION))
 

@@ -234,7 +234,7 @@ export interface SuppressionRow {
   readonly accountId: string
   /** As `suppressionList` names it. */
   readonly list: string
-  /** As stored: domain and local part in lower case. */
+  /** An entry (lifecycle/suppress.ts): an address, a whole domain, or an address for the mail of one mailing list. */
   readonly email: string
   readonly origin: (typeof SUPPRESSION_ORIGINS)[number]
   /** The event, email or job that caused it, or `import:` and whose list it was; else null. */
@@ -360,6 +360,8 @@ export interface Suppressions {
     list: string,
     origin: SuppressionRow['origin'] | null,
     page: Page,
+    /** Only those for the mail of this mailing list. */
+    mailingList?: string | null,
   ): Promise<Rows<SuppressionRow>>
   removeSuppression(list: string, ref: string): Promise<SuppressionRow | null>
   /** Which of these entries (`email` of a row) are on a list now, or on the one of its whole account. */

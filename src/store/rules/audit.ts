@@ -12,7 +12,7 @@
  */
 
 import { toRfc3339 } from '../../base/clock.js'
-import { suppressionList } from '../../lifecycle/suppress.js'
+import { partsOfEntry, suppressionList } from '../../lifecycle/suppress.js'
 import type { EndpointRow } from '../port/hooks.js'
 import type {
   Actor,
@@ -185,13 +185,18 @@ const workspaceOf = ({ accountId, list }: SuppressionRow): string | null =>
 
 const isOfTests = ({ list }: SuppressionRow): boolean => list.endsWith(suppressionList('', 'test'))
 
+const namedIn = (row: SuppressionRow) => {
+  const { email, mailingList } = partsOfEntry(row.email)
+  return { email, ...(mailingList !== null && { list: mailingList }) }
+}
+
 const ofSuppression = (row: SuppressionRow, action: string): Entry => ({
   accountId: row.accountId,
   action: `suppression.${action}`,
   object: { type: 'suppression', id: row.id },
   workspaceId: workspaceOf(row),
   // an import asks here what a person took off a list
-  detail: { email: row.email, origin: row.origin, ...(isOfTests(row) && { mode: 'test' }) },
+  detail: { ...namedIn(row), origin: row.origin, ...(isOfTests(row) && { mode: 'test' }) },
 })
 
 /** Addresses of a file are one order, and counted. */

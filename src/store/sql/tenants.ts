@@ -11,6 +11,7 @@
  *   that second of a best-effort fact.
  */
 
+import { entryOf } from '../../lifecycle/suppress.js'
 import { numbered } from '../pools.js'
 import type { ReturnPathRing } from '../port/cluster.js'
 import type { Notice } from '../port/log.js'
@@ -429,10 +430,14 @@ export const tenantReads: AskedReads<Omit<Tenants, 'suppressed'> & Domains> = {
   pools: (accountId, page) => pages.pools('account_id = ? AND deleted_at IS NULL', [accountId], page),
   allPools: allOf(KNOWN_POOLS, 'deleted_at IS NULL ORDER BY ord'),
   suppression: (list, ref) => suppressionByRef(list, ref, ref),
-  suppressions: (list, origin, page) =>
-    origin === null
-      ? pages.suppressions('workspace_id = ?', [list], page)
-      : pages.suppressions('workspace_id = ? AND origin = ?', [list, origin], page),
+  suppressions: (list, origin, page, mailingList = null) => {
+    const [where, values] = ['workspace_id = ?', [list]]
+    if (origin !== null) values.push(origin)
+    if (mailingList !== null) values.push(`%${entryOf('', mailingList).replaceAll('_', '\\_')}`)
+    const ofOrigin = origin === null ? '' : ' AND origin = ?'
+    const ofList = mailingList === null ? '' : " AND email LIKE ? ESCAPE '\\'"
+    return pages.suppressions(`${where}${ofOrigin}${ofList}`, values, page)
+  },
   *domain(accountId, ref) {
     return (yield* domainByName(accountId, ref)) ?? (yield* domainById(accountId, ref))
   },

@@ -32,6 +32,34 @@ t.test('added, looked for, removed', async (t) => {
   t.notMatch((await browser.visit('/suppressions?origin=bounce')).html, /bo@b\.example/)
 })
 
+t.test('a whole domain, and a mailing list', async (t) => {
+  const page = await browser.visit('/suppressions')
+  const added = await browser.send(page, 'add', { emails: '*@F.example' })
+  t.match(added.html, /All of f\.example is written to no more/)
+  const found = await browser.visit('/suppressions?address=ana@f.example')
+  t.match(found.html, /ana@f\.example is suppressed with its whole domain/)
+  await browser.send(page, 'add', { emails: 'ana@f.example' })
+  const still = await browser.send(await browser.visit('/suppressions?address=ana@f.example'), 'remove')
+  t.match(still.html, /ana@f\.example is off this list, but \*@f\.example still suppresses it/)
+  const gone = await browser.send(await browser.visit('/suppressions?address=*@f.example'), 'remove')
+  t.match(gone.html, /All of f\.example is written to again/)
+
+  const listed = await browser.send(page, 'add', { emails: 'dora@f.example', list: 'news' })
+  t.match(listed.html, /dora@f\.example gets no mail of the list news/)
+  t.match((await browser.visit('/suppressions?list=news')).html, /These get no mail of the list news/)
+  t.match((await browser.visit('/suppressions?list=none')).html, /Nobody unsubscribed from none/)
+  t.match((await browser.visit('/suppressions?address=dora@f.example')).html, /is not on the list/)
+  const csv =
+    'email,reason,origin,created_at,expires_at,list\nel@f.example,,unsubscribe,,,news\nfy@f.example,,manual,,,\n'
+  t.match((await browser.send(page, 'import', { list: csv })).html, /2 addresses are on the list/)
+  t.match((await browser.visit('/suppressions?address=el@f.example')).html, /is not on the list/)
+  t.match((await browser.visit('/suppressions?address=fy@f.example')).html, /fy@f\.example is suppressed/)
+  const el = await browser.visit('/suppressions?address=el@f.example&list=news')
+  t.match(el.html, /el@f\.example gets no mail of the list news/)
+  t.match((await browser.send(el, 'remove')).html, /el@f\.example is written to again/)
+  t.notMatch((await browser.visit('/suppressions?list=news')).html, /el@f\.example/)
+})
+
 t.test('what bounced while somebody was suppressed is sent again', async (t) => {
   const key = await postern.key()
   await browser.send(await browser.visit('/suppressions'), 'add', { emails: 'cy@e.example', reason: 'x' })

@@ -116,6 +116,12 @@ const Listed = ({ visit, event }: Pick<MomentProps, 'visit' | 'event'>) => (
         <a href={visit.link('/suppressions', { address: event.detail.entry })}>{event.detail.entry}</a>
       </p>
     )}
+    {typeof event.detail?.list === 'string' && (
+      <p>
+        Unsubscribed from the list{' '}
+        <a href={visit.link('/suppressions', { list: event.detail.list })}>{event.detail.list}</a>
+      </p>
+    )}
     {event.detail?.suppression === 'added' && <p>The address is on the suppression list since then.</p>}
     {event.detail?.suppression === 'pending' && (
       <p>

@@ -108,8 +108,8 @@ export const importList = async (visit: Visit, form: Form): Promise<Done> => {
   if (lines.length > MOST) throw mistake('list', `at most 10,000 at once; these are ${figure(lines.length)}`)
   const slug = chosenWorkspace(visit, await workspacesOf(visit))
   const scope = form.text('scope')
-  const add = async (emails: readonly string[]) => {
-    const body = { emails, reason: form.text('reason'), scope }
+  const addTo = (list: string) => async (emails: readonly string[]) => {
+    const body = { emails, list: list === '' ? null : list, reason: form.text('reason'), scope }
     const path = '/v1/suppressions/batch/add'
     const { data } = await visit.ask<{ data: readonly { id: string }[] }>('POST', path, {
       ...within(slug),
@@ -122,12 +122,15 @@ export const importList = async (visit: Visit, form: Form): Promise<Done> => {
   const wrong = lines.filter(several)
   const single = lines.filter((line) => !several(line))
   const ids = new Set<string>()
-  for (let at = 0; at < single.length; at += CHUNK) {
-    const taken: Taken = await take(add, single.slice(at, at + CHUNK)).catch((error) => {
-      throw halfway(error, ids.size)
-    })
-    for (const id of taken.ids) ids.add(id)
-    wrong.push(...taken.wrong)
+  for (const list of new Set(single.map((line) => line.list))) {
+    const lines = single.filter((line) => line.list === list)
+    for (let at = 0; at < lines.length; at += CHUNK) {
+      const taken: Taken = await take(addTo(list), lines.slice(at, at + CHUNK)).catch((error) => {
+        throw halfway(error, ids.size)
+      })
+      for (const id of taken.ids) ids.add(id)
+      wrong.push(...taken.wrong)
+    }
   }
   wrong.sort((a, b) => a.at - b.at)
   if (ids.size === 0) throw mistake('list', notTaken(wrong))

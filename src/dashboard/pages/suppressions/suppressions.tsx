@@ -43,11 +43,20 @@ const isWide = (visit: Visit): boolean => visit.query('scope') === 'account'
 
 const listQuery = (visit: Visit): Query => ({
   origin: visit.query('origin'),
+  list: visit.query('list'),
   scope: isWide(visit) ? 'account' : null,
 })
 
 const columns = (visit: Visit): readonly Column<Suppression>[] => [
   { head: 'Address', cell: (row) => Address({ text: row.email }) },
+  {
+    head: 'For',
+    kind: 'opt',
+    cell: ({ list }) =>
+      list === undefined
+        ? 'all mail'
+        : html`<a href="${visit.here({ list, address: null, cursor: null })}">${list}</a>`,
+  },
   { head: 'Because', cell: (row) => originText(row.origin) },
   {
     head: 'Reason',
@@ -68,9 +77,10 @@ const columns = (visit: Visit): readonly Column<Suppression>[] => [
     does: 'removeSuppression',
     head: '',
     kind: 'act',
-    cell: ({ email }) =>
+    cell: ({ email, list }) =>
       Verb({
-        ...{ action: 'remove', label: 'Remove', about: { email }, tiny: true },
+        ...{ action: 'remove', label: 'Remove', tiny: true },
+        about: { email, ...(list !== undefined && { list }) },
         children: `${whoIs(email)} written to again. What was suppressed meanwhile was not kept: send it again from its page.`,
       }),
   },
@@ -89,6 +99,7 @@ const Find = ({ visit }: { readonly visit: Visit }) => (
         label="Is this address on the list?"
         placeholder="ana@example.com, *@example.com"
       />
+      <Word name="list" label="Of mailing list" placeholder="news" />
     </Filters>
     <Choices
       label="Because"
@@ -120,6 +131,13 @@ const Add = ({ visit }: { readonly visit: Visit }) => {
           hint="One a line, or with commas; at most 100. *@example.com is a whole domain."
         />
         <Field name="reason" label="Reason" maxLength={500} hint="Stands in the list." />
+        <Field
+          name="list"
+          label="Mailing list"
+          maxLength={64}
+          hint="Only mail of this list; empty: all mail."
+          value={visit.query('list') ?? ''}
+        />
         <Choice
           name="scope"
           label="For"
@@ -195,10 +213,12 @@ const WhichList = ({ visit, workspaces, slug }: WhichListProps) => {
   )
 }
 
+const entryPath = (address: string, list: string | null): string =>
+  `/v1/suppressions/${encodeURIComponent(address)}${list === null ? '' : `?list=${encodeURIComponent(list)}`}`
+
 const rowsOf = async (visit: Visit, slug: string): Promise<List<Suppression> | Suppression | null> => {
   const address = visit.query('address')
-  if (address !== null)
-    return visit.find<Suppression>(`/v1/suppressions/${encodeURIComponent(address)}`, within(slug))
+  if (address !== null) return visit.find<Suppression>(entryPath(address, visit.query('list')), within(slug))
   return visit.ask<List<Suppression>>('GET', '/v1/suppressions', {
     ...within(slug),
     query: { ...listQuery(visit), cursor: visit.query('cursor'), limit: 50 },
@@ -208,6 +228,9 @@ const rowsOf = async (visit: Visit, slug: string): Promise<List<Suppression> | S
 const titleOf = (visit: Visit, slug: string, found: readonly Suppression[]): string => {
   const address = visit.query('address')
   const [one] = found
+  const list = visit.query('list')
+  if (address === null && list !== null)
+    return found.length === 0 ? `Nobody unsubscribed from ${list}.` : `These get no mail of the list ${list}.`
   if (address === null && found.length === 0)
     return isWide(visit)
       ? 'No address is suppressed for every workspace.'
@@ -218,6 +241,7 @@ const titleOf = (visit: Visit, slug: string, found: readonly Suppression[]): str
   if (one.status === 'pending') return `${one.email} is not suppressed: somebody must decide.`
   const wide = one.scope === 'account' ? ' for every workspace' : ''
   const isByDomain = one.email.startsWith('*@') && !address.startsWith('*@')
+  if (one.list !== undefined) return `${one.email} gets no mail of the list ${one.list}.`
   return isByDomain && address.includes('@')
     ? `${address} is suppressed${wide} with its whole domain.`
     : `${one.email} is suppressed${wide}.`
@@ -242,7 +266,7 @@ const byLine = async <T,>(asking: Promise<T>): Promise<T> => {
 const add = async (visit: Visit, form: Form): Promise<Done> => {
   const slug = chosenWorkspace(visit, await workspacesOf(visit))
   const emails = form.list('emails')
-  const body = { emails, reason: form.text('reason'), scope: form.text('scope') }
+  const body = { emails, reason: form.text('reason'), list: form.text('list'), scope: form.text('scope') }
   const asking = visit.ask<{ data: readonly Suppression[] }>('POST', '/v1/suppressions/batch/add', {
     ...within(slug),
     body,
@@ -253,6 +277,7 @@ const add = async (visit: Visit, form: Form): Promise<Done> => {
     to: visit.link('/suppressions', {
       scope: form.text('scope') === 'account' ? 'account' : null,
       address: data.length === 1 ? one?.email : null,
+      list: one?.list ?? null,
     }),
     notice:
       data.length === 1
@@ -335,16 +360,16 @@ export const suppressionsPage: Page = {
     async remove(visit, form) {
       const slug = chosenWorkspace(visit, await workspacesOf(visit))
       const email = form.raw('email')
-      const { still } = await visit.ask<{ readonly still?: Suppression }>(
-        'DELETE',
-        `/v1/suppressions/${encodeURIComponent(email)}`,
-        { ...within(slug), body: { reason: form.text('reason') } },
-      )
+      const list = form.text('list')
+      const { still } = await visit.ask<{ readonly still?: Suppression }>('DELETE', entryPath(email, list), {
+        ...within(slug),
+        body: { reason: form.text('reason') },
+      })
       const notice =
         still === undefined
           ? `${whoIs(email)} written to again.`
           : `${email} is off this list, but ${still.email}${still.scope === 'account' ? ', for every workspace,' : ''} still suppresses it.`
-      return { to: visit.link('/suppressions', { address: email }), notice }
+      return { to: visit.link('/suppressions', { address: email, list }), notice }
     },
   },
 }

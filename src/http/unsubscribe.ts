@@ -1,0 +1,155 @@
+/**
+ * NAME      unsubscribe - the page behind the link in the header of a mail
+ * DESCRIPTION
+ *   A program of the reader posts one field there (RFC 8058), or a person opens it and presses the button, which posts the
+ *   same. That field alone changes something: whoever only looks at links, by GET, HEAD or OPTIONS, unsubscribes nobody. No
+ *   cookie and no token of a form is asked for, nothing redirects. It may be repeated without harm. A link that is none of ours
+ *   is counted like any other guess. The page names the address by its first letter and its domain.
+ */
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import type { Request, ResponseToolkit, ServerRoute } from '@hapi/hapi'
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import { entryOf } from '../lifecycle/suppress.js'
+import type { Tenants } from '../store/port/tenants.js'
+import { ONE_CLICK, type Reader, readToken } from '../submission/unsubscribe.js'
+import { listOfWorkspace, suppressionRow } from '../tenant/suppression.js'
+import type { Tenancy } from '../tenant/tenants.js'
+import type { UnsubscribeMetrics } from './flow-metrics.js'
+import { collect } from './wire/body.js'
+import { parseForm } from './wire/form.js'
+
+export interface UnsubscribeDeps {
+  readonly store: Pick<Tenants, 'workspace' | 'addSuppression'>
+  readonly tenants: Pick<Tenancy, 'failures'>
+  readonly pepper: Uint8Array
+  readonly clock: Clock
+  readonly unsubscribes?: UnsubscribeMetrics | undefined
+}
+
+const MOST_OCTETS = 1024
+const PATH = '/u/{token}'
+
+const STYLE =
+  'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem;color:#1a1a1a;background:#fff}' +
+  'button{font:inherit;padding:.5rem 1.2rem}@media(prefers-color-scheme:dark){body{color:#eee;background:#161616}}'
+const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64')
+
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  'x-content-type-options': 'nosniff',
+  'x-robots-tag': 'noindex, nofollow',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+}
+
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`)
+
+/** `ana@example.com` as `a…@example.com`. */
+const masked = (email: string): string => {
+  const [first = ''] = email
+  return `${first}…${email.slice(email.lastIndexOf('@'))}`
+}
+
+const BUTTON = `<form method="post"><button name="${ONE_CLICK.name}" value="${ONE_CLICK.value}">Unsubscribe</button></form>`
+
+const page = (title: string, says: string, more = ''): string => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex"><title>${title}</title><style>${STYLE}</style></head>
+<body><h1>${title}</h1><p>${says}</p>${more}</body></html>
+`
+
+const whoOf = ({ email }: Reader): string => `<bdi>${escaped(masked(email))}</bdi>`
+const listOf = ({ list }: Reader): string => `the list <b>${escaped(list)}</b>`
+
+const answer = (h: ResponseToolkit, status: number, html: string) => {
+  const response = h.response(html).code(status)
+  for (const [name, value] of Object.entries(HEADERS)) response.header(name, value)
+  return response
+}
+
+/** Whose link it is; null for a guess. Throws rate_limit.auth_failures for one guess too many. */
+const readerOf = ({ pepper, tenants, unsubscribes }: UnsubscribeDeps, request: Request): Reader | null => {
+  const reader = readToken(pepper, String(request.params.token))
+  if (reader !== null) return reader
+  const { address } = request.app
+  unsubscribes?.note('forged')
+  tenants.failures.check(address)
+  tenants.failures.count(address)
+  return null
+}
+
+const unknown = (h: ResponseToolkit) =>
+  answer(
+    h,
+    404,
+    page('Not found', 'This link is not whole, or it is none of ours. Copy it from the mail again.'),
+  )
+
+/** True for a body with the field that means it; null for one that is too large. */
+const means = async (request: Request): Promise<boolean | null> => {
+  try {
+    const octets = await collect(request.payload as Readable, MOST_OCTETS, () => {})
+    const parts = parseForm(octets, request.raw.req.headers['content-type'] ?? '')
+    return parts.some(({ name, value }) => name === ONE_CLICK.name && value === ONE_CLICK.value)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return error.code === 'request.body_too_large' ? null : false
+  }
+}
+
+/** Of a workspace that was deleted there is no mail to stop. */
+const unsubscribe = async (deps: UnsubscribeDeps, reader: Reader): Promise<void> => {
+  const { store, clock, unsubscribes } = deps
+  const { accountId, workspaceId, mode, list, email, emailId } = reader
+  const workspace = await store.workspace(accountId, workspaceId)
+  if (workspace === null) return
+  const wish = { email: entryOf(email, list), origin: 'unsubscribe' as const, sourceId: emailId }
+  const wanted = suppressionRow(listOfWorkspace(workspace, mode), wish, clock.now())
+  const { id } = await store.addSuppression(wanted)
+  unsubscribes?.note(id === wanted.id ? 'taken' : 'repeated')
+}
+
+const post = (deps: UnsubscribeDeps) => async (request: Request, h: ResponseToolkit) => {
+  const reader = readerOf(deps, request)
+  if (reader === null) return unknown(h)
+  const isMeant = await means(request)
+  if (isMeant === null)
+    return answer(h, 413, page('Too large', 'Nothing was changed.', BUTTON)).header('connection', 'close')
+  if (!isMeant)
+    return answer(
+      h,
+      400,
+      page(
+        'Unsubscribe',
+        `Nothing was changed yet: ${whoOf(reader)} gets mail of ${listOf(reader)}.`,
+        BUTTON,
+      ),
+    )
+  await unsubscribe(deps, reader)
+  return answer(h, 200, page('Unsubscribed', `${whoOf(reader)} gets no more mail of ${listOf(reader)}.`))
+}
+
+const show = (deps: UnsubscribeDeps) => (request: Request, h: ResponseToolkit) => {
+  const reader = readerOf(deps, request)
+  if (reader === null) return unknown(h)
+  return answer(
+    h,
+    200,
+    page('Unsubscribe', `Send no more mail of ${listOf(reader)} to ${whoOf(reader)}?`, BUTTON),
+  )
+}
+
+/** HEAD is answered as GET. */
+export const unsubscribeRoutes = (deps: UnsubscribeDeps): readonly ServerRoute[] => [
+  { method: 'GET', path: PATH, options: { auth: false }, handler: show(deps) },
+  { method: 'POST', path: PATH, options: { auth: false }, handler: post(deps) },
+  {
+    ...{ method: '*', path: PATH, options: { auth: false } },
+    handler() {
+      throw new Fault('route.method_not_allowed', { allow: ['GET', 'HEAD', 'POST'] })
+    },
+  },
+]
