@@ -23,7 +23,7 @@ import type { Envelope, Offers } from './envelope.js'
 import type { Session } from './session.js'
 import { type Line, type Listener, type Payload, type Scan, toPayload } from './wire.js'
 
-type MailStage = 'auth' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot'
+type MailStage = 'greeting' | 'auth' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot'
 
 export interface Timeouts {
   readonly mail: number

@@ -171,7 +171,8 @@ export class ServiceConnection implements Carrier {
     }
     if (meaning.kind === 'busy') {
       const { waitMs } = meaning
-      return { kind: 'elsewhere', stage: 'mail', reply: replyOf(451, '4.7.0', text), blame: { waitMs } }
+      // about us, as all that is said before MAIL: the recipient's domain is not slowed by it
+      return { kind: 'elsewhere', stage: 'greeting', reply: replyOf(451, '4.7.0', text), blame: { waitMs } }
     }
     const { stage } = meaning
     const reply = stage === 'auth' ? replyOf(535, '5.7.8', text) : replyOf(451, '4.3.0', text)

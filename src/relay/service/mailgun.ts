@@ -66,7 +66,7 @@ export const mailgun: Service = {
     if (text === '' || status < 400) return strange(answer, TITLE)
     if (status === 429) return busy(answer, text)
     if (OURS.has(status)) return { kind: 'failing', stage: 'auth', text }
-    if (status === 503 || status === 408) return { kind: 'failing', stage: 'mail', text }
+    if (status === 503 || status === 408) return { kind: 'failing', stage: 'greeting', text }
     return status < 500 ? refusal(status, text) : { kind: 'unclear', text: `answered ${status} ${text}` }
   },
 }

@@ -50,7 +50,7 @@ export type Meaning =
   /** This mail is refused, for good. */
   | { readonly kind: 'refused'; readonly reply: Reply }
   /** It does not take mail from us, whichever. */
-  | { readonly kind: 'failing'; readonly stage: 'auth' | 'mail'; readonly text: string }
+  | { readonly kind: 'failing'; readonly stage: 'auth' | 'greeting'; readonly text: string }
   /** We are too fast for it. */
   | { readonly kind: 'busy'; readonly text: string; readonly waitMs: number }
   | { readonly kind: 'unclear'; readonly text: string }
@@ -108,6 +108,12 @@ export const strange = (answer: ServiceAnswer, title: string): Meaning => {
   if (status === 401 || status === 403) return { kind: 'failing', stage: 'auth', text }
   // 303 tells where the outcome of something done is to be seen
   if (status >= 300 && status < 400 && status !== 303)
-    return { kind: 'failing', stage: 'mail', text: `answered ${status}: it redirects, which is not followed` }
-  return status >= 400 && status < 500 ? { kind: 'failing', stage: 'mail', text } : { kind: 'unclear', text }
+    return {
+      kind: 'failing',
+      stage: 'greeting',
+      text: `answered ${status}: it redirects, which is not followed`,
+    }
+  return status >= 400 && status < 500
+    ? { kind: 'failing', stage: 'greeting', text }
+    : { kind: 'unclear', text }
 }

@@ -82,7 +82,7 @@ export const ses: Service = {
     if (status === 429 || BUSY.test(type)) return busy(answer, text)
     if (status === 401 || status === 403 || status === 404 || OURS.test(type))
       return { kind: 'failing', stage: 'auth', text }
-    if (status === 503 || status === 408) return { kind: 'failing', stage: 'mail', text }
+    if (status === 503 || status === 408) return { kind: 'failing', stage: 'greeting', text }
     return status < 500
       ? refusal(type, status, text)
       : { kind: 'unclear', text: `answered ${status} ${text}` }

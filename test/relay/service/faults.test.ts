@@ -328,7 +328,7 @@ t.test('too fast: it rests as long as it asks for, and another takes the mail', 
   const smtp = new UpstreamServer()
   const second = upstreamRow(await smtp.listen(), { priority: 1 })
   t.teardown(() => smtp.close())
-  const { queue, pools } = start(t, service, { others: [second] })
+  const { queue, pools, flow } = start(t, service, { others: [second] })
   queue.hand(mail())
   await queue.settled(1)
   t.match(queue.outcomes[0], { seen: 'accepted', mta: { upstreamId: second.id } })
@@ -336,6 +336,7 @@ t.test('too fast: it rests as long as it asks for, and another takes the mail', 
   t.equal(upstream?.full, 'rate')
   t.notOk(upstream?.hasRoom())
   t.equal(upstream?.breaker.state, 'closed', 'it has not failed')
+  t.strictSame(flow.slow(10), [], 'it says nothing about the domain of the recipient')
   isBusy = false
 })
 
