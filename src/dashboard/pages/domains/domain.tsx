@@ -27,19 +27,37 @@ const KEY_STATES = {
   retired: 'signs no more; stays while its mail is under way',
 } as const
 
-const aboutOf = ({ purpose, state }: DnsRecord): string =>
-  purpose === 'dmarc'
-    ? 'DMARC: what receivers do with mail that fails. Advised; p=none only watches.'
-    : `DKIM key: ${state === null ? '' : KEY_STATES[state]}.`
+/** With the records that only ask for reports. */
+type Shown = Omit<DnsRecord, 'purpose'> & { readonly purpose: DnsRecord['purpose'] | 'reports' }
 
-const Seen = ({ record }: { readonly record: DnsRecord }) => {
+/** The record for DMARC also says where reports go; the others stand behind it. */
+const shownOf = (row: Domain, { publish }: Summary): readonly Shown[] => {
+  const asks = (name: string) => publish.find((one) => one.name === name)
+  return [
+    ...row.records.map((record) => ({ ...record, value: asks(record.name)?.value ?? record.value })),
+    ...publish
+      .filter(({ name }) => row.records.every((record) => record.name !== name))
+      .map((record) => ({ ...record, purpose: 'reports' as const, state: null })),
+  ]
+}
+
+const aboutOf = ({ purpose, state, name }: Shown): string =>
+  purpose === 'dmarc'
+    ? 'DMARC: what receivers do with mail that fails, and where they report it. Advised; p=none only watches.'
+    : purpose === 'reports'
+      ? name.startsWith('_smtp.')
+        ? 'Asks for reports about TLS, where the domain also receives mail. Advised.'
+        : 'Says that reports about the domain may come here. Wanted with the record for DMARC above.'
+      : `DKIM key: ${state === null ? '' : KEY_STATES[state]}.`
+
+const Seen = ({ record }: { readonly record: Shown }) => {
   if (record.seen === undefined) return null
   const missingIsFine = record.state === null || record.state === 'retired'
   const [tone, text] = SEEN[record.seen]
   return <State tone={missingIsFine && record.seen === 'missing' ? '' : tone}>{text}</State>
 }
 
-const Record = ({ record }: { readonly record: DnsRecord }) => (
+const Record = ({ record }: { readonly record: Shown }) => (
   <article class="record">
     <h3>
       {record.type} <code>{record.name}</code> <Seen record={record} />
@@ -127,7 +145,7 @@ const viewOf = async (visit: Visit, row: Domain): Promise<View> => {
         ) : null}
         <ManagedNote row={row} />
         <Section title="Records to publish" says="as they should stand in DNS">
-          {row.records.map((record) => (
+          {shownOf(row, reports).map((record) => (
             <Record record={record} />
           ))}
         </Section>

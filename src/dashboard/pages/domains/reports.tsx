@@ -3,9 +3,8 @@
  * DESCRIPTION
  *   All of it is what somebody says who need not be who he says, and the page says so.
  */
-import type { ReportRecord } from '../../../resource/domain.js'
 import type { reportSummaryRecord } from '../../../resource/domain-report.js'
-import { Code, Facts, Note, Reply, Section } from '../../parts/page-parts.js'
+import { Facts, Note, Reply, Section } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, Table } from '../../parts/table.js'
 import { figure } from '../../parts/text.js'
@@ -56,63 +55,61 @@ const FAILURES: readonly Column<Summary['tls']['failures'][number]>[] = [
   { head: 'Sessions', kind: 'num', cell: ({ sessions }) => figure(sessions) },
 ]
 
-const Asking = ({ records }: { readonly records: readonly ReportRecord[] }) => (
-  <div class="codes">
-    {records.flatMap(({ name, value }) => [
-      <Code label="TXT, name" text={name} />,
-      <Code label="TXT, value" text={value} />,
-    ])}
-  </div>
-)
-
 /** From how much of the own mail failing on somebody should look. */
 const MUCH = 0.05
 
+const None = ({ domain }: { readonly domain: string }) => (
+  <Section title="What receivers report" says="nothing yet">
+    <p>
+      Large receivers report once a day who sent mail with {domain} in From, and whether its connections are
+      safe. The records above ask them to, at addresses that are read here.
+    </p>
+  </Section>
+)
+
 export const Reports = ({ summary }: { readonly summary: Summary }) => {
-  const { mail, own, tls, policy, reports, publish } = summary
-  if (reports === 0)
-    return (
-      <Section title="What receivers report" says="nothing yet">
-        <p>
-          Large receivers report once a day who sent mail with {summary.domain} in From, and whether its
-          connections are safe. These records ask them to, at addresses that are read here; the first takes
-          the place of the DMARC record above.
-        </p>
-        <Asking records={publish} />
-      </Section>
-    )
+  const { mail, own, tls, policy, reports, sources, reporters } = summary
+  if (reports === 0) return <None domain={summary.domain} />
   return (
-    <Section title="What receivers report" says={`${figure(reports)} reports of the last 30 days`}>
-      <p class="soft">
-        Nothing proves who wrote a report: this is what reporters say.
-        {summary.cut ? ' There are more; the newest thousand are counted.' : ''}
-      </p>
-      {own.failed > own.messages * MUCH ? (
-        <Note tone="bad" icon="alarm">
-          <p>
-            <strong>{share(own.failed, own.messages)} of your own mails failed DMARC.</strong> Look whether
-            the records above are found, and whether an upstream changes what it sends.
-          </p>
-        </Note>
+    <>
+      <Section title="What receivers report" says={`${figure(reports)} reports of the last 30 days`}>
+        <p class="soft">
+          Nothing proves who wrote a report: this is what reporters say.
+          {summary.cut ? ' There are more; the newest thousand are counted.' : ''}
+        </p>
+        {own.failed > own.messages * MUCH ? (
+          <Note tone="bad" icon="alarm">
+            <p>
+              <strong>{share(own.failed, own.messages)} of your own mails failed DMARC.</strong> Look whether
+              the records above are found, and whether an upstream changes what it sends.
+            </p>
+          </Note>
+        ) : null}
+        <Facts
+          facts={[
+            ['Mails', figure(mail.messages)],
+            ['Passed', share(mail.passed, mail.messages)],
+            ['Failed', share(mail.failed, mail.messages)],
+            ['Your own', `${figure(own.messages)}, failed ${share(own.failed, own.messages)}`],
+            ['Quarantined, rejected', `${figure(mail.quarantined)}, ${figure(mail.rejected)}`],
+            ['Policy as found', policy === null ? 'none' : <Reply text={policy} />],
+            ['TLS', `${figure(tls.sessions)} sessions, failed ${share(tls.failed, tls.sessions)}`],
+          ]}
+        />
+      </Section>
+      {sources.length > 0 ? (
+        <Section title="Who sent mail of the domain" says="by address">
+          <Table columns={SOURCES} rows={sources} caption="Sources of mail" />
+        </Section>
       ) : null}
-      <Facts
-        facts={[
-          ['Mails', figure(mail.messages)],
-          ['Passed', share(mail.passed, mail.messages)],
-          ['Failed', share(mail.failed, mail.messages)],
-          ['Your own', `${figure(own.messages)}, failed ${share(own.failed, own.messages)}`],
-          ['Quarantined, rejected', `${figure(mail.quarantined)}, ${figure(mail.rejected)}`],
-          ['Policy as found', policy === null ? 'none' : <Reply text={policy} />],
-          ['TLS', `${figure(tls.sessions)} sessions, failed ${share(tls.failed, tls.sessions)}`],
-        ]}
-      />
-      {summary.sources.length > 0 ? (
-        <Table columns={SOURCES} rows={summary.sources} caption="Sources of mail" />
-      ) : null}
-      <Table columns={REPORTERS} rows={summary.reporters} caption="Who reported" />
+      <Section title="Who reported">
+        <Table columns={REPORTERS} rows={reporters} caption="Who reported" />
+      </Section>
       {tls.failures.length > 0 ? (
-        <Table columns={FAILURES} rows={tls.failures} caption="Connections that failed" />
+        <Section title="Connections that failed">
+          <Table columns={FAILURES} rows={tls.failures} caption="Connections that failed" />
+        </Section>
       ) : null}
-    </Section>
+    </>
   )
 }
