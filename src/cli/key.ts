@@ -17,6 +17,7 @@ import {
   sesAccessKey,
   sesVariables,
 } from '../resource/tenants.js'
+import type { KeyPermission } from '../store/port/tenants.js'
 import { createKey, MOST_OVERLAP_MS, newKeyText, revokeKey, rotateKey } from '../tenant/key.js'
 import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
@@ -25,6 +26,18 @@ import { listing } from './list.js'
 import { tellRecord } from './managed.js'
 import { AGO, EXPIRES } from './table.js'
 import { readInstant } from './time.js'
+
+const MAY: Readonly<Record<KeyPermission, string>> = {
+  full_access: 'all',
+  sending_access: 'send',
+  reading_access: 'read',
+}
+
+const permissionIn = (args: {
+  readonly sendOnly: boolean | undefined
+  readonly readOnly: boolean | undefined
+}): KeyPermission =>
+  args.sendOnly === true ? 'sending_access' : args.readOnly === true ? 'reading_access' : 'full_access'
 
 const list = listing({
   path: 'key list',
@@ -44,7 +57,7 @@ const list = listing({
     ['prefix', keyPrefix],
     ['scope', 'scope'],
     ['workspace', 'workspaceId'],
-    ['may', ({ permission }) => (permission === 'sending_access' ? 'send' : 'all')],
+    ['may', ({ permission }) => MAY[permission]],
     ['ses', sesAccessKey],
     ['last used', 'lastUsedAt', AGO],
     ['from', 'lastUsedFrom'],
@@ -65,6 +78,7 @@ const create = command({
     mode: { choices: ['live', 'test'], default: 'live', describe: 'Mail of test keys goes to the sandbox' },
     name: { type: 'string', default: 'cli', describe: 'What it is for' },
     'send-only': { type: 'boolean', describe: 'It sends mail, and reads and changes nothing' },
+    'read-only': { type: 'boolean', describe: 'It reads, and sends and changes nothing' },
     ses: { type: 'boolean', describe: 'Also an access key, for clients of Amazon SES' },
     'rate-limit': { type: 'number', describe: 'Sends per minute, instead of the configured limit' },
     expires: { type: 'string', describe: 'When it ends: 90d, or 2027-01-31T00:00:00Z' },
@@ -80,6 +94,7 @@ const create = command({
     if ((args.workspace === undefined) === (args.platform !== true)) {
       throw usage('key create needs either --workspace W or --platform')
     }
+    if (args.sendOnly && args.readOnly) throw usage('either --send-only or --read-only')
     const expiresAt = args.expires === undefined ? null : readInstant(args.expires)
     if (Number.isNaN(expiresAt))
       throw badInput(`--expires: ${args.expires} is neither 90d nor an RFC 3339 time`)
@@ -91,7 +106,7 @@ const create = command({
         workspace: args.workspace ?? null,
         expiresAt,
         rateLimitPerMinute: args.rateLimit ?? null,
-        permission: args.sendOnly === true ? 'sending_access' : 'full_access',
+        permission: permissionIn(args),
         ses: args.ses,
       })
       const { row } = made

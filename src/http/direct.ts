@@ -228,7 +228,7 @@ const answerTo = async (
   const received = await receive(deps, req, address, key, share)
   if (received === null) return null
   const { principal, bytes } = received
-  if (principal.workspaceId === null || principal.mode !== 'live') return null
+  if (principal.workspaceId === null || principal.mode !== 'live' || principal.readsOnly) return null
   const found = read(bytes, send, req.headers['content-type'] ?? '')
   if (!found) return null
   const workspace = await tenants.workspaceForSend(principal, null)

@@ -25,7 +25,7 @@ import {
   requireWorkspace,
   type ViewersSee,
 } from '../tenant/principal.js'
-import { requireMoreThanSending, requireRight } from '../tenant/rights.js'
+import { requirePermitted, requireRight } from '../tenant/rights.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import { workspaceOfDomain } from '../tenant/workspace.js'
 import type { Endpoint } from './endpoint.js'
@@ -92,7 +92,7 @@ const checkAccess = (
   if (access === 'session') requireSession(principal)
   if (access === 'platform') requirePlatform(principal)
   if (access === 'workspace') requireWorkspace(principal, namesDomain(path))
-  requireMoreThanSending(principal, id)
+  requirePermitted(principal, id, method === 'GET')
   const said = { params: request.params as Record<string, string>, query: request.url.searchParams }
   requireRight(principal, id, { viewersSee, isOwn: isOwn?.(principal, said) })
   if (live && principal.via === 'key' && principal.mode === 'test') {

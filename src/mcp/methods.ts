@@ -32,14 +32,22 @@ export const instructions = (writes: boolean): string =>
       : 'This server only reads. To change something a person starts it with --write, or uses the command line.',
   ].join('\n')
 
+interface Said {
+  readonly scope?: string
+  readonly mode?: string | null
+  readonly title?: string
+  readonly permissions?: readonly string[]
+}
+
 /** What the daemon says of the key; null where it can not be asked. */
 const factsOf = async ({ daemon, say }: Serving, signal: AbortSignal): Promise<KeyFacts | null> => {
   try {
     const request = { path: '/v1/session', headers: {}, body: undefined }
     const { status, body } = await daemon.ask('GET', request, signal)
-    const { scope, mode, title } = body as { scope?: string; mode?: string; title?: string }
-    if (status === 403) return { scope: 'workspace', mode: null, sending: true }
-    if (status === 200) return { scope: `${scope}`, mode: mode ?? null, sending: false }
+    const { scope, mode, title, permissions = [] } = body as Said
+    if (status === 403) return { scope: 'workspace', mode: null, sending: true, writes: true }
+    const writes = permissions.includes('write')
+    if (status === 200) return { scope: `${scope}`, mode: mode ?? null, sending: false, writes }
     say(`${daemon.base}: ${title ?? status}; all tools are listed`)
   } catch (error) {
     const why = signal.aborted ? null : daemon.explain(error)

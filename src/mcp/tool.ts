@@ -24,6 +24,7 @@ export interface KeyFacts {
   readonly scope: string
   readonly mode: string | null
   readonly sending: boolean
+  readonly writes: boolean
 }
 
 /** Of answers that hold texts of strangers. */

@@ -128,9 +128,10 @@ export const toolsOf = (writes: boolean): ReadonlyMap<string, Tool> => {
 export const isLeftOut = (name: string): boolean => contract(false).some((row) => row.id === name)
 
 /** Whether the gate of the daemon lets this key through (http/gate.ts). */
-export const mayCall = ({ row, isReading }: Tool, { scope, mode, sending }: KeyFacts): boolean => {
+export const mayCall = ({ row, isReading }: Tool, { scope, mode, sending, writes }: KeyFacts): boolean => {
   if (row.access === 'public') return true
   if (sending) return SENDS.includes(row.id)
+  if (!isReading && !writes) return false
   if (row.access === 'platform' && (scope !== 'platform' || (mode === 'test' && !isReading))) return false
   return !(row.live && mode === 'test')
 }

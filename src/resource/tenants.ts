@@ -66,7 +66,9 @@ export const KEY = {
   ...USES,
   expires_at: time({ none: true }),
   rate_limit_per_minute: whole({ none: true }),
-  permission: words(KEY_PERMISSIONS, { says: '`sending_access`: it only sends' }),
+  permission: words(KEY_PERMISSIONS, {
+    says: '`sending_access`: it only sends; `reading_access`: it only reads',
+  }),
   ses_access_key_id: text({ none: true, of: sesAccessKey, says: 'With it clients of Amazon SES sign' }),
   managed: MANAGED,
 }

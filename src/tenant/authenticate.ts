@@ -18,6 +18,7 @@ import { createPasswordProof, credentialOfAddress, loginText } from './credentia
 import { isCurrent, keyNamed, looksLikeKey, sesSecretOf, verifyKey } from './key.js'
 import type { Failures } from './limits.js'
 import { type Login, noteUse, type Principal, type TenantDeps } from './principal.js'
+import { readingOnly } from './rights.js'
 import { type LiveSession, verifySession } from './session.js'
 import { type Claim, isSigned, readClaim, type SignedRequest, signingKey } from './signature.js'
 
@@ -63,6 +64,7 @@ const ofKey = (row: KeyRow, perMinute: number): Principal => ({
   person: null,
   actor: { kind: 'key', id: row.id, name: row.name },
   ...(row.permission === 'sending_access' && { sendsOnly: true as const }),
+  ...(row.permission === 'reading_access' && { readsOnly: true as const }),
 })
 
 /** What a session of nobody does is done by the session. */
@@ -258,6 +260,7 @@ export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authen
       if (looksLikeKey(password)) {
         const principal = await byKey(deps, password, ip)
         if (principal === null) throw refuse(ip)
+        if (principal.readsOnly) throw readingOnly()
         return { workspace: await chooseWorkspace(deps, principal, username), ...principal }
       }
       const row = await provePassword(username, password, () => failures.check(ip))

@@ -66,6 +66,8 @@ export const checkNewKey = (wish: Partial<NewKey>, now: number): FieldError[] =>
   if (scope === 'platform' && wish.workspace) {
     wrong('workspace_id', 'forbidden', 'a key of scope platform belongs to no single workspace')
   }
+  if (wish.ses === true && wish.permission === 'reading_access')
+    wrong('ses', 'forbidden', 'is for keys that send')
   if (wish.ses === true && scope === 'platform') {
     wrong('ses', 'forbidden', 'is for keys of scope workspace')
   }

@@ -30,6 +30,8 @@ export interface Principal {
   readonly limitPerMinute: number
   /** Of a key that may send mail, and nothing else. */
   readonly sendsOnly?: true
+  /** Of a key that may read, and nothing else. */
+  readonly readsOnly?: true
   /** Of a session; null for keys and credentials, which have their scope. */
   readonly role: Role | null
   /** Whose session it is; null also for one of nobody in particular. */
@@ -121,7 +123,7 @@ const rolePermissions = (principal: Principal, viewersSee: ViewersSee): readonly
   'read',
   ...(seesSubjects(principal, viewersSee) ? ['subjects'] : []),
   ...(seesBodies(principal, viewersSee) ? ['bodies'] : []),
-  ...(mayWrite(principal.role) ? ['write'] : []),
+  ...(mayWrite(principal.role) && principal.readsOnly !== true ? ['write'] : []),
   ...(principal.role === 'owner' ? ['people'] : []),
 ]
 

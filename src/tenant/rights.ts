@@ -177,8 +177,19 @@ export const mayDo = (
 /** All that a key may do whose permission is `sending_access`. */
 const OF_SENDERS: readonly Operation[] = ['sendEmail', 'sendBatch']
 
-/** Throws auth.scope_forbidden where a key that sends only wants something else. */
-export const requireMoreThanSending = ({ sendsOnly }: Principal, operation: Operation): void => {
+/** What a key hears whose permission is `reading_access`, and that wants more. */
+export const readingOnly = (): Fault =>
+  new Fault('auth.scope_forbidden', {
+    detail: 'this key has the permission reading_access: it reads, and sends and changes nothing',
+  })
+
+/** Throws auth.scope_forbidden where a key that only reads or only sends wants something else. */
+export const requirePermitted = (
+  { sendsOnly, readsOnly }: Principal,
+  operation: Operation,
+  isReading: boolean,
+): void => {
+  if (readsOnly === true && !isReading) throw readingOnly()
   if (sendsOnly !== true || OF_SENDERS.includes(operation)) return
   throw new Fault('auth.scope_forbidden', {
     detail: 'this key has the permission sending_access: it sends mail, and does nothing else',

@@ -179,7 +179,7 @@ const OWNS_NOTHING: Readonly<Record<string, string>> = {
   ...{ 'queue import': 'another installation’s mail: see below', 'config check': 'reads' },
 }
 const READS =
-  /(^| )(list|show|top|ages|throttles|holds|lots|incidents|events|source|tail|export|test|read|classify|invitations|print|reference|check|doctor|stats|completion|version|man|status|healthcheck)$/
+  /(^| )(list|show|top|ages|throttles|holds|lots|incidents|events|source|tail|export|test|read|classify|invitations|print|reference|reports|check|doctor|stats|completion|version|man|status|healthcheck)$/
 
 t.test('each command is known to the audit, reads, or has a reason', async (t) => {
   for (const entry of CATALOG) {

@@ -8,7 +8,7 @@ import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotoc
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { contract } from '../../src/http/contract.js'
-import { BIN, cleanEnv, Postern, ROOT } from '../parts/postern.js'
+import { BIN, cleanEnv, Postern, ROOT, runCli } from '../parts/postern.js'
 
 const daemon = new Postern()
 t.teardown(() => daemon.remove())
@@ -184,6 +184,19 @@ t.test('a key that may not', async (t) => {
   t.ok(byLive.has('getQueue') && !byLive.has('listDomains') && !byLive.has('createWorkspace'))
   const onlySends = await agent(t, keyFile('send.key', await daemon.key('--send-only')), ['--write'])
   t.same((await onlySends.names()).sort(), ['getError', 'listErrors', 'sendBatch', 'sendEmail'])
+  const reads = keyFile('read.key', await daemon.key('--read-only'))
+  const onlyReads = await agent(t, reads, ['--write'])
+  const readable = new Set(await onlyReads.names())
+  t.ok(readable.has('getQueue') && !readable.has('sendEmail'))
+  const forbidden = { status: 403, code: 'auth.scope_forbidden', detail: /reading_access/ }
+  t.match(await onlyReads.call('sendEmail', { body: mail() }), { isError: true, said: forbidden })
+  t.match(await daemon.api('POST', '/v1/emails', await daemon.key('--read-only'), mail()), { status: 403 })
+  const door = `127.0.0.1:${daemon.ports.submission[0]}`
+  const bySmtp = ['sendmail', '--server', door, '--key-file', reads, '-f', 'a@acme.test', 'b@b.test']
+  t.match(await runCli(bySmtp, 'Subject: x\n\nx\n'), {
+    code: 77,
+    stderr: /reading_access|not allow|forbidden/i,
+  })
   const { call } = await agent(t, live)
   t.match(await call('listDomains'), {
     isError: true,

@@ -58,6 +58,7 @@ const CALLERS: Readonly<Record<string, Caller>> = {
   'key-test': { key: await secretOf({ name: 't', workspace: 'default', mode: 'test' }) },
   'key-other': { key: await secretOf({ name: 'o', workspace: second.id }) },
   'key-sends': { key: await secretOf({ name: 's', workspace: 'default', permission: 'sending_access' }) },
+  'key-reads': { key: await secretOf({ name: 'r', workspace: 'default', permission: 'reading_access' }) },
 }
 
 const { ask, make, calls } = callsOf(kit, { key: people.owner.token, hookPort: hook.port })

@@ -170,7 +170,7 @@ t.test('keys, with a session as the key', async (t) => {
   t.equal((await person.apiKeys.remove(row.id)).error, null)
 })
 
-t.test('a key that may only send', async (t) => {
+t.test('a key that may only send, and one that may only read', async (t) => {
   const person = new Resend(kit.session, { baseUrl: `${kit.url}/v1` })
   const full = await person.apiKeys.create({ name: 'all', permission: 'full_access' })
   t.match(full, { error: null, data: { permission: 'full_access', token: /^svc_live_/ } })
@@ -189,6 +189,12 @@ t.test('a key that may only send', async (t) => {
   t.match((await sender.webhooks.list()).error, denied)
   t.match((await sender.domains.list()).error, denied)
   t.match((await sender.apiKeys.list()).error, { code: 'auth.session_required' })
+  const reads = await person.apiKeys.create({ name: 'reads', permission: 'reading_access' as never })
+  const reader = new Resend(reads.data?.token ?? '', { baseUrl: `${kit.url}/v1` })
+  t.equal((await reader.emails.get(sent.data?.id ?? '')).error, null)
+  const refused = { code: 'auth.scope_forbidden', status: 403, detail: /reading_access/ }
+  t.match((await reader.emails.send(MAIL, { headers })).error, refused)
+  t.match((await reader.emails.cancel(sent.data?.id ?? '')).error, refused)
   const wrong = await person.apiKeys.create({ name: 'x', permission: 'all' as never })
   t.match(wrong.error, { errors: [{ field: 'body.permission', kind: 'unsupported' }] })
 })

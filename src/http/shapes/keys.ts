@@ -32,7 +32,7 @@ export const keyBody = body(() => ({
   expires_at: orNull(timestamp()),
   rate_limit_per_minute: orNull(Joi.number().integer().min(1).max(1_000_000)),
   permission: orNull(oneOf(...KEY.permission.words)).description(
-    '`sending_access`: it sends mail (POST /v1/emails and /v1/emails/batch, SMTP), and reads and changes nothing. Default `full_access`',
+    '`sending_access`: it sends mail (POST /v1/emails and /v1/emails/batch, SMTP), and reads and changes nothing. `reading_access`: it reads (GET), and sends and changes nothing. Default `full_access`',
   ),
   ses: orNull(Joi.boolean()).description(
     'True: it also gets an access key for clients of Amazon SES, below /v1/as/ses. Only of scope `workspace`',

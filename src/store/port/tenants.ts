@@ -91,8 +91,8 @@ export type WorkspaceChange = Partial<
 
 export type KeyScope = 'platform' | 'workspace'
 
-/** `sending_access`: it sends mail, and neither reads nor changes anything. */
-export const KEY_PERMISSIONS = ['full_access', 'sending_access'] as const
+/** `sending_access`: it sends mail, and neither reads nor changes anything. `reading_access`: it reads, and does neither. */
+export const KEY_PERMISSIONS = ['full_access', 'sending_access', 'reading_access'] as const
 export type KeyPermission = (typeof KEY_PERMISSIONS)[number]
 
 export interface KeyRow {

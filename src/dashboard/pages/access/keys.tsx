@@ -34,6 +34,7 @@ const ENDS: readonly (readonly [days: string, text: string])[] = [
 const MAY: readonly (readonly [permission: string, text: string])[] = [
   ['full_access', 'Send, read and change'],
   ['sending_access', 'Only send'],
+  ['reading_access', 'Only read'],
 ]
 
 /** As the field says that means all of them. */
