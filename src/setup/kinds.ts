@@ -837,7 +837,8 @@ const suppressions: Kind<ListOwner> = {
     const read = async (from: FileRef | undefined, field: string) => {
       if (from === undefined) return undefined
       const [path, text] = typeof from === 'string' ? [resolve(one.folder, from), null] : [field, from.text]
-      const found = await tried(errors, () => readList(path, text, deps.clock.now(), field))
+      const at = { field, isEvery: one.name === EVERY }
+      const found = await tried(errors, () => readList(path, text, deps.clock.now(), at))
       errors.push(...(found?.errors ?? []))
       return found
     }

@@ -60,14 +60,19 @@ const textOf = (path: string, field: string): string => {
   }
 }
 
-/** Of a file, or of a text at hand, which is called `path` then. */
-export const readList = (path: string, given: string | null, now: number, field: string) => {
+/** Of a file, or of a text at hand, which is called `path` then; `isEvery`: for the list of every workspace, which has no mailing lists. */
+export const readList = (
+  path: string,
+  given: string | null,
+  now: number,
+  { field, isEvery }: { readonly field: string; readonly isEvery: boolean },
+) => {
   const text = given ?? textOf(path, field)
   const lines = readSuppressionList(text)
   const errors: FieldError[] = []
   for (const line of lines) {
     try {
-      rowOf({ id: '', accountId: '' }, line, now, field)
+      rowOf({ id: isEvery ? '' : 'ws', accountId: '' }, line, now, field)
     } catch {
       if (errors.length < MOST_TOLD)
         errors.push({

@@ -67,6 +67,12 @@ const ALL: Sections = {
 const LIST = (address: string): string =>
   `email,reason,origin,created_at,expires_at,source_id\r\n${address},"said ""no"", twice",complaint,2024-02-03T04:05:06.000Z,2099-01-01T00:00:00.000Z,import:x\r\n`
 
+/** One address for all mail, and one for that of a mailing list. */
+const TWO = LIST('a@b.example')
+  .replace('source_id', 'source_id,list')
+  .replace('import:x', 'import:x,')
+  .concat('z@b.example,,unsubscribe,2024-02-03T04:05:06.000Z,,,news\r\n')
+
 const PEM = generateKeyPairSync('rsa', { modulusLength: 2048 })
   .privateKey.export({ type: 'pkcs8', format: 'pem' })
   .toString()
@@ -83,7 +89,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   'ops.key': (await desk0.run(['key', 'secret'])).stdout,
   'list.key': (await desk0.run(['webhook', 'secret'])).stdout,
   'hook.key': (await desk0.run(['webhook', 'secret'])).stdout,
-  ...{ 'live.csv': LIST('a@b.example'), 'test.csv': LIST('c@d.example'), 'all.csv': LIST('=e@f.example') },
+  ...{ 'live.csv': TWO, 'test.csv': LIST('c@d.example'), 'all.csv': LIST('=e@f.example') },
 }
 
 const UPSTREAM_FILES = {
@@ -177,6 +183,7 @@ const round = async (t: Test, urls: readonly [string | null, string | null]): Pr
   for (const secret of ['hunter22', 'client secret', 'refresh token', 'Bearer', 'scannerpassword', 'PRIVATE'])
     t.notMatch(Object.values(first).join(), secret)
   t.match(first['suppressed-shop.csv'], '"said ""no"", twice",complaint,2024-02-03T04:05:06.000Z,2099-')
+  t.equal(first['suppressed-shop.csv'], TWO)
 
   const next = opened(t, urls[1])
   for (const [name, list] of Object.entries(first)) if (name.endsWith('.csv')) next.file(name, list)
