@@ -240,7 +240,7 @@ const goesLive = async (t: Test, block: string): Promise<void> => {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }
 
-/** Upstreams that take tokens are added as the README says it, each with secrets of its own kind. */
+/** Upstreams that take tokens, and services, are added as the README says it, each with secrets of its own kind. */
 const addsUpstreams = async (t: Test, block: string): Promise<void> => {
   const dir = folder(t)
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -250,7 +250,10 @@ const addsUpstreams = async (t: Test, block: string): Promise<void> => {
     private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
     token_uri: 'https://oauth2.googleapis.com/token',
   }
-  const secrets = { m365: 'a', google: 'b', 'google-refresh': 'c', 'google.json': JSON.stringify(account) }
+  const secrets = {
+    ...{ m365: 'a', google: 'b', 'google-refresh': 'c', 'google.json': JSON.stringify(account) },
+    ...{ ses: 'AKIDEXAMPLE:sesame', mailgun: 'key-sesame' },
+  }
   for (const [name, text] of Object.entries(secrets)) writeFileSync(join(dir, name), text, { mode: 0o600 })
   const postern = `${process.execPath} ${BIN}`
   const script = block.replaceAll(/\/run\/secrets|\/etc\/postern/g, dir).replaceAll(/^postern/gm, postern)
@@ -261,7 +264,9 @@ const addsUpstreams = async (t: Test, block: string): Promise<void> => {
   const ran = await shell(script, dir, env)
   t.equal(ran.code, 0, ran.stderr)
   const listed = await shell(`${postern} pool show main`, dir, env)
-  t.match(listed.stdout, /smtp\.office365\.com[\s\S]*smtp\.gmail\.com/)
+  const hosts = [...block.matchAll(/\/\/(?:\S+@)?([a-z\d.-]+)[:?]/g)].flatMap(([, host]) => host ?? [])
+  t.ok(hosts.length > 1)
+  for (const host of hosts) t.match(listed.stdout, host)
 }
 
 /** The setup of the paper, on a new installation; the second apply has nothing to do. */
