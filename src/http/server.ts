@@ -385,9 +385,9 @@ export const createServer = async (
   let isComplete = false
   const complete = (): void => {
     if (isComplete) return
-    isComplete = true
     addRoutes(deps, server, endpoints)
     server.route([...deps.routes])
+    isComplete = true
   }
   // hapi looks for the route of a request after this
   server.ext('onRequest', (_request, h) => {
