@@ -214,7 +214,7 @@ t.test('an ambiguous mail is held where the workspace says so', async (t) => {
 
 t.test('a write error breaks the store for good, and nothing promised is lost', async (t) => {
   const dataDir = t.testdir()
-  const promised = await run([dataDir, '', '1', 'retry'], '1400')
+  const promised = await run([dataDir, '', '1', 'retry'], '1800')
   t.equal(promised.end, 74)
   t.match(promised.broken, [/SQLITE_IOERR/])
   t.ok(promised.accepted.length > 0)
