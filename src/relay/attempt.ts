@@ -136,9 +136,20 @@ export class Attempt {
     } catch (error) {
       return this.#notOpened(error as Error)
     }
+    try {
+      return await this.#transact(connection, raw)
+    } catch (error) {
+      // whoever threw, nobody else has it
+      connection.abort('the attempt failed')
+      throw error
+    }
+  }
+
+  async #transact(connection: Carrier, stored: Uint8Array): Promise<AttemptResult> {
+    const { claimed } = this.#item
     // where the address itself is plain, no hop behind the upstream shall need SMTPUTF8 for mere text
-    const ascii = claimed.needsSmtpUtf8 && isAscii(claimed.address) ? downgradeHeader(raw) : null
-    raw = ascii ?? raw
+    const ascii = claimed.needsSmtpUtf8 && isAscii(claimed.address) ? downgradeHeader(stored) : null
+    let raw = ascii ?? stored
     const form = ascii === null ? 'plain' : 'downgraded'
     const signed = this.#around.sign?.(claimed, this.#pool, { raw, form, rewritten: this.#upstream.rewrites })
     if (signed !== undefined) raw = signed instanceof Uint8Array ? signed : await signed

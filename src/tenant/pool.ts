@@ -143,7 +143,7 @@ export const mergeMembers = (
     return upstreamOf(deps, member, at < 0 ? undefined : left.splice(at, 1)[0])
   })
   rows.forEach((row, i) => {
-    const wrong = wrongWithService(row)
+    const wrong = wrongWithService(row, members[i]?.auth?.pass)
     if (wrong !== null) {
       const [field, kind, message] = wrong
       throw invalid([{ field: `body.members[${i}].${field}`, kind, message }])

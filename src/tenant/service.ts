@@ -98,8 +98,19 @@ export const keyText = (service: UpstreamService, user: string, pass: string): s
 
 type Lack = readonly [field: string, kind: FieldError['kind'], message: string]
 
-/** What keeps a row from being the upstream that it says to be; null when nothing does. */
-export const wrongWithService = (row: UpstreamRow): Lack | null => {
+/** What a header can carry, and the file of a key. */
+const WORD = /^[!-~]+$/
+const PARTED = /[,:]/
+
+const wrongWithKey = (service: UpstreamService, user: string, pass: string | undefined): Lack | null => {
+  const message = `must be one word of ASCII${service === 'ses' ? ', without comma and colon' : ''}`
+  const isOdd = (text: string): boolean => !WORD.test(text) || (service === 'ses' && PARTED.test(text))
+  if (isOdd(user)) return ['auth.user', 'format', message]
+  return pass !== undefined && isOdd(pass) ? ['auth.pass', 'format', message] : null
+}
+
+/** What keeps a row from being the upstream that it says to be, with a password that was given; null when nothing does. */
+export const wrongWithService = (row: UpstreamRow, pass?: string): Lack | null => {
   const { service } = row
   if (service == null) return row.region == null ? null : ['region', 'forbidden', 'goes with service mailgun']
   const kind = KINDS[service]
@@ -113,12 +124,14 @@ export const wrongWithService = (row: UpstreamRow): Lack | null => {
       'missing',
       service === 'ses' ? 'needs the access key: user and pass' : 'needs the key as pass',
     ]
+  const odd = wrongWithKey(service, row.user, pass)
+  if (odd !== null) return odd
   const smtp = [
     ['auth.oauth', row.oauth],
     ['auth_mechanism', row.authMechanism],
     ['helo', row.helo],
     ['client_cert_file', row.clientCertFile],
   ] as const
-  const [odd] = smtp.find(([, value]) => value != null) ?? []
-  return odd === undefined ? null : [odd, 'forbidden', 'is for mail servers']
+  const [field] = smtp.find(([, value]) => value != null) ?? []
+  return field === undefined ? null : [field, 'forbidden', 'is for mail servers']
 }

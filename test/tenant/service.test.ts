@@ -81,6 +81,12 @@ t.test('members by the API', async (t) => {
     [{ ...ses, tls: 'none' }, 'tls forbidden'],
     [{ ...ses, region: 'eu' }, 'region forbidden'],
     [{ ...ses, auth: null }, 'auth missing'],
+    [{ ...ses, auth: { ...auth, user: '\u0410KIATEST' } }, 'auth.user format'],
+    [{ ...ses, auth: { ...auth, user: 'AK"é' } }, 'auth.user format'],
+    [{ ...ses, auth: { ...auth, user: 'AKIA:TEST' } }, 'auth.user format'],
+    [{ ...ses, auth: { ...auth, pass: 'b c' } }, 'auth.pass format'],
+    [{ ...ses, auth: { ...auth, pass: '' } }, 'auth.pass format'],
+    [{ service: 'mailgun', host: 'mg.a.example', auth: { user: 'api', pass: 'k\r\nx' } }, 'auth.pass format'],
     [{ ...ses, helo: 'mta.example.com' }, 'helo forbidden'],
     [{ ...ses, authMechanism: 'PLAIN' }, 'auth_mechanism forbidden'],
     [

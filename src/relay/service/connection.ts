@@ -49,7 +49,11 @@ interface Parts {
   readonly mayGo: () => boolean
 }
 
-type Outcome = { readonly answer: ServiceAnswer } | { readonly error: string }
+type Outcome =
+  | { readonly answer: ServiceAnswer }
+  | { readonly error: string }
+  /** No request can be made of our key. */
+  | { readonly unasked: string }
 
 /** The address of a From field, as it may stand in ASCII. */
 const senderOf = (from: string): string | null => {
@@ -95,8 +99,10 @@ export class ServiceConnection implements Carrier {
     this.#agent = new Agent({ keepAlive: true, maxSockets: 1 })
     this.#agent.createConnection = () => socket
     const lost = (error?: Error): void => this.#lost(error?.message ?? 'connection closed by the service')
-    socket.on('error', lost).on('end', () => lost())
-    socket.on('close', () => lost())
+    socket.on('error', lost)
+    // while a request is under way its parser, which hears of this after us, says whether the answer is whole
+    socket.on('end', () => this.#request ?? lost())
+    socket.on('close', () => (this.#request === null ? lost() : setImmediate(lost)))
     socket.on('data', () => this.#end ?? this.abort('an answer that nobody asked for'))
   }
 
@@ -135,15 +141,16 @@ export class ServiceConnection implements Carrier {
       reportsTo: isFixed && returnPath !== '' ? returnPath : null,
       message: toMessage(raw, head),
     }
-    const outcome = await this.#send(service.ask(mail, place, Date.now()))
+    const outcome = await this.#send(() => service.ask(mail, place, Date.now()))
     const stage = this.#rest()
+    if ('unasked' in outcome) return this.#failing('auth', outcome.unasked)
     if ('error' in outcome) return { kind: 'lost', stage, error: outcome.error, refused }
     const { status } = outcome.answer
     if (stage === 'body' && status < 300) {
       const error = `${status} before the message was sent`
       return { kind: 'lost', stage, error, refused }
     }
-    return this.#verdict(service.read(outcome.answer), refused)
+    return this.#verdict(service.read(outcome.answer), stage, refused)
   }
 
   /** The message is on its way no more; how far it had come. */
@@ -155,7 +162,7 @@ export class ServiceConnection implements Carrier {
     return stage
   }
 
-  #verdict(meaning: Meaning, refused: Refused): Verdict {
+  #verdict(meaning: Meaning, stage: 'mail' | 'body' | 'dot', refused: Refused): Verdict {
     if (meaning.kind === 'taken') {
       const reply = replyOf(250, '2.0.0', `Ok ${meaning.id}`)
       return { kind: 'reply', stage: 'dot', reply, refused, id: meaning.id }
@@ -167,14 +174,17 @@ export class ServiceConnection implements Carrier {
     const text = this.#hide(meaning.text)
     if (meaning.kind === 'unclear') {
       this.abort(text)
-      return { kind: 'lost', stage: 'dot', error: text, refused }
+      return { kind: 'lost', stage, error: text, refused }
     }
     if (meaning.kind === 'busy') {
       const { waitMs } = meaning
       // about us, as all that is said before MAIL: the recipient's domain is not slowed by it
       return { kind: 'elsewhere', stage: 'greeting', reply: replyOf(451, '4.7.0', text), blame: { waitMs } }
     }
-    const { stage } = meaning
+    return this.#failing(meaning.stage, text)
+  }
+
+  #failing(stage: 'auth' | 'greeting', text: string): Verdict {
     const reply = stage === 'auth' ? replyOf(535, '5.7.8', text) : replyOf(451, '4.3.0', text)
     return { kind: 'elsewhere', stage, reply, blame: 'upstream' }
   }
@@ -182,8 +192,9 @@ export class ServiceConnection implements Carrier {
   /** Rejects with SetupFailure unless the service lets us in; nothing is sent. */
   async check(): Promise<void> {
     const { service, place } = this.#parts
-    const outcome = await this.#send(service.knock(place, Date.now()))
+    const outcome = await this.#send(() => service.knock(place, Date.now()))
     this.#rest()
+    if ('unasked' in outcome) throw new SetupFailure('auth', outcome.unasked, null)
     if ('error' in outcome) throw new SetupFailure('greeting', outcome.error, null)
     const meaning = service.read(outcome.answer)
     if (meaning.kind === 'refused' || meaning.kind === 'busy') return
@@ -194,24 +205,32 @@ export class ServiceConnection implements Carrier {
     throw new SetupFailure(isLogin ? 'auth' : 'greeting', this.#hide(meaning.text), null)
   }
 
-  #send({ path, headers, body }: ServiceRequest): Promise<Outcome> {
+  #send(ask: () => ServiceRequest): Promise<Outcome> {
     this.stage = 'mail'
     return new Promise((done) => {
       this.#end = done
       if (this.#socket.readableLength > 0) this.abort('an answer that nobody asked for')
       if (this.#closed !== null) return this.#conclude({ error: this.#closed })
       if (!this.#hasLease()) return
-      const sent = request({
-        ...{ method: 'POST', path, agent: this.#agent, setHost: false },
-        headers: { ...headers, 'content-length': body.length },
-      })
-      this.#request = sent
-      sent.on('error', ({ message }) => this.#lost(message))
-      sent.on('response', (response) => this.#answered(sent, response))
-      sent.on('socket', (socket) => socket.resume())
-      this.#deadline = this.#tick() + this.#parts.timeouts.block
-      this.#block(sent, body, 0, this.#tick() + this.#parts.timeouts.body)
+      try {
+        this.#begin(ask())
+      } catch (error) {
+        this.#conclude({ unasked: this.#hide(`its key makes no request: ${(error as Error).message}`) })
+      }
     })
+  }
+
+  /** Throws when the fields of its header can not be written. */
+  #begin({ path, headers, body }: ServiceRequest): void {
+    const sent = request({
+      ...{ method: 'POST', path, agent: this.#agent, setHost: false },
+      headers: { ...headers, 'content-length': body.length },
+    })
+    this.#request = sent
+    sent.on('error', ({ message }) => this.#lost(message))
+    sent.on('response', (response) => this.#answered(sent, response))
+    sent.on('socket', (socket) => socket.resume())
+    this.#block(sent, body, 0, this.#tick() + this.#parts.timeouts.body)
   }
 
   #tick(): number {
@@ -227,17 +246,19 @@ export class ServiceConnection implements Carrier {
   #block(sent: ClientRequest, body: Uint8Array, at: number, latest: number): void {
     const { timeouts } = this.#parts
     const next = at + BLOCK
+    const isUnderWay = (): boolean => sent === this.#request && this.#end !== null
+    this.#deadline = Math.min(this.#tick() + timeouts.block, latest)
     if (next >= body.length) {
       this.stage = 'dot'
-      this.#deadline = this.#tick() + Math.min(timeouts.dot, ANSWER_MS)
-      sent.end(body.subarray(at))
+      // a slow line may hold it for longer than an answer takes
+      sent.end(body.subarray(at), () => {
+        if (isUnderWay()) this.#deadline = this.#tick() + Math.min(timeouts.dot, ANSWER_MS)
+      })
       return
     }
     this.stage = 'body'
-    this.#deadline = Math.min(this.#tick() + timeouts.block, latest)
     sent.write(body.subarray(at, next), () => {
-      if (sent === this.#request && this.#end !== null && this.#hasLease())
-        this.#block(sent, body, next, latest)
+      if (isUnderWay() && this.#hasLease()) this.#block(sent, body, next, latest)
     })
   }
 
@@ -246,7 +267,7 @@ export class ServiceConnection implements Carrier {
     let size = 0
     const end = (body: string | null): void => {
       const { statusCode: status = 0, headers } = response
-      if (body === null || !sent.shouldKeepAlive) this.#leave()
+      if (body === null || !sent.shouldKeepAlive || this.#socket.readableEnded) this.#leave()
       this.#keepFor(headers['keep-alive'])
       this.#conclude({ answer: { status, headers, body } })
     }

@@ -2,6 +2,7 @@
  * What goes wrong with a service, at each step, and what becomes of the mail. A clear answer is one; what says neither yes
  * nor no after the message was sent is the one window in which a mail may go out twice, as after the final dot of SMTP.
  */
+import type { TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { hiding } from '../../../src/relay/dialogue/login.js'
 import type { UpstreamRow } from '../../../src/store/port/tenants.js'
@@ -219,6 +220,39 @@ t.test('answers that say neither yes nor no', async (t) => {
   }
 })
 
+t.test('a key of which no request can be made: another takes the mail, and it is our login', async (t) => {
+  const service = await ScriptedService.start(t, () => json(200, TAKEN))
+  const smtp = new UpstreamServer()
+  const second = upstreamRow(await smtp.listen(), { priority: 1 })
+  t.teardown(() => smtp.close())
+  const { queue, pools } = start(t, service, { row: { user: '\u0410KIAEXAMPLE' }, others: [second] })
+  for (let i = 0; i < 3; i++) {
+    queue.hand(mail())
+    await queue.settled(i + 1)
+  }
+  for (const one of queue.outcomes) t.match(one, { seen: 'accepted', mta: { upstreamId: second.id } })
+  const [upstream] = pools.upstreams()
+  t.match(upstream?.lastError, { stage: 'auth', message: /Invalid character/ })
+  t.equal(upstream?.breaker.state, 'open')
+  await eventually('its connections are given up', () => service.open.size === 0)
+  t.strictSame(service.asked, [])
+})
+
+t.test('an answer that ends with the connection is whole', async (t) => {
+  const closing = (head: string) => (): ((socket: TLSSocket) => void) => (socket) => {
+    socket.end(`HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${head}\r\n${JSON.stringify(TAKEN)}`)
+  }
+  const service = await ScriptedService.start(t, () => null)
+  const { queue } = start(t, service, { row: { maxConnections: 1 } })
+  for (const [i, head] of ['', 'Connection: close\r\n', 'Content-Length: 22\r\n'].entries()) {
+    service.answer = closing(head)
+    queue.hand(mail())
+    await queue.settled(i + 1)
+    t.match(queue.outcomes[i], { seen: 'accepted', detail: { upstream_message_id: '0100-1' } }, head)
+  }
+  t.equal(service.connections, 3)
+})
+
 t.test('broken while the message is sent: it can not have the whole', async (t) => {
   const service = await ScriptedService.start(t, () => json(200, TAKEN))
   service.part = (socket, size) => void (size > 200_000 && socket.destroy())
@@ -248,6 +282,14 @@ t.test('an answer in the middle of the message', async (t) => {
     [
       json(200, TAKEN),
       { seen: 'postponed', reason: 'connection', detail: { error: /200 before the message/ } },
+    ],
+    [
+      HTML(502),
+      {
+        seen: 'postponed',
+        reason: 'connection',
+        detail: { stage: 'body', error: /answered 502/, ambiguous: undefined },
+      },
     ],
   ] as const
   for (const [answer, expected] of answers) {
