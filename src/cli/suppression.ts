@@ -116,11 +116,11 @@ const pagesOf = async (
 
 const COLUMNS: Columns<SuppressionRow> = [
   ['email', emailOf],
-  ['list', ({ email }) => partsOfEntry(email).mailingList],
   ['origin', 'origin'],
   ['reason', 'reason'],
   ['created', 'createdAt', AT],
   ['expires', 'expiresAt', EXPIRES],
+  ['list', ({ email }) => partsOfEntry(email).mailingList],
 ]
 
 const rowsTable = tableOf(COLUMNS)

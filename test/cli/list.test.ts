@@ -52,7 +52,7 @@ t.test(
     const all = await desk.run(['suppression', 'list', '--limit', '2', '--all', '--csv'])
     t.equal(all.stderr, '')
     t.equal(all.stdout.split('\r\n').length, 5)
-    t.match(all.stdout, /^u2@example\.com,manual,"'=1\+1, ""quoted""",\d{4}-\d\d-\d\dT[\d:.]+Z,\r$/m)
+    t.match(all.stdout, /^u2@example\.com,manual,"'=1\+1, ""quoted""",\d{4}-\d\d-\d\dT[\d:.]+Z,,\r$/m)
     t.match(await desk.run(['suppression', 'list', '--origin', 'complaint']), {
       stdout: '',
       stderr: 'no suppressed addresses match; all of them: postern suppression list\n',
