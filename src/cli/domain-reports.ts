@@ -14,9 +14,10 @@ import {
 } from '../resource/domain-report.js'
 import type { DomainReportRow } from '../store/port/domain-reports.js'
 import { findDomain } from '../tenant/domain/domain.js'
-import { summariseReports } from '../tenant/domain/reports.js'
+import { boundsOf, summariseReports } from '../tenant/domain/reports.js'
 import { command } from './command.js'
 import { withContext } from './context.js'
+import { usage } from './exit.js'
 import { type Paint, tableOf } from './table.js'
 import { readPast } from './time.js'
 
@@ -66,6 +67,7 @@ const drawn = (paint: Paint, summary: ReportSummary): string => {
     ...(policy === null ? [] : [`policy as found: ${policy}`]),
     `mail: ${mail.messages}, failed ${mail.failed}${share(mail.failed, mail.messages)}; of your own sources ${own.messages}, failed ${own.failed}${share(own.failed, own.messages)}`,
     `TLS: ${tls.sessions} sessions, failed ${tls.failed}${share(tls.failed, tls.sessions)}`,
+    ...(summary.reports === 0 ? [] : ['this is what reporters say: nothing proves who wrote a report']),
   ]
   const tables = [
     summary.sources.length > 0 && sources(paint, summary.sources),
@@ -89,12 +91,14 @@ export const domainReportsCommand = command({
     ['$0 domain reports shop.example --since 7d', 'who sent mail of the domain in a week, and what failed'],
     ['$0 domain reports shop.example --list --json', 'each report, for another program'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account, deps, config }) => {
+  run: (args, terminal) => {
+    if (args.kind !== undefined && !args.list) throw usage('--kind goes with --list only')
+    return withContext(args, async ({ store, account, deps, config }) => {
       const row = await findDomain({ ...deps, store }, account.id, args.ref)
       const span = { since: readPast('since', args.since), until: readPast('until', args.until) }
       if (args.list) {
-        const filter = { kind: args.kind ?? null, from: span.since, to: span.until }
+        const { from } = boundsOf(span, Date.now())
+        const filter = { kind: args.kind ?? null, from, to: span.until }
         const rows = await collect((page) => store.domainReports(row.id, filter, page), MOST)
         return terminal.data(rows.map(domainReportRecord), (paint) => reports(paint, rows))
       }
@@ -103,5 +107,6 @@ export const domainReportsCommand = command({
       if (summary.reports > 0) return
       terminal.say('nobody has reported; these records ask receivers to:')
       for (const record of summary.publish) terminal.say(zoneLine(record))
-    }),
+    })
+  },
 })

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *     They come to `dmarc-reports@` and `tls-reports@` of the bounce domain; either address takes both kinds.
  *     Anybody can send one, and nothing proves who did: it is kept for a domain that is here, as what its reporter says,
- *     once however often it comes, and so many of a domain a day. Of the same domain in several accounts those have it
+ *     once however often it comes, and so many of a domain a day, half of them from one client. Of the same domain in several accounts those have it
  *     whose domain DNS has verified.
  *     Reports are read one after another, so that many of them leave room for other work of the thread.
  *   NOTES
@@ -13,6 +13,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
 import { newId } from '../base/id.js'
+import { clientOf } from '../base/network.js'
 import type {
   DmarcCounts,
   DmarcReport,
@@ -43,15 +44,15 @@ export interface TakenReport {
   readonly result: 'read' | 'known' | 'no_domain' | 'full' | 'unreadable' | 'none'
   readonly why: string | null
   readonly reporter: string | null
-  /** Ids of those that it was kept for. */
+  /** Ids of those that it was kept for; of a report that is `full` those that had room. */
   readonly domains: readonly string[]
 }
 
 export interface DomainReportIntake {
   /** Whether such reports come to this address. */
   takesReports(address: string): boolean
-  /** Resolves when it is on disk. */
-  takeReport(raw: Uint8Array): Promise<TakenReport>
+  /** Resolves when it is on disk. `ip`: who brings it, where that is known. */
+  takeReport(raw: Uint8Array, ip?: string): Promise<TakenReport>
 }
 
 const DAY = 86_400_000
@@ -59,6 +60,8 @@ const OLDEST = 90 * DAY
 const AHEAD = 2 * DAY
 /** More receivers than these report of no domain. */
 const MOST_A_DAY = 200
+/** From one client; the rest is for others. */
+const MOST_OF_ONE = 100
 const MOST_SOURCES = 100
 
 const COUNTS = ['messages', 'dkim', 'spf', 'passed', 'quarantined', 'rejected'] as const
@@ -131,7 +134,9 @@ type Aboutness = readonly (readonly [DomainRow, About])[]
 const aboutDmarc = (report: DmarcReport, owners: Owners, bounces: string): Aboutness => {
   const byName = new Map<string, DmarcSource[]>()
   const home = nearest(owners, report.domain)
-  if (home !== null) byName.set(home, [])
+  // a name above ours, such as `example`, is no domain that anybody here has
+  if (home === null) return []
+  byName.set(home, [])
   for (const source of report.sources) {
     const name = isUnder(source.domain, report.domain) ? nearest(owners, source.domain) : home
     if (name !== null) byName.set(name, [...(byName.get(name) ?? []), source])
@@ -168,15 +173,24 @@ const aboutTls = ({ policies }: TlsReport, owners: Owners): Aboutness => {
   })
 }
 
+const reportedIn = (report: DomainReport): readonly string[] =>
+  report.kind === 'dmarc' ? [report.domain] : report.policies.map(({ domain }) => domain)
+
+/** Some reporters give several reports the same id. */
+const digestOf = (report: DomainReport): string => {
+  const { kind, reporter, reportId, begins, ends } = report
+  return createHash('sha256')
+    .update(JSON.stringify([kind, reporter, reportId, begins, ends, ...reportedIn(report)]))
+    .digest('base64url')
+    .slice(0, 22)
+}
+
 const rowOf = (report: DomainReport, domain: DomainRow, about: About, now: number): DomainReportRow => ({
   id: newId('rpt', now),
   accountId: domain.accountId,
   domainId: domain.id,
   kind: report.kind,
-  digest: createHash('sha256')
-    .update(JSON.stringify([report.kind, report.reporter, report.reportId]))
-    .digest('base64url')
-    .slice(0, 22),
+  digest: digestOf(report),
   reporter: report.reporter,
   contact: report.contact,
   reportId: report.reportId,
@@ -188,31 +202,57 @@ const rowOf = (report: DomainReport, domain: DomainRow, about: About, now: numbe
 
 const NOT_TAKEN: TakenReport = { kind: null, result: 'none', why: null, reporter: null, domains: [] }
 
-const keep = async (parts: DomainReportParts, report: DomainReport): Promise<TakenReport> => {
+/** What each client brought about each domain, since this process began or the day did. */
+interface Brought {
+  day: number
+  readonly counts: Map<string, number>
+}
+
+/** How many of a domain there may be before one more of this client; what is known stays so. */
+const roomFor = ({ counts }: Brought, place: string): number =>
+  (counts.get(place) ?? 0) < MOST_OF_ONE ? MOST_A_DAY : 0
+
+const keep = async (
+  parts: DomainReportParts,
+  report: DomainReport,
+  brought: Brought,
+  ip: string | undefined,
+): Promise<TakenReport> => {
   const { store, clock, domain } = parts
   const now = clock.now()
   const { kind, reporter } = report
   const taken = { ...NOT_TAKEN, kind, reporter }
   if (report.ends > now + AHEAD || report.begins < now - OLDEST)
     return { ...taken, result: 'unreadable', why: 'it is about a time that is long ago, or to come' }
+  if (brought.day !== Math.floor(now / DAY)) brought.counts.clear()
+  brought.day = Math.floor(now / DAY)
   const owners = ownersIn(await store.allDomains())
   const about = kind === 'dmarc' ? aboutDmarc(report, owners, domain.toLowerCase()) : aboutTls(report, owners)
   const results: Awaited<ReturnType<typeof store.addDomainReport>>[] = []
   const domains: string[] = []
   for (const [row, one] of about) {
-    const result = await store.addDomainReport(rowOf(report, row, one, now), MOST_A_DAY)
+    const place = `${row.id} ${ip === undefined ? '' : clientOf(ip)}`
+    const most = ip === undefined ? MOST_A_DAY : roomFor(brought, place)
+    const result = await store.addDomainReport(rowOf(report, row, one, now), most)
     results.push(result)
-    if (result === 'added') domains.push(row.id)
+    if (result !== 'added') continue
+    domains.push(row.id)
+    brought.counts.set(place, (brought.counts.get(place) ?? 0) + 1)
   }
-  if (domains.length > 0) return { ...taken, result: 'read', domains }
-  const result = (['known', 'full', 'no_domain'] as const).find((one) => results.includes(one))
-  return { ...taken, result: result ?? 'no_domain' }
+  // one that is full comes again, and what was kept of it is known then
+  const result = (['full', 'added', 'known'] as const).find((one) => results.includes(one)) ?? 'no_domain'
+  return { ...taken, result: result === 'added' ? 'read' : result, domains }
 }
 
-const take = async (parts: DomainReportParts, raw: Uint8Array): Promise<TakenReport> => {
+const take = async (
+  parts: DomainReportParts,
+  raw: Uint8Array,
+  brought: Brought,
+  ip: string | undefined,
+): Promise<TakenReport> => {
   try {
     const report = await readDomainReport(raw)
-    return report === null ? NOT_TAKEN : await keep(parts, report)
+    return report === null ? NOT_TAKEN : await keep(parts, report, brought, ip)
   } catch (error) {
     if (!(error instanceof UnreadableReportError)) throw error
     return { ...NOT_TAKEN, result: 'unreadable', why: error.message }
@@ -224,11 +264,12 @@ export const createDomainReportIntake = (
   parts: DomainReportParts,
   note: (taken: TakenReport) => void = () => {},
 ): DomainReportIntake => {
+  const brought: Brought = { day: 0, counts: new Map() }
   let before: Promise<unknown> = Promise.resolve()
   return {
     takesReports: (address) => isReportAddress(address, parts.domain),
-    async takeReport(raw) {
-      const mine = before.then(() => take(parts, raw))
+    async takeReport(raw, ip) {
+      const mine = before.then(() => take(parts, raw, brought, ip))
       before = mine.catch(() => {})
       const taken = await mine
       note(taken)

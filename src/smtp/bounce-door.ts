@@ -156,9 +156,9 @@ const REFUSED = {
   full: '452 4.2.2 Too many reports about this domain today',
 } as const
 
-const takeReport = async ({ takeReport }: DomainReportIntake, raw: Buffer): Promise<void> => {
+const takeReport = async ({ takeReport }: DomainReportIntake, raw: Buffer, ip: string): Promise<void> => {
   if (raw.length >= READ_PACKED) throw new Refusal('552 5.3.4 A report has less than 5 MiB')
-  const { result, why } = await takeReport(raw)
+  const { result, why } = await takeReport(raw, ip)
   if (result === 'unreadable') throw new Refusal(`554 5.6.0 This report is not read: ${why}`)
   if (result !== 'read' && result !== 'known') throw new Refusal(REFUSED[result])
 }
@@ -174,7 +174,7 @@ const take = async (
   let forPeople = recipients.find(({ address }) => isForPeople(address, domain))
   // read once, whichever of its addresses it names
   if (recipients.some(({ address }) => domainReports.takesReports(address)))
-    await takeReport(domainReports, raw)
+    await takeReport(domainReports, raw, ip)
   for (const one of recipients) {
     if (domainReports.takesReports(one.address)) continue
     if (isForPeople(one.address, domain)) continue

@@ -8,7 +8,7 @@ import { deflateRawSync, gzipSync } from 'node:zlib'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
 import { signedIn } from '../parts/browser.js'
-import { mailOf, part, SHAPES, TLS_SHAPES, xmlOf, zipOf } from '../parts/domain-reports.js'
+import { mailOf, part, SHAPES, TLS_SHAPES, tlsOf, xmlOf, zipOf } from '../parts/domain-reports.js'
 import { Postern } from '../parts/postern.js'
 
 const postern = await new Postern().start()
@@ -113,9 +113,19 @@ t.test('each shape through the door', async (t) => {
   const cli = await postern.cli('domain', 'reports', 'shop.example', '--since', '7d')
   for (const text of ['198.51.100.7', 'ours', 'Enterprise Outlook', 'certificate-expired'])
     t.match(cli.stdout, text)
+  t.match(cli.stdout, 'nothing proves who wrote a report')
   t.equal((await postern.json('domain', 'reports', 'shop.example', '--list', '--kind', 'tls')).length, 2)
+  t.match(await postern.cli('domain', 'reports', 'shop.example', '--kind', 'tls'), {
+    ...{ code: 64, stdout: '', stderr: /--kind goes with --list only/ },
+  })
+  const old = xmlOf({ id: 'old', begin: Math.floor(Date.now() / 1000) - 40 * 86_400, rows: [] })
+  t.match(await send(mailOf(part('text/xml', Buffer.from(old)))), /^250 /)
+  const listed = async (...more: readonly string[]) =>
+    (await postern.json('domain', 'reports', 'shop.example', '--list', ...more)).length
+  t.equal(await listed(), n + 2, 'of thirty days, as the sum is')
+  t.equal(await listed('--since', '60d'), n + 3)
   const metrics = await (await fetch(`http://127.0.0.1:${postern.ports.management}/metrics`)).text()
-  t.match(metrics, `postern_domain_reports_total{kind="dmarc",result="read"} ${n}`)
+  t.match(metrics, `postern_domain_reports_total{kind="dmarc",result="read"} ${n + 1}`)
   t.match(metrics, 'postern_domain_reports_total{kind="dmarc",result="known"} 1')
 })
 
@@ -140,6 +150,9 @@ t.test('the page says who says so, and shows what a stranger wrote as text', asy
 t.test('what is not taken is refused, and the sender hears why', async (t) => {
   t.match(await send(mailOf('\r\nhello')), /^554 5\.6\.0 There is no report/)
   t.match(await send(SHAPES.google?.({ domain: 'nobody.example' }) as Buffer), /^550 5\.1\.2 /)
+  t.match(await send(SHAPES.google?.({ domain: 'example' }) as Buffer), /^550 5\.1\.2 /, 'a name above ours')
+  const odd = tlsOf().replace(/("start-datetime":)"[^"]*"/, '$1{"toString":1}')
+  t.match(await send(mailOf(part('application/json', Buffer.from(odd)))), /^554 5\.6\.0 /, 'an odd time')
   t.match(
     await send(mailOf(part('text/xml', Buffer.from(xmlOf({ head: '<!DOCTYPE feedback>' }))))),
     /^554 5\.6\.0 .*document type/,

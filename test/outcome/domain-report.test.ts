@@ -179,6 +179,53 @@ t.test('what is not kept, and why', async (t) => {
   t.match(await intake.takeReport(xml({ rows: [] })), { result: 'known' }, 'what is there stays known')
 })
 
+t.test('a name above ours is no domain of ours', async (t) => {
+  const { intake, rows, keptOf } = await setUp(t, ['shop.example'])
+  const lie = xml({ domain: 'example', rows: [{ ip: '192.0.2.1', count: 9 }] })
+  t.match(await intake.takeReport(lie), { result: 'no_domain', domains: [] })
+  t.same(await keptOf(rows[0]), [])
+})
+
+t.test('another span or another domain is another report, whatever its id', async (t) => {
+  const { intake, rows, keptOf } = await setUp(t, ['shop.example'])
+  for (const shape of [{}, { begin: BEGIN - DAY }, { end: BEGIN + 3_600 }, { domain: 'news.shop.example' }])
+    for (const result of ['read', 'known'])
+      t.match(await intake.takeReport(xml({ id: 'same', ...shape })), { result }, JSON.stringify(shape))
+  t.equal((await keptOf(rows[0])).length, 4)
+})
+
+t.test('one client leaves room for others', async (t) => {
+  const { intake, rows, keptOf } = await setUp(t, ['shop.example'], ['other.example'])
+  const from = (ip: string, id: string, domain = 'shop.example') => intake.takeReport(xml({ id, domain }), ip)
+  for (let i = 0; i < 100; i++)
+    t.match(await from(`2001:db8:0:1::${(i + 1).toString(16)}`, `${i}`), { result: 'read' })
+  t.match(await from('2001:db8:0:1:f::1', 'more'), { result: 'full', domains: [] })
+  t.match(await from('2001:db8:0:1:f::1', '7'), { result: 'known' }, 'what is there stays known')
+  t.match(await from('2001:db8:0:1::1', 'more', 'other.example'), { result: 'read' }, 'about another domain')
+  t.match(await from('2001:db8:0:2::1', 'more'), { result: 'read' }, 'from another client')
+  t.match(await intake.takeReport(xml({ id: 'by a pipe' })), { result: 'read' })
+  t.equal((await keptOf(rows[0])).length, 102)
+})
+
+t.test('a report about several domains comes again until none of them is full', async (t) => {
+  const { intake, rows, keptOf } = await setUp(t, ['shop.example'], ['news.shop.example'])
+  for (let i = 0; i < 200; i++)
+    await intake.takeReport(xml({ id: `${i}`, domain: 'news.shop.example', rows: [] }))
+  const both = xml({
+    id: 'both',
+    rows: [
+      { ip: '192.0.2.1', count: 1 },
+      { ip: '192.0.2.1', count: 2, from: 'news.shop.example' },
+    ],
+  })
+  t.match(await intake.takeReport(both), { result: 'full', domains: [rows[0].id] })
+  t.match(await intake.takeReport(both), { result: 'full', domains: [] }, 'again')
+  t.same(
+    (await keptOf(rows[0])).map(({ total }) => total),
+    [1],
+  )
+})
+
 t.test('texts are kept on a line, whole characters, of a bounded length', async (t) => {
   const { intake, rows, keptOf } = await setUp(t, ['shop.example'])
   const org = `&lt;script&gt;alert(1)&lt;/script&gt;\n\u202e${'x'.repeat(5_000)}`

@@ -106,7 +106,7 @@ const reportOf = ({ texts, sources, others }: Gathering): DmarcReport => {
   const of = (path: string): string => worded(texts.get(path))
   const seconds = (name: string): number => {
     const text = of(`report_metadata/date_range/${name}`)
-    return /^\d{1,11}$/.test(text) ? Number(text) * 1000 : Number.NaN
+    return /^\d{1,11}(?:\.\d{1,9})?$/.test(text) ? Math.floor(Number(text)) * 1000 : Number.NaN
   }
   const domain = domainIn(of('policy_published/domain'))
   const [reporter, reportId] = [of('report_metadata/org_name'), of('report_metadata/report_id')]
@@ -129,12 +129,16 @@ const reportOf = ({ texts, sources, others }: Gathering): DmarcReport => {
 
 const ENCODINGS = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii', 'iso-8859-1', 'iso-8859-15', 'windows-1252'])
 
+/** Of a declaration that is read octet by octet, and so is in none of these: .NET writes it so. */
+const WIDE_NAMES = new Set(['utf-16', 'utf-16le', 'utf-16be', 'unicode'])
+
 const decoderFor = (first: Buffer): TextDecoder => {
   const begins = first.toString('latin1', 0, 200)
   if (begins.startsWith('\xff\xfe')) return new TextDecoder('utf-16le')
   if (begins.startsWith('\xfe\xff')) return new TextDecoder('utf-16be')
   const said = /^(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.-]{1,40})["']/.exec(begins)?.[1]
   const name = said?.toLowerCase() ?? 'utf-8'
+  if (WIDE_NAMES.has(name)) return new TextDecoder()
   return new TextDecoder(ENCODINGS.has(name) ? name : refuse('in an encoding that is not read'))
 }
 

@@ -8,7 +8,7 @@
  *   footers, signatures) gives way to it.
  *   A boundary in the header that does not occur in the body (gateways rewrite
  *   it) is replaced by the one that the body uses.
- *   Reads at most 1 MB (of attachments, what it is given), 60 parts and depth 5, in linear time; nothing throws.
+ *   Reads at most 1 MB, 60 parts and depth 5, in linear time; nothing throws. Attachments are for attachments.ts.
  */
 import { decodeCharset, decodeTransfer, decodeWords, htmlToText } from './text.js'
 
@@ -31,16 +31,16 @@ export interface Part {
 }
 
 /** The bytes as a binary string with LF line ends. */
-export const toBinary = (raw: Uint8Array, most = MAX_BYTES): string => {
-  const bytes = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, most))
+export const toBinary = (raw: Uint8Array): string => {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_BYTES))
   const text = bytes.toString('latin1')
   const unmarked = text.startsWith('\xef\xbb\xbf') ? text.slice(3) : text
   return unmarked.includes('\r') ? unmarked.replaceAll('\r\n', '\n') : unmarked
 }
 
-const FIELD = /^([!-9;-~]{1,100})[ \t]*:[ \t]*(.*)$/
+const FIELD = /^([!-9;-~]{1,100})[ \t]*:[ \t]*(.*)\r?$/
 
-/** Header fields by lower-case name, unfolded, and where the body starts. */
+/** Header fields by lower-case name, unfolded, and where the body starts; lines may end in CRLF, too. */
 export const readHeaders = (text: string, from = 0): { headers: Headers; bodyAt: number } => {
   const headers = new Map<string, string[]>()
   let last: string[] | null = null
@@ -80,8 +80,10 @@ const parameter = (value: string, name: string): string => {
   return found?.[1] ?? found?.[2] ?? ''
 }
 
-const typeOf = (headers: Headers): string =>
+export const typeOf = (headers: Headers): string =>
   (/^[\w.+-]+\/[\w.+-]+/.exec(header(headers, 'content-type'))?.[0] ?? '').toLowerCase()
+
+export const boundaryOf = (headers: Headers): string => parameter(header(headers, 'content-type'), 'boundary')
 
 const readPart = (text: string): Part => {
   const { headers, bodyAt } = readHeaders(text)
@@ -89,7 +91,7 @@ const readPart = (text: string): Part => {
 }
 
 /** A boundary that the body uses although the header does not name it: `--token` above a Content- line. */
-const strayBoundary = (body: string): string =>
+export const strayBoundary = (body: string): string =>
   /(?:^|\n)--(\S[^\n]{0,100}?)[ \t]{0,20}\n(?:Content-[A-Za-z-]+|MIME-Version):/i.exec(
     body.slice(0, MAX_TEXT),
   )?.[1] ?? ''
@@ -119,7 +121,7 @@ const split = (body: string, boundary: string): string[] => {
 /** The direct children of a multipart; none when it is not one or its boundary is nowhere. */
 const childrenOf = (part: Part): Part[] => {
   if (!part.type.startsWith('multipart/')) return []
-  const named = parameter(header(part.headers, 'content-type'), 'boundary')
+  const named = boundaryOf(part.headers)
   const texts = named === '' ? [] : split(part.body, named)
   if (texts.length > 0) return texts.map(readPart)
   const stray = strayBoundary(part.body)
@@ -150,28 +152,6 @@ export const readMail = (text: string): Mail => {
   }
   const broken = parts.length === 0 && whole.type.startsWith('multipart/')
   return { headers: whole.headers, type: top.type, parts: parts.length > 0 ? parts : [whole], broken }
-}
-
-const octetsOf = ({ headers, body }: Part): Buffer => {
-  const encoding = header(headers, 'content-transfer-encoding').trim().toLowerCase()
-  if (encoding === 'base64') return Buffer.from(body, 'base64')
-  // letter by letter: what is large comes in base64
-  const text = encoding === 'quoted-printable' ? body.slice(0, MAX_BYTES) : body
-  return Buffer.from(decodeTransfer(text, encoding), 'latin1')
-}
-
-/** The octets of each part of a mail that is no multipart, in their order, of any size; a returned mail is one of them. */
-export function* attachmentsIn(raw: Uint8Array): Generator<Buffer> {
-  const left: { readonly part: Part; readonly depth: number }[] = [
-    { part: readPart(toBinary(raw, raw.byteLength)), depth: 0 },
-  ]
-  for (let seen = 0; seen < MAX_PARTS; seen++) {
-    const one = left.shift()
-    if (one === undefined) return
-    const children = one.depth < MAX_DEPTH ? childrenOf(one.part) : []
-    if (children.length > 0) left.unshift(...children.map((part) => ({ part, depth: one.depth + 1 })))
-    else if (!one.part.type.startsWith('multipart/')) yield octetsOf(one.part)
-  }
 }
 
 const RETURNED =

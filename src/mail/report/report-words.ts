@@ -34,7 +34,9 @@ const COUNT = /^\d{1,9}$/
 
 /** A number of mails or sessions: whole, not negative, below a thousand million. */
 export const countIn = (value: unknown): number =>
-  COUNT.test(String(value)) ? Number(value) : refuse('a count that is no number of mails or sessions')
+  (typeof value === 'string' || typeof value === 'number') && COUNT.test(String(value))
+    ? Number(value)
+    : refuse('a count that is no number of mails or sessions')
 
 /** The time that it is about: at most a month long. */
 export const spanOf = (begins: number, ends: number): { readonly begins: number; readonly ends: number } => {

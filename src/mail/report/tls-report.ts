@@ -68,7 +68,7 @@ const jsonOf = async (pieces: AsyncIterable<Buffer>): Promise<unknown> => {
 export const readTlsReport = async (pieces: AsyncIterable<Buffer>): Promise<TlsReport> => {
   const report = membersOf(await jsonOf(pieces))
   const range = membersOf(report['date-range'])
-  const [begins, ends] = [range['start-datetime'], range['end-datetime']].map((at) => Date.parse(String(at)))
+  const [begins, ends] = [range['start-datetime'], range['end-datetime']].map((at) => Date.parse(worded(at)))
   const [reporter, reportId] = [worded(report['organization-name']), worded(report['report-id'])]
   const policies = listOf(report.policies)
   if (reporter === '' || reportId === '' || policies.length === 0)

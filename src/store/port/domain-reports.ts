@@ -26,7 +26,7 @@ export interface DomainReportRow {
   readonly accountId: string
   readonly domainId: string
   readonly kind: DomainReportKind
-  /** Of who reports and what he calls the report: it is kept once. */
+  /** Of who reports what about which span, and what he calls it: it is kept once. */
   readonly digest: string
   readonly reporter: string
   readonly contact: string | null

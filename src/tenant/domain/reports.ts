@@ -90,6 +90,11 @@ export interface ReportSpan {
   readonly until: number | null
 }
 
+export const boundsOf = ({ since, until }: ReportSpan, now: number) => {
+  const to = until ?? now
+  return { from: since ?? to - USUAL_SPAN, to }
+}
+
 export const summariseReports = async (
   store: Pick<DomainReports, 'domainReports'>,
   domain: DomainRow,
@@ -97,8 +102,7 @@ export const summariseReports = async (
   span: ReportSpan,
   now: number,
 ): Promise<ReportSummary> => {
-  const to = span.until ?? now
-  const from = span.since ?? to - USUAL_SPAN
+  const { from, to } = boundsOf(span, now)
   const rows: DomainReportRow[] = []
   let isCut = false
   const fetch = (page: Parameters<typeof store.domainReports>[2]) =>

@@ -232,6 +232,100 @@ t.test('what does not hold is refused, with the reason', async (t) => {
   )
 })
 
+t.test('values of other types are refused, and so is what is nested in them', async (t) => {
+  const json = (text: string) => mailOf(part('application/json', Buffer.from(text)))
+  const times = (value: string) => tlsOf().replace(/("start-datetime":)"[^"]*"/, `$1${value}`)
+  for (const value of [
+    '{"toString":1}',
+    `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
+    '1795829000',
+    'null',
+  ])
+    await refused(t, json(times(value)), /times/, `a time of ${value.slice(0, 20)}`)
+  for (const failed of [{ toString: null }, { toString: null, valueOf: null }, [7], [[7]], true])
+    await refused(t, json(tlsOf({ failed })), /a count/, `${JSON.stringify(failed)} sessions`)
+  t.match(
+    await readDomainReport(json(tlsOf({ failed: '7' }))),
+    { policies: [{ failed: 7 }] },
+    'a text of digits',
+  )
+})
+
+t.test('what some reporters write otherwise', async (t) => {
+  const head = '<?xml version="1.0" encoding="utf-16"?>'
+  t.match(
+    await readDomainReport(dmarc(xmlOf({ head, org: 'B\u00fccher' }))),
+    { reporter: 'B\u00fccher' },
+    'UTF-8 that says UTF-16',
+  )
+  t.match(
+    await readDomainReport(dmarc(xmlOf({ begin: `${BEGIN}.0`, end: `${BEGIN + 5}.75` }))),
+    { begins: BEGIN * 1000, ends: (BEGIN + 5) * 1000 },
+    'times with a fraction',
+  )
+})
+
+t.test('the first part that holds is the report', async (t) => {
+  const words = 'Content-Type: text/plain\r\n\r\n{Report} is attached\r\n'
+  const good = part('application/gzip', gzipSync(xmlOf()))
+  const broken = part('application/gzip', gzipSync(xmlOf()).subarray(0, 200))
+  const of = (...parts: readonly string[]) => mailOf(multipart('multipart/mixed', ...parts))
+  t.match(await readDomainReport(of(words, good)), { kind: 'dmarc' })
+  t.match(await readDomainReport(of(words, broken, good)), { kind: 'dmarc' })
+  await refused(t, of(words, broken), /gzip that is broken/, 'none holds: the last says why')
+  await refused(t, of(words, broken, words, good), /JSON/, 'three are enough')
+})
+
+t.test('one mail takes no turn for itself, however it is made', async (t) => {
+  const parts = (one: string, count: number) =>
+    mailOf(multipart('multipart/mixed', ...Array(count).fill(one)))
+  const quoted = (octets: string) =>
+    `Content-Type: text/xml\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n${octets}\r\n`
+  const report = quoted(xmlOf().replaceAll('=', '=3D'))
+  const long = quoted('=41=\r\n'.repeat(30_000))
+  let [turns, isOver] = [0, false]
+  const count = (): void => {
+    turns++
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  t.equal(await readDomainReport(parts(long, 20)), null)
+  isOver = true
+  t.ok(turns > 50, `others had ${turns} turns`)
+  const few = mailOf(multipart('multipart/mixed', long, long, report))
+  t.match(await readDomainReport(few), { kind: 'dmarc' }, 'a little in quoted-printable')
+  const many = mailOf(multipart('multipart/mixed', ...Array(6).fill(long), report))
+  t.equal(await readDomainReport(many), null, 'at most 1 MiB of a mail')
+  const packed = part('application/gzip', gzipSync(xmlOf()))
+  const header = (size: number) =>
+    mailOf(packed, `X-Long: a\r\n${` ${'b'.repeat(70)}\r\n`.repeat(size / 73)}`)
+  t.match(await readDomainReport(header(50_000)), { kind: 'dmarc' }, 'a long header')
+  t.equal(await readDomainReport(header(70_000)), null, 'a header is at most 64 KiB')
+  const near = (lines: number) => mailOf(multipart('multipart/mixed', `${'\r\n--=_bx'.repeat(lines)}\r\n`, packed))
+  t.match(await readDomainReport(near(500)), { kind: 'dmarc' }, 'lines that begin as the boundary')
+  t.equal(await readDomainReport(near(2_000)), null, 'but not thousands')
+})
+
+t.test('a boundary that lies across two steps, and parts of several steps', async (t) => {
+  const packed = part('application/gzip', gzipSync(xmlOf()))
+  for (const size of [262_100, 262_130, 262_140, 262_144, 262_150, 524_288]) {
+    const mail = mailOf(multipart('multipart/mixed', `\r\n${'x'.repeat(size - 38)}\r\n`, packed))
+    t.match(await readDomainReport(mail), { kind: 'dmarc' }, `${size}`)
+  }
+  const rows = Array.from({ length: 1_000 }, (_, i) => ({ ip: `10.0.${i >> 8}.${i & 255}`, count: 1 }))
+  const xml = xmlOf({ rows })
+    .replaceAll('=', '=3D')
+    .replaceAll('><', '>=\r\n<')
+    .replaceAll('example', 'ex=61mple')
+  const mail = mailOf(
+    multipart(
+      'multipart/mixed',
+      `Content-Type: text/xml\r\nContent-Transfer-Encoding: Quoted-Printable\r\n\r\n${xml}\r\n`,
+    ),
+  )
+  t.match(await readDomainReport(mail), { domain: 'shop.example', sources: { length: 1_000 } })
+})
+
 t.test('a bomb ends at 10 MiB, whatever packs it', async (t) => {
   const zeros = Buffer.alloc(64 * 1024 * 1024, 0x20)
   const begin = Buffer.from('<?xml version="1.0"?><feedback>')
