@@ -301,7 +301,8 @@ t.test('one mail takes no turn for itself, however it is made', async (t) => {
     mailOf(packed, `X-Long: a\r\n${` ${'b'.repeat(70)}\r\n`.repeat(size / 73)}`)
   t.match(await readDomainReport(header(50_000)), { kind: 'dmarc' }, 'a long header')
   t.equal(await readDomainReport(header(70_000)), null, 'a header is at most 64 KiB')
-  const near = (lines: number) => mailOf(multipart('multipart/mixed', `${'\r\n--=_bx'.repeat(lines)}\r\n`, packed))
+  const near = (lines: number) =>
+    mailOf(multipart('multipart/mixed', `${'\r\n--=_bx'.repeat(lines)}\r\n`, packed))
   t.match(await readDomainReport(near(500)), { kind: 'dmarc' }, 'lines that begin as the boundary')
   t.equal(await readDomainReport(near(2_000)), null, 'but not thousands')
 })
