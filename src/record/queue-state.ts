@@ -190,7 +190,7 @@ const stoppedSentence = (pool: PoolFacts): string =>
 const HELD: Readonly<Partial<Record<HeldBy, string>>> = {
   email: ', by an order for one mail',
   many: ', by orders for single mails',
-  ambiguous: ': a connection broke, and they may have been sent already',
+  ambiguous: ': no clear answer came, and they may have been sent already',
   restored: ' since a backup brought them back',
   exported: ': they left with an export',
   other: '',
@@ -213,6 +213,11 @@ const whyHeld = ({ reason, since }: HoldFacts, now: number): string => {
 const holdInFull = (hold: HoldFacts, now: number): string =>
   `${holdSentence(hold).slice(0, -1)}${whyHeld(hold, now)}.`
 
+const warmupSentence = ({ called, waiting, warmupUntil }: PoolFacts): string | null =>
+  warmupUntil === null || waiting === 0
+    ? null
+    : `${sentence(called).slice(0, -1)} has sent what its warm-up allows today; it goes on at 00:00 UTC.`
+
 /** A pool by itself: how it does, and what waits in it. */
 export const poolSentence = (pool: PoolFacts, now: number): string => {
   const how = failures(pool, now)
@@ -222,9 +227,8 @@ export const poolSentence = (pool: PoolFacts, now: number): string => {
     pool.waiting + pool.held === 0
       ? `Nothing waits in ${pool.called}.`
       : sentence(`${amounts(pool)} in ${pool.called}`)
-  return [pool.state === 'weak' ? 'Some of its upstreams take mail.' : null, said, flows]
-    .filter(Boolean)
-    .join(' ')
+  const weak = pool.state === 'weak' ? 'Some of its upstreams take mail.' : null
+  return [weak, said, flows, warmupSentence(pool)].filter(Boolean).join(' ')
 }
 
 /** Until it is this old, mail is on its way, and does not wait. */
@@ -261,13 +265,6 @@ const slowWords = ({ slow }: QueueFacts): string | null =>
     : slow.length === 1
       ? `The domain ${slow[0]?.domain} asked for a slower pace.`
       : `${slow.length} recipient domains asked for a slower pace.`
-
-const warmupWords = ({ pools }: QueueFacts): readonly string[] =>
-  pools.flatMap(({ called, waiting, warmupUntil }) =>
-    warmupUntil === null || waiting === 0
-      ? []
-      : [`${sentence(called).slice(0, -1)} has sent what its warm-up allows today; it goes on at 00:00 UTC.`],
-  )
 
 const scheduledWords = (n: number): string | null =>
   n === 0 ? null : `${wait(n)} for ${n === 1 ? 'a time of its own' : 'times of their own'}.`
@@ -422,7 +419,7 @@ export const queueState = (facts: QueueFacts, now: number): QueueState => {
     .map((pool) => `Not all upstreams of ${pool.called} answer: ${failures(pool, now)}.`)
   const closed = [...idle.map(stoppedSentence), ...unmet.map((hold) => holdInFull(hold, now))]
   const more = [
-    ...few([...closed, ...weak, ...warmupWords(facts)]),
+    ...few([...closed, ...weak, ...facts.pools.flatMap((pool) => warmupSentence(pool) ?? [])]),
     slowWords(facts),
     scheduledWords(scheduled),
   ]

@@ -24,6 +24,7 @@ import type { HoldRow, Operations, QueueEntry } from '../store/port/operations.j
 import { isRoutedTo, type KnownPool, type Tenants, type WorkspaceRow } from '../store/port/tenants.js'
 import type { Warmups, Watch } from '../store/port/watch.js'
 import { poolHealth, type RelayView } from './pool.js'
+import { upstreamText } from './upstream.js'
 import { spentIn, warmupsOf } from './warmup.js'
 
 interface WaitingDeps {
@@ -93,7 +94,7 @@ const held: Judge = (entry, { holds, workspace }) => {
   const alone = `postern queue release --email ${entry.emailId} --reason WHY`
   const short = 'it is held'
   if (entry.held === AMBIGUOUS) {
-    const more = 'it may have been sent already: a connection broke before the answer'
+    const more = 'it may have been sent already: no clear answer came'
     return { plain: () => short, short, more, remedy: alone }
   }
   if (isAway(entry.held))
@@ -143,9 +144,9 @@ const upstreamsDown: Judge = (_entry, { leader, health }) => {
 
 /** What the relay told of the members that may carry mail. */
 const livingOf = ({ leader, view }: Facts) =>
-  leader.upstreams.flatMap(({ id, host, port, state }) => {
-    const live = state === 'active' ? view?.upstreams.get(id) : undefined
-    return live === undefined ? [] : [{ ...live, name: `${host}:${port}` }]
+  leader.upstreams.flatMap((row) => {
+    const live = row.state === 'active' ? view?.upstreams.get(row.id) : undefined
+    return live === undefined ? [] : [{ ...live, name: upstreamText(row) }]
   })
 
 /** They let us in no more, or no token is to be had; mail that was tried meets it again, though no breaker may be open yet. */

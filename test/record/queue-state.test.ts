@@ -235,10 +235,10 @@ const SCENES: Readonly<Record<string, Scene>> = {
     short: '2 held',
     tone: 'wait',
   },
-  'a connection broke before the answer': {
+  'no clear answer came': {
     pools: [pool('main', { held: 1 })],
     holds: [hold('ambiguous', '', 1, { id: null, reason: null, since: null })],
-    title: '1 recipient is held: a connection broke, and it may have been sent already.',
+    title: '1 recipient is held: no clear answer came, and it may have been sent already.',
     says: 'It leaves when somebody releases it.',
     short: '1 held',
     tone: 'wait',
@@ -322,6 +322,18 @@ for (const [
       'what waits and what is held are apart',
     )
   })
+
+t.test('a pool by itself tells of its warm-up', async (t) => {
+  const resting = pool('warm', { ...aged(24, MINUTE), warmupUntil: NOW + MINUTE })
+  const { pools } = queueStateRecord(
+    queueState({ pools: [resting], holds: [], slow: [], isTold: true }, NOW),
+    NOW,
+  )
+  t.equal(
+    pools[0]?.says,
+    '24 recipients wait in pool warm. Pool warm has sent what its warm-up allows today; it goes on at 00:00 UTC.',
+  )
+})
 
 t.test('words of a server turn no sentence of ours', async (t) => {
   const failing = [{ name: 'mta1.test:25', since: null, error: 'connect: \u202eevil\u2066\nand more' }]

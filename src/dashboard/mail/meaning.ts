@@ -34,7 +34,7 @@ const REASONS: Readonly<Record<Category | 'suppressed' | 'lifetime' | 'ambiguous
   unknown: 'no reason that we know',
   suppressed: 'the address is on the suppression list',
   lifetime: 'its time ran out',
-  ambiguous: 'a connection broke before the answer, so it may have been sent already',
+  ambiguous: 'no clear answer came, so it may have been sent already',
   purged: 'an operator took it out of the queue',
 }
 
