@@ -235,7 +235,7 @@ const listeningServer = async (
     demandJson: (bytes: Uint8Array) => demandJson(deps, bytes),
     spans: options.spans ?? null,
     site: options.site ?? null,
-    routes: unsubscribeRoutes({ ...options, tenants }),
+    routes: unsubscribeRoutes(options),
   }
   if (config.http.behind_proxy)
     listener.server.prependListener('connection', keepOthersOut(config.http.trusted_proxies))

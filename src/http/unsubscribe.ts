@@ -3,8 +3,9 @@
  * DESCRIPTION
  *   A program of the reader posts one field there (RFC 8058), or a person opens it and presses the button, which posts the
  *   same. That field alone changes something: whoever only looks at links, by GET, HEAD or OPTIONS, unsubscribes nobody. No
- *   cookie and no token of a form is asked for, nothing redirects. It may be repeated without harm. A link that is none of ours
- *   is counted like any other guess. The page names the address by its first letter and its domain.
+ *   cookie and no token of a form is asked for, nothing redirects. It may be repeated without harm. Links that are none of ours
+ *   are counted by themselves, for the load alone: none can be guessed, and mail programs cut links and ask for them often. The
+ *   page names the address by its first letter and its domain.
  */
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
@@ -14,22 +15,28 @@ import { Fault } from '../base/fault.js'
 import { entryOf } from '../lifecycle/suppress.js'
 import type { Tenants } from '../store/port/tenants.js'
 import { ONE_CLICK, type Reader, readToken } from '../submission/unsubscribe.js'
+import { createFailures, type Failures, secondsUntil } from '../tenant/limits.js'
 import { listOfWorkspace, suppressionRow } from '../tenant/suppression.js'
-import type { Tenancy } from '../tenant/tenants.js'
 import type { UnsubscribeMetrics } from './flow-metrics.js'
 import { collect } from './wire/body.js'
 import { parseForm } from './wire/form.js'
 
 export interface UnsubscribeDeps {
   readonly store: Pick<Tenants, 'workspace' | 'addSuppression'>
-  readonly tenants: Pick<Tenancy, 'failures'>
   readonly pepper: Uint8Array
   readonly clock: Clock
   readonly unsubscribes?: UnsubscribeMetrics | undefined
 }
 
+interface Parts extends UnsubscribeDeps {
+  /** Links of an address that are none of ours. */
+  readonly strays: Failures
+}
+
 const MOST_OCTETS = 1024
-const PATH = '/u/{token}'
+const MOST_STRAYS = 300
+/** With what a program may add behind the link. */
+const PATH = '/u/{token*}'
 
 const STYLE =
   'body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem;color:#1a1a1a;background:#fff}' +
@@ -70,16 +77,11 @@ const answer = (h: ResponseToolkit, status: number, html: string) => {
   return response
 }
 
-/** Whose link it is; null for a guess. Throws rate_limit.auth_failures for one guess too many. */
-const readerOf = ({ pepper, tenants, unsubscribes }: UnsubscribeDeps, request: Request): Reader | null => {
-  const reader = readToken(pepper, String(request.params.token))
-  if (reader !== null) return reader
-  const { address } = request.app
-  unsubscribes?.note('forged')
-  tenants.failures.check(address)
-  tenants.failures.count(address)
-  return null
-}
+const tooMany = (h: ResponseToolkit, seconds: number) =>
+  answer(h, 429, page('Too many requests', `Nothing was changed. Try again in ${seconds} seconds.`)).header(
+    'retry-after',
+    String(seconds),
+  )
 
 const unknown = (h: ResponseToolkit) =>
   answer(
@@ -87,6 +89,18 @@ const unknown = (h: ResponseToolkit) =>
     404,
     page('Not found', 'This link is not whole, or it is none of ours. Copy it from the mail again.'),
   )
+
+/** Whose link it is, or the answer to one that is none of ours. */
+const readerOf = ({ pepper, clock, strays, unsubscribes }: Parts, request: Request, h: ResponseToolkit) => {
+  const reader = readToken(pepper, String(request.params.token))
+  if (reader !== null) return { reader }
+  const { address } = request.app
+  unsubscribes?.note('forged')
+  const { allowed, reset } = strays.peek(address)
+  if (!allowed) return { refusal: tooMany(h, secondsUntil(reset, clock.now())) }
+  strays.count(address)
+  return { refusal: unknown(h) }
+}
 
 /** True for a body with the field that means it; null for one that is too large. */
 const means = async (request: Request): Promise<boolean | null> => {
@@ -112,9 +126,9 @@ const unsubscribe = async (deps: UnsubscribeDeps, reader: Reader): Promise<void>
   unsubscribes?.note(id === wanted.id ? 'taken' : 'repeated')
 }
 
-const post = (deps: UnsubscribeDeps) => async (request: Request, h: ResponseToolkit) => {
-  const reader = readerOf(deps, request)
-  if (reader === null) return unknown(h)
+const post = (deps: Parts) => async (request: Request, h: ResponseToolkit) => {
+  const { reader, refusal } = readerOf(deps, request, h)
+  if (refusal !== undefined) return refusal
   const isMeant = await means(request)
   if (isMeant === null)
     return answer(h, 413, page('Too large', 'Nothing was changed.', BUTTON)).header('connection', 'close')
@@ -132,9 +146,9 @@ const post = (deps: UnsubscribeDeps) => async (request: Request, h: ResponseTool
   return answer(h, 200, page('Unsubscribed', `${whoOf(reader)} gets no more mail of ${listOf(reader)}.`))
 }
 
-const show = (deps: UnsubscribeDeps) => (request: Request, h: ResponseToolkit) => {
-  const reader = readerOf(deps, request)
-  if (reader === null) return unknown(h)
+const show = (deps: Parts) => (request: Request, h: ResponseToolkit) => {
+  const { reader, refusal } = readerOf(deps, request, h)
+  if (refusal !== undefined) return refusal
   return answer(
     h,
     200,
@@ -142,14 +156,16 @@ const show = (deps: UnsubscribeDeps) => (request: Request, h: ResponseToolkit) =
   )
 }
 
+const otherMethod = (_request: Request, h: ResponseToolkit) =>
+  answer(h, 405, page('Not possible', 'Open the link from the mail.')).header('allow', 'GET, HEAD, POST')
+
 /** HEAD is answered as GET. */
-export const unsubscribeRoutes = (deps: UnsubscribeDeps): readonly ServerRoute[] => [
-  { method: 'GET', path: PATH, options: { auth: false }, handler: show(deps) },
-  { method: 'POST', path: PATH, options: { auth: false }, handler: post(deps) },
-  {
-    ...{ method: '*', path: PATH, options: { auth: false } },
-    handler() {
-      throw new Fault('route.method_not_allowed', { allow: ['GET', 'HEAD', 'POST'] })
-    },
-  },
-]
+export const unsubscribeRoutes = (deps: UnsubscribeDeps): readonly ServerRoute[] => {
+  const parts = { ...deps, strays: createFailures(deps.clock, () => MOST_STRAYS) }
+  const options = { auth: false } as const
+  return [
+    { method: 'GET', path: PATH, options, handler: show(parts) },
+    { method: 'POST', path: PATH, options, handler: post(parts) },
+    { method: '*', path: PATH, options, handler: otherMethod },
+  ]
+}

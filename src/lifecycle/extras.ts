@@ -24,7 +24,7 @@ export const EXTRAS = {
   },
   unsubscribe_list: {
     label: 'Mailing list',
-    says: 'The mailing list that a link in its header unsubscribes from; absent on all others',
+    says: 'The mailing list that it is of, whose link stands in its header if it has one recipient; absent on all others',
   },
 } as const satisfies Readonly<Record<string, Extra>>
 

@@ -31,7 +31,7 @@ import { decideWorkspace, demandAccepting, type SubmissionDeps } from './deps.js
 import type { Answer, SubmitOptions } from './draft.js'
 import type { Prepared } from './prepare.js'
 import { rendering, rulesOf, storeMails } from './submit.js'
-import { isReached, UNSUBSCRIBE_FIELDS } from './unsubscribe.js'
+import { UNSUBSCRIBE_FIELDS } from './unsubscribe.js'
 import type { Rules } from './validate.js'
 
 interface Resend {
@@ -146,14 +146,11 @@ const modeOf = ({ mode }: EmailRecord, release: Resend['release']): Mode => (rel
 
 const prepareResend = async (
   { record, store }: Resend,
-  { hostname, now, baseUrl }: Rules,
+  { hostname, now }: Rules,
   chosen: readonly Chosen[],
   old: Uint8Array,
 ): Promise<Prepared> => {
   const { from, replyTo, subject, tags, attachments } = record
-  const { unsubscribe_list: list, ...others } = record.extras ?? {}
-  const isLinked = list !== undefined && chosen.length === 1 && isReached(baseUrl)
-  const extras = isLinked ? { ...others, unsubscribe_list: list } : others
   const id = newId('em', now)
   const messageId = `<${id}@${hostname}>`
   const receivedLine = receivedOverHttp({ host: hostname, id, now })
@@ -167,14 +164,14 @@ const prepareResend = async (
     cc: textsOf('cc'),
     bcc: textsOf('bcc'),
     scheduledAt: null,
-    extras: { ...extras, resent_from: record.id },
+    extras: { ...record.extras, resent_from: record.id },
     senders: authors.map(({ address }) => address),
     ignoreSuppressions: false,
     recipients: chosen,
     raw: prepareAgain(old, {
       ...{ messageId, date: formatDate(now), oldId: record.id, receivedLine },
-      // it opens for one reader; a mail to one gets its own
-      without: list === undefined ? NONE : UNSUBSCRIBE_FIELDS,
+      // it opens for its old reader; a mail to one gets its own
+      without: record.extras?.unsubscribe_list === undefined ? NONE : UNSUBSCRIBE_FIELDS,
     }),
     needsSmtpUtf8: needsSmtpUtf8 || chosen.some(({ address }) => !isAscii(wireAddress(address))),
     content: await store.content(record.id),

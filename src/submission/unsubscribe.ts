@@ -97,7 +97,7 @@ const publicUrl = (baseUrl: string): string => {
   return url.href.replace(/\/+$/, '')
 }
 
-/** The mail with its link, if it has a list. */
+/** The mail with its link, if it has a list, one reader and an address that is reached: what is sent again may lack them. */
 export const linked = (
   {
     pepper,
@@ -106,8 +106,8 @@ export const linked = (
   mail: NewEmail,
 ): NewEmail => {
   const list = mail.extras?.unsubscribe_list
-  const [one] = mail.recipients
-  if (list === undefined || one === undefined) return mail
+  const [one, ...others] = mail.recipients
+  if (list === undefined || one === undefined || others.length > 0 || !isReached(config.base_url)) return mail
   if (pepper === undefined) throw new Error('a link to unsubscribe is sealed under the pepper')
   const { accountId, workspaceId, mode, id } = mail
   const email = normalizeAddress(one.address)

@@ -130,9 +130,15 @@ export const addSuppression = async (
   field?: string,
 ): Promise<SuppressionRow> => (await suppress(deps, workspace, wish, field)).row
 
-/** What names a suppression, in the form in which it is kept. */
-export const refOf = (idOrEmail: string, mailingList: string | null = null): string =>
-  idOrEmail.includes('@') ? entryOf(entryText(idOrEmail), mailingList) : idOrEmail
+/** What names nothing. */
+const NO_REF = ''
+
+/** What names a suppression, in the form in which it is kept; a mailing list within the text is none of ours. */
+export const refOf = (idOrEmail: string, mailingList: string | null = null): string => {
+  if (!idOrEmail.includes('@')) return idOrEmail
+  const isEntry = partsOfEntry(idOrEmail).mailingList !== null
+  return isEntry ? NO_REF : entryOf(entryText(idOrEmail), mailingList)
+}
 
 /** The lists that hold for mail of one, which is first. */
 const listsFor = ({ accountId, id }: Place): readonly string[] =>

@@ -65,6 +65,7 @@ t.test('following it stops mail of that list alone, and may be repeated', async 
     t.equal(reply.status, ['GET', 'HEAD'].includes(method) ? 200 : 405, method)
     t.equal(reply.headers.get('set-cookie'), null)
     t.equal(reply.headers.get('access-control-allow-origin'), null)
+    t.match(reply.headers.get('content-type'), /^text\/html/, method)
     await reply.text()
   }
   t.same(await entries(), [], 'who looks at it changes nothing')
@@ -226,9 +227,29 @@ t.test('a whole message, and what is sent again', async (t) => {
   await click(new URL(urlIn(head)).pathname)
   t.equal(await fate(news('other@example.com')), 'suppressed', 'the link of the new mail is of its reader')
   t.equal(await fate(news('raw@example.com')), 'queued')
-  const both = (await again('one@example.com', 'two@example.com')).json
-  t.notOk('unsubscribe_list' in both)
-  t.notMatch(await headOf(both.id), /List-Unsubscribe/)
+  const both = (await again('other@example.com', 'two@example.com')).json
+  t.match(both, {
+    unsubscribe_list: 'news',
+    recipients: [
+      { address: 'other@example.com', reason: 'suppressed' },
+      { address: 'two@example.com', status: 'queued' },
+    ],
+  })
+  t.notMatch(await headOf(both.id), /List-Unsubscribe/, 'it would open for one of its readers')
+})
+
+t.test('sent again once no reader reaches a link any more', async (t) => {
+  const { json } = await post(news('early@example.com'))
+  await click(await linkOf(news('late@example.com')))
+  const { base_url } = kit.config
+  t.teardown(() => Object.assign(kit.config, { base_url }))
+  Object.assign(kit.config, { base_url: 'http://mail.test' })
+  const again = async (to: string) =>
+    (await kit.ask(`/v1/emails/${json.id}/resend`, { key: kit.session, body: { to: [to] } })).json
+  t.match((await again('late@example.com')).recipients, [{ reason: 'suppressed' }])
+  const other = await again('later@example.com')
+  t.match(other, { unsubscribe_list: 'news', recipients: [{ status: 'queued' }] })
+  t.notMatch(await headOf(other.id), /List-Unsubscribe/)
 })
 
 t.test('what it can not be', async (t) => {
@@ -289,10 +310,18 @@ t.test('lists of suppressions by mailing list', async (t) => {
   const emails = ['c1@x.test', 'c2@x.test']
   t.match((await batch('add', { emails, list: 'news' })).json.data, [{ list: 'news' }, { list: 'news' }])
   t.same((await batch('remove', { emails })).json.data, [])
+  const whole = await batch('add', { emails: ['first@x.test', 'N <*@y.test>'], list: 'news' })
+  t.same(fieldsOf(whole), ['body.list unsupported'])
+  t.equal((await kit.ask('/v1/suppressions/first@x.test?list=news')).status, 404, 'all or none')
+  t.same(fieldsOf(await kit.ask('/v1/suppressions?status=pending&list=news')), ['query.list unsupported'])
+  const hidden = 'c1@x.test#news'
+  for (const method of ['GET', 'DELETE'])
+    t.equal((await kit.ask(`/v1/suppressions/${encodeURIComponent(hidden)}`, { method })).status, 404, method)
+  t.same((await batch('remove', { emails: [hidden] })).json.data, [], 'a list is named by `list` alone')
   t.equal((await batch('remove', { emails, list: 'news' })).json.data.length, 2)
 })
 
-t.test('what is none of ours is counted as a guess', async (t) => {
+t.test('what is none of ours is a page, and too many of them are refused', async (t) => {
   const path = await linkOf(news('guess@example.com'))
   const at = path.length - 8
   const flip = path.slice(0, at) + (path[at] === 'A' ? 'B' : 'A') + path.slice(at + 1)
@@ -303,6 +332,8 @@ t.test('what is none of ours is counted as a guess', async (t) => {
     '/u/x',
     `/u/${'A'.repeat(300)}`,
     `/u/${'A'.repeat(5000)}`,
+    `${path}/`,
+    '/u/',
   ]) {
     t.equal((await click(odd)).status, 404, odd.slice(0, 40))
     const page = await fetch(kit.url + odd)
@@ -310,8 +341,17 @@ t.test('what is none of ours is counted as a guess', async (t) => {
     t.equal(page.headers.get('x-robots-tag'), 'noindex, nofollow')
     await page.text()
   }
-  const seen = []
-  for (let i = 0; i < 12; i++) seen.push((await click(flip)).status)
-  t.same([...new Set(seen)], [404, 429], 'too many of them')
+  const statuses = new Set<number>()
+  for (let i = 0; i < 320; i++) {
+    const reply = await click(flip)
+    statuses.add(reply.status)
+    await reply.text()
+  }
+  t.same([...statuses], [404, 429], 'too many of them')
+  const last = await click(flip)
+  t.match(Object.fromEntries(last.headers), { 'content-type': /^text\/html/, 'retry-after': /^\d+$/ })
+  t.match(await last.text(), /Try again/)
   t.equal((await click(path)).status, 200, 'a genuine one is not kept away')
+  const wrongKey = await kit.ask('/v1/emails', { key: 'none' })
+  t.equal(wrongKey.status, 401, 'who guesses here has not failed to sign in')
 })

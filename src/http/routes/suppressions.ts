@@ -7,6 +7,7 @@
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
+import { isWholeDomain } from '../../lifecycle/suppress.js'
 import { removed } from '../../resource/member.js'
 import { suppressionRecord } from '../../resource/tenants.js'
 import type { SuppressionRow } from '../../store/port/tenants.js'
@@ -76,7 +77,7 @@ const wrongList = ({
   readonly emails?: readonly string[]
 }): FieldError[] => {
   if (list === undefined) return []
-  const isOfDomain = [email, ...emails].some((one) => one?.trim().startsWith('*@'))
+  const isOfDomain = [email ?? '', ...emails].some((one) => isWholeDomain(listedAddress(one) ?? ''))
   const wrong = (message: string): FieldError[] => [{ field: 'body.list', kind: 'unsupported', message }]
   if (scope === 'account')
     return wrong('must not stand beside scope account: a mailing list is of one workspace')
@@ -92,11 +93,24 @@ const readWish = (caller: Caller, body: Partial<shapes.WishedSuppression>, error
   return { reason: body.reason, expiresAt, mailingList: body.list }
 }
 
-/** What is wrong with a wish to see both the pending and those of another origin. */
-const wrongPending = ({ origin, status }: { origin?: string; status?: string }): readonly FieldError[] =>
-  status === 'pending' && origin !== undefined && origin !== 'bounce'
-    ? [{ field: 'query.origin', kind: 'unsupported', message: 'must be bounce where status is pending' }]
-    : []
+/** What is pending has bounced, for all mail: it can not be asked by another origin or by a mailing list. */
+const wrongPending = ({
+  origin,
+  status,
+  list,
+}: {
+  readonly origin?: string
+  readonly status?: string
+  readonly list?: string
+}): readonly FieldError[] => {
+  if (status !== 'pending') return []
+  const errors: FieldError[] = []
+  const wrong = (field: string, message: string) => errors.push({ field, kind: 'unsupported', message })
+  if (origin !== undefined && origin !== 'bounce')
+    wrong('query.origin', 'must be bounce where status is pending')
+  if (list !== undefined) wrong('query.list', 'must not stand beside status pending, which is for all mail')
+  return errors
+}
 
 const stillOf = (row: SuppressionRow | null) => (row === null ? {} : { still: suppressionRecord(row) })
 
