@@ -267,7 +267,7 @@ export class ServiceConnection implements Carrier {
     let size = 0
     const end = (body: string | null): void => {
       const { statusCode: status = 0, headers } = response
-      if (body === null || !sent.shouldKeepAlive || this.#socket.readableEnded) this.#leave()
+      if (body === null || !sent.shouldKeepAlive || !this.#socket.readable) this.#leave()
       this.#keepFor(headers['keep-alive'])
       this.#conclude({ answer: { status, headers, body } })
     }
