@@ -63,6 +63,8 @@ const MOST_A_DAY = 200
 /** From one client; the rest is for others. */
 const MOST_OF_ONE = 100
 const MOST_SOURCES = 100
+/** Domains of ours that one report of a domain above them may be about. */
+const MOST_BELOW = 10
 
 const COUNTS = ['messages', 'dkim', 'spf', 'passed', 'quarantined', 'rejected'] as const
 
@@ -134,13 +136,15 @@ type Aboutness = readonly (readonly [DomainRow, About])[]
 const aboutDmarc = (report: DmarcReport, owners: Owners, bounces: string): Aboutness => {
   const byName = new Map<string, DmarcSource[]>()
   const home = nearest(owners, report.domain)
-  // a name above ours, such as `example`, is no domain that anybody here has
-  if (home === null) return []
-  byName.set(home, [])
+  if (home !== null) byName.set(home, [])
+  // the record of shop.example is that of news.shop.example, too; `example` has none
+  else if (!report.domain.includes('.')) return []
   for (const source of report.sources) {
     const name = isUnder(source.domain, report.domain) ? nearest(owners, source.domain) : home
     if (name !== null) byName.set(name, [...(byName.get(name) ?? []), source])
   }
+  // a forged one of `co.uk` would be about everybody
+  if (home === null && byName.size > MOST_BELOW) return []
   return [...byName].flatMap(([name, sources]) =>
     (owners.get(name) ?? []).map((row) => {
       const all = sourcesOf(row, bounces, sources, name === home ? report.others : NOTHING)

@@ -186,6 +186,23 @@ t.test('a name above ours is no domain of ours', async (t) => {
   t.same(await keptOf(rows[0]), [])
 })
 
+t.test('the record of a domain that is not here is that of a few below it, not of many', async (t) => {
+  const { store, intake, rows, keptOf } = await setUp(t, ['news.shop.example'])
+  const row = { ip: '192.0.2.1', count: 3, from: 'news.shop.example' }
+  const others = [
+    { ...row, from: 'shop.example' },
+    { ...row, from: 'elsewhere.example' },
+  ]
+  const mail = xml({ domain: 'shop.example', rows: [row, ...others] })
+  t.match(await intake.takeReport(mail), { result: 'read', domains: { length: 1 } })
+  t.match(await keptOf(rows[0]), [{ total: 3 }])
+  const names = Array.from({ length: 11 }, (_, i) => `shop${i}.co.example`)
+  const other = await newAccount(store)
+  for (const name of names) await store.createDomain(domainFor(other, name))
+  const forged = xml({ domain: 'co.example', rows: names.map((from) => ({ ...row, from })) })
+  t.match(await intake.takeReport(forged), { result: 'no_domain', domains: [] })
+})
+
 t.test('another span or another domain is another report, whatever its id', async (t) => {
   const { intake, rows, keptOf } = await setUp(t, ['shop.example'])
   for (const shape of [{}, { begin: BEGIN - DAY }, { end: BEGIN + 3_600 }, { domain: 'news.shop.example' }])
