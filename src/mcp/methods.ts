@@ -83,8 +83,8 @@ const toolHandlers = (serving: Serving) => {
         throw new ProtocolError(WRONG_PARAMS, 'arguments must be an object')
       const tool = (await tools()).get(name)
       if (tool !== undefined) return callTool(daemon, tool, args as Json, signal)
-      const { isLeftOut } = await import('./tools.js')
-      if (!isLeftOut(name)) throw new ProtocolError(WRONG_PARAMS, `Unknown tool: ${name.slice(0, 100)}`)
+      const { isOperation } = await import('./tools.js')
+      if (!isOperation(name)) throw new ProtocolError(WRONG_PARAMS, `Unknown tool: ${name.slice(0, 100)}`)
       return refusal(
         `${name} is no tool here`,
         writes

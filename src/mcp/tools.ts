@@ -124,8 +124,8 @@ export const toolsOf = (writes: boolean): ReadonlyMap<string, Tool> => {
   return new Map(kept.map((row) => [row.id, toolOf(row)]))
 }
 
-/** Whether an operation would be a tool, were writing allowed. */
-export const isLeftOut = (name: string): boolean => contract(false).some((row) => row.id === name)
+/** Whether an operation is called so, be it a tool or not. */
+export const isOperation = (name: string): boolean => contract(false).some((row) => row.id === name)
 
 /** Whether the gate of the daemon lets this key through (http/gate.ts). */
 export const mayCall = ({ row, isReading }: Tool, { scope, mode, sending, writes }: KeyFacts): boolean => {

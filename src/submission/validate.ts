@@ -9,7 +9,13 @@ import type { FieldError } from '../base/fault.js'
 import type { Tag } from '../lifecycle/facts.js'
 import { parseAddress } from '../mail/address.js'
 import type { MessageAttachment } from '../mail/compose.js'
-import { isControlHeader, readTags, scheduleIn, unheeded } from '../mail/control-headers.js'
+import {
+  isControlHeader,
+  readTags,
+  scheduleIn,
+  UNSUBSCRIBE_FIELD,
+  unheeded,
+} from '../mail/control-headers.js'
 import { decodeWords } from '../mail/encoding.js'
 import {
   isForbiddenHeader,
@@ -64,6 +70,7 @@ type Verdict<T = Checked> =
   | { readonly checked: null; readonly errors: readonly FieldError[] }
 
 const NAME_IN_PATH = /^[A-Za-z0-9_-]+$/
+const LISTS = 'is for SMTP: POST /v1/emails names a mailing list by its member unsubscribe'
 
 const checkHeaders = ({ headers, replyTo }: Draft, at: string, errors: FieldError[]): void => {
   const names = new Set<string>()
@@ -77,6 +84,7 @@ const checkHeaders = ({ headers, replyTo }: Draft, at: string, errors: FieldErro
     names.add(lower)
     if (!isHeaderName(name))
       wrong(name, 'format', 'must be a header name: printable ASCII without blank or colon')
+    else if (name.toLowerCase() === UNSUBSCRIBE_FIELD) wrong(name, 'forbidden', `${name} ${LISTS}`)
     else if (isForbiddenHeader(name)) wrong(name, 'forbidden', `${name} is set by the service`)
     else if (!isHeaderValue(headers[name] ?? '')) {
       wrong(name, 'format', 'must not contain line breaks or control characters')
@@ -191,7 +199,10 @@ const readMime = (
   // the reference of another Postern that relays through this one is taken out, and asks for nothing
   const steering = new Set(names.filter((name) => isControlHeader(name) && name !== REF_HEADER.toLowerCase()))
   for (const name of steering) {
-    const message = `${name} in the message steers nothing here; tags, scheduled_at and the like stand beside raw`
+    const message =
+      name === UNSUBSCRIBE_FIELD
+        ? `${name} in the message ${LISTS}`
+        : `${name} in the message steers nothing here; tags, scheduled_at and the like stand beside raw`
     errors.push({ field: at, kind: 'forbidden', message })
   }
   return finished

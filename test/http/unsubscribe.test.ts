@@ -271,6 +271,15 @@ t.test('what it can not be', async (t) => {
   }
   for (const list of ['0', 'a-b_c', 'x'.repeat(64)]) t.equal(await fate(news('ok@x.test', list)), 'queued')
   t.equal(await fate({ to: 'a@x.test', ...own }), 'queued', 'your own goes as it came')
+  const field = 'X-Postern-Unsubscribe: news'
+  const raw = Buffer.from(`From: a@b.test\r\n${field}\r\n\r\nHi`).toString('base64')
+  for (const reply of [
+    await post({ to: 'a@x.test', headers: { 'X-Postern-Unsubscribe': 'news' } }),
+    await kit.ask('/v1/emails', { body: { to: 'a@x.test', raw } }),
+  ]) {
+    t.equal(reply.status, 422)
+    t.match(reply.text, /POST \/v1\/emails names a mailing list by its member unsubscribe/)
+  }
 })
 
 t.test('lists of suppressions by mailing list', async (t) => {
