@@ -21,7 +21,7 @@ import type { UnsubscribeMetrics } from './flow-metrics.js'
 import { collect } from './wire/body.js'
 import { parseForm } from './wire/form.js'
 
-export interface UnsubscribeDeps {
+interface UnsubscribeDeps {
   readonly store: Pick<Tenants, 'workspace' | 'addSuppression'>
   readonly pepper: Uint8Array
   readonly clock: Clock

@@ -10,7 +10,7 @@ import type { KeyFacts } from './tool.js'
 
 type Json = Readonly<Record<string, unknown>>
 
-export interface Serving {
+interface Serving {
   readonly daemon: Daemon
   /** Whether there are tools that send and change. */
   readonly writes: boolean

@@ -169,7 +169,7 @@ const dialOf = (row: UpstreamRow): string =>
     row.rate,
   ])
 
-export interface PoolsSettings extends Omit<UpstreamSettings, 'warn' | 'share' | 'mayGo'> {
+interface PoolsSettings extends Omit<UpstreamSettings, 'warn' | 'share' | 'mayGo'> {
   /** How much of the limits of a pool's members is ours now; unsaid, all. */
   readonly share?: (pool: PoolRow) => Share | null
   /** Unsaid: always. */

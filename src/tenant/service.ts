@@ -59,7 +59,6 @@ const KINDS: Readonly<Record<UpstreamService, Kind>> = {
   },
 }
 
-export const SERVICE_NAMES = Object.keys(KINDS) as readonly UpstreamService[]
 export const SERVICE_REGIONS = ['us', 'eu'] as const
 
 const known = (name: string): UpstreamService | null =>

@@ -193,7 +193,7 @@ export const readClaim = (request: SignedRequest, service: string, now: number):
 }
 
 /** Who signs, and for what. */
-export interface Signer {
+interface Signer {
   readonly accessKey: string
   readonly secret: string
   readonly region: string

@@ -7,7 +7,7 @@
  */
 import type { Reply } from '../../mail/reply.js'
 
-export interface ServiceMail {
+interface ServiceMail {
   /** The address of its From field. */
   readonly from: string
   readonly recipient: string

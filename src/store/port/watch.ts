@@ -63,7 +63,7 @@ export interface Watch {
 }
 
 /** What a daemon wants to give to an upstream that warms up. */
-export interface WarmupAsk extends WarmupPlan {
+interface WarmupAsk extends WarmupPlan {
   /** Of the warm-up. */
   readonly id: string
   /** Days since the epoch, in UTC. */
@@ -73,7 +73,7 @@ export interface WarmupAsk extends WarmupPlan {
   readonly now: number
 }
 
-export interface WarmupGrant {
+interface WarmupGrant {
   /** How many it may give. */
   readonly granted: number
   /** What is left of the day after that; null: there is no limit, and nothing is counted. */
