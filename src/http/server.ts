@@ -389,12 +389,12 @@ export const createServer = async (
     server.route([...deps.routes])
     isComplete = true
   }
-  // hapi looks for the route of a request after this
-  server.ext('onRequest', (_request, h) => {
+  const beginRequest = begin(deps)
+  server.ext('onRequest', (request, h) => {
+    // hapi looks for the route of a request after this
     complete()
-    return h.continue
+    return beginRequest(request, h)
   })
-  server.ext('onRequest', begin(deps))
   server.ext('onPreResponse', finish(deps))
   server.events.on('response', responded(deps.log))
   if (deps.site) await server.register(deps.site.plugin)

@@ -127,6 +127,9 @@ export interface HeaderSection {
   readonly body: number
 }
 
+/** As they stand, in lower case. */
+export const namesIn = ({ fields }: HeaderSection): readonly string[] => fields.map(({ name }) => name)
+
 const COLON = 0x3a
 
 /** Finds the fields of a message. */

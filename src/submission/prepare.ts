@@ -17,7 +17,7 @@ import type { Mode } from '../lifecycle/page.js'
 import { isAscii, type Mailbox, normalizeAddress, wireAddress } from '../mail/address.js'
 import { composeMessage } from '../mail/compose.js'
 import { UNSUBSCRIBE_FIELD } from '../mail/control-headers.js'
-import { receivedLine, receivedOverHttp } from '../mail/header.js'
+import { namesIn, receivedLine, receivedOverHttp } from '../mail/header.js'
 import { aggregate, emptyCounts, type Status } from '../mail/status.js'
 import type { Submitted } from '../mail/submitted.js'
 import type { EmailRecord } from '../store/port/mail.js'
@@ -222,7 +222,7 @@ const readMessage = (message: EnvelopedMessage, rules: Rules): Wrong | ReadMessa
   const { unsubscribe: list, section } = finished.submitted
   const recipients = listRecipients(message, finished.submitted)
   const link = { at: `header.${UNSUBSCRIBE_FIELD}`, baseUrl: rules.baseUrl, recipients: recipients.length }
-  checkUnsubscribe(list, { ...link, names: section.fields.map(({ name }) => name) }, errors)
+  checkUnsubscribe(list, { ...link, names: () => namesIn(section) }, errors)
   if (errors.length > 0) return { errors }
   if (recipients.length === 0 || recipients.length > rules.recipients) {
     const text = `1 to ${rules.recipients} recipients, found ${recipients.length}`

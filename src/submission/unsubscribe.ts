@@ -66,8 +66,8 @@ interface Wish {
   readonly at: string
   readonly baseUrl: string | undefined
   readonly recipients: number
-  /** Names of its header fields, in lower case. */
-  readonly names: readonly string[]
+  /** Of its header fields, in lower case. */
+  readonly names: () => readonly string[]
 }
 
 /** Adds to `errors` what keeps a mail from having such a link. */
@@ -83,7 +83,7 @@ export const checkUnsubscribe = (
     wrong('unsupported', 'needs a base_url that readers reach by https, such as https://mail.example.com')
   if (recipients > 1)
     wrong('too_many', `a mail with a link to unsubscribe has one recipient, found ${recipients}`)
-  if (names.some((name) => UNSUBSCRIBE_FIELDS.has(name)))
+  if (names().some((name) => UNSUBSCRIBE_FIELDS.has(name)))
     wrong('not_unique', 'must not stand beside a List-Unsubscribe of your own')
 }
 

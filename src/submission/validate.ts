@@ -23,6 +23,7 @@ import {
   isHeaderValue,
   keepsUnsubscribeRule,
   lacksFoldPoint,
+  namesIn,
 } from '../mail/header.js'
 import { REF_HEADER } from '../mail/return-path.js'
 import { type Parties, type Party, type Recipients, readParties, readRecipients } from './addresses.js'
@@ -195,7 +196,7 @@ const readMime = (
     if (isKeyed) errors.push({ field: at, kind: 'forbidden', message })
     return finished
   }
-  const names = finished?.submitted.section.fields.map(({ name }) => name) ?? []
+  const names = finished === null ? [] : namesIn(finished.submitted.section)
   // the reference of another Postern that relays through this one is taken out, and asks for nothing
   const steering = new Set(names.filter((name) => isControlHeader(name) && name !== REF_HEADER.toLowerCase()))
   for (const name of steering) {
@@ -230,7 +231,7 @@ const checkMime = (draft: Draft, mime: string, rules: Rules, at: string): Verdic
   const place = draft.scheduledAt === null && found !== null ? 'raw' : 'scheduled_at'
   const scheduledAt = readSchedule(schedule, rules.now, `${at}.${place}`, errors)
   const unsubscribe = draft.unsubscribe ?? found?.unsubscribe ?? null
-  const names = finished?.submitted.section.fields.map(({ name }) => name) ?? []
+  const names = () => (finished === null ? [] : namesIn(finished.submitted.section))
   const link = { at: `${at}.unsubscribe`, baseUrl: rules.baseUrl, names }
   checkUnsubscribe(unsubscribe, { ...link, recipients: recipients.recipients.length }, errors)
   if (errors.length > 0 || finished === null) return { checked: null, errors }
@@ -253,7 +254,7 @@ export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => 
   const scheduledAt = readTime(draft, rules.now, at, errors)
   const { from } = parties
   const { unsubscribe = null } = draft
-  const names = unsubscribe === null ? [] : Object.keys(draft.headers).map((name) => name.toLowerCase())
+  const names = () => Object.keys(draft.headers).map((name) => name.toLowerCase())
   const link = { at: `${at}.unsubscribe`, baseUrl: rules.baseUrl, names }
   checkUnsubscribe(unsubscribe, { ...link, recipients: parties.recipients.length }, errors)
   if (errors.length > 0 || from === null) return { checked: null, errors }

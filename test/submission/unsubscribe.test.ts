@@ -55,7 +55,7 @@ t.test('readers must reach it', async (t) => {
 
 t.test('all that is wrong is said at once', async (t) => {
   const errors: FieldError[] = []
-  const names = ['subject', 'list-unsubscribe']
+  const names = () => ['subject', 'list-unsubscribe']
   checkUnsubscribe(null, { at: 'x', baseUrl: undefined, recipients: 9, names }, errors)
   t.same(errors, [], 'of a mail without a list nothing is')
   checkUnsubscribe('No', { at: 'x', baseUrl: 'http://a.test', recipients: 2, names }, errors)

@@ -118,8 +118,8 @@ const stuff = (raw: Buffer, dots: number): Uint8Array => {
 }
 
 /** The message as it is, for another protocol than SMTP: CRLF throughout, no NUL, `head` before it. */
-export const toMessage = (raw: Uint8Array, head: string): Uint8Array => {
-  const body = scan(raw).dirty ? normalizeLineEnds(raw) : raw
+export const toMessage = (raw: Uint8Array, { dirty }: Scan, head: string): Uint8Array => {
+  const body = dirty ? normalizeLineEnds(raw) : raw
   return head === '' ? body : Buffer.concat([Buffer.from(head), body])
 }
 

@@ -129,7 +129,7 @@ export class ServiceConnection implements Carrier {
     this.#socket.destroy()
   }
 
-  async carry({ claimed, recipients, returnPath, isFixed, raw, head }: Load): Promise<Verdict> {
+  async carry({ claimed, recipients, returnPath, isFixed, raw, seen, head }: Load): Promise<Verdict> {
     const { service, place } = this.#parts
     const refused: Refused = new Map(Array.from({ length: recipients - 1 }, (_, i) => [i + 1, ALONE]))
     this.used++
@@ -139,7 +139,7 @@ export class ServiceConnection implements Carrier {
       from: senderOf(claimed.from) ?? returnPath,
       recipient: claimed.address,
       reportsTo: isFixed && returnPath !== '' ? returnPath : null,
-      message: toMessage(raw, head),
+      message: toMessage(raw, seen, head),
     }
     const outcome = await this.#send(() => service.ask(mail, place, Date.now()))
     const stage = this.#rest()
