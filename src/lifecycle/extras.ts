@@ -10,6 +10,7 @@
 interface Extra {
   /** What the document says of it. */
   readonly says: string
+  readonly example: string
   /** What people read before it. */
   readonly label: string
   /** It is the id of another mail. */
@@ -20,11 +21,13 @@ export const EXTRAS = {
   resent_from: {
     label: 'Sent again, from',
     says: 'The mail of which this one is sent again; absent on all others',
+    example: 'em_01k9f3m2zq8v6t4r2p0nxcwbha',
     isMail: true,
   },
   unsubscribe_list: {
     label: 'Mailing list',
     says: 'The mailing list that it is of, whose link stands in its header if it has one recipient; absent on all others',
+    example: 'news',
   },
 } as const satisfies Readonly<Record<string, Extra>>
 

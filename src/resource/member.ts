@@ -19,6 +19,8 @@ interface How {
   readonly empty?: true
   /** What the document says of it. */
   readonly says?: string
+  /** What it looks like in the document; what means the same in each record has a row in http/openapi/members.ts. */
+  readonly example?: unknown
   /** What it is made of: a member of the row that is called otherwise, or all of the row. */
   readonly from?: string
   // biome-ignore lint/suspicious/noExplicitAny: the row of the record that it stands in

@@ -576,8 +576,6 @@ const LOOKS: Readonly<Record<string, unknown>> = {
   },
   request_id: 'req_01k9f3m5cr2z0y8x6w4v2t0s8q',
   list: 'news',
-  unsubscribe_list: 'news',
-  resent_from: 'em_01k9f3m2zq8v6t4r2p0nxcwbha',
   response: 'ok',
   'webhook_event.response': '',
   role: 'member',

@@ -143,7 +143,8 @@ export const membersOf = (
       if (said !== undefined) return [name, said]
       const schema = one.none ? bare(one).allow(null) : bare(one)
       const placed = one.optional ? schema : schema.required()
-      return [name, one.says === undefined ? placed : placed.description(one.says)]
+      const told = one.says === undefined ? placed : placed.description(one.says)
+      return [name, one.example === undefined ? told : told.example(one.example)]
     }),
   )
 

@@ -254,7 +254,12 @@ const summary = shape(() => ({
     .required(),
   message_id: Joi.string().required(),
   scheduled_at: nullable(Joi.string()),
-  ...Object.fromEntries(EXTRA_NAMES.map((name) => [name, Joi.string().description(EXTRAS[name].says)])),
+  ...Object.fromEntries(
+    EXTRA_NAMES.map((name) => [
+      name,
+      Joi.string().description(EXTRAS[name].says).example(EXTRAS[name].example),
+    ]),
+  ),
   created_at: time(),
   updated_at: time(),
   counts: Joi.object(
