@@ -53,8 +53,11 @@ export interface Placed<Row> {
 
 /** Rows by their keys. */
 export class Table<Row> {
+  /** In the order in which they were stored, unless one came in late. */
   readonly #rows = new Map<string, Placed<Row>>()
-  #sorted: readonly Placed<Row>[] | null = null
+  #lastOrd = 0
+  #isInOrder = true
+  #all: readonly Placed<Row>[] | null = null
   constructor(private readonly state: Pick<State, 'last' | 'undo' | 'clock'>) {}
 
   get(key: string): Row | null {
@@ -66,17 +69,18 @@ export class Table<Row> {
   }
   /** In the order in which they were stored. */
   all(): readonly Placed<Row>[] {
-    this.#sorted ??= [...this.#rows.values()].sort((a, b) => a.ord - b.ord)
-    return this.#sorted
+    this.#all ??= [...this.#ordered().values()]
+    return this.#all
   }
   where(wanted: (row: Row) => boolean): Row[] {
-    return this.all()
-      .map(({ row }) => row)
-      .filter(wanted)
+    const found: Row[] = []
+    for (const { row } of this.#ordered().values()) if (wanted(row)) found.push(row)
+    return found
   }
   /** Removes these; how many. */
   drop(wanted: (row: Row) => boolean): number {
-    const keys = [...this.#rows].flatMap(([key, { row }]) => (wanted(row) ? key : []))
+    const keys: string[] = []
+    for (const [key, { row }] of this.#rows) if (wanted(row)) keys.push(key)
     return keys.filter((key) => this.delete(key)).length
   }
   entries(): readonly (readonly [key: string, row: Row])[] {
@@ -105,13 +109,27 @@ export class Table<Row> {
   }
   #put(key: string, placed: Placed<Row> | undefined): void {
     const before = this.#rows.get(key)
-    const write = (value: Placed<Row> | undefined): void => {
-      this.#sorted = null
-      if (value === undefined) this.#rows.delete(key)
-      else this.#rows.set(key, value)
+    this.state.undo.push(() => this.#write(key, before))
+    this.#write(key, placed)
+  }
+  #write(key: string, placed: Placed<Row> | undefined): void {
+    this.#all = null
+    if (placed === undefined) return void this.#rows.delete(key)
+    // a key that is there keeps its place in the map
+    if (placed.ord !== this.#rows.get(key)?.ord) {
+      this.#isInOrder &&= placed.ord >= this.#lastOrd
+      this.#lastOrd = Math.max(this.#lastOrd, placed.ord)
     }
-    this.state.undo.push(() => write(before))
-    write(placed)
+    this.#rows.set(key, placed)
+  }
+  #ordered(): ReadonlyMap<string, Placed<Row>> {
+    if (!this.#isInOrder) {
+      const sorted = [...this.#rows].sort(([, a], [, b]) => a.ord - b.ord)
+      this.#rows.clear()
+      for (const [key, placed] of sorted) this.#rows.set(key, placed)
+      this.#isInOrder = true
+    }
+    return this.#rows
   }
 }
 
