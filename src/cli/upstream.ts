@@ -13,7 +13,7 @@
 import { diallerBy, tokenSettings } from '../base/dial.js'
 import { collect } from '../lifecycle/page.js'
 import type { WarmupState } from '../lifecycle/warmup.js'
-import { endpointsOf } from '../relay/service/open.js'
+import { endpointsOf } from '../relay/service/connection.js'
 import { type Trial, trialRecord, tryUpstream } from '../relay/trial.js'
 import { upstreamRecord, warmupRecord } from '../resource/tenants.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'

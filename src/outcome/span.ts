@@ -2,7 +2,7 @@
  * NAME      span - what a report said of a mail, for whoever traces
  * DESCRIPTION
  *   A report of a recipient of ours is a span under the request that brought the mail, and linked to it, as the
- *   attempts are (relay/span.ts): the last of what a trace shows. Reports about nobody of ours make none, so
+ *   attempts are (relay/relay.ts): the last of what a trace shows. Reports about nobody of ours make none, so
  *   that strangers cannot fill anybody's traces. No address is told, and nothing of what the report says in words.
  */
 import type { Spans, Traceparent } from '../base/trace.js'

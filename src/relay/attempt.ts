@@ -15,16 +15,15 @@ import type { Reply } from '../mail/reply.js'
 import { type AttemptEnd, OUR_LOGIN } from '../outcome/reply.js'
 import type { Queue } from '../store/port/mail.js'
 import { MissingBodyError } from '../store/port/upkeep.js'
-import { type Item, recipientsOf } from './backlog.js'
-import type { Carrier, Refused, Verdict } from './dialogue/connection.js'
-import { downgradeHeader } from './dialogue/downgrade.js'
-import { type Envelope, type EnvelopeNeeds, toEnvelope } from './dialogue/envelope.js'
+import type { Carrier, CarryVerdict, Refused } from './dialogue/connection.js'
+import { downgradeHeader, type Envelope, type EnvelopeNeeds, toEnvelope } from './dialogue/envelope.js'
 import { SetupFailure } from './dialogue/session.js'
 import { scan } from './dialogue/wire.js'
 import type { Journal } from './journal.js'
 import type { Pool } from './pools.js'
 import type { CrashPoint } from './settings.js'
 import type { ToSign } from './signing.js'
+import { type Item, recipientsOf } from './throttles.js'
 import type { Upstream } from './upstream.js'
 
 const LIMIT = 50
@@ -220,7 +219,7 @@ export class Attempt {
     return mine && !stopping()
   }
 
-  #judge(connection: Carrier, verdict: Verdict): AttemptResult {
+  #judge(connection: Carrier, verdict: CarryVerdict): AttemptResult {
     const upstream = this.#upstream
     if (verdict.kind === 'lost') return this.#lost(connection, verdict)
     if (verdict.kind === 'elsewhere') return this.#elsewhere(connection, verdict)
@@ -242,7 +241,7 @@ export class Attempt {
 
   #elsewhere(
     connection: Carrier,
-    { stage, reply, blame }: Extract<Verdict, { kind: 'elsewhere' }>,
+    { stage, reply, blame }: Extract<CarryVerdict, { kind: 'elsewhere' }>,
   ): AttemptResult {
     const upstream = this.#upstream
     if (blame === 'upstream') {
@@ -268,7 +267,10 @@ export class Attempt {
     return { kind: 'settled', ends, left }
   }
 
-  #lost(connection: Carrier, { stage, error, refused }: Extract<Verdict, { kind: 'lost' }>): AttemptResult {
+  #lost(
+    connection: Carrier,
+    { stage, error, refused }: Extract<CarryVerdict, { kind: 'lost' }>,
+  ): AttemptResult {
     const sent = stage === 'body' || stage === 'dot'
     if (!sent && this.#around.stopping()) return { kind: 'released' }
     const stale = !sent && connection.used > 1 && !this.#item.stale

@@ -17,13 +17,11 @@ import { type AttemptEnd, isDead } from '../outcome/reply.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { Queue } from '../store/port/mail.js'
 import { Attempt, type AttemptResult, type Surroundings } from './attempt.js'
-import { type Item, recipientsOf, split } from './backlog.js'
-import type { Journal } from './journal.js'
+import { Expiry, isTaken, type Journal, moved, recorded } from './journal.js'
 import { DueTimer, type Lane, Lanes, Pace } from './lanes.js'
-import { Expiry, isTaken, moved, recorded } from './outcomes.js'
 import type { Pool, Pools } from './pools.js'
 import { emptyStats, type LogLine, type RelaySettings, type RelayStats } from './settings.js'
-import { type SlowDomain, Throttles } from './throttles.js'
+import { type Item, recipientsOf, type SlowedDomain, split, Throttles } from './throttles.js'
 import type { Upstream } from './upstream.js'
 
 export type RelayQueue = Pick<
@@ -465,7 +463,7 @@ export class Flow {
   }
 
   /** The recipient domains that are kept waiting, at most so many. */
-  slow(most: number): SlowDomain[] {
+  slow(most: number): SlowedDomain[] {
     return this.#throttles.slow(most)
   }
 

@@ -1,20 +1,22 @@
 /**
- * NAME      health - what is known of an upstream now, and the events of its outages
+ * NAME      health - how upstreams and pools are: what is known of each now, outages as events, and pools that stand still
  * DESCRIPTION
- *   For people and their tools: breaker, ramp, connections, and when it last took a message or failed. Plain
+ *   For people and their tools: breaker, ramp, connections, and when an upstream last took a message or failed. Plain
  *   values, told once a second; times are epoch ms.
- *     Reads what the relay tells each second of its breakers. Down is told when a
- *     breaker is found not closed, or when for a minute no login was let in or no token was to be had, though too few
- *     were tried to open it; up, when the upstream has taken mail since and its breaker has stayed
- *     closed for a while. That while doubles with each outage within an hour, so an
- *     upstream that comes and goes is told to be down, and not to be up.
- *     What was told last is stored with the event: after a restart an outage goes
- *     on, although the breaker is as new, until the upstream takes mail.
- *   NOTES
- *     The sandbox is ours and no upstream. One that was taken out of its pool while
- *     it was down is forgotten without an event: it will never be up.
+ *   An upstream is told to be down when its breaker is found not closed, or when for a minute no login was let in or no
+ *   token was to be had, though too few were tried to open it; up, when it has taken mail since and its breaker has
+ *   stayed closed for a while. That while doubles with each outage within an hour, so an upstream that comes and goes is
+ *   told to be down, and not to be up. What was told last is stored with the event: after a restart an outage goes on,
+ *   although the breaker is as new, until the upstream takes mail.
+ *   The watchdog looks now and then at the pools in which nothing has begun for a while although mail is due; without any
+ *   upstream it does not wait to say so. Each such standstill is one line in the log that says why and what mends it, and
+ *   a gauge for as long as it lasts: no member is up, or all their connections wait for answers. When neither is so at
+ *   two looks in a row, the fault is ours, and the pool's loop is started anew. One look is not enough: mail that was
+ *   imported or released into an idle pool has been due for long, and is about to begin.
+ * NOTES
+ *   The sandbox is ours and no upstream. One that was taken out of its pool while it was down is forgotten without an
+ *   event: it will never be up.
  */
-
 import { toRfc3339 } from '../base/clock.js'
 import type { Notice } from '../store/port/log.js'
 import type { KnownPool, Tenants } from '../store/port/tenants.js'
@@ -192,5 +194,116 @@ export class Outages {
     if (accountId === undefined) return null
     const data = { upstream_id: upstreamId, egress_pool_ids: poolsOf(pools, poolId), host, port, ...more }
     return { type, accountId, workspaceId: null, mode: 'live', now, data }
+  }
+}
+
+interface WatchdogParts {
+  readonly pools: () => Iterable<Pool>
+  readonly nextDue: (poolIds: readonly string[]) => Promise<number | null>
+  readonly now: () => number
+  readonly tick: () => number
+  /** When something last began in a pool, on the tick clock. */
+  readonly begunAt: (poolId: string) => number
+  /** Mails at hand that have not begun. */
+  readonly waiting: (poolId: string) => number
+  readonly restart: (pool: Pool) => void
+  readonly log: (
+    level: 'info' | 'error',
+    fact: string,
+    fields: Readonly<Record<string, string | number>>,
+  ) => void
+  /** For how long nothing may begin, in milliseconds. */
+  readonly patience: number
+}
+
+export interface PoolProgress {
+  readonly poolId: string
+  /** Why nothing begins although mail is due; null when all is well. */
+  readonly stalled: string | null
+  readonly restarts: number
+}
+
+/** Why it is stalled: it has nobody to give its mail to. */
+export const NO_UPSTREAM = 'no upstream'
+/** Nobody is to blame but ourselves. */
+const UNKNOWN = 'unknown'
+
+/** The command that mends it, where one does; `name` is that of the pool whose members are used. */
+const remedyOf = (why: string, name: string): { readonly remedy?: string } => {
+  if (why === NO_UPSTREAM) return { remedy: `postern pool update ${name} --upstream URL` }
+  return why === 'no upstream is up' ? { remedy: `postern upstream test ${name}` } : {}
+}
+
+export class Watchdog {
+  readonly #parts: WatchdogParts
+  #seen = new Map<string, PoolProgress>()
+  /** Pools whose standstill the last look could not explain, and did not tell yet. */
+  #suspects = new Set<string>()
+  #looking = false
+
+  constructor(parts: WatchdogParts) {
+    this.#parts = parts
+  }
+
+  /** What it found when it last looked. */
+  get pools(): readonly PoolProgress[] {
+    return [...this.#seen.values()]
+  }
+
+  async look(): Promise<void> {
+    if (this.#looking) return
+    this.#looking = true
+    try {
+      const before = this.#seen
+      const seen = new Map<string, PoolProgress>()
+      for (const pool of this.#parts.pools()) {
+        const { stalled = null, restarts = 0 } = before.get(pool.row.id) ?? {}
+        seen.set(pool.row.id, await this.#judge(pool, stalled, restarts))
+      }
+      this.#seen = seen
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  async #judge(pool: Pool, before: string | null, restarts: number): Promise<PoolProgress> {
+    const { tick, begunAt, restart, log } = this.#parts
+    const poolId = pool.row.id
+    const quiet = tick() - begunAt(poolId)
+    const patience = pool.upstreams.length === 0 ? 0 : this.#parts.patience
+    const looks = !pool.isElsewhere && !pool.isResting && (patience === 0 || quiet > patience)
+    const found = looks && (await this.#hasMail(poolId, patience)) ? this.#why(pool) : null
+    const stalled = found === UNKNOWN && this.#isNew(poolId) ? null : found
+    if (found !== UNKNOWN) this.#suspects.delete(poolId)
+    const name = pool.row.name
+    const said = { pool: poolId, pool_name: name, why: stalled ?? '', quiet_s: Math.round(quiet / 1_000) }
+    if (stalled === UNKNOWN) {
+      log('error', 'pool stands still', said)
+      restart(pool)
+      return { poolId, stalled, restarts: restarts + 1 }
+    }
+    if (stalled !== null && stalled !== before) {
+      log('error', 'pool stands still', { ...said, ...remedyOf(stalled, pool.leader.row.name) })
+    } else if (stalled === null && before !== null)
+      log('info', 'pool moves again', { pool: poolId, pool_name: name })
+    return { poolId, stalled, restarts }
+  }
+
+  #isNew(suspect: string): boolean {
+    const isNew = !this.#suspects.has(suspect)
+    this.#suspects.add(suspect)
+    return isNew
+  }
+
+  async #hasMail(poolId: string, patience: number): Promise<boolean> {
+    const { nextDue, now, waiting } = this.#parts
+    if (waiting(poolId) > 0) return true
+    const due = await nextDue([poolId])
+    return due !== null && due <= now() - patience
+  }
+
+  #why(pool: Pool): string {
+    if (!pool.isUp) return pool.upstreams.length === 0 ? NO_UPSTREAM : 'no upstream is up'
+    return pool.choose(() => 0) === 'busy' ? 'all connections wait' : UNKNOWN
   }
 }

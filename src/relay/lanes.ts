@@ -12,9 +12,8 @@
  */
 
 import type { GiveWay } from '../base/give-way.js'
-import { Backlog, type Item } from './backlog.js'
 import type { Pool } from './pools.js'
-import type { Throttles } from './throttles.js'
+import { Backlog, type Item, type Throttles } from './throttles.js'
 
 const MOST_AT_HAND = 256
 

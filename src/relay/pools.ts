@@ -11,10 +11,9 @@
  */
 import { led } from '../store/pools.js'
 import type { KnownPool, PoolRow, UpstreamRow, WarmupRow } from '../store/port/tenants.js'
-import type { Item } from './backlog.js'
-import { type Share, WHOLE } from './share.js'
+import type { Item } from './throttles.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
-import { Warmup, type WarmupSettings } from './warmup.js'
+import { type DaemonShare, Warmup, type WarmupSettings, WHOLE } from './warmup.js'
 
 /** `busy`: wait for room. `none`: no healthy member is left for this mail. */
 type Choice = Upstream | 'busy' | 'none'
@@ -171,7 +170,7 @@ const dialOf = (row: UpstreamRow): string =>
 
 interface PoolsSettings extends Omit<UpstreamSettings, 'warn' | 'share' | 'mayGo'> {
   /** How much of the limits of a pool's members is ours now; unsaid, all. */
-  readonly share?: (pool: PoolRow) => Share | null
+  readonly share?: (pool: PoolRow) => DaemonShare | null
   /** Unsaid: always. */
   readonly mayGo?: () => boolean
   readonly log: (level: 'warn', ...line: Parameters<UpstreamSettings['warn']>) => void

@@ -15,6 +15,7 @@ import type { Reason } from '../base/give-way.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import { startThread, stopThread } from '../base/thread.js'
+import type { Spans, Traceparent } from '../base/trace.js'
 import type { Config } from '../config/config.js'
 import type { Rule } from '../mail/report/category.js'
 import type { Refusal } from '../outcome/suppress.js'
@@ -22,9 +23,10 @@ import type { SharedStore } from '../store/open.js'
 import type { RelayView } from '../tenant/pool.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
-import { Outages, type OutagesParts, type UpstreamHealth } from './health.js'
-import { endpointsOf } from './service/open.js'
+import { Outages, type OutagesParts, type PoolProgress, type UpstreamHealth } from './health.js'
+import { endpointsOf } from './service/connection.js'
 import {
+  type AttemptTold,
   emptyStats,
   type FromWorker,
   type RelaySettings,
@@ -33,9 +35,7 @@ import {
   type ToWorker,
   type WorkerStart,
 } from './settings.js'
-import type { AttemptTold } from './span.js'
-import type { SlowDomain } from './throttles.js'
-import type { PoolHealth } from './watchdog.js'
+import type { SlowedDomain } from './throttles.js'
 
 interface RelayParts {
   /** A fresh way to the store, given away to the thread. */
@@ -71,7 +71,7 @@ interface RelayParts {
 
 /** Also how slow a pace each domain has, and why. */
 export interface LiveView extends RelayView {
-  readonly throttled: readonly SlowDomain[]
+  readonly throttled: readonly SlowedDomain[]
 }
 
 export interface Relay extends Service {
@@ -79,7 +79,7 @@ export interface Relay extends Service {
   stats(): RelayStats
   upstreams(): readonly UpstreamHealth[]
   /** What the watchdog found. */
-  pools(): readonly PoolHealth[]
+  pools(): readonly PoolProgress[]
   /** What tells why mail waits; null when the thread, which tells each second, has been silent for a while. */
   view(): LiveView | null
   /** Pools have changed: read them now instead of within a second. */
@@ -220,3 +220,49 @@ export const createRelay = (parts: RelayParts): Relay => {
     },
   }
 }
+
+/* What became of a mail at an upstream is a span under the request that brought the mail, and linked to it: a retry can
+ * be hours later, after a restart, and still belongs to that trace. It is made on the main thread, where the SDK is. */
+
+const failureOf = ({ stage, code, ambiguous }: AttemptTold): string | null => {
+  if (code === null) return ambiguous ? 'ambiguous' : `lost at ${stage}`
+  return stage === 'dot' && code < 300 ? null : `${code} at ${stage}`
+}
+
+const record = (spans: Spans, told: AttemptTold, origin: Traceparent | null): void => {
+  const failed = failureOf(told)
+  const span = spans.start({
+    name: 'relay attempt',
+    kind: 'client',
+    parent: origin,
+    link: origin,
+    at: told.startedAt,
+    attributes: {
+      'network.protocol.name': 'smtp',
+      'postern.email_id': told.emailId,
+      'postern.recipient_id': told.recipientId,
+      'postern.workspace_id': told.workspaceId,
+      'postern.pool_id': told.poolId,
+      'postern.attempt': told.attempt,
+      'postern.smtp.stage': told.stage,
+      ...(told.host !== null && { 'server.address': told.host }),
+      ...(told.port !== null && { 'server.port': told.port }),
+      ...(told.upstreamId !== null && { 'postern.upstream_id': told.upstreamId }),
+      ...(told.code !== null && { 'postern.smtp.code': told.code }),
+      ...(told.enhanced !== null && { 'postern.smtp.enhanced': told.enhanced }),
+      ...(failed !== null && { 'error.type': failed }),
+    },
+  })
+  span.end(failed, told.endedAt)
+}
+
+/** A listener for what the relay thread tells. `traceOf` finds what was kept with a mail. */
+export const attemptSpans =
+  (spans: Spans, traceOf: (emailId: string) => Promise<Traceparent | null>) =>
+  (attempts: readonly AttemptTold[]): void => {
+    for (const told of attempts) {
+      traceOf(told.emailId)
+        .catch(() => null)
+        .then((origin) => record(spans, told, origin))
+    }
+  }

@@ -8,15 +8,14 @@ import type { FaultPoint } from '../base/crash.js'
 import type { DialSettings } from '../base/dial.js'
 import type { Reason } from '../base/give-way.js'
 import type { Rule } from '../mail/report/category.js'
+import type { AttemptEnd } from '../outcome/reply.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { SharedStore } from '../store/open.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
-import type { UpstreamHealth } from './health.js'
-import type { Endpoints } from './service/open.js'
-import type { AttemptTold } from './span.js'
-import type { SlowDomain } from './throttles.js'
-import type { PoolHealth } from './watchdog.js'
+import type { PoolProgress, UpstreamHealth } from './health.js'
+import type { ServiceUrls } from './service/connection.js'
+import type { SlowedDomain } from './throttles.js'
 
 /** Where the relay may be killed by a test. */
 export type CrashPoint = 'relay.before-data' | 'relay.after-dot' | 'relay.before-settle'
@@ -48,7 +47,7 @@ export interface RelaySettings {
   /** How long an unused connection is kept. */
   readonly idle: number
   /** Where services are asked instead. */
-  readonly endpoints: Endpoints
+  readonly endpoints: ServiceUrls
   /** How long stop() waits for messages in DATA. */
   readonly drain: number
   /** For how long a pool may have due mail and begin nothing, before the watchdog barks. */
@@ -122,6 +121,41 @@ export interface LogLine {
   readonly fields: Readonly<Record<string, string | number | boolean | null>>
 }
 
+/** An attempt's end as it crosses the threads; no address, no text of a reply. */
+export interface AttemptTold {
+  readonly emailId: string
+  readonly recipientId: string
+  readonly workspaceId: string
+  readonly poolId: string
+  readonly upstreamId: string | null
+  readonly host: string | null
+  readonly port: number | null
+  readonly attempt: number
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly stage: string
+  readonly code: number | null
+  readonly enhanced: string | null
+  readonly ambiguous: boolean
+}
+
+export const toldOf = ({ claimed, at, upstreamId, host, stage, reply, detail }: AttemptEnd): AttemptTold => ({
+  emailId: claimed.emailId,
+  recipientId: claimed.recipientId,
+  workspaceId: claimed.workspaceId,
+  poolId: claimed.poolId,
+  upstreamId,
+  host,
+  port: typeof detail?.port === 'number' ? detail.port : null,
+  attempt: claimed.attempts + 1,
+  startedAt: at - (typeof detail?.ms === 'number' ? detail.ms : 0),
+  endedAt: at,
+  stage,
+  code: reply?.code ?? null,
+  enhanced: reply?.enhanced ?? null,
+  ambiguous: detail?.ambiguous === true,
+})
+
 export type FromWorker =
   | { readonly say: 'ready' }
   | { readonly say: 'stopped' }
@@ -130,8 +164,8 @@ export type FromWorker =
       readonly say: 'stats'
       readonly stats: RelayStats
       readonly upstreams: readonly UpstreamHealth[]
-      readonly pools: readonly PoolHealth[]
-      readonly throttled: readonly SlowDomain[]
+      readonly pools: readonly PoolProgress[]
+      readonly throttled: readonly SlowedDomain[]
     }
   | { readonly say: 'dead'; readonly recipientId: string; readonly refusal: Refusal }
   /** A refresh token, sealed, in place of another. */

@@ -12,18 +12,17 @@ import type { PoolRow, Tenants, UpstreamRow, UpstreamService } from '../store/po
 import { UPSTREAM_SEAL } from '../tenant/pool.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import type { Offers } from './dialogue/envelope.js'
-import { chooseMechanism, type Login } from './dialogue/login.js'
+import { chooseMechanism, createTokens, type UpstreamLogin } from './dialogue/login.js'
 import {
   answersTls,
   openSession,
   type Patience,
   SetupFailure,
   type SetupStage,
-  type Target,
+  type SmtpPeer,
   USE_SMTPS,
 } from './dialogue/session.js'
-import { createTokens } from './oauth.js'
-import { type Endpoints, openService } from './service/open.js'
+import { openService, type ServiceUrls } from './service/connection.js'
 import { RFC_TIMEOUTS } from './settings.js'
 
 export interface Trial {
@@ -50,7 +49,7 @@ const TLS_PROBE_MS = 5_000
 const offered = (offers: object): string[] =>
   Object.entries(offers).flatMap(([name, value]) => (value === true ? [name] : []))
 
-const chosen = (offers: Offers, login: Login | null): string | null => {
+const chosen = (offers: Offers, login: UpstreamLogin | null): string | null => {
   try {
     return login === null ? null : chooseMechanism(offers.auth, login)
   } catch {
@@ -59,7 +58,7 @@ const chosen = (offers: Offers, login: Login | null): string | null => {
 }
 
 /** What both ends of a trial tell of the offers. */
-const offersOf = (offers: Offers | null, login: Login | null) => ({
+const offersOf = (offers: Offers | null, login: UpstreamLogin | null) => ({
   dsn: offers?.dsn ?? false,
   offers: offers === null ? [] : offered(offers),
   mechanisms: offers?.auth ?? [],
@@ -67,7 +66,7 @@ const offersOf = (offers: Offers | null, login: Login | null) => ({
 })
 
 /** Opens it; a port whose silence is that of TLS is told from one that is slow. */
-const open = async (target: Target, hostname: string) => {
+const open = async (target: SmtpPeer, hostname: string) => {
   let waitsForTls = false
   const patience: Patience = {
     hurry: () => waitsForTls,
@@ -91,11 +90,11 @@ interface TrialDeps extends Pick<TenantDeps, 'pepper'> {
   /** Calls token endpoints. */
   readonly dialler: Dialler
   readonly hostname: string
-  readonly endpoints: Endpoints
+  readonly endpoints: ServiceUrls
 }
 
 /** How it signs in; a token is asked for anew, whatever the relay still has. */
-const loginOf = ({ pepper, store, dialler }: TrialDeps, upstream: UpstreamRow): Login | null => {
+const loginOf = ({ pepper, store, dialler }: TrialDeps, upstream: UpstreamRow): UpstreamLogin | null => {
   const { user, sealedPassword, oauth, authMechanism: mechanism } = upstream
   const open = (sealed: string): string => unseal(pepper, UPSTREAM_SEAL, sealed)
   if (user === null) return null
@@ -113,8 +112,8 @@ const loginOf = ({ pepper, store, dialler }: TrialDeps, upstream: UpstreamRow): 
 /** Connects to a service and asks for nothing, which it has to refuse; what it said of our key, by the TLS that it took. */
 const knock = async (
   row: UpstreamRow & { readonly service: UpstreamService },
-  login: Login | null,
-  endpoints: Endpoints,
+  login: UpstreamLogin | null,
+  endpoints: ServiceUrls,
 ): Promise<string | null> => {
   const { tick } = systemClock
   const timeouts = { ...RFC_TIMEOUTS, ...TIMEOUTS, dot: TIMEOUTS.greeting }
@@ -135,7 +134,7 @@ export const tryUpstream = async (deps: TrialDeps, pool: PoolRow, upstream: Upst
   const began = performance.now()
   const base = { pool: pool.name, upstream, tls: null, ...offersOf(null, null) }
   const took = (): number => Math.round(performance.now() - began)
-  let login: Login | null = null
+  let login: UpstreamLogin | null = null
   try {
     login = loginOf(deps, upstream)
     const { service = null } = upstream

@@ -14,18 +14,17 @@
 import { ownAddresses } from '../base/network.js'
 import type { OauthRow, UpstreamRow } from '../store/port/tenants.js'
 import { type Carrier, Connection, type Timeouts } from './dialogue/connection.js'
-import type { Login, TokenSource } from './dialogue/login.js'
+import type { TokenSource, UpstreamLogin } from './dialogue/login.js'
 import {
   openSession,
   type Patience,
   SetupFailure,
   type SetupTimeouts,
-  type Target,
+  type SmtpPeer,
 } from './dialogue/session.js'
-import { type Endpoints, openService, SERVICE_OF } from './service/open.js'
-import type { Service } from './service/service.js'
-import { partOf, type Share } from './share.js'
-import type { Warmup } from './warmup.js'
+import { openService, SERVICE_OF, type ServiceUrls } from './service/connection.js'
+import type { MailService } from './service/service.js'
+import { type DaemonShare, partOf, type Warmup } from './warmup.js'
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
@@ -125,13 +124,13 @@ export interface UpstreamSettings {
   /** How long mails wait for a busy upstream that finishes nothing, before they turn to one of lower rank. */
   readonly patience: number
   /** Where services are asked instead. */
-  readonly endpoints?: Endpoints
+  readonly endpoints?: ServiceUrls
   readonly unseal: (sealed: string) => string
   /** Where the tokens of one upstream come from, when it signs in by tokens. */
   readonly tokens: (row: () => OauthRow, user: string) => TokenSource
   readonly tick: () => number
   /** How much of its limits is ours now. */
-  readonly share: () => Share | null
+  readonly share: () => DaemonShare | null
   /** Our leases are surely ours now; else nothing may be sent. */
   readonly mayGo: () => boolean
   /** What an operator should hear of this upstream. */
@@ -173,7 +172,7 @@ export class Upstream {
   }
 
   /** What it is when it is no mail server. */
-  get service(): Service | null {
+  get service(): MailService | null {
     return this.row.service == null ? null : SERVICE_OF[this.row.service]
   }
 
@@ -427,7 +426,7 @@ export class Upstream {
     for (const connection of this.#connections) connection.abort('stopping')
   }
 
-  #login(): Login | null {
+  #login(): UpstreamLogin | null {
     const { user, oauth, sealedPassword, authMechanism: mechanism } = this.row
     if (user === null) return null
     if (oauth != null) {
@@ -443,7 +442,7 @@ export class Upstream {
     }
   }
 
-  #target(): Target {
+  #target(): SmtpPeer {
     const { row } = this
     return {
       host: row.host,

@@ -1,19 +1,61 @@
 /**
- * NAME      warmup - how many recipients an upstream that is new may still be given today, here
+ * NAME      warmup - how much of what an upstream allows this daemon may use: of its connections, and of a day of its warm-up
  * DESCRIPTION
- *   The days are counted in the store, for all daemons (lifecycle/warmup.ts). What this one may give it takes there
- *   beforehand, some at a time and fewer towards the end of a day, and gives back what it has not used. So all daemons
- *   together give an upstream what the day allows and never more; where one is killed, what it had taken stays counted.
- *   A recipient counts from the moment when its mail chose this upstream, on the day that it is then, and counts no more
- *   when the upstream did not take it. When nothing is left the upstream is as one that is down until the day is over:
- *   its mail is neither claimed nor kept at hand.
+ *   Several daemons give mail to the same upstreams. All of their connections together stay within its limit: the relays
+ *   that serve a pool share it in the order of their writers, each its whole part, the first ones one more. They do not
+ *   ask each other. That the sum never passes the limit follows from three rules: a part is gone by no longer than a
+ *   newcomer waits (store/postgres/cluster.ts), a daemon that joins makes no part greater, and one that goes has let go
+ *   of its own before: a process that ends has no sockets.
+ *   How many recipients a new upstream may be given on a day is counted in the store, for all daemons
+ *   (lifecycle/warmup.ts). What this one may give it takes there beforehand, some at a time and fewer towards the end of
+ *   a day, and gives back what it has not used; where one is killed, what it had taken stays counted. A recipient counts
+ *   on the day on which its mail chose this upstream, and counts no more when the upstream did not take it. When nothing
+ *   is left the upstream is as one that is down until the day is over: its mail is neither claimed nor kept at hand.
  *   Several daemons go by the clock of their database, so it is the same day for all.
+ * BUGS
+ *   A mail that is on its way when a newcomer takes its part ends as it began, so for as long as that takes there may be
+ *   more connections than the limit. A daemon that was stopped where it stood keeps its sockets until it goes on or the
+ *   upstream ends them, while the others have its part; stopped while a newcomer waits, it also keeps what it had to
+ *   let go of.
  */
-
 import type { Trouble } from '../base/service.js'
 import { dayOf, isSpent, type WarmupDay, warmupState } from '../lifecycle/warmup.js'
-import type { WarmupRow } from '../store/port/tenants.js'
+import { ALONE, type ClusterView } from '../store/port/cluster.js'
+import type { PoolRow, WarmupRow } from '../store/port/tenants.js'
 import type { Warmups } from '../store/port/watch.js'
+
+export interface DaemonShare {
+  /** From 0. */
+  readonly rank: number
+  /** Among how many. */
+  readonly count: number
+}
+
+export const WHOLE: DaemonShare = { rank: 0, count: 1 }
+
+/** Of a number of connections; without a share none. */
+export const partOf = (most: number, share: DaemonShare | null): number =>
+  share === null ? 0 : Math.floor(most / share.count) + (share.rank < most % share.count ? 1 : 0)
+
+type Named = Pick<PoolRow, 'id' | 'name' | 'kind'>
+
+/** Whether a relay with these pools, by name or id, carries the mail of this one. */
+export const serves = (pools: readonly string[] | null, { id, name }: Named): boolean =>
+  pools === null || pools.includes(name) || pools.includes(id)
+
+const inView = ({ relays, self }: ClusterView, pool: Named): DaemonShare | null => {
+  const among = relays.filter(({ pools }) => serves(pools, pool))
+  const rank = among.findIndex(({ n }) => n === self)
+  return rank < 0 ? null : { rank, count: among.length }
+}
+
+/** Of one pool, as it is now; null: nothing is to be begun here. */
+export const shareOf = (view: ClusterView, pool: Named, tick: number): DaemonShare | null => {
+  if (view === ALONE) return WHOLE
+  if (tick < view.from || tick >= view.until) return null
+  // the sandbox is within each daemon
+  return pool.kind === 'sandbox' ? WHOLE : inView(view, pool)
+}
 
 /** Of what is left of a day one daemon takes such a part, and at most so many. */
 const PART = 1 / 16
@@ -24,7 +66,7 @@ const IDLE_MS = 5_000
 const LOOK_MS = 15_000
 const TROUBLE_MS = 1_000
 
-export interface Taken {
+interface WarmupTaken {
   readonly count: number
   /** On which they count; null: they do not. */
   readonly day: number | null
@@ -97,7 +139,7 @@ export class Warmup {
   }
 
   /** Of `count` recipients of one message, how many may go now: all, or the last ones of the day. */
-  take(count: number): Taken {
+  take(count: number): WarmupTaken {
     const day = this.#today()
     if (this.#isOver) return { count, day: null }
     const taken = this.#has >= count ? count : this.#left === 0 ? this.#has : 0
@@ -108,7 +150,7 @@ export class Warmup {
   }
 
   /** The upstream did not take so many of those that were taken for it. */
-  giveBack({ day }: Taken, count: number): void {
+  giveBack({ day }: WarmupTaken, count: number): void {
     if (count === 0 || day === null) return
     if (day === this.#today()) {
       this.#has += count

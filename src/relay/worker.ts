@@ -22,16 +22,22 @@ import { reachStore } from '../store/open.js'
 import type { KnownPool } from '../store/port/tenants.js'
 import { DKIM_SEAL } from '../tenant/domain/keys.js'
 import { UPSTREAM_SEAL } from '../tenant/pool.js'
+import { createTokens } from './dialogue/login.js'
 import { Flow } from './flow.js'
-import { healthOf } from './health.js'
+import { healthOf, Watchdog } from './health.js'
 import { Journal } from './journal.js'
-import { createTokens } from './oauth.js'
 import { type Pool, Pools } from './pools.js'
-import type { FromWorker, LogLine, RelaySettings, ToWorker, WorkerStart } from './settings.js'
-import { shareOf } from './share.js'
+import {
+  type FromWorker,
+  type LogLine,
+  type RelaySettings,
+  type ToWorker,
+  toldOf,
+  type WorkerStart,
+} from './settings.js'
 import { Signing } from './signing.js'
-import { toldOf } from './span.js'
-import { Watchdog } from './watchdog.js'
+
+import { shareOf } from './warmup.js'
 
 const { settings, queue: shared } = workerData as WorkerStart
 const port = parentPort as MessagePort

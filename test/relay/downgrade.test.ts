@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { simpleParser } from 'mailparser'
 import t from 'tap'
 import { readSubmitted } from '../../src/mail/submitted.js'
-import { downgradeHeader } from '../../src/relay/dialogue/downgrade.js'
+import { downgradeHeader } from '../../src/relay/dialogue/envelope.js'
 
 const lines = (...all: string[]) => Buffer.from(all.join('\r\n'))
 

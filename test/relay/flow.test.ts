@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { createGiveWay } from '../../src/base/give-way.js'
-import type { Share } from '../../src/relay/share.js'
+import type { DaemonShare } from '../../src/relay/warmup.js'
 import { eventually } from '../parts/eventually.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type UpstreamScript, UpstreamServer } from './upstream-server.js'
@@ -321,7 +321,7 @@ t.test('a mail of a dead pool expires all the same', async (t) => {
 
 t.test('so does one for an upstream that nobody has an address to reach from', async (t) => {
   const absent = poolRow([upstreamRow(1, { bind: ['192.0.2.77'] })])
-  const ends = async (share?: Share) => {
+  const ends = async (share?: DaemonShare) => {
     const options = { lifetime: 3_600_000, retry: [0], ...(share && { share }) }
     const { queue, pools, flow, stop } = startFlow([absent], options)
     const pool = pools.get(absent.id)

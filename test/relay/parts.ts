@@ -6,13 +6,12 @@ import { createDialler } from '../../src/base/dial.js'
 import { createGiveWay, type GiveWay } from '../../src/base/give-way.js'
 import { newId, newRecipientId } from '../../src/base/id.js'
 import type { Claimed } from '../../src/lifecycle/facts.js'
+import { createTokens } from '../../src/relay/dialogue/login.js'
 import { Flow } from '../../src/relay/flow.js'
 import { Journal } from '../../src/relay/journal.js'
-import { createTokens } from '../../src/relay/oauth.js'
 import { Pools } from '../../src/relay/pools.js'
 import { type LogLine, RFC_TIMEOUTS } from '../../src/relay/settings.js'
-import type { Share } from '../../src/relay/share.js'
-import type { WarmupSettings } from '../../src/relay/warmup.js'
+import type { DaemonShare, WarmupSettings } from '../../src/relay/warmup.js'
 import type { KnownPool, UpstreamRow } from '../../src/store/port/tenants.js'
 import { WatchedQueue } from './watched-queue.js'
 
@@ -89,7 +88,7 @@ export interface FlowOptions {
   /** Where warm-ups are counted, and what time it is there. */
   readonly warmup?: Pick<WarmupSettings, 'store' | 'now'>
   /** Among other daemons; unsaid, alone. */
-  readonly share?: Share
+  readonly share?: DaemonShare
   readonly sandboxAddress?: { readonly host: string; readonly port: number }
   readonly endpoints?: Readonly<Record<string, string>>
 }

@@ -3,7 +3,7 @@
  * its upstream and the words said there, and never the address of a recipient.
  */
 import t, { type Test } from 'tap'
-import { withoutAddresses } from '../../src/relay/outcomes.js'
+import { withoutAddresses } from '../../src/relay/journal.js'
 import type { LogLine } from '../../src/relay/settings.js'
 import { eventually } from '../parts/eventually.js'
 import { logPaper } from '../parts/log-paper.js'

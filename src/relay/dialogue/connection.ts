@@ -20,7 +20,7 @@
 import type { Claimed } from '../../lifecycle/facts.js'
 import type { Reply } from '../../mail/reply.js'
 import type { Envelope, Offers } from './envelope.js'
-import type { Session } from './session.js'
+import type { SmtpSession } from './session.js'
 import { type Line, type Listener, type Payload, type Scan, toPayload } from './wire.js'
 
 type MailStage = 'greeting' | 'auth' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot'
@@ -47,7 +47,7 @@ interface Mail {
 /** The answers to those RCPT commands that were refused, by their place. */
 export type Refused = ReadonlyMap<number, Reply>
 
-export type Verdict =
+export type CarryVerdict =
   /** The upstream has spoken: 2xx at `dot` means taken, anything else refused at that stage. */
   | {
       readonly kind: 'reply'
@@ -103,7 +103,7 @@ export interface Carrier {
   quit(): void
   /** Drops the connection as it stands. */
   abort(reason: string): void
-  carry(load: Load): Promise<Verdict>
+  carry(load: Load): Promise<CarryVerdict>
   /** Where connecting alone does not show that we are let in: rejects with SetupFailure unless we are. */
   check?(): Promise<void>
 }
@@ -134,7 +134,7 @@ interface Transaction {
   readonly isSaidAtOnce: boolean
   readonly payload: Payload
   readonly refused: Map<number, Reply>
-  readonly done: (verdict: Verdict) => void
+  readonly done: (verdict: CarryVerdict) => void
   said: number
   answered: number
   no: No | null
@@ -162,7 +162,12 @@ export class Connection implements Listener, Carrier {
   #wantedNobody = false
   #onClosed: () => void = () => {}
 
-  constructor(session: Session, timeouts: Timeouts, tick: () => number, mayGo: () => boolean = () => true) {
+  constructor(
+    session: SmtpSession,
+    timeouts: Timeouts,
+    tick: () => number,
+    mayGo: () => boolean = () => true,
+  ) {
     this.offers = session.offers
     this.tls = session.tls
     this.verified = session.verified
@@ -194,11 +199,11 @@ export class Connection implements Listener, Carrier {
     this.#line.fail(new Error(reason))
   }
 
-  carry({ envelope: { mail, rcpt }, raw, seen, head }: Load): Promise<Verdict> {
+  carry({ envelope: { mail, rcpt }, raw, seen, head }: Load): Promise<CarryVerdict> {
     return this.transact({ mail, rcpt, payload: toPayload(raw, seen, head) })
   }
 
-  transact({ mail, rcpt, payload }: Mail): Promise<Verdict> {
+  transact({ mail, rcpt, payload }: Mail): Promise<CarryVerdict> {
     this.used++
     this.stage = 'mail'
     const commands: Command[] = this.#open ? [RSET] : []
@@ -347,7 +352,7 @@ export class Connection implements Listener, Carrier {
     else this.#end({ kind: 'lost', stage: this.stage as MailStage, error, refused })
   }
 
-  #end(verdict: Verdict): void {
+  #end(verdict: CarryVerdict): void {
     const current = this.#current
     this.#current = null
     this.stage = 'idle'

@@ -40,7 +40,7 @@ import { ownAddresses } from '../../base/network.js'
 import type { Reply } from '../../mail/reply.js'
 import type { UpstreamTls } from '../../store/port/tenants.js'
 import { type Offers, parseOffers } from './envelope.js'
-import { type Login, LoginError, signIn } from './login.js'
+import { LoginError, signIn, type UpstreamLogin } from './login.js'
 import { Line, type Listener } from './wire.js'
 
 const KEPT_MS = 300_000
@@ -128,13 +128,13 @@ export const answersTls = (host: string, port: number, withinMs: number): Promis
     socket.once('close', () => end(false))
   })
 
-export interface Target {
+export interface SmtpPeer {
   readonly host: string
   readonly port: number
   readonly tls: UpstreamTls
   /** SHA-256 of the certificate, hex with or without colons. */
   readonly fingerprint: string | null
-  readonly login: Login | null
+  readonly login: UpstreamLogin | null
   /** PEM file of the authorities to believe, in place of the system's. */
   readonly caFile?: string | null | undefined
   /** Addresses of ours to connect from. */
@@ -167,7 +167,7 @@ const UNREADABLE: Reply = { code: 0, enhanced: null, text: 'no SMTP reply' }
 const PATIENT: Patience = { hurry: () => false, slow: () => {} }
 const LOOK_MS = 250
 
-export interface Session {
+export interface SmtpSession {
   readonly line: Line
   readonly offers: Offers
   /** `TLSv1.3`, or null in clear. */
@@ -196,7 +196,7 @@ export class SetupFailure extends Error {
 
 const hex = (fingerprint: string): string => fingerprint.replace(/[^0-9a-f]/gi, '').toLowerCase()
 
-const tlsOptions = async (target: Target) => {
+const tlsOptions = async (target: SmtpPeer) => {
   const checked = target.tls === 'verify' || target.tls === 'implicit'
   return {
     host: target.host,
@@ -209,7 +209,7 @@ const tlsOptions = async (target: Target) => {
   }
 }
 
-const checkPin = (socket: Socket, target: Target): void => {
+const checkPin = (socket: Socket, target: SmtpPeer): void => {
   if (target.fingerprint === null) return
   const raw = socket instanceof TLSSocket ? socket.getPeerCertificate().raw : undefined
   const found = raw === undefined ? '' : hex(new X509Certificate(raw).fingerprint256)
@@ -219,7 +219,7 @@ const checkPin = (socket: Socket, target: Target): void => {
 }
 
 /** With a password `opportunistic` is no less: who strips STARTTLS from the offers must not be given it. */
-const mustUpgrade = ({ tls, login }: Target): boolean =>
+const mustUpgrade = ({ tls, login }: SmtpPeer): boolean =>
   tls === 'required' || tls === 'verify' || (tls === 'opportunistic' && login !== null)
 
 const firstLine = (text: string): string => text.trim().split(/\r?\n/, 1)[0] ?? ''
@@ -242,7 +242,7 @@ class Setup implements Listener {
   offers: Offers | null = null
   /** Rejects when the line breaks or a step takes too long. */
   readonly lost: Promise<never>
-  readonly #target: Target
+  readonly #target: SmtpPeer
   readonly #timeouts: SetupTimeouts
   readonly #patience: Patience
   readonly #line: Line
@@ -256,7 +256,7 @@ class Setup implements Listener {
   #timer: NodeJS.Timeout | undefined
   #answered: ((answer: Answer) => void) | null = null
 
-  constructor(target: Target, timeouts: SetupTimeouts, patience: Patience) {
+  constructor(target: SmtpPeer, timeouts: SetupTimeouts, patience: Patience) {
     this.#target = target
     this.#timeouts = timeouts
     this.#patience = patience
@@ -266,7 +266,7 @@ class Setup implements Listener {
     })
   }
 
-  async run(hostname: string, inClear: boolean): Promise<Session> {
+  async run(hostname: string, inClear: boolean): Promise<SmtpSession> {
     const target = this.#target
     const tls = await this.#tls()
     const greeted = this.#answer()
@@ -344,7 +344,7 @@ class Setup implements Listener {
     return answer[1]
   }
 
-  #logIn(login: Login, { auth }: Offers): Promise<string> {
+  #logIn(login: UpstreamLogin, { auth }: Offers): Promise<string> {
     const step = ['auth', 'no answer to AUTH'] as const
     // a token may have to be fetched first
     this.#begin(...step)
@@ -425,11 +425,11 @@ class Setup implements Listener {
 
 /** Opens a connection ready for MAIL. Rejects with SetupFailure only. */
 export const openSession = async (
-  target: Target,
+  target: SmtpPeer,
   hostname: string,
   timeouts: SetupTimeouts,
   patience: Patience = PATIENT,
-): Promise<Session> => {
+): Promise<SmtpSession> => {
   const mayFallBack = target.tls === 'opportunistic' && target.login === null && target.fingerprint === null
   for (let inClear = target.tls === 'none'; ; inClear = true) {
     const setup = new Setup(target, timeouts, patience)
@@ -444,7 +444,7 @@ export const openSession = async (
 
 /** A socket under TLS for another protocol, for targets with tls `implicit`. Rejects with SetupFailure only. */
 export const openSecureSocket = async (
-  target: Target,
+  target: SmtpPeer,
   timeouts: SetupTimeouts,
   patience: Patience = PATIENT,
 ): Promise<TLSSocket> => {

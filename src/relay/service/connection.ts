@@ -1,11 +1,12 @@
 /**
- * NAME      connection - one request after another to a service, and where each stands
+ * NAME      connection - one request after another to the service of an upstream, and where each stands
  * DESCRIPTION
- *   Takes an open socket under TLS and carries messages over it, as dialogue/connection.ts does by SMTP, with the same
- *   stages: until the last octets of the body were handed to the socket (`body`) the service can not have the whole; from
- *   then on (`dot`) it may. A request goes out once. What is no whole answer, and what says neither yes nor no, is a
- *   broken connection at that stage. Redirects are not followed, and of an answer 64 KiB are read.
- *   Each recipient has a request of its own, since one bad address would refuse them all.
+ *   The host comes from a table, by region or domain; another only where the settings name it (`relay.http_endpoints`),
+ *   never by the API. TLS from the first byte, its certificate checked for that host.
+ *   Messages have the stages of dialogue/connection.ts: until the last octets of the body were handed to the socket
+ *   (`body`) the service can not have the whole; from then on (`dot`) it may. A request goes out once. What is no whole
+ *   answer, and what says neither yes nor no, is a broken connection at that stage. Redirects are not followed, and of
+ *   an answer 64 KiB are read. Each recipient has a request of its own, since one bad address would refuse them all.
  * NOTES
  *   A connection that the service closes while a request is on its way can not be told from a lost answer. So it is kept
  *   for a short while only, or for less than the service says.
@@ -14,14 +15,71 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
 import type { TLSSocket } from 'node:tls'
 import { domainToASCII } from 'node:url'
+import type { Config } from '../../config/config.js'
 import { parseAddress } from '../../mail/address.js'
 import type { Reply } from '../../mail/reply.js'
-import type { Carrier, Load, Refused, Timeouts, Verdict } from '../dialogue/connection.js'
+import type { UpstreamRow, UpstreamService } from '../../store/port/tenants.js'
+import { serviceHost } from '../../tenant/service.js'
+import { upstreamText } from '../../tenant/upstream.js'
+import type { Carrier, CarryVerdict, Load, Refused, Timeouts } from '../dialogue/connection.js'
 import type { Offers } from '../dialogue/envelope.js'
 import { hiding } from '../dialogue/login.js'
-import { SetupFailure } from '../dialogue/session.js'
+import {
+  openSecureSocket,
+  type Patience,
+  SetupFailure,
+  type SetupTimeouts,
+  type SmtpPeer,
+} from '../dialogue/session.js'
 import { toMessage } from '../dialogue/wire.js'
-import type { Meaning, Place, Service, ServiceAnswer, ServiceRequest } from './service.js'
+import {
+  type MailService,
+  type Meaning,
+  mailgun,
+  type ServiceAnswer,
+  type ServicePlace,
+  type ServiceRequest,
+  ses,
+} from './service.js'
+
+export const SERVICE_OF: Readonly<Record<UpstreamService, MailService>> = { ses, mailgun }
+
+/** By how the URL of an upstream begins: `ses+https://eu-west-1`. */
+export type ServiceUrls = Readonly<Record<string, string>>
+
+export const endpointsOf = ({ http_endpoints }: Pick<Config['relay'], 'http_endpoints'>): ServiceUrls =>
+  Object.fromEntries(http_endpoints.map(({ upstream, url }) => [upstream, url]))
+
+interface Ways {
+  readonly endpoints?: ServiceUrls | undefined
+  readonly timeouts: Timeouts & SetupTimeouts
+  readonly tick: () => number
+  /** Our leases are surely ours now; else nothing may be sent. */
+  readonly mayGo: () => boolean
+}
+
+/** Rejects with SetupFailure only. */
+export const openService = async (
+  row: UpstreamRow & { readonly service: UpstreamService },
+  target: SmtpPeer,
+  { endpoints, ...ways }: Ways,
+  patience?: Patience,
+): Promise<ServiceConnection> => {
+  const { login } = target
+  if (typeof login?.secret !== 'string') throw new SetupFailure('auth', 'it has no key', null)
+  const url = new URL(endpoints?.[upstreamText(row)] ?? `https://${serviceHost(row)}`)
+  const place = {
+    name: row.host,
+    host: url.host,
+    prefix: url.pathname.replace(/\/$/, ''),
+    login: { user: login.user, secret: login.secret },
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const port = url.port === '' ? 443 : Number(url.port)
+  const at: SmtpPeer = { ...target, host, port, tls: 'implicit', login: null }
+  const socket = await openSecureSocket(at, ways.timeouts, patience)
+  return new ServiceConnection(socket, { service: SERVICE_OF[row.service], place, ...ways })
+}
 
 const MOST_ANSWER = 64 * 1024
 const ANSWER_MS = 30_000
@@ -42,8 +100,8 @@ const QUOTED: Reply = {
 }
 
 interface Parts {
-  readonly service: Service
-  readonly place: Place
+  readonly service: MailService
+  readonly place: ServicePlace
   readonly timeouts: Timeouts
   readonly tick: () => number
   readonly mayGo: () => boolean
@@ -129,7 +187,7 @@ export class ServiceConnection implements Carrier {
     this.#socket.destroy()
   }
 
-  async carry({ claimed, recipients, returnPath, isFixed, raw, seen, head }: Load): Promise<Verdict> {
+  async carry({ claimed, recipients, returnPath, isFixed, raw, seen, head }: Load): Promise<CarryVerdict> {
     const { service, place } = this.#parts
     const refused: Refused = new Map(Array.from({ length: recipients - 1 }, (_, i) => [i + 1, ALONE]))
     this.used++
@@ -162,7 +220,7 @@ export class ServiceConnection implements Carrier {
     return stage
   }
 
-  #verdict(meaning: Meaning, stage: 'mail' | 'body' | 'dot', refused: Refused): Verdict {
+  #verdict(meaning: Meaning, stage: 'mail' | 'body' | 'dot', refused: Refused): CarryVerdict {
     if (meaning.kind === 'taken') {
       const reply = replyOf(250, '2.0.0', `Ok ${meaning.id}`)
       return { kind: 'reply', stage: 'dot', reply, refused, id: meaning.id }
@@ -184,7 +242,7 @@ export class ServiceConnection implements Carrier {
     return this.#failing(meaning.stage, text)
   }
 
-  #failing(stage: 'auth' | 'greeting', text: string): Verdict {
+  #failing(stage: 'auth' | 'greeting', text: string): CarryVerdict {
     const reply = stage === 'auth' ? replyOf(535, '5.7.8', text) : replyOf(451, '4.3.0', text)
     return { kind: 'elsewhere', stage, reply, blame: 'upstream' }
   }

@@ -1,7 +1,7 @@
 /** All daemons together stay within what an upstream allows, whoever comes and goes. */
 import fc from 'fast-check'
 import t from 'tap'
-import { partOf, type Share, shareOf, WHOLE } from '../../../src/relay/share.js'
+import { type DaemonShare, partOf, shareOf, WHOLE } from '../../../src/relay/warmup.js'
 import { ALONE } from '../../../src/store/port/cluster.js'
 import { createView, NEWCOMER_MS } from '../../../src/store/postgres/cluster.js'
 
@@ -30,7 +30,7 @@ t.test('whoever joins makes no part greater', async (t) => {
   )
   fc.assert(
     fc.property(fc.nat(500), share, fc.boolean(), (most, { rank, count }, isBefore) => {
-      const after: Share = { rank: isBefore ? rank + 1 : rank, count: count + 1 }
+      const after: DaemonShare = { rank: isBefore ? rank + 1 : rank, count: count + 1 }
       return partOf(most, after) <= partOf(most, { rank, count })
     }),
   )

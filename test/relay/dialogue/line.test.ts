@@ -2,12 +2,12 @@
 import { type AddressInfo, createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { Connection } from '../../../src/relay/dialogue/connection.js'
-import { openSession, type Patience, type Target } from '../../../src/relay/dialogue/session.js'
+import { openSession, type Patience, type SmtpPeer } from '../../../src/relay/dialogue/session.js'
 import { toPayload } from '../../../src/relay/dialogue/wire.js'
 import { RFC_TIMEOUTS } from '../../../src/relay/settings.js'
 import { UpstreamServer } from '../upstream-server.js'
 
-const TARGET: Omit<Target, 'port'> = {
+const TARGET: Omit<SmtpPeer, 'port'> = {
   host: '127.0.0.1',
   tls: 'none',
   fingerprint: null,

@@ -3,7 +3,7 @@
  */
 import { createHmac } from 'node:crypto'
 import t, { type Test } from 'tap'
-import type { Login, TokenSource } from '../../../src/relay/dialogue/login.js'
+import type { TokenSource, UpstreamLogin } from '../../../src/relay/dialogue/login.js'
 import { openSession, SetupFailure } from '../../../src/relay/dialogue/session.js'
 import { UpstreamServer } from '../upstream-server.js'
 
@@ -21,7 +21,7 @@ interface Result {
 /** Signs in at a server that offers `extensions` and answers each line of the dialogue in turn. */
 const signIn = async (
   t: Test,
-  login: Login,
+  login: UpstreamLogin,
   extensions: readonly string[],
   answers: readonly string[] = ['235 2.7.0 welcome'],
 ): Promise<Result> => {
@@ -47,7 +47,7 @@ const signIn = async (
   return { said, lines: server.lines.filter((line) => !line.startsWith('EHLO')) }
 }
 
-const PASSWORD: Login = { user: 'ana@acme.test', secret: 'pass word' }
+const PASSWORD: UpstreamLogin = { user: 'ana@acme.test', secret: 'pass word' }
 const tokens = (...list: string[]): TokenSource & { asked: number } => ({
   asked: 0,
   async token() {
@@ -121,7 +121,7 @@ t.test('a refusal tells what the server said, and no secret', async (t) => {
 })
 
 t.test('tokens', async (t) => {
-  const login = (...list: string[]): Login => ({ user: 'a,b=c@acme.test', secret: tokens(...list) })
+  const login = (...list: string[]): UpstreamLogin => ({ user: 'a,b=c@acme.test', secret: tokens(...list) })
   const microsoft = await signIn(t, login('tok'), ['AUTH LOGIN XOAUTH2'])
   t.equal(microsoft.said, 'XOAUTH2')
   t.equal(text(microsoft.lines[0]), 'user=a,b=c@acme.test\x01auth=Bearer tok\x01\x01')

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { Provider } from 'oidc-provider'
 import t from 'tap'
 import { createDialler } from '../../../src/base/dial.js'
-import { createTokens, type TokenParts } from '../../../src/relay/oauth.js'
+import { createTokens, type TokenParts } from '../../../src/relay/dialogue/login.js'
 import type { OauthRow } from '../../../src/store/port/tenants.js'
 import { tokenEndpoint } from './endpoint.js'
 

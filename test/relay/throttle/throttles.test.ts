@@ -1,8 +1,7 @@
 import t from 'tap'
 import type { Claimed } from '../../../src/lifecycle/facts.js'
 import { parseReply } from '../../../src/mail/reply.js'
-import { Backlog, type Item } from '../../../src/relay/backlog.js'
-import { Throttles } from '../../../src/relay/throttles.js'
+import { Backlog, type Item, Throttles } from '../../../src/relay/throttles.js'
 import { mail, POOL } from '../parts.js'
 
 const setUp = () => {

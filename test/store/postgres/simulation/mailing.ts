@@ -1,5 +1,5 @@
 /** A daemon with mail that it accepts, claims, sends within its part of the upstream, and settles. */
-import { partOf, shareOf } from '../../../../src/relay/share.js'
+import { partOf, shareOf } from '../../../../src/relay/warmup.js'
 import type { ClusterView } from '../../../../src/store/port/cluster.js'
 import { createView } from '../../../../src/store/postgres/cluster.js'
 import { type QueueRow, Slot, type Statement, type Tx } from './database.js'
