@@ -2,8 +2,7 @@
  * NAME      email-filter - which mails a command is about
  */
 import { parseTime } from '../base/moments.js'
-import { type Query, readTag } from '../mail/query.js'
-import { parseQuery } from '../mail/query-text.js'
+import { parseQuery, type Query, readTag } from '../mail/query.js'
 import { STATUSES } from '../mail/status.js'
 import { dayIn } from '../statistics/ask.js'
 import type { EmailFilter } from '../store/port/mail.js'

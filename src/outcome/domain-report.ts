@@ -14,16 +14,16 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
 import { newId } from '../base/id.js'
 import { clientOf } from '../base/network.js'
-import type {
-  DmarcCounts,
-  DmarcReport,
-  DmarcSource,
-  DomainReport,
-  DomainReportKind,
-  TlsFailure,
-  TlsReport,
+import {
+  type DmarcCounts,
+  type DmarcReport,
+  type DmarcSource,
+  type DomainReport,
+  type DomainReportKind,
+  readDomainReport,
+  type TlsFailure,
+  type TlsReport,
 } from '../mail/report/domain-report.js'
-import { readDomainReport } from '../mail/report/read-domain-report.js'
 import { UnreadableReportError } from '../mail/report/unpack.js'
 import { isReportAddress } from '../mail/return-path.js'
 import type { DomainReportRow, ReportedSource, SourceOrigin } from '../store/port/domain-reports.js'

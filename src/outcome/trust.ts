@@ -12,8 +12,7 @@
  *   report is an event only.
  */
 import { normalizeAddress } from '../mail/address.js'
-import { addressOf } from '../mail/report/fields.js'
-import type { Report, ReportRecipient } from '../mail/report/report.js'
+import { addressOf, type Report, type ReportRecipient } from '../mail/report/report.js'
 import {
   type ReturnPathKeys,
   readRef,

@@ -4,7 +4,7 @@
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { NewEmail } from '../../src/lifecycle/facts.js'
-import { parseQuery } from '../../src/mail/query-text.js'
+import { parseQuery } from '../../src/mail/query.js'
 import type { SearchFilter } from '../../src/store/port/mail.js'
 import type { Store } from '../../src/store/port/store.js'
 import {

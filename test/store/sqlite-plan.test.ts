@@ -4,7 +4,7 @@
  * grows.
  */
 import t from 'tap'
-import { parseQuery } from '../../src/mail/query-text.js'
+import { parseQuery } from '../../src/mail/query.js'
 import type { LogFilter } from '../../src/store/port/log.js'
 import type { EmailFilter } from '../../src/store/port/mail.js'
 import { audited, LOOKED } from '../../src/store/sql/audit.js'

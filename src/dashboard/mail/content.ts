@@ -10,7 +10,7 @@
  */
 import { decodeWords, fromRaw } from '../../mail/encoding.js'
 import { fieldValue, scanHeader } from '../../mail/header.js'
-import { decodeCharset } from '../../mail/report/text.js'
+import { decodeCharset } from '../../mail/report/mime.js'
 import { AskError, type Problem } from '../ask.js'
 import type { Visit } from '../visit.js'
 

@@ -18,7 +18,19 @@
  *   The words of a mail, found once: its notice, the addresses that it mentions, and whether it tells of a
  *   failure, a delay or a success. The words about one recipient complete the vague fields of a status part.
  */
-import { type Headers, header, isReturned, type Mail, readableOf, readHeaders, words } from './mime.js'
+import {
+  type FoundAddress,
+  findAddresses,
+  type Headers,
+  header,
+  isReturned,
+  type Mail,
+  readableOf,
+  readHeaders,
+  sameAddress,
+  uniqueBy,
+  words,
+} from './mime.js'
 import {
   ANSWERED_SUBJECT,
   AUTOREPLY_SUBJECT,
@@ -45,7 +57,6 @@ import {
   YOUR_MAIL,
 } from './phrases.js'
 import type { Action } from './report.js'
-import { type FoundAddress, findAddresses, sameAddress, uniqueBy } from './text.js'
 
 const MAX_CHARS = 64_000
 const MAX_LINES = 800

@@ -5,7 +5,7 @@
  *   begins, and whether it tells of a failure or of a delay. Data only; a new dialect is a new line here.
  *   Patterns are tested against single lines or a bounded, lower-case text.
  */
-import { anyOf } from './text.js'
+import { anyOf } from './mime.js'
 
 /** Local parts and names that programs write under. */
 export const ROBOT = anyOf(

@@ -19,28 +19,17 @@ import { codesIn, isVague } from '../reply.js'
 import type { Rule } from './category.js'
 import { judge } from './classify.js'
 import {
-  actionOf,
-  addressOf,
-  commentOf,
-  decodeXtext,
-  diagnosticOf,
-  distinct,
-  type FieldGroups,
-  type Fields,
-  hostOf,
-  readGroups,
-  statusOf,
-  withoutComments,
-} from './fields.js'
-import {
+  findAddresses,
   header,
   isReturned,
   type Mail,
   type Part,
   readHeaders,
   readMail,
+  sameAddress,
   textOf,
   toBinary,
+  uniqueBy,
   words,
 } from './mime.js'
 import {
@@ -62,8 +51,25 @@ import {
   saidIn,
 } from './notice.js'
 import { EXPIRED_DELAY, REJECTED, REJECTING } from './phrases.js'
-import { type Action, kindOf, type Report, type ReportRecipient, UNSAID } from './report.js'
-import { findAddresses, sameAddress, uniqueBy } from './text.js'
+import {
+  type Action,
+  actionOf,
+  addressOf,
+  commentOf,
+  decodeXtext,
+  diagnosticOf,
+  distinct,
+  type FieldGroups,
+  type Fields,
+  hostOf,
+  kindOf,
+  type Report,
+  type ReportRecipient,
+  readGroups,
+  statusOf,
+  UNSAID,
+  withoutComments,
+} from './report.js'
 
 interface Feedback {
   readonly type: string

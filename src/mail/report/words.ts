@@ -5,7 +5,7 @@
  *   gaps inside one are bounded and stop at a full stop, so the cost stays
  *   linear. They are tested against lower-case text without addresses and links.
  */
-import { anyOf } from './text.js'
+import { anyOf } from './mime.js'
 
 /** SPF, DKIM and DMARC. */
 export const BAD_AUTH = anyOf(

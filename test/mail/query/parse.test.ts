@@ -1,7 +1,6 @@
 /** The text of a search field: what it means, and what is refused with which words. */
 import t from 'tap'
-import type { Query } from '../../../src/mail/query.js'
-import { parseQuery, type QueryMistake } from '../../../src/mail/query-text.js'
+import { parseQuery, type Query, type QueryMistake } from '../../../src/mail/query.js'
 
 const TIMES = {
   day: (text: string) => (text === '2026-02-30' ? null : Date.parse(`${text}T00:00Z`)),

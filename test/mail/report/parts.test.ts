@@ -3,6 +3,15 @@ import fc from 'fast-check'
 import t from 'tap'
 import { codesIn } from '../../../src/mail/reply.js'
 import {
+  decodeCharset,
+  decodeWords,
+  findAddresses,
+  htmlToText,
+  readHeaders,
+  readMail,
+  toBinary,
+} from '../../../src/mail/report/mime.js'
+import {
   actionOf,
   addressOf,
   commentOf,
@@ -11,9 +20,7 @@ import {
   hostOf,
   readGroups,
   statusOf,
-} from '../../../src/mail/report/fields.js'
-import { readHeaders, readMail, toBinary } from '../../../src/mail/report/mime.js'
-import { decodeCharset, decodeWords, findAddresses, htmlToText } from '../../../src/mail/report/text.js'
+} from '../../../src/mail/report/report.js'
 
 const addresses = (line: string) => findAddresses(line).map((found) => found.address)
 

@@ -1,6 +1,6 @@
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { readDomainReport } from '../../../src/mail/report/read-domain-report.js'
+import { readDomainReport } from '../../../src/mail/report/domain-report.js'
 import {
   BEGIN,
   mailOf,
