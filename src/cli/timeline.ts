@@ -5,8 +5,7 @@
  *   the milliseconds, reports with their diagnostic, and what was not believed.
  */
 
-import { extrasOf } from '../lifecycle/extras.js'
-import type { EventRow } from '../lifecycle/facts.js'
+import { type EventRow, extrasOf } from '../lifecycle/facts.js'
 import type { MailWaiting, Waiting } from '../record/queue.js'
 import type { EmailRecord, RecipientRow } from '../store/port/mail.js'
 import { clean, type Paint, paintStatus } from './table.js'

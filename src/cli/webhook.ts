@@ -30,7 +30,7 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../webhook/endpoints.js'
-import { typesIn } from '../webhook/format/formats.js'
+import { newSigningSecret, typesIn } from '../webhook/formats.js'
 import {
   behindOf,
   endpointsBehind,
@@ -40,7 +40,6 @@ import {
   replayMany,
   testEndpoint,
 } from '../webhook/repost.js'
-import { newSigningSecret } from '../webhook/signature.js'
 import { command, type Globals, type OptionArgs, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { badInput, usage } from './exit.js'

@@ -12,7 +12,7 @@ import { createIntake, type Recorded } from '../outcome/report.js'
 import { logIncident } from '../outcome/suppress.js'
 import { createReporter, type ReporterParts } from '../sandbox/reporter.js'
 import type { ReachedStore } from '../store/open.js'
-import { createPosting } from '../webhook/posting.js'
+import { createPosting } from '../webhook/webhooks.js'
 import { createReader } from './reader.js'
 
 interface FollowerDeps {

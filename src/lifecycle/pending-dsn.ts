@@ -43,7 +43,7 @@ export const dsnActionOf = ({ seen, detail }: ToldOutcome): Action | null =>
   // an upstream took it that will not report its success
   seen === 'accepted' && detail?.reports === false ? 'relayed' : (TOLD[seen] ?? null)
 
-export interface Submitted {
+export interface SenderWish {
   /** '' is the null sender; null: it came over HTTP. */
   readonly mailFrom: string | null
   /** The client's NOTIFY. */
@@ -57,7 +57,7 @@ export interface Submitted {
 export const isTold = (
   action: Action,
   { seen, at }: ToldOutcome,
-  { mailFrom, notify, queuedAt, senderDsn }: Submitted,
+  { mailFrom, notify, queuedAt, senderDsn }: SenderWish,
 ): boolean => {
   if (!senderDsn || mailFrom === null || mailFrom === '') return false
   if (seen === 'postponed' && at - queuedAt < TELL_DELAY_AFTER_MS) return false

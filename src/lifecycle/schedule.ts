@@ -1,16 +1,20 @@
 /**
- * NAME      schedule - appointments, and what waits when the wall clock was set
+ * NAME      schedule - appointments, what waits when the wall clock was set, and what is old enough to go
  * DESCRIPTION
- *   A mail is at its appointment while any recipient is `scheduled`. All of them leave that status in one
- *   step, so client and relay compare and set the same fact and exactly one of them wins. What has left with
- *   a lot has its appointment in another store.
- *   Stored times are wall time, and what they stand for are durations: how long a mail has waited, how long
- *   until its next try, how long a lease lasts. When the clock is set by some amount they move with it, so
- *   all these stay as they were. At a start nobody knows by how much it was set while we were away. Then no
- *   mail waits longer than it was told to when its row was written, nor longer than the longest wait there
- *   is. The time of a scheduled mail is its appointment: it is never moved.
+ *   A mail is at its appointment while any recipient is `scheduled`. All of them leave that status in one step, so client
+ *   and relay compare and set the same fact and exactly one of them wins. What has left with a lot has its appointment in
+ *   another store.
+ *   Stored times are wall time, and what they stand for are durations: how long a mail has waited, how long until its
+ *   next try, how long a lease lasts. When the clock is set by some amount they move with it, so all these stay as they
+ *   were. At a start it is not known by how much it was set while we were away. Then no mail waits longer than it was to
+ *   wait when its row was written, nor longer than the longest wait there is. The time of a scheduled mail is its
+ *   appointment: it is never moved.
+ *   A mail goes by when it was created, wherever it stands; one that is under way stays, whatever its age. A mail deferred
+ *   by a report whose deadline has come has expired (4.4.7): some MTAs never report the end. What counts sends is kept for
+ *   an hour, what was answered to a key for a day.
  */
 import { type Counts, nextStatus, type Status } from '../mail/status.js'
+import { type Outcome, observed } from './facts.js'
 import type { Mode } from './page.js'
 
 /** Whose mails are seen; null: of all workspaces, of both modes. */
@@ -127,3 +131,30 @@ const clamped = (one: Times, { now, by, longestWait }: ClockStep): Times => {
 
 export const adjustTimes = (one: Times, step: ClockStep): Times =>
   isMoved(one) ? clamped(shifted(one, step), step) : one
+
+export const WINDOW_KEPT_MS = 3_600_000
+
+export const isOpen = ({ scheduled, queued, deferred }: Pick<Counts, 'scheduled' | 'queued' | 'deferred'>) =>
+  scheduled + queued + deferred > 0
+
+export const isAged = (
+  mail: { readonly createdAt: number; readonly isOpen: boolean },
+  before: number,
+): boolean => !mail.isOpen && mail.createdAt < before
+
+export const isOverdue = (deadline: number | null, now: number): boolean =>
+  deadline !== null && deadline <= now
+
+export const expiry = (recipientId: string, now: number): Outcome =>
+  observed({
+    recipientId,
+    seen: 'expired',
+    at: now,
+    source: 'system',
+    reply: { code: 550, enhanced: '4.4.7', text: 'no final report arrived in time' },
+    reason: 'lifetime',
+  })
+
+/** Marks in the log below this time are too old. The log does not run ahead with a clock that nobody believes. */
+export const logFloor = (now: number, lastStored: number, keptMs: number): number =>
+  Math.min(now, lastStored) - keptMs

@@ -150,13 +150,13 @@ export const isWideIncident = (
   ((addresses >= MOST_ALONE && addresses >= SHARE * outcomes) ||
     (living >= MOST_LIVING && addresses >= LIVING_SHARE * outcomes))
 
-export interface Share {
+export interface BouncedShare {
   readonly addresses: number
   readonly outcomes: number
 }
 
 /** More of an upstream's answers are hard than in the days before. */
-export const isSlowIncident = (now: Share, before: Share): boolean =>
+export const isSlowIncident = (now: BouncedShare, before: BouncedShare): boolean =>
   now.addresses >= MOST_SLOW &&
   before.outcomes >= KNOWN &&
   now.addresses / Math.max(now.outcomes, now.addresses) - before.addresses / before.outcomes >= MORE

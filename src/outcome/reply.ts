@@ -1,29 +1,49 @@
 /**
- * NAME      reply - from what happened on an attempt to an outcome
+ * NAME      reply - from what happened on an attempt to an outcome, and the way of every outcome to the store
  * DESCRIPTION
- *     A complete reply decides by its class: 2xx to the final dot is accepted, 4xx
- *     is postponed, 5xx rejected. A connection that failed or died is postponed:
- *     it says nothing about the recipient. What is postponed past the lifetime is
- *     expired, with 4.4.7 (RFC 3463, 3.5), and the last retry is placed on the end
- *     of the lifetime, so that a mail never outlives it by a whole backoff step.
- *     A clock that was set wrong must not end a mail: the attempt that ends it began
- *     past the lifetime, the longest retry wait after the start or the last step of the
- *     clock, and as many were made as there are retry waits, or none could be for as long.
- *     A peer that says when ("try again in 300 seconds") is given that time.
- *     When the connection broke after the final dot nobody knows whether the mail
- *     was taken; a workspace may have it held then instead of sent again.
- *     What was refused is also classified, for the timeline and for suppression.
- *   NOTES
- *     530, 534, 535 and 538 complain about our login, not about the mail. They are
- *     postponed, since a mistyped password must not bounce a day's mail.
- *   Full jitter over a configured list of ceilings: the n-th retry waits between nothing and the n-th
- *   ceiling, and the last ceiling repeats. Spreading retries matters more than spacing them: a thousand
- *   mails deferred in one second must not come back in one second. A peer's own "try again in N seconds" is
- *   a floor.
+ *   A complete reply decides by its class: 2xx to the final dot is accepted, 4xx is postponed, 5xx rejected. A connection
+ *   that failed or died is postponed: it says nothing about the recipient. What is postponed past the lifetime is
+ *   expired, with 4.4.7 (RFC 3463, 3.5), and the last retry is placed on the end of the lifetime, so that a mail never
+ *   outlives it by a whole backoff step. A clock that was set wrong must not end a mail: the attempt that ends it began
+ *   past the lifetime, the longest retry wait after the start or the last step of the clock, and as many were made as
+ *   there are retry waits, or none could be for as long.
+ *   A peer that says when ("try again in 300 seconds") is given that time, as a floor. Else retries have full jitter over
+ *   a configured list of ceilings, of which the last repeats: a thousand mails deferred in one second must not come back
+ *   in one second.
+ *   When the connection broke after the final dot it is not known whether the mail was taken; a workspace may have it
+ *   held then instead of sent again. What was refused is also classified, for the timeline and for suppression.
+ *   `settle` is the only way a status changes: the store folds outcomes by mail/status.ts and writes status and event
+ *   together. Settling the same outcome twice is harmless: reports carry a dedupe key, attempts their lease generation.
+ *   What servers and reports say may be any text, and may be cut anywhere: it is mended there.
+ * NOTES
+ *   530, 534, 535 and 538 complain about our login, not about the mail. They are postponed, since a mistyped password
+ *   must not bounce a day's mail.
  */
-import { type Claimed, type Outcome, observed } from '../lifecycle/facts.js'
+import { type Claimed, type Outcome, observed, type Settled } from '../lifecycle/facts.js'
+import { wellFormed } from '../mail/encoding.js'
 import type { Reply } from '../mail/reply.js'
 import { classify, type Rule, suppresses, type Verdict } from '../mail/report/classify.js'
+import type { Queue } from '../store/port/mail.js'
+
+const isWellFormed = (value: unknown): boolean => typeof value !== 'string' || wellFormed(value) === value
+
+const mended = (outcome: Outcome): Outcome => {
+  const { reply, mta, reason, dedupe, detail } = outcome
+  const said = [reply?.text, reply?.enhanced, mta?.host, reason, dedupe]
+  if (said.every(isWellFormed) && (detail === null || Object.values(detail).every(isWellFormed)))
+    return outcome
+  const texts = JSON.stringify({ reply, mta, reason, dedupe, detail }, (_, value) =>
+    typeof value === 'string' ? wellFormed(value) : value,
+  )
+  return { ...outcome, ...(JSON.parse(texts) as Partial<Outcome>) }
+}
+
+/** Resolves when all is on disk, with what changed, unless that is `quiet`; unknown recipients are left out. */
+export const settle = async (
+  queue: Pick<Queue, 'settle'>,
+  outcomes: readonly Outcome[],
+  quiet = false,
+): Promise<readonly Settled[]> => (outcomes.length === 0 ? [] : queue.settle(outcomes.map(mended), quiet))
 
 const retryDelayMs = (
   attempt: number,

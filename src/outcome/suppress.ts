@@ -65,7 +65,7 @@ export interface SuppressParts {
 }
 
 /** What became of a reason to suppress; `pending`: too many bounced for good at the same time, and a person decides. */
-export type Suppression = 'added' | 'pending' | 'test_mode' | 'other_address' | 'workspace_deleted'
+export type SuppressResult = 'added' | 'pending' | 'test_mode' | 'other_address' | 'workspace_deleted'
 
 const names = (one: string | null, ours: string): boolean =>
   one === null || !one.includes('@') || normalizeAddress(one) === ours
@@ -139,7 +139,7 @@ export const suppressComplained = async (
   { store, clock }: { readonly store: Pick<Store, 'addSuppression'>; readonly clock: Clock },
   owner: RecipientOwner,
   reason: string,
-): Promise<Suppression> => {
+): Promise<SuppressResult> => {
   const why = whyNot(owner)
   if (why === null) await store.addSuppression(rowFor(owner, 'complaint', reason, clock.now()))
   return why ?? 'added'
@@ -159,7 +159,7 @@ export const suppressHardBounce = async (
   { store, clock, begun }: Omit<SuppressParts, 'store'> & { readonly store: Pick<Store, 'addHardBounce'> },
   owner: RecipientOwner,
   { reason, text, upstreamId }: Refusal,
-): Promise<Suppression> => {
+): Promise<SuppressResult> => {
   const why = whyNot(owner)
   if (why !== null) return why
   const { opened, as } = await store.addHardBounce({

@@ -101,7 +101,7 @@ export const distinct = (
 
 export type Tier = 'T1' | 'T2' | 'T3' | 'T4'
 
-export interface Standing {
+export interface ReportStanding {
   readonly tier: Tier
   /** Several only when one mail went to several at once. */
   readonly owners: readonly RecipientOwner[]
@@ -167,7 +167,11 @@ const addSiblings = async (
 }
 
 /** Who signed references in the report itself; each recipient once. */
-const referred = async (parts: TrustParts, report: Report, now: number): Promise<Omit<Standing, 'tier'>> => {
+const referred = async (
+  parts: TrustParts,
+  report: Report,
+  now: number,
+): Promise<Omit<ReportStanding, 'tier'>> => {
   const complaining = report.kind === 'arf' ? report.refs : []
   const candidates: readonly (readonly [TokenPurpose, Token | null])[] = [
     ['envid', report.envid === null ? null : readRef('envid', report.envid)],
@@ -190,7 +194,7 @@ export const standingOf = async (
   envelopeRecipient: string,
   report: Report,
   now: number,
-): Promise<Standing> => {
+): Promise<ReportStanding> => {
   const path = returnPathAt(envelopeRecipient, parts.domain)
   const first = await ownerOf(parts, 'return-path', path, now)
   if (first !== null) return { tier: 'T1', owners: [first], shared: false }

@@ -8,7 +8,7 @@
  *   Words of servers stand in the sentences without the marks that turn the direction of writing.
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
-import type { Scope } from '../lifecycle/holds.js'
+import type { Scope } from '../lifecycle/orders.js'
 import type { NotedPutBack, WriterRow } from '../store/port/cluster.js'
 
 /** `weak`: some of its upstreams fail, and others take mail. */

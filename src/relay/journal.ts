@@ -17,8 +17,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { AttemptMark, Claimed, LeaseRef, Outcome } from '../lifecycle/facts.js'
-import { type AttemptEnd, endOfLife, fromAttempt, type RetryPlan } from '../outcome/reply.js'
-import { settle } from '../outcome/settle.js'
+import { type AttemptEnd, endOfLife, fromAttempt, type RetryPlan, settle } from '../outcome/reply.js'
 import type { Queue } from '../store/port/mail.js'
 import type { PoolRow } from '../store/port/tenants.js'
 import type { LogLine, RelayStats } from './settings.js'

@@ -5,7 +5,7 @@
  *   room by workspace, not by pool: the next mail is that of the workspace that was served the longest ago.
  *   Inside a pool its backlog turns by itself. What a pool may have at hand is its share of that room.
  *   While live mail is about, messages for the sandbox begin so far apart that they are under way for a part
- *   of the time only (base/time/give-way), reckoned by how long the last ones took: a busy machine slows
+ *   of the time only (base/give-way.ts), reckoned by how long the last ones took: a busy machine slows
  *   them down by itself.
  *   On a hint, when the next mail falls due, and every `poll` milliseconds as the backstop. Looks never
  *   overlap; hints that come during one lead to one more.

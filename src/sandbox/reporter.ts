@@ -6,7 +6,7 @@
  *     live mail never wait for one. What is stored is a place in the log, below which all is reported: whoever dies goes on
  *     from there, and a report that comes twice has the same Message-ID and counts once.
  *     It works in small turns and rests after each as long as the turn took, and longer while live mail is about
- *     (base/time/give-way): whatever the flood, most of the thread's time is left to others.
+ *     (base/give-way.ts): whatever the flood, most of the thread's time is left to others.
  *   NOTES
  *     A report that is not taken waits while the store is away. Any other failure is our mistake: after some tries it is
  *     given up, counted and logged.

@@ -86,7 +86,7 @@ import {
   wrongWithChange,
   wrongWithEndpoint,
 } from '../webhook/endpoints.js'
-import { newSigningSecret } from '../webhook/signature.js'
+import { newSigningSecret } from '../webhook/formats.js'
 import { SECTIONS } from './fields.js'
 import { type Declared, type InlineUpstream, refText } from './files.js'
 import { importList, readList } from './lists.js'

@@ -25,13 +25,13 @@ import type { Config, ListenAddress } from '../config/config.js'
 import { roleAt } from '../mail/return-path.js'
 import type { DomainReportIntake } from '../outcome/domain-report.js'
 import { Tally } from './admission.js'
-import { Refusal } from './reply.js'
-import type { BounceIntake, Envelope, Rules, ToPostmaster, Visit } from './rules.js'
-import { type Certificate, DoorServer, VERSIONS } from './server.js'
+import { Refusal } from './commands.js'
+import type { BounceIntake, ListenerRules, ReceivedEnvelope, ToPostmaster, Visit } from './rules.js'
+import { DoorServer, type TlsPair, VERSIONS } from './server.js'
 
 interface BounceDoorOptions extends BounceIntake {
   /** What STARTTLS shows; without one it is not offered. */
-  readonly certificate?: Certificate | null
+  readonly certificate?: TlsPair | null
   /** Takes reports of receivers about domains. */
   readonly domainReports: DomainReportIntake
   /** Takes mail to postmaster@ and abuse@. */
@@ -47,7 +47,7 @@ interface BounceDoorOptions extends BounceIntake {
 
 export interface BounceDoor extends Service {
   /** Connections made from now on get this certificate. */
-  renew(certificate: Certificate): void
+  renew(certificate: TlsPair): void
   /** Where it really listens; throws before start. */
   readonly address: ListenAddress
 }
@@ -59,7 +59,7 @@ const READ_PACKED = 5 * READ
 const MOST_RECIPIENTS = 100
 const GRACE = 10_000
 
-const serverOf = (options: BounceDoorOptions, certificate: Certificate | null): DoorServer<never> => {
+const serverOf = (options: BounceDoorOptions, certificate: TlsPair | null): DoorServer<never> => {
   const { config, listen = plainListen, clock, log } = options
   const { limits, bounce } = config
   const { host, port, proxy_protocol, trusted_proxies } = bounce
@@ -110,7 +110,7 @@ const isForPeople = (address: string, domain: string): boolean =>
 
 const isForLoops = (address: string, domain: string): boolean => roleAt(address, domain) === 'fbl'
 
-const bounceRules = (options: BounceDoorOptions): Rules<never> => {
+const bounceRules = (options: BounceDoorOptions): ListenerRules<never> => {
   const { config, memory, certificate, verifyRecipient, domainReports, log } = options
   const { domain } = config.bounce
   return {
@@ -166,7 +166,7 @@ const takeReport = async ({ takeReport }: DomainReportIntake, raw: Buffer, ip: s
 /** Reports first: should the rest fail, they may come again. */
 const take = async (
   { config, ingest, toPostmaster, domainReports }: BounceDoorOptions,
-  { recipients }: Envelope,
+  { recipients }: ReceivedEnvelope,
   raw: Buffer,
   { ip, hello, tls }: Visit<never>,
 ): Promise<void> => {

@@ -1,11 +1,13 @@
 /**
- * NAME      rules - what one listener permits and does with mail, and what it asks of the stages below
+ * NAME      rules - what one listener permits and does with mail, and the logins that it understands
  * DESCRIPTION
- *   The two doors differ in these functions only; the conversation itself is session.ts. A function that
- *   throws a Fault or a Refusal refuses the command with its reply; anything else thrown is 451 4.3.0 and a
- *   line in the log. They may answer at once or with a promise; at once is faster.
- *   The few verbs of tenant/, submission/ and outcome/ that SMTP needs. daemon/ hands in the real ones; most
- *   tests hand in plain objects.
+ *   The two doors differ in these functions only; the conversation itself is session.ts. A function that throws a Fault
+ *   or a Refusal refuses the command with its reply; anything else thrown is 451 4.3.0 and a line in the log. They may
+ *   answer at once or with a promise; at once is faster. The few verbs of tenant/, submission/ and outcome/ that SMTP
+ *   needs are named here; daemon/ hands in the real ones.
+ *   AUTH PLAIN and AUTH LOGIN, each with and without an initial response (RFC 4954, RFC 4616; LOGIN by custom), because
+ *   clients in use need all four. PLAIN's user is the authentication identity, or the authorization identity when a
+ *   client put the name there. `*` takes an exchange back. Nothing of it is ever logged.
  */
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
@@ -14,8 +16,7 @@ import type { Recorded } from '../outcome/report.js'
 import type { ToPostmaster } from '../submission/operator-mail.js'
 import type { Submission } from '../submission/submission.js'
 import type { Tenancy } from '../tenant/tenants.js'
-import type { EnvelopeRecipient, Sender } from './envelope.js'
-import type { Credentials } from './login.js'
+import { type EnvelopeRecipient, type EnvelopeSender, Refusal } from './commands.js'
 
 /** The client, as far as it is known. */
 export interface Visit<Who> {
@@ -36,14 +37,14 @@ export interface Visit<Who> {
   loggedIn: boolean
 }
 
-export interface Envelope {
-  readonly sender: Sender
+export interface ReceivedEnvelope {
+  readonly sender: EnvelopeSender
   readonly recipients: readonly EnvelopeRecipient[]
   /** Octets before the message that may be overwritten. */
   readonly headroom: number
 }
 
-export interface Rules<Who> {
+export interface ListenerRules<Who> {
   readonly hostname: string
   /** Bytes of the largest message. */
   readonly size: number
@@ -64,17 +65,17 @@ export interface Rules<Who> {
   connected(visit: Visit<Who>): Promise<void> | void
   /** TLS is up, and the client has shown a certificate; may set `who`. */
   certified?(visit: Visit<Who>): Promise<void>
-  authenticate(credentials: Credentials, visit: Visit<Who>): Promise<Who>
-  mail(sender: Sender, visit: Visit<Who>): Promise<void> | void
+  authenticate(credentials: LoginCredentials, visit: Visit<Who>): Promise<Who>
+  mail(sender: EnvelopeSender, visit: Visit<Who>): Promise<void> | void
   recipient(recipient: EnvelopeRecipient, visit: Visit<Who>): Promise<void> | void
   /** Keeps the message for good, then answers with the whole reply. */
-  message(envelope: Envelope, raw: Buffer, visit: Visit<Who>): Promise<string>
+  message(envelope: ReceivedEnvelope, raw: Buffer, visit: Visit<Who>): Promise<string>
   /** The client is gone; may be told twice. */
   left(visit: Visit<Who>): void
 }
 
 /** One accepted socket, from its first moment. */
-export interface Arrival {
+export interface AcceptedSocket {
   readonly ip: string
   readonly isProbe: boolean
   /** When it came. */
@@ -84,12 +85,12 @@ export interface Arrival {
 }
 
 /** What a connection asks of the server that accepted it. */
-export interface Listener<Who> {
-  readonly rules: Rules<Who>
+export interface SmtpListener<Who> {
+  readonly rules: ListenerRules<Who>
   readonly clock: Clock
   readonly log: Log
   /** This one logged in or named a recipient of ours: others go before it. */
-  known(arrival: Arrival): void
+  known(arrival: AcceptedSocket): void
   /** The socket of that connection is gone. */
   left(connection: object): void
 }
@@ -115,4 +116,96 @@ export interface BounceIntake {
   verifyRecipient(address: string): Promise<boolean> | boolean
   /** Resolves once what the report says is committed; with what was made of it. */
   ingest(address: string, raw: Uint8Array): Promise<Pick<Recorded, 'kind' | 'did'> | undefined>
+}
+
+interface LoginCredentials {
+  readonly user: string
+  readonly password: string
+}
+
+/** What to say next, or who asks to come in. */
+export type LoginStep =
+  | { readonly challenge: string }
+  | { readonly credentials: LoginCredentials }
+  | { readonly external: true }
+
+export interface LoginExchange {
+  /** Takes a response of the client; throws Refusal when it makes no sense. */
+  next(response: string): LoginStep
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/
+const UNPRINTABLE = /[\x00-\x1f\x7f]/
+const CANCELED = '501 5.7.0 Authentication canceled'
+const UNKNOWN = '504 5.5.4 Unrecognized authentication mechanism'
+const UNREADABLE = '501 5.5.2 Cannot decode the response'
+
+const decode = (response: string): string => {
+  const text = response.trim()
+  if (text === '*') throw new Refusal(CANCELED)
+  if (!BASE64.test(text)) throw new Refusal(UNREADABLE)
+  return Buffer.from(text, 'base64').toString('utf8')
+}
+
+const plain = (): LoginExchange => ({
+  next(response) {
+    const parts = decode(response).split('\0')
+    const [authorize = '', authenticate = '', password = ''] = parts
+    const user = authenticate === '' ? authorize : authenticate
+    if (parts.length !== 3 || UNPRINTABLE.test(user)) throw new Refusal(UNREADABLE)
+    return { credentials: { user, password } }
+  },
+})
+
+const login = (): LoginExchange => {
+  let user: string | null = null
+  return {
+    next(response) {
+      const text = decode(response)
+      if (user === null) {
+        if (UNPRINTABLE.test(text)) throw new Refusal(UNREADABLE)
+        user = text
+        return { challenge: 'UGFzc3dvcmQ6' }
+      }
+      return { credentials: { user, password: text } }
+    },
+  }
+}
+
+/** By what TLS has shown already (RFC 4422, appendix A); the identity that it asks for is left unread. */
+const EXTERNAL: LoginExchange = {
+  next(response) {
+    decode(response)
+    return { external: true }
+  },
+}
+
+export const MECHANISMS = 'PLAIN LOGIN'
+
+/** Begins an exchange from the words after AUTH. */
+export const beginLogin = (
+  words: readonly string[],
+  mayBeExternal = false,
+): { login: LoginExchange; step: LoginStep } => {
+  const [mechanism = '', given, ...rest] = words
+  // how a client writes that it is empty (RFC 4954, section 4)
+  const initial = given === '=' ? '' : given
+  if (rest.length > 0 || mechanism === '') throw new Refusal('501 5.5.4 Syntax: AUTH mechanism [response]')
+  switch (mechanism.toUpperCase()) {
+    case 'PLAIN': {
+      const exchange = plain()
+      return { login: exchange, step: initial === undefined ? { challenge: '' } : exchange.next(initial) }
+    }
+    case 'LOGIN': {
+      const exchange = login()
+      const step = initial === undefined ? { challenge: 'VXNlcm5hbWU6' } : exchange.next(initial)
+      return { login: exchange, step }
+    }
+    case 'EXTERNAL': {
+      if (!mayBeExternal) throw new Refusal(UNKNOWN)
+      return { login: EXTERNAL, step: initial === undefined ? { challenge: '' } : EXTERNAL.next(initial) }
+    }
+    default:
+      throw new Refusal(UNKNOWN)
+  }
 }

@@ -24,8 +24,8 @@ import { contextsOf, type FindContext, type Listen, type NamedPair } from '../ba
 import type { Log } from '../base/log.js'
 import { clientOf, isLoopback, plainAddress, rangesOf } from '../base/network.js'
 import { type Tally, takeProxyHeader } from './admission.js'
-import { SAY } from './reply.js'
-import type { Arrival, Listener, Rules } from './rules.js'
+import { SAY } from './commands.js'
+import type { AcceptedSocket, ListenerRules, SmtpListener } from './rules.js'
 import { Session, type Wire } from './session.js'
 import { type Body, DoorStream } from './stream.js'
 
@@ -36,13 +36,13 @@ const SLOWEST = 256
 
 /** What server.ts hands in through smtp-server. */
 interface ArrivedOptions extends SMTPConnectionOptions {
-  readonly arrival: Arrival
+  readonly arrival: AcceptedSocket
 }
 
 class DoorConnection<Who> extends SMTPConnection implements Wire {
-  private readonly door: SMTPServer & Listener<Who>
+  private readonly door: SMTPServer & SmtpListener<Who>
   private readonly talk: Session<Who>
-  private readonly arrival: Arrival
+  private readonly arrival: AcceptedSocket
   private out = ''
   private opening: Promise<void> | null = null
   /** When the client began to owe us something; null while we owe it a reply. */
@@ -51,7 +51,7 @@ class DoorConnection<Who> extends SMTPConnection implements Wire {
   private bodySeen = 0
   private bodySince = 0
 
-  constructor(door: SMTPServer & Listener<Who>, socket: Socket | TLSSocket, options: ArrivedOptions) {
+  constructor(door: SMTPServer & SmtpListener<Who>, socket: Socket | TLSSocket, options: ArrivedOptions) {
     super(door, socket, options)
     this.door = door
     this.arrival = options.arrival
@@ -223,7 +223,7 @@ class DoorConnection<Who> extends SMTPConnection implements Wire {
   override _armTimeout(): void {}
 }
 
-export interface Certificate {
+export interface TlsPair {
   readonly key: string | Buffer
   readonly cert: string | Buffer
   /** Shown to those who ask for one of their names. */
@@ -256,7 +256,7 @@ interface ServerOptions<Who> {
   readonly port: number
   readonly tls: 'starttls' | 'implicit' | 'none'
   readonly versions: TlsVersions
-  readonly certificate: Certificate | null
+  readonly certificate: TlsPair | null
   /** Clients are asked for a certificate; any is taken, for its fingerprint alone counts. */
   readonly client_certificates: boolean
   readonly connections: number
@@ -268,7 +268,7 @@ interface ServerOptions<Who> {
   readonly trusted_proxies: readonly string[]
   /** Every connection comes from a trusted proxy and begins with its header. */
   readonly proxy_protocol: boolean
-  readonly rules: Rules<Who>
+  readonly rules: ListenerRules<Who>
   readonly clock: Clock
   readonly log: Log
 }
@@ -295,8 +295,8 @@ class TurnedAway extends Error {
 
 const GONE = new Error('the client is gone')
 
-export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
-  readonly rules: Rules<Who>
+export class DoorServer<Who> extends SMTPServer implements SmtpListener<Who> {
+  readonly rules: ListenerRules<Who>
   readonly clock: Clock
   readonly log: Log
   private readonly setup: ServerOptions<Who>
@@ -305,7 +305,7 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
   /** Every connection whose socket is open; the parent's set leaves out those that are closing. */
   private readonly present = new Set<DoorConnection<Who>>()
   /** Who has not shown yet what they came for, oldest first; a socket until it has a connection. */
-  private readonly strangers = new Map<Arrival, Socket | DoorConnection<Who>>()
+  private readonly strangers = new Map<AcceptedSocket, Socket | DoorConnection<Who>>()
   /** Set by the constructor of the parent, too: without an initial value. */
   declare private byName: FindContext
   private quietUntil = Number.NEGATIVE_INFINITY
@@ -372,11 +372,11 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
     )
   }
 
-  private async admit(socket: Socket): Promise<Arrival> {
+  private async admit(socket: Socket): Promise<AcceptedSocket> {
     const since = this.clock.tick()
     const peer = plainAddress(socket.remoteAddress ?? '')
     const client = this.setup.proxy_protocol ? await this.behindProxy(socket, peer) : peer
-    const arrival: Arrival = { ip: client ?? peer, isProbe: client === null, since, isSilent: true }
+    const arrival: AcceptedSocket = { ip: client ?? peer, isProbe: client === null, since, isSilent: true }
     if (socket.destroyed) throw GONE
     socket.once('close', () => {
       this.strangers.delete(arrival)
@@ -399,13 +399,13 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
     }
   }
 
-  private async mayHoldOneMore(arrival: Arrival): Promise<boolean> {
+  private async mayHoldOneMore(arrival: AcceptedSocket): Promise<boolean> {
     const { ip, isProbe } = arrival
     if (isProbe || isLoopback(ip) || this.isProxy(ip)) return true
     return this.setup.addresses.take(clientOf(ip), arrival) || (await this.setup.isExempt(ip))
   }
 
-  private tooMany({ ip }: Arrival): TurnedAway {
+  private tooMany({ ip }: AcceptedSocket): TurnedAway {
     if (this.setup.addresses.isNews(clientOf(ip)))
       this.log.warn({ event: 'smtp_too_many_connections', key: 'limits.connections_per_address', ip })
     return new TurnedAway(SAY.tooManyFromAddress)
@@ -441,20 +441,20 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
     return new TurnedAway(SAY.proxiesOnly)
   }
 
-  known(arrival: Arrival): void {
+  known(arrival: AcceptedSocket): void {
     this.strangers.delete(arrival)
     if (this.rules.mustLogIn) this.setup.addresses.release(arrival)
   }
 
   /** Called by the constructor of the parent too; makes contexts of our own certificate only. */
-  override updateSecureContext(options?: Partial<Certificate> | null): void {
+  override updateSecureContext(options?: Partial<TlsPair> | null): void {
     Object.assign(this.options, options)
     const { key, cert } = this.options
     this.secureContext = new Map()
     if (key !== undefined && cert !== undefined) {
       this.secureContext.set('*', createSecureContext(this.options))
     }
-    const { others = [] } = this.options as Partial<Certificate>
+    const { others = [] } = this.options as Partial<TlsPair>
     this.byName = contextsOf(others, this.options)
   }
 

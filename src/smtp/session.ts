@@ -12,17 +12,28 @@ import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { isRecipient } from '../mail/address.js'
 import {
+  type EnvelopePath,
   type EnvelopeRecipient,
+  type EnvelopeSender,
   isMailbox,
-  type Path,
+  naming,
+  Refusal,
   readPath,
   readRecipient,
   readSender,
-  type Sender,
-} from './envelope.js'
-import { beginLogin, type Login, type LoginStep, MECHANISMS } from './login.js'
-import { naming, Refusal, recode, replyTo, SAY } from './reply.js'
-import type { Arrival, Rules, Visit } from './rules.js'
+  recode,
+  replyTo,
+  SAY,
+} from './commands.js'
+import {
+  type AcceptedSocket,
+  beginLogin,
+  type ListenerRules,
+  type LoginExchange,
+  type LoginStep,
+  MECHANISMS,
+  type Visit,
+} from './rules.js'
 import { Body } from './stream.js'
 
 /** The connection as a session sees it. */
@@ -54,12 +65,12 @@ type Work = Promise<void> | void
 
 export class Session<Who> {
   readonly visit: Visit<Who>
-  private readonly rules: Rules<Who>
+  private readonly rules: ListenerRules<Who>
   private readonly wire: Wire
   private readonly log: Log
-  private sender: Sender | null = null
+  private sender: EnvelopeSender | null = null
   private recipients: EnvelopeRecipient[] = []
-  private login: Login | null = null
+  private login: LoginExchange | null = null
   private errors = 0
   /** Commands from someone who may not send yet. */
   private idleTalk = 0
@@ -69,7 +80,12 @@ export class Session<Who> {
 
   private gone = false
 
-  constructor(rules: Rules<Who>, wire: Wire, { ip, isProbe }: Pick<Arrival, 'ip' | 'isProbe'>, log: Log) {
+  constructor(
+    rules: ListenerRules<Who>,
+    wire: Wire,
+    { ip, isProbe }: Pick<AcceptedSocket, 'ip' | 'isProbe'>,
+    log: Log,
+  ) {
     this.rules = rules
     this.wire = wire
     this.log = log
@@ -313,7 +329,7 @@ export class Session<Who> {
     return wait === undefined ? accept() : wait.then(accept)
   }
 
-  private withDomain(path: Path): Path {
+  private withDomain(path: EnvelopePath): EnvelopePath {
     const { postmasterAt } = this.rules
     if (postmasterAt === undefined || path.address.toLowerCase() !== 'postmaster') return path
     return { ...path, address: `postmaster@${postmasterAt}` }
@@ -339,7 +355,7 @@ export class Session<Who> {
   }
 
   private keep(
-    envelope: { sender: Sender; recipients: EnvelopeRecipient[] },
+    envelope: { sender: EnvelopeSender; recipients: EnvelopeRecipient[] },
     body: Body,
     done: () => void,
   ): void {

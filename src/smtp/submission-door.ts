@@ -25,9 +25,9 @@ import type { EnvelopedMessage } from '../submission/prepare.js'
 import type { MessageAnswer } from '../submission/submit.js'
 import type { Login } from '../tenant/principal.js'
 import { Tally } from './admission.js'
-import { faultReply, Refusal, recode, SAY } from './reply.js'
-import type { DoorSubmission, DoorTenants, Envelope, Rules, Visit } from './rules.js'
-import { type Certificate, DoorServer, VERSIONS } from './server.js'
+import { faultReply, Refusal, recode, SAY } from './commands.js'
+import type { DoorSubmission, DoorTenants, ListenerRules, ReceivedEnvelope, Visit } from './rules.js'
+import { DoorServer, type TlsPair, VERSIONS } from './server.js'
 
 /** Where a header may end; what is longer has no business with us. */
 const MOST_HEADER = 64 * 1024
@@ -75,7 +75,7 @@ const traced = async (
 
 interface DoorOptions {
   readonly config: Pick<Config, 'hostname' | 'submission' | 'limits'>
-  readonly certificate: Certificate
+  readonly certificate: TlsPair
   readonly tenants: DoorTenants
   readonly submission: DoorSubmission
   readonly clock: Clock
@@ -98,7 +98,7 @@ export interface SubmissionDoor extends Service {
   /** Where each listener really listens, in the order of the config; empty before start. */
   readonly addresses: readonly DoorAddress[]
   /** Connections made from now on get this certificate. */
-  renew(certificate: Certificate): void
+  renew(certificate: TlsPair): void
 }
 
 /** What a client is told when the disk is full. */
@@ -170,7 +170,7 @@ const refusal = (error: unknown): unknown =>
   error instanceof Fault && error.code === 'auth.credentials_invalid' ? revoked() : error
 
 /** What MAIL must pass, at once where rows and counts are at hand. */
-const createMail = ({ tenants, submission, clock }: DoorOptions): Rules<Visitor>['mail'] => {
+const createMail = ({ tenants, submission, clock }: DoorOptions): ListenerRules<Visitor>['mail'] => {
   const workspaceOf = (visit: Visit<Visitor>): WorkspaceRow | Promise<WorkspaceRow> => {
     const { login, readAt } = visitorOf(visit)
     if (clock.tick() - readAt <= STALE) return login.workspace
@@ -202,7 +202,7 @@ const submissionRules = (
   listener: SubmissionListener,
   logins: Tally,
   { config, tenants, submission, clock, log, spans, memory } = options,
-): Rules<Visitor> => ({
+): ListenerRules<Visitor> => ({
   hostname: config.hostname,
   size: config.limits.message_size,
   recipients: config.limits.recipients,
@@ -262,7 +262,7 @@ const revoked = (): Refusal =>
   new Refusal(recode('421 4.7.0', faultReply(new Fault('auth.credentials_invalid'), newRequestId())))
 
 const enveloped = <Who>(
-  { sender, recipients, headroom }: Envelope,
+  { sender, recipients, headroom }: ReceivedEnvelope,
   raw: Buffer,
   { ip, hello, tls, extended, loggedIn }: Visit<Who>,
 ): EnvelopedMessage => ({

@@ -7,7 +7,7 @@
  */
 
 import type { Clock } from '../base/clock.js'
-import { isAway } from '../lifecycle/holds.js'
+import { isAway } from '../lifecycle/orders.js'
 import { AMBIGUOUS } from '../lifecycle/recipient.js'
 import { nextDayAt, type WarmupState } from '../lifecycle/warmup.js'
 import type { Depth } from '../record/queue.js'

@@ -21,7 +21,7 @@ import { type EventType, readEventType } from '../mail/event-type.js'
 import { bounce, loggedEvent } from '../record/event.js'
 import type { EndpointRow, Subscription } from '../store/port/hooks.js'
 import type { LogFilter, LogRow } from '../store/port/log.js'
-import { FORMATS, typesIn } from './format/formats.js'
+import { FORMATS, typesIn } from './formats.js'
 
 /** The type of the log behind a name that was asked for; null: every type. */
 export const loggedType = (asked: Subscription): EventType | null => readEventType(asked)

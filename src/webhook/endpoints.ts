@@ -18,9 +18,8 @@ import { CHANGE_TYPES, isNote, isOfOthers, nearestEventType } from '../mail/even
 import type { EndpointChange, EndpointRow, Hooks, KnownEndpoint, Subscription } from '../store/port/hooks.js'
 import type { EventLog } from '../store/port/log.js'
 import { normalDomain } from '../tenant/domain/domain.js'
-import { FORMATS, withoutCounterpart } from './format/formats.js'
+import { FORMATS, newSigningSecret, withoutCounterpart } from './formats.js'
 import type { PostTarget } from './post.js'
-import { newSigningSecret } from './signature.js'
 
 export interface HookDeps {
   readonly store: Hooks & Pick<EventLog, 'log' | 'follow' | 'logEnds' | 'isMark' | 'loggedEvent'>

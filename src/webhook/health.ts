@@ -68,7 +68,7 @@ const APART_MS = DAY / 2
 
 type Told = 'failing' | 'recovered' | 'disable'
 
-export interface Judged {
+export interface JudgedPost {
   readonly state: EndpointState
   readonly tell: Told | null
 }
@@ -102,7 +102,7 @@ const AT_EASE = {
   told: 0,
 } as const
 
-export const succeeded = (state: EndpointState, now: number): Judged => ({
+export const succeeded = (state: EndpointState, now: number): JudgedPost => ({
   state: { ...state, ...AT_EASE, lastSucceededAt: now },
   tell: state.told > 0 ? 'recovered' : null,
 })
@@ -128,7 +128,7 @@ const standing = (state: EndpointState, endpoint: EndpointRow, failed: Failed): 
   }
 }
 
-export const failed = (before: EndpointState, endpoint: EndpointRow, one: Failed): Judged => {
+export const failed = (before: EndpointState, endpoint: EndpointRow, one: Failed): JudgedPost => {
   const { now } = one
   const counted = {
     ...before,

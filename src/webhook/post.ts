@@ -14,9 +14,7 @@ import { newId } from '../base/id.js'
 import type { EndpointRow, PostKind, PostRow } from '../store/port/hooks.js'
 import type { LogRow } from '../store/port/log.js'
 import { postedType } from './body.js'
-import type { Signed, SignedPost } from './format/format.js'
-import { FORMATS } from './format/formats.js'
-import { signatureHeaders } from './signature.js'
+import { FORMATS, type Signed, type SignedPost, signatureHeaders } from './formats.js'
 
 const MOST_SHOWN = 1024
 const MASKED = '(hidden)'

@@ -30,7 +30,7 @@ import type { EventLog, LogRow } from '../store/port/log.js'
 import { bodyOf, createWants, filterOf, postedType } from './body.js'
 import {
   failed,
-  type Judged,
+  type JudgedPost,
   LIFE_MS,
   MOST_WAITING,
   mayProbe,
@@ -495,7 +495,7 @@ export class Poster {
     else await this.#tell(judged.tell)
   }
 
-  async #tell(what: Judged['tell']): Promise<void> {
+  async #tell(what: JudgedPost['tell']): Promise<void> {
     if (what === 'disable') return this.#disable('failures')
     if (what === null) return
     this.#isDirty = true

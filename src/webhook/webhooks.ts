@@ -1,24 +1,31 @@
 /**
  * NAME      webhooks - the service that posts events to endpoints
  * DESCRIPTION
- *     Follows the log, gives each enabled endpoint what it asks for, and keeps the
- *     places once a second. What is stored of endpoints (new ones, changes, what was
- *     enabled or disabled) is read twice a second and is the truth: an endpoint whose
- *     generation has changed begins anew from its stored place.
- *     Endpoints of live and of test mail are read for and posted to apart: no endpoint of test mail keeps one of live mail
- *     waiting, and while live mail is about, what was done for test mail is followed by a rest (base/time/give-way).
- *   NOTES
- *     Looks are timed on the machine's timers; whatever is compared with a stored time
- *     is compared with the clock that is given.
+ *   Follows the log, gives each enabled endpoint what it asks for, and keeps the places once a second. What is stored of
+ *   endpoints (new ones, changes, what was enabled or disabled) is read twice a second and is the truth: an endpoint whose
+ *   generation has changed begins anew from its stored place.
+ *   Endpoints of live and of test mail are read for and posted to apart: no endpoint of test mail keeps one of live mail
+ *   waiting, and while live mail is about, what was done for test mail is followed by a rest (base/give-way.ts).
+ *   Endpoints are called by the configuration's rules, and their secrets are opened for the moment of a post.
+ * NOTES
+ *   Looks are timed on the machine's timers; whatever is compared with a stored time is compared with the clock that is
+ *   given.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, steadyClock } from '../base/clock.js'
+import { diallerOf } from '../base/dial.js'
+import type { GiveWay } from '../base/give-way.js'
+import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
+import type { Config } from '../config/config.js'
 import type { Mode } from '../lifecycle/page.js'
+import { MarkCodec } from '../record/event.js'
 import type { KnownEndpoint } from '../store/port/hooks.js'
+import { targetOf } from './endpoints.js'
 import { LONGEST_WAIT_MS, MOST_WAITING } from './health.js'
 import { createReading, createReplays } from './log-reading.js'
-import { type Deps, Poster } from './poster.js'
+import { createPost } from './post.js'
+import { type Deps, type HookStore, Poster } from './poster.js'
 
 const LOOK_MS = 50
 const LOAD_MS = 500
@@ -234,6 +241,37 @@ export const createWebhooks = (parts: WebhookParts): Service => {
     async stop() {
       await engine?.stop()
       engine = null
+    },
+  }
+}
+
+interface PostingParts {
+  readonly store: HookStore
+  readonly config: Config
+  readonly pepper: Uint8Array
+  readonly clock: Clock
+  readonly log: Log
+  readonly way: GiveWay
+}
+
+export const createPosting = ({ store, config, pepper, clock, log, way }: PostingParts): Service => {
+  const dialler = diallerOf(config)
+  const post = createPost(dialler, clock)
+  const marks = new MarkCodec(pepper)
+  const engine = createWebhooks({
+    store,
+    log,
+    way,
+    clock,
+    post: (endpoint, request) => post(targetOf(pepper, endpoint, clock.now()), request),
+    signMark: (mark, accountId) => marks.write(mark, accountId),
+  })
+  return {
+    name: engine.name,
+    start: () => engine.start(),
+    async stop() {
+      await engine.stop()
+      await dialler.close()
     },
   }
 }

@@ -1,7 +1,7 @@
 /** The octets of a mail: shown, and sent once more. */
 import t from 'tap'
 import type { Observation } from '../../src/mail/status.js'
-import { keptOf } from '../../src/outcome/kept-report.js'
+import { keptOf } from '../../src/outcome/report.js'
 import { outcome } from '../store/fixture.js'
 import { ask, fieldsOf, MAIL, openKit } from './kit.js'
 

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { dsnActionOf, isTold, type Submitted, toldKey } from '../../src/lifecycle/pending-dsn.js'
+import { dsnActionOf, isTold, type SenderWish, toldKey } from '../../src/lifecycle/pending-dsn.js'
 import { OBSERVATIONS } from '../../src/mail/status.js'
 
 const HOUR = 3_600_000
-const SENT: Submitted = { mailFrom: 'app@acme.test', notify: null, queuedAt: 0, senderDsn: true }
+const SENT: SenderWish = { mailFrom: 'app@acme.test', notify: null, queuedAt: 0, senderDsn: true }
 const of = (seen: (typeof OBSERVATIONS)[number], at = 0, detail = {}) => ({ seen, at, detail })
 
 t.test('what a DSN says of each observation', async (t) => {

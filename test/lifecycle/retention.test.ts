@@ -1,5 +1,5 @@
 import t from 'tap'
-import { expiry, isAged, isOpen, isOverdue, logFloor } from '../../src/lifecycle/retention.js'
+import { expiry, isAged, isOpen, isOverdue, logFloor } from '../../src/lifecycle/schedule.js'
 import { emptyCounts, STATUSES } from '../../src/mail/status.js'
 
 t.test('what is old goes, and never what is under way', async (t) => {

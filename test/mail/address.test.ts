@@ -12,7 +12,7 @@ import {
   parseRecipient,
   wireAddress,
 } from '../../src/mail/address.js'
-import { isMailbox } from '../../src/smtp/envelope.js'
+import { isMailbox } from '../../src/smtp/commands.js'
 
 const GOOD: [string, string | null, string][] = [
   ['a@b.c', null, 'a@b.c'],

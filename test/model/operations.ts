@@ -3,8 +3,7 @@
  */
 
 import { observed } from '../../src/lifecycle/facts.js'
-import { covers, moved } from '../../src/lifecycle/holds.js'
-import { effectOf, mayHold, stateOf } from '../../src/lifecycle/orders.js'
+import { covers, effectOf, mayHold, moved, stateOf } from '../../src/lifecycle/orders.js'
 import { adjustTimes } from '../../src/lifecycle/schedule.js'
 import { domainOf } from '../../src/mail/address.js'
 import {

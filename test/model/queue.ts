@@ -12,7 +12,6 @@ import type {
   LeaseRef,
   NewEmail,
 } from '../../src/lifecycle/facts.js'
-import { isAway, waitsSince } from '../../src/lifecycle/holds.js'
 import {
   attempting,
   circle,
@@ -23,6 +22,7 @@ import {
   leased,
   recovered,
 } from '../../src/lifecycle/lease.js'
+import { isAway, waitsSince } from '../../src/lifecycle/orders.js'
 import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../src/lifecycle/schedule.js'
 import { entryDetail } from '../../src/lifecycle/suppress.js'
 import { aggregate } from '../../src/mail/status.js'

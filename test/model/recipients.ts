@@ -3,8 +3,7 @@
  */
 
 import { type EventSource, MAX_REPORTS, type Outcome, type Settled } from '../../src/lifecycle/facts.js'
-import { covers, holdBack, type Pause, setFree } from '../../src/lifecycle/holds.js'
-import type { Note } from '../../src/lifecycle/orders.js'
+import { covers, holdBack, type Note, type Pause, setFree } from '../../src/lifecycle/orders.js'
 import { leaveSchedule } from '../../src/lifecycle/schedule.js'
 import { factKey, movedCounts, settle } from '../../src/lifecycle/settle.js'
 import {

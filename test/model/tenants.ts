@@ -3,7 +3,7 @@
  */
 
 import { countSends } from '../../src/lifecycle/accept.js'
-import { isPaused } from '../../src/lifecycle/holds.js'
+import { isPaused } from '../../src/lifecycle/orders.js'
 import type { Page, Rows } from '../../src/lifecycle/page.js'
 import { isSuppressing, partsOfEntry } from '../../src/lifecycle/suppress.js'
 import { numbered } from '../../src/store/pools.js'

@@ -2,7 +2,7 @@
  * NAME      upkeep - what is old goes
  */
 import { ANSWER_KEPT_MS } from '../../src/lifecycle/accept.js'
-import { expiry, isAged, isOpen, isOverdue, logFloor, WINDOW_KEPT_MS } from '../../src/lifecycle/retention.js'
+import { expiry, isAged, isOpen, isOverdue, logFloor, WINDOW_KEPT_MS } from '../../src/lifecycle/schedule.js'
 import { onlyWriter } from '../../src/store/only-writer.js'
 import { ALONE, type Cluster } from '../../src/store/port/cluster.js'
 import type { Keep, Upkeep } from '../../src/store/port/upkeep.js'

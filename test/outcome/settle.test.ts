@@ -1,7 +1,7 @@
 /** What servers say may be any text, cut anywhere: it is mended before it is stored. */
 import t from 'tap'
 import { type Outcome, observed } from '../../src/lifecycle/facts.js'
-import { settle } from '../../src/outcome/settle.js'
+import { settle } from '../../src/outcome/reply.js'
 
 t.test('text that not every database keeps', async (t) => {
   const given: Outcome[] = []

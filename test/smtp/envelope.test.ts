@@ -1,8 +1,7 @@
 /** MAIL and RCPT lines: never a crash, and what was read is what was written. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isMailbox, readPath, readRecipient, readSender } from '../../src/smtp/envelope.js'
-import { Refusal, SAY } from '../../src/smtp/reply.js'
+import { isMailbox, Refusal, readPath, readRecipient, readSender, SAY } from '../../src/smtp/commands.js'
 
 const sender = (line: string) => readSender(readPath(line, SAY.badSender))
 const recipient = (line: string) => readRecipient(readPath(line, SAY.badRecipient))

@@ -1,8 +1,8 @@
 /** AUTH PLAIN and LOGIN, with and without an initial response. */
 import fc from 'fast-check'
 import t from 'tap'
-import { beginLogin, type LoginStep } from '../../src/smtp/login.js'
-import { Refusal } from '../../src/smtp/reply.js'
+import { Refusal } from '../../src/smtp/commands.js'
+import { beginLogin, type LoginStep } from '../../src/smtp/rules.js'
 
 const b64 = (text: string): string => Buffer.from(text).toString('base64')
 

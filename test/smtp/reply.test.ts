@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { FAULTS, Fault, type FaultCode } from '../../src/base/fault.js'
-import { faultReply, Refusal, recode, replyTo, SAY } from '../../src/smtp/reply.js'
+import { faultReply, Refusal, recode, replyTo, SAY } from '../../src/smtp/commands.js'
 
 const REQUEST = 'req_00000000000000000000000000'
 const ONE = /^[245]\d\d [245]\.\d{1,3}\.\d{1,3} [ -~]+$/

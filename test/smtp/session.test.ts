@@ -2,11 +2,11 @@
 import t from 'tap'
 import { silentLog } from '../../src/base/log.js'
 import { Budget } from '../../src/base/memory.js'
-import type { Rules } from '../../src/smtp/rules.js'
+import type { ListenerRules } from '../../src/smtp/rules.js'
 import { Session } from '../../src/smtp/session.js'
 import type { Body } from '../../src/smtp/stream.js'
 
-const RULES: Rules<string> = {
+const RULES: ListenerRules<string> = {
   hostname: 'mx.postern.test',
   size: 1_000_000,
   recipients: 5,
@@ -23,7 +23,7 @@ const RULES: Rules<string> = {
 }
 
 /** A session over a wire that only writes down. */
-const converse = (rules: Partial<Rules<string>> = {}) => {
+const converse = (rules: Partial<ListenerRules<string>> = {}) => {
   const said: string[] = []
   let collected: { body: Body; end: () => Promise<void> } | null = null
   const wire = {

@@ -7,8 +7,7 @@ import { CATEGORIES } from '../../src/mail/report/category.js'
 import type { WebhookFormat } from '../../src/store/port/hooks.js'
 import type { LogRow } from '../../src/store/port/log.js'
 import { bodyOf, createWants, filterOf } from '../../src/webhook/body.js'
-import { FORMATS, withoutCounterpart } from '../../src/webhook/format/formats.js'
-import { newSigningSecret } from '../../src/webhook/signature.js'
+import { FORMATS, newSigningSecret, withoutCounterpart } from '../../src/webhook/formats.js'
 import { AT, logRow, noticeRow } from './rows.js'
 
 const { EventWebhook } = createRequire(import.meta.url)('@sendgrid/eventwebhook') as {

@@ -2,7 +2,7 @@
 import { Resend } from 'resend'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { newSigningSecret, signatureHeaders } from '../../src/webhook/signature.js'
+import { newSigningSecret, signatureHeaders } from '../../src/webhook/formats.js'
 
 const body = JSON.stringify({ type: 'email.delivered', data: { subject: 'Grüße ✓' } })
 const resend = new Resend('re_123')

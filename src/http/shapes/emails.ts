@@ -7,7 +7,7 @@
  *   the id that some SDKs repeat in the body.
  */
 import Joi from 'joi'
-import { EXTRA_NAMES, EXTRAS } from '../../lifecycle/extras.js'
+import { EXTRA_NAMES, EXTRAS } from '../../lifecycle/facts.js'
 import { MAILING_LIST, MAILING_LIST_FORM } from '../../lifecycle/suppress.js'
 import { STATUSES } from '../../mail/status.js'
 import { WAITING_REASONS } from '../../record/queue.js'

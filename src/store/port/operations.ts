@@ -15,7 +15,7 @@
  *   A lot's state is written before its mails follow; whoever is cut off in between gives the same order again.
  */
 
-import type { Scope } from '../../lifecycle/holds.js'
+import type { Scope } from '../../lifecycle/orders.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
 import type { Status } from '../../mail/status.js'
 import type { Routing } from './tenants.js'

@@ -5,7 +5,7 @@
  *   else changes what is leased.
  */
 import type { Claimed } from '../../lifecycle/facts.js'
-import { waitsSince } from '../../lifecycle/holds.js'
+import { waitsSince } from '../../lifecycle/orders.js'
 import { emptyCounts, type Status } from '../../mail/status.js'
 import { modeOf } from '../sql/mails.js'
 import { type Asking, all, type Row } from '../sql/query.js'

@@ -7,8 +7,7 @@
  */
 
 import type { Outcome, Settled } from '../../lifecycle/facts.js'
-import { type Freed, holdBack, moved, setFree } from '../../lifecycle/holds.js'
-import type { Note } from '../../lifecycle/orders.js'
+import { type Freed, holdBack, moved, type Note, setFree } from '../../lifecycle/orders.js'
 import type { Fields } from '../port/operations.js'
 import { carryWrites, fieldsFor, lotWrites } from '../sql/carry.js'
 import { eraseWrites } from '../sql/erase.js'

@@ -16,7 +16,7 @@
 
 import { ANSWER_KEPT_MS } from '../../lifecycle/accept.js'
 import type { Outcome, Settled } from '../../lifecycle/facts.js'
-import { expiry, isAged, WINDOW_KEPT_MS } from '../../lifecycle/retention.js'
+import { expiry, isAged, WINDOW_KEPT_MS } from '../../lifecycle/schedule.js'
 import type { Keep } from '../port/upkeep.js'
 import { ALL_DAYS, type Day, dayStart, type Range, rangeOf, rangesOf } from '../sql/pages.js'
 import { type Asking, all, run } from '../sql/query.js'

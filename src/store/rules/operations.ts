@@ -2,7 +2,7 @@
  * NAME      rules/operations - how jobs and lots move on and end
  */
 
-import { isAway } from '../../lifecycle/holds.js'
+import { isAway } from '../../lifecycle/orders.js'
 import type { JobRow, JobStep } from '../port/mail.js'
 import { EXPORTED, type Fields, type LotState, MOVED } from '../port/operations.js'
 

@@ -15,7 +15,7 @@
  *   it again nor forgets to tell that it is over.
  */
 
-import { type Share, SLOW_BEFORE_MS } from '../../lifecycle/suppress.js'
+import { type BouncedShare, SLOW_BEFORE_MS } from '../../lifecycle/suppress.js'
 import {
   ALARM_EVENTS,
   ALARMS,
@@ -207,7 +207,7 @@ export function* usualOf(
   upstreamId: string,
   cause: string,
   now: number,
-): Asking<{ readonly outcomes: number; readonly before: Share }> {
+): Asking<{ readonly outcomes: number; readonly before: BouncedShare }> {
   const to = slowFrom(now) / HOUR
   const since = Number((yield* first(COUNTED_SINCE))?.hour ?? 0)
   const from = Math.max(to - SLOW_BEFORE_MS / HOUR, since)

@@ -14,7 +14,7 @@
  */
 import { Fault } from '../../base/fault.js'
 import { type EventRow, type Outcome, observed } from '../../lifecycle/facts.js'
-import { isAway } from '../../lifecycle/holds.js'
+import { isAway } from '../../lifecycle/orders.js'
 import type { Status } from '../../mail/status.js'
 import {
   type CarriedMail,

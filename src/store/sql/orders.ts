@@ -19,8 +19,8 @@
  *   it had when it came to rest. A resume that was cut off is finished by the sweep.
  */
 import { type Outcome, observed } from '../../lifecycle/facts.js'
-import { covers, type Scope } from '../../lifecycle/holds.js'
 import {
+  covers,
   effectOf,
   mayHold,
   type Note,
@@ -29,6 +29,7 @@ import {
   partsOf,
   type Queued,
   type QueuePart,
+  type Scope,
 } from '../../lifecycle/orders.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
 import type { Status } from '../../mail/status.js'

@@ -13,7 +13,7 @@
 
 import { toRfc3339 } from '../../base/clock.js'
 import type { EventSource, Settled } from '../../lifecycle/facts.js'
-import { isAway, isPaused, type Pause } from '../../lifecycle/holds.js'
+import { isAway, isPaused, type Pause } from '../../lifecycle/orders.js'
 import {
   type Appointment,
   cancelAnswer,

@@ -1,7 +1,7 @@
 /**
  * NAME      sweep - what of housekeeping is the same in every database: one small step
  */
-import { logFloor } from '../../lifecycle/retention.js'
+import { logFloor } from '../../lifecycle/schedule.js'
 import type { Keep } from '../port/upkeep.js'
 import type { SuppressionEvents } from '../suppression-events.js'
 import { sweepAudit } from './audit.js'

@@ -11,7 +11,7 @@
 import { type Clock, systemClock } from '../../base/clock.js'
 import { ANSWER_KEPT_MS } from '../../lifecycle/accept.js'
 import type { Outcome, Settled } from '../../lifecycle/facts.js'
-import { expiry, isAged, WINDOW_KEPT_MS } from '../../lifecycle/retention.js'
+import { expiry, isAged, WINDOW_KEPT_MS } from '../../lifecycle/schedule.js'
 import type { Keep } from '../port/upkeep.js'
 import type { DecisionSteps } from '../sql/bounces.js'
 import { ALL_DAYS, type Day, dayStart, ordAt, type Range, rangeOf, rangesOf } from '../sql/pages.js'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { covers, holdBack, isAway, type Owned, type Scope, setFree } from '../../../src/lifecycle/holds.js'
+import { covers, holdBack, isAway, type Owned, type Scope, setFree } from '../../../src/lifecycle/orders.js'
 
 const ONE: Owned = {
   accountId: 'acc_1',

@@ -1,7 +1,7 @@
 /** The age of a mail is the time in which its pool was not paused. */
 import fc from 'fast-check'
 import t from 'tap'
-import { isPaused, moved, type Pause, rested, waitsSince } from '../../../src/lifecycle/holds.js'
+import { isPaused, moved, type Pause, rested, waitsSince } from '../../../src/lifecycle/orders.js'
 
 t.test('a pool is paused while it has upstreams and none is active', async (t) => {
   t.equal(isPaused([]), false)

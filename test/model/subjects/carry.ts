@@ -6,7 +6,7 @@
  */
 import { Fault } from '../../../src/base/fault.js'
 import { observed } from '../../../src/lifecycle/facts.js'
-import { isAway } from '../../../src/lifecycle/holds.js'
+import { isAway } from '../../../src/lifecycle/orders.js'
 import {
   type Carry,
   EXPORTED,

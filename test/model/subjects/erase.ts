@@ -1,7 +1,7 @@
 /**
  * NAME      erase - a workspace that was deleted, and what is left of it
  */
-import { isOpen } from '../../../src/lifecycle/retention.js'
+import { isOpen } from '../../../src/lifecycle/schedule.js'
 import { suppressionList } from '../../../src/lifecycle/suppress.js'
 import type { QueueOrder } from '../../../src/store/port/operations.js'
 import { isRoutedTo, type Tenants, type WorkspaceRow } from '../../../src/store/port/tenants.js'

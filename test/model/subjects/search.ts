@@ -2,7 +2,7 @@
  * NAME      search - finding mail by a query, up to where the index is
  */
 
-import { isAway } from '../../../src/lifecycle/holds.js'
+import { isAway } from '../../../src/lifecycle/orders.js'
 import { readMark } from '../../../src/lifecycle/page.js'
 import { matches, type Sought, type Term, termsIn } from '../../../src/mail/query.js'
 import { CATEGORIES } from '../../../src/mail/report/category.js'

@@ -6,7 +6,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { idTime } from '../../../base/id.js'
-import { extrasOf } from '../../../lifecycle/extras.js'
+import { extrasOf } from '../../../lifecycle/facts.js'
 import type { MailEvent } from '../../../record/event.js'
 import { partsOfWaiting } from '../../../record/queue.js'
 import { AskError } from '../../ask.js'

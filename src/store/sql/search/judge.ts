@@ -1,7 +1,7 @@
 /**
  * NAME      judge - whether a mail that a lead offers is what is looked for
  */
-import { isAway } from '../../../lifecycle/holds.js'
+import { isAway } from '../../../lifecycle/orders.js'
 import { matches, needsComplaints, needsRecipients, type Sought, termsIn } from '../../../mail/query.js'
 import type { EmailRow, SearchFilter } from '../../port/mail.js'
 import { addressLc, toEmail } from '../mails.js'

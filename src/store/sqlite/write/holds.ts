@@ -7,7 +7,7 @@
  *   MAIL.
  */
 
-import { type Pause, waitsSince } from '../../../lifecycle/holds.js'
+import { type Pause, waitsSince } from '../../../lifecycle/orders.js'
 import { holdOver, STANDING_HOLDS, type Standing, type StandingHold } from '../../sql/orders.js'
 import type { Ask } from '../../sql/query.js'
 import { notePauses } from '../../sql/schedule.js'

@@ -8,8 +8,7 @@
  *     what it never missed. 200,000 waiting mails hold the writer for a few seconds, once a step.
  */
 import type { Outcome, Settled, Source } from '../../../lifecycle/facts.js'
-import { type Freed, holdBack, moved, setFree } from '../../../lifecycle/holds.js'
-import type { Note } from '../../../lifecycle/orders.js'
+import { type Freed, holdBack, moved, type Note, setFree } from '../../../lifecycle/orders.js'
 import { SEEN_WITHIN_MS } from '../../../lifecycle/schedule.js'
 import {
   domainEntry,
