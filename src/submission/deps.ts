@@ -7,6 +7,7 @@
  *   come again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { andThen } from '../base/and-then.js'
 import { type Clock, systemClock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { GiveWay } from '../base/give-way.js'
@@ -16,7 +17,7 @@ import { normalizeAddress } from '../mail/address.js'
 import type { Queue } from '../store/port/mail.js'
 import type { Tenants, WorkspaceRow } from '../store/port/tenants.js'
 import type { Known, Lifecycle } from '../store/port/upkeep.js'
-import { callerIn, isGood } from '../tenant/authenticate.js'
+import { stillGood } from '../tenant/authenticate.js'
 import type { Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
 import type { Route } from './route.js'
@@ -109,12 +110,19 @@ const judge = (workspace: WorkspaceRow | null, rules: number | null): Standing |
 }
 
 /** By rows that may be old: whoever came by a key or a credential must still have it. */
-const judgeKnown = (known: Known, caller: Principal, at: WorkspaceRow, now: number): Standing | Fault => {
-  const rules = known.rules()
-  return caller.via === 'session' || isGood(callerIn(known, caller), now)
-    ? judge(known.workspace(at.accountId, at.id), rules)
-    : new Fault('auth.credentials_invalid')
-}
+const judgeKnown = (
+  known: Known,
+  caller: Principal,
+  at: WorkspaceRow,
+  now: number,
+): Standing | Fault | Promise<Standing | Fault> =>
+  andThen(known.rules(), (rules) =>
+    andThen(caller.via === 'session' || stillGood(known, caller, now), (isStill) =>
+      isStill
+        ? andThen(known.workspace(at.accountId, at.id), (row) => judge(row, rules))
+        : new Fault('auth.credentials_invalid'),
+    ),
+  )
 
 /** Whether this workspace takes mail, and this caller's; at once where rows are at hand. The answer to a key that was used before is given all the same. */
 export const decide = (
@@ -124,11 +132,12 @@ export const decide = (
 ): Standing | Fault | Promise<Standing | Fault> => {
   const { known } = store
   if (known === undefined) return store.workspace(at.accountId, at.id).then((row) => judge(row, null))
-  const decided = judgeKnown(known, caller, at, clock.now())
-  if (!(decided instanceof Fault)) return decided
-  // a refusal is nothing that accept could compare
-  known.look()
-  return judgeKnown(known, caller, at, clock.now())
+  return andThen(judgeKnown(known, caller, at, clock.now()), (decided) =>
+    decided instanceof Fault
+      ? // a refusal is nothing that accept could compare
+        andThen(known.look(), () => judgeKnown(known, caller, at, clock.now()))
+      : decided,
+  )
 }
 
 /** Throws workspace.not_found, workspace.suspended or auth.credentials_invalid. */

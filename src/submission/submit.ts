@@ -138,7 +138,7 @@ const attempt = async (deps: SubmissionDeps, job: Job, ticket: Ticket | null): P
       const stored = result === 'accepted' ? mails : mails.map((mail) => found(mail, result.suppressed))
       return { replayed: false, ...(early ?? job.render(stored)) }
     }
-    store.known?.look()
+    await store.known?.look()
   }
   throw new Fault('service.unavailable', { retryAfter: 1 })
 }

@@ -12,7 +12,7 @@
 import { LRUCache } from 'lru-cache'
 import { andThen } from '../base/and-then.js'
 import { Fault } from '../base/fault.js'
-import type { CredentialRow, KeyRow, Tenants, WorkspaceRow } from '../store/port/tenants.js'
+import type { CredentialRow, KeyRow, WorkspaceRow } from '../store/port/tenants.js'
 import type { Known } from '../store/port/upkeep.js'
 import { createPasswordProof, credentialOfAddress, loginText } from './credential.js'
 import { isCurrent, keyNamed, looksLikeKey, sesSecretOf, verifyKey } from './key.js'
@@ -167,17 +167,18 @@ const loginOf = async (deps: TenantDeps, row: CredentialRow, ip: string): Promis
   return { workspace, ...ofCredential(row, deps.perMinute) }
 }
 
-type Caller = KeyRow | CredentialRow | null
-
-/** The row of a key or a credential; who came by a session has none. */
-export const callerIn = <In extends Known | Pick<Tenants, 'key' | 'credential'>>(
-  rows: In,
+/** Whether the key or the credential is there, and not expired; who came by a session has neither. */
+export const stillGood = (
+  rows: Pick<Known, 'key' | 'credential'>,
   { via, id, accountId }: Pick<Principal, 'via' | 'id' | 'accountId'>,
-): In extends Known ? Caller : Caller | Promise<Caller> =>
-  (via === 'key' ? rows.key(accountId, id) : via === 'credential' ? rows.credential(id) : null) as never
+  now: number,
+): boolean | Promise<boolean> => {
+  if (via === 'key') return andThen(rows.key(accountId, id), (row) => row !== null && isCurrent(row, now))
+  return via === 'credential' && andThen(rows.credential(id), (row) => row !== null)
+}
 
-export const isGood = (row: Caller, now: number): boolean =>
-  row !== null && (!('expiresAt' in row) || isCurrent(row, now))
+/** Ahead of an answer that nobody compares. */
+const looked = ({ store }: TenantDeps): unknown => store.known?.lookOnce()
 
 /** Counts a failure against its address; throws when there were too many. */
 const refusalOf = (failures: Failures, ip: string | undefined): Fault => {
@@ -226,9 +227,10 @@ const signaturesFor = (
     },
 
     claimant(request, kept) {
-      if (kept) store.known?.lookOnce()
       const claim = readClaim(request, SES, clock.now())
-      return andThen(keyNamed(deps, claim.accessKey, store.known), (row) => row && { ...claim, row })
+      return andThen(kept && looked(deps), () =>
+        andThen(keyNamed(deps, claim.accessKey, store.known), (row) => row && { ...claim, row }),
+      )
     },
     proved,
   }
@@ -252,8 +254,7 @@ export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authen
     },
 
     key(text, ip, kept) {
-      if (kept) store.known?.lookOnce()
-      return byKey(deps, text, ip, store.known)
+      return andThen(kept && looked(deps), () => byKey(deps, text, ip, store.known))
     },
     ...signaturesFor(deps, failures),
     async password(username, password, ip) {
@@ -279,8 +280,7 @@ export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authen
     },
 
     stillValid(principal) {
-      store.known?.lookOnce()
-      return andThen(callerIn(store.known ?? store, principal), (row) => isGood(row, clock.now()))
+      return andThen(looked(deps), () => stillGood(store.known ?? store, principal, clock.now()))
     },
   }
 }

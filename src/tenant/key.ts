@@ -16,7 +16,7 @@ import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
-import type { KeyPermission, KeyRow, KeyScope, Tenants } from '../store/port/tenants.js'
+import type { KeyPermission, KeyRow, KeyScope } from '../store/port/tenants.js'
 import type { Known } from '../store/port/upkeep.js'
 import type { TenantDeps } from './principal.js'
 
@@ -170,7 +170,7 @@ const NOBODY = Buffer.alloc(32)
 export const verifyKey = (
   { store, pepper, clock }: TenantDeps,
   text: string,
-  rows: Pick<Tenants, 'keyByLookup'> | Pick<Known, 'keyByLookup'> = store,
+  rows: Pick<Known, 'keyByLookup'> = store,
 ): KeyRow | null | Promise<KeyRow | null> => {
   const shape = SHAPE.exec(text)
   if (shape === null) return null
@@ -184,7 +184,7 @@ export const verifyKey = (
 export const keyNamed = (
   { store, clock }: TenantDeps,
   accessKey: string,
-  rows: Pick<Tenants, 'keyByLookup'> | Pick<Known, 'keyByLookup'> = store,
+  rows: Pick<Known, 'keyByLookup'> = store,
 ): KeyRow | null | Promise<KeyRow | null> => {
   const lookup = ACCESS_KEY.exec(accessKey)?.[1]
   if (lookup === undefined) return null

@@ -7,6 +7,7 @@
  *   default workspace and two pools: the sandbox, to which all its test-mode mail goes, and the default
  *   pool, which the default workspace sends through. The latter is empty at first.
  */
+import { andThen } from '../base/and-then.js'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
@@ -306,8 +307,9 @@ export const workspaceForSend = (
   const named = ref ?? principal.workspaceId
   if (named === null) return Promise.reject(new Fault('validation.workspace_header_required'))
   const isOwn = named === principal.workspaceId
-  return (
-    (isOwn && deps.store.known?.workspace(principal.accountId, named)) || reachable(deps, principal, named)
+  return andThen(
+    isOwn ? (deps.store.known?.workspace(principal.accountId, named) ?? null) : null,
+    (row) => row ?? reachable(deps, principal, named),
   )
 }
 

@@ -91,21 +91,24 @@ export interface WriterLoad {
   readonly commitSeconds: Distribution
 }
 
+/** At once where it is at hand. */
+type Soon<T> = T | Promise<T>
+
 /**
- * Rows by which a send is decided, without a wait. They may be older than the store, so a send that is decided by them
+ * Rows by which a send is decided, kept at hand. They may be older than the store, so a send that is decided by them
  * says under which rules, and accept compares; a refusal, and whatever is no send, looks first.
  */
 export interface Known {
   /** Under which the rows that follow were read. */
-  rules(): number
-  /** Looks at the store: the rows that are asked for in this turn are as they are now. */
-  look(): void
+  rules(): Soon<number>
+  /** Looks at the store: the rows that are asked for after it are as they are now. Resolves with the rules. */
+  look(): Soon<number>
   /** The same, unless somebody has looked in this turn. */
-  lookOnce(): void
-  keyByLookup(lookup: string): KeyRow | null
-  key(accountId: string, id: string): KeyRow | null
-  credential(id: string): CredentialRow | null
-  workspace(accountId: string, ref: string): WorkspaceRow | null
+  lookOnce(): Soon<unknown>
+  keyByLookup(lookup: string): Soon<KeyRow | null>
+  key(accountId: string, id: string): Soon<KeyRow | null>
+  credential(id: string): Soon<CredentialRow | null>
+  workspace(accountId: string, ref: string): Soon<WorkspaceRow | null>
 }
 
 export interface Lifecycle {

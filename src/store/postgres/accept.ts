@@ -3,7 +3,8 @@
  * DESCRIPTION
  *   Acceptances that came while the writer was busy go together in one statement. They travel as JSON, and their
  *   bodies as one run of octets that the database cuts. The statement begins with the fence of its writer, and
- *   everything in it reads from that. The idempotent answer is next: an acceptance whose lock is gone adds no rows. A
+ *   everything in it reads from that. Which acceptances were decided by other rules than those of its snapshot is next:
+ *   they add no rows. So it is with one whose lock is gone when its idempotent answer is written. A
  *   workspace or a pool that is missing is a NULL in a column that allows none, and the batch fails.
  *   A recipient is born leased when the relay of this process has room and no hold or suppression is about it: that
  *   saves the claim (three statements and a commit). It goes to the relay with its octets after the commit; all others
@@ -244,7 +245,8 @@ const createHot = (hints: Hints, unheard: Unheard) => {
 const ACCEPT = `
 given AS (
   SELECT g.* FROM fence, json_to_recordset(CAST(? AS JSON))
-    AS g (i int, workspace text, test smallint, key text, token text, status int, body text, now bigint)),
+    AS g (i int, workspace text, test smallint, key text, token text, status int, body text, rules bigint, now bigint)
+  WHERE CASE WHEN g.rules IS NULL OR g.rules = (SELECT n FROM rules) THEN true ELSE false END),
 answered AS (
   UPDATE idempotency d SET status = g.status, body = g.body, completed_at = g.now
   FROM (SELECT g.*, w.n FROM given g JOIN workspaces w ON w.id = g.workspace OFFSET 0) g
@@ -311,11 +313,11 @@ noted AS (
   SELECT n.day, n.behind, n.ahead
   FROM fence, json_to_recordset(CAST(? AS JSON)) AS n (day bigint, behind bigint, ahead bigint) ORDER BY n.day
   ON CONFLICT (day) DO UPDATE SET behind = greatest(d.behind, excluded.behind), ahead = greatest(d.ahead, excluded.ahead))
-SELECT f.i, (SELECT json_agg(h.id) FROM held h WHERE h.i = f.i) AS held,
+SELECT (SELECT n FROM rules) AS rules, f.i, (SELECT json_agg(h.id) FROM held h WHERE h.i = f.i) AS held,
   (SELECT json_agg(json_build_array(t.id, t.ambiguous, t.ord, t.workspace_n)) FROM taken t WHERE t.i = f.i) AS taken FROM fence LEFT JOIN free f ON true`
 
-const given = ({ idempotency: answer, now }: Acceptance, i: number) => ({
-  ...{ i, now, workspace: answer?.workspaceId, test: answer?.mode === 'test' ? 1 : 0 },
+const given = ({ idempotency: answer, rules, now }: Acceptance, i: number) => ({
+  ...{ i, rules, now, workspace: answer?.workspaceId, test: answer?.mode === 'test' ? 1 : 0 },
   ...{ key: answer?.key, token: answer?.token, status: answer?.status, body: answer?.body },
 })
 
@@ -469,9 +471,12 @@ interface Answer {
 
 const answersOf = (batch: readonly Acceptance[], rows: readonly Row[]): readonly Answer[] => {
   const stored = new Map(rows.map(({ i, id, held }) => [i ?? id, (held ?? []) as readonly string[]]))
-  return batch.map(({ mails: [first] }, i) => {
+  return batch.map(({ mails: [first], rules }, i) => {
     const held = stored.get(i) ?? stored.get(first?.id)
-    return { result: held === undefined ? 'lock_lost' : 'accepted', held: held ?? [] }
+    if (held !== undefined) return { result: 'accepted', held }
+    // where the answer was lost, too: by another try it is found out
+    const isStale = rules != null && rules !== rows[0]?.rules
+    return { result: isStale ? 'stale' : 'lock_lost', held: [] }
   })
 }
 

@@ -8,6 +8,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { createFaultPoint, type FaultPoint } from '../../base/crash.js'
 import { OutageError } from '../../base/fault.js'
 import type { Log } from '../../base/log.js'
+import { knownOf } from '../known.js'
 import { createBeat, createLoadCounts, readPulse } from '../load-counts.js'
 import type { About, WriterRole } from '../port/cluster.js'
 import type { Store } from '../port/store.js'
@@ -95,6 +96,7 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
   const own = {
     broken,
     ...counted(loadCounts),
+    ...(lock && { known: knownOf(() => (session ?? notOpen()).known) }),
     async open() {
       if (session !== null) return
       const locked = lock?.()

@@ -11,7 +11,7 @@ import { systemClock } from '../../base/clock.js'
 import type { Pass } from '../../base/crash.js'
 import type { Log } from '../../base/log.js'
 import type { About, Cluster, ClusterView, WriterRole } from '../port/cluster.js'
-import { TakenOverError } from '../port/upkeep.js'
+import { type Known, TakenOverError } from '../port/upkeep.js'
 import { first } from '../sql/query.js'
 import { createTouches, type Touches } from '../sql/tenants.js'
 import { beginning, bringUpToDate, refuseUnfit, storesNothing } from './begin.js'
@@ -20,6 +20,7 @@ import type { Connection } from './connection.js'
 import { serversNow, type Urls } from './folder.js'
 import { createBeat, startHeartbeat } from './heartbeat.js'
 import type { Hints } from './hints.js'
+import { knownBy } from './known.js'
 import { createLeased, type Leased } from './leased.js'
 import { createLight, type Light, touchAll } from './light.js'
 import { listening, startNotifying } from './notify.js'
@@ -56,6 +57,7 @@ export interface Session {
   readonly owner: string
   readonly readers: Readers
   readonly points: Points
+  readonly known: Known
   readonly light: Light
   readonly writer: Writer
   readonly calls: Calls
@@ -175,7 +177,7 @@ const beginSession = async (
   const stopTelling = isTeller ? startNotifying({ owner, hints, hasOthers, send: readers.read }) : flush
   return {
     ...{ owner, readers, points, light, writer, touches, leased, view },
-    ...{ calls: createCalls(writer, told), connect: open('check') },
+    ...{ known: knownBy(points), calls: createCalls(writer, told), connect: open('check') },
     holdsWork: createWork({ ...writer, ...points }),
     queue: queueVerbs(writer, readers, leased, told),
     close: inTurn(stopHeartbeat, flush, stopTelling, writer.leave, readers.close, points.close, light.close),

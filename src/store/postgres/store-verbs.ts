@@ -121,7 +121,7 @@ const othersOf = (current: () => Session, hints: Hints) => ({
   },
 })
 
-type Own = Pick<Store, 'open' | 'migrate' | 'close' | 'broken' | 'load' | 'backup'>
+type Own = Pick<Store, 'open' | 'migrate' | 'close' | 'broken' | 'load' | 'backup' | 'known'>
 
 /** The whole port; `own` begins and ends it. */
 export const storeOf = (current: () => Session, hints: Hints, own: Own): Store => {

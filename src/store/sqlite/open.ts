@@ -10,9 +10,9 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { OutageError } from '../../base/fault.js'
+import { knownOf } from '../known.js'
 import type { Actor } from '../port/identity.js'
 import type { Store } from '../port/store.js'
-import type { Known } from '../port/upkeep.js'
 import { begin, finish, type Session, type SqliteOptions } from './session.js'
 import { actingVerbs, readsOf, writesOf } from './store-verbs.js'
 
@@ -24,17 +24,6 @@ export const shareSqliteStore = (store: Store): MessagePort => {
   if (connect === undefined) throw new Error('not a SQLite store')
   return connect()
 }
-
-/** Of the session that is open. */
-const knownOf = (current: () => Known): Known => ({
-  rules: () => current().rules(),
-  look: () => current().look(),
-  lookOnce: () => current().lookOnce(),
-  keyByLookup: (lookup) => current().keyByLookup(lookup),
-  key: (...args) => current().key(...args),
-  credential: (...args) => current().credential(...args),
-  workspace: (...args) => current().workspace(...args),
-})
 
 /** The store of a data folder; nothing is touched before `open`, which throws StoreBusyError or NewerDatabaseError. */
 export const openSqliteStore = (options: SqliteOptions): Store => {

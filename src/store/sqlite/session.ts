@@ -9,6 +9,7 @@ import { statSync } from 'node:fs'
 import { MessageChannel } from 'node:worker_threads'
 import { createFaultPoint, type FaultPoint } from '../../base/crash.js'
 import type { Log } from '../../base/log.js'
+import type { KnownReads } from '../known.js'
 import { createLoadCounts } from '../load-counts.js'
 import type { Reads, Store } from '../port/store.js'
 import type { Known } from '../port/upkeep.js'
@@ -40,12 +41,11 @@ import { takeDaemonLock } from './lock.js'
 import { copyBefore, versionIn } from './migrate/before.js'
 import { STEPS } from './migrate/steps.js'
 import {
-  createKnown,
   createLeadRead,
   createMemory,
   createSnapshot,
+  knownIn,
   type Remember,
-  type Rows,
   remembering,
 } from './read/known.js'
 import { createPerMailReads, createStatements, logEnds, MAIL, type Statements } from './read/statements.js'
@@ -113,7 +113,7 @@ export interface Verbs {
   readonly db: Db
   readonly reads: ReturnType<typeof createReads>
   /** Of these, without a memory. */
-  readonly asIs: Rows
+  readonly asIs: KnownReads
   readonly client: WriterClient
   readonly window: Window
   readonly touches: Touches
@@ -207,7 +207,7 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
     const client = createWriterClient(port2, () => writer.take(port1))
     const keeping = options.daemon ? keepBallast(options.dataDir) : { stop: async () => {} }
     const verbs = attach(client, options, file, loadCounts, openReader(file, !options.daemon))
-    return { ...verbs, known: createKnown(verbs.db, verbs.asIs, rules), writer, unlock, keeping }
+    return { ...verbs, known: knownIn(verbs.db, verbs.asIs, rules), writer, unlock, keeping }
   } catch (error) {
     await writer.end()
     unlock()

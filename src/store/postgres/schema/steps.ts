@@ -16,6 +16,7 @@ import { WARMUP_STEP } from '../../sql/warmup.js'
 import { FORMATS_STEP } from '../../sql/webhooks.js'
 import { CLUSTER } from './cluster.js'
 import { MAIL } from './mail.js'
+import { RULES_STEP } from './rules.js'
 import { SEARCH } from './search.js'
 import { SUBJECTS } from './subjects.js'
 import { TENANTS } from './tenants.js'
@@ -56,6 +57,7 @@ export const STEPS: readonly Step[] = [
   { text: tables(FORMATS_STEP), compatibleFrom: 1 },
   { text: tables(WARMUP_STEP), compatibleFrom: 1 },
   { text: tables(DOMAIN_REPORTS_STEP), compatibleFrom: 1 },
+  { text: RULES_STEP, compatibleFrom: 1 },
 ]
 
 /** The version that they make. */

@@ -10,6 +10,7 @@
  *   promises that it settled have run. A request or an answer of the writer comes in a callback of its own, so it sees
  *   what was committed before it came.
  */
+import { createKnown, type KnownReads } from '../../known.js'
 import type { Known } from '../../port/upkeep.js'
 import { timeOf } from '../../sql/pages.js'
 import type { Db } from '../connect.js'
@@ -18,47 +19,26 @@ import type { Statements } from './statements.js'
 /** When there are more, all are forgotten. */
 const MOST = 1_000
 
-export type Rows = Pick<Known, 'keyByLookup' | 'key' | 'credential' | 'workspace'>
-
-export const createKnown = (db: Db, reads: Rows, told: SharedArrayBuffer): Known => {
+/** `told` is what the threads share. */
+export const knownIn = (db: Db, reads: KnownReads, told: SharedArrayBuffer): Known => {
   const read = db.prepare<[], number>('SELECT n FROM rules').pluck()
   const shared = new Int32Array(told)
-  const rows = new Map<string, unknown>()
-  let hint: number | null = null
-  let rules = Number.NaN
-  let isLooked = false
-  const look = (): void => {
-    hint = Atomics.load(shared, 0)
-    const n = read.get() ?? 0
-    if (n !== rules) rows.clear()
-    rules = n
+  const hint = (): number => Atomics.load(shared, 0)
+  const known = createKnown(reads, () => read.get() ?? 0, hint)
+  /** The hint of the last look in this turn. */
+  let looked: number | null = null
+  const endTurn = (): void => {
+    looked = null
   }
-  const know = <T>(place: string, row: () => T | null): T | null => {
-    const known = rows.get(place) as T | undefined
-    if (known !== undefined) return known
-    const found = row()
-    if (rows.size >= MOST) rows.clear()
-    // what is not there is asked for again
-    if (found !== null) rows.set(place, found)
-    return found
-  }
-  const endTurn = (): boolean => (isLooked = false)
   return {
-    rules() {
-      if (hint !== Atomics.load(shared, 0)) look()
-      return rules
-    },
-    look,
+    ...known,
     lookOnce() {
-      if (isLooked && hint === Atomics.load(shared, 0)) return
-      if (!isLooked) setImmediate(endTurn)
-      isLooked = true
-      look()
+      const now = hint()
+      if (looked === now) return
+      if (looked === null) setImmediate(endTurn)
+      looked = now
+      return known.look()
     },
-    keyByLookup: (lookup) => know(`lookup ${lookup}`, () => reads.keyByLookup(lookup)),
-    key: (accountId, id) => know(`${accountId} ${id}`, () => reads.key(accountId, id)),
-    credential: (id) => know(id, () => reads.credential(id)),
-    workspace: (accountId, ref) => know(`${accountId} ${ref}`, () => reads.workspace(accountId, ref)),
   }
 }
 

@@ -11,6 +11,7 @@
  *   acceptance says under which it was decided, and one of others is not stored. Threads of the
  *   daemon see it in shared memory (read/known.ts), where it may be late: a hint.
  */
+import { DECIDING } from '../../sql/schema/rules.js'
 import type { Db } from '../connect.js'
 import type { Call, Verb } from '../protocol.js'
 import type { WireAcceptance } from './wire.js'
@@ -19,16 +20,6 @@ export const CHANGES_STEP = `
 CREATE TABLE changes (n INTEGER NOT NULL) STRICT;
 INSERT INTO changes VALUES (0);
 `
-
-/** The columns that a send is decided by; a row that comes or goes counts, too. */
-const DECIDING = {
-  keys: 'account_id, mode, scope, workspace_id, lookup, hash, expires_at, rate_limit_per_minute, permission',
-  credentials: 'account_id, workspace_id, mode, username, hash, cidr, certificate_fingerprint',
-  workspaces:
-    'account_id, slug, pool_id, routes, default_from, line_endings, restrict_senders, suspended_at, deleted_at',
-  pools: 'account_id, name, deleted_at',
-  domains: 'account_id, workspace_id, name, verified_at',
-}
 
 const counting = ([table, columns]: readonly [string, string]): string =>
   [`INSERT`, `DELETE`, `UPDATE OF ${columns}`]
