@@ -7,11 +7,13 @@
  *   Whatever is not plain, or would be refused, is handed to hapi as if it had just come: its octets are put back into
  *   the request before anything is done with them. So there is one way to say no, and it is not here.
  * NOTES
- *   A send that failed after it was counted is neither counted nor tried again: `counted` has the window of then, and
- *   hapi answers with the error. A commit that is in doubt may have stored it.
+ *   A send that failed after it was counted is not counted again: `counted` has the window of then. It is tried again where
+ *   it was refused, since the rows that it was refused by may be old. Of another failure hapi answers with the error: a
+ *   commit that is in doubt may have stored it.
  */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { FAULTS, Fault } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import type { Budget, Share } from '../base/memory.js'
@@ -214,6 +216,9 @@ const receive = async (
   return principal && { principal, bytes }
 }
 
+/** Nothing was stored. */
+const isRefusal = (error: unknown): boolean => error instanceof Fault && FAULTS[error.code].http < 500
+
 /** The answer to a plain send, or null: then hapi says what is wrong. */
 const answerTo = async (
   deps: DirectDeps,
@@ -231,7 +236,7 @@ const answerTo = async (
   if (principal.workspaceId === null || principal.mode !== 'live' || principal.readsOnly) return null
   const found = read(bytes, send, req.headers['content-type'] ?? '')
   if (!found) return null
-  const workspace = await tenants.workspaceForSend(principal, null)
+  const workspace = await tenants.workspaceForSend(principal, null, true)
   const window = await tenants.sendWindow.consume(principal, 1)
   if (!window.allowed) return null
   const call: Call = {
@@ -246,7 +251,7 @@ const answerTo = async (
   try {
     return { answer: await send.handle(call), window }
   } catch (error) {
-    counted.set(req, { window, error })
+    counted.set(req, { window, error: isRefusal(error) ? null : error })
     return null
   }
 }

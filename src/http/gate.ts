@@ -63,7 +63,7 @@ export interface GateDeps {
   readonly counted: CountedSends
 }
 
-/** Sends that were counted before hapi got them (direct.ts), and why they were not taken. */
+/** Sends that were counted before hapi got them (direct.ts), and why they were not taken; null: to be tried again. */
 export type CountedSends = WeakMap<IncomingMessage, { readonly window: WindowState; readonly error: unknown }>
 
 /** The key or session of a request, in the form that its endpoint takes. */

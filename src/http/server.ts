@@ -207,8 +207,8 @@ const handler = (deps: ServerDeps, endpoint: Endpoint) => async (request: Reques
   const { site } = deps
   if (endpoint.access !== 'public') await takeBody(deps, endpoint, request)
   // tried once already: its mail may be stored, although nobody heard of it
-  const before = deps.counted.get(request.raw.req)
-  if (before !== undefined) throw before.error
+  const error = deps.counted.get(request.raw.req)?.error ?? null
+  if (error !== null) throw error
   if (site && endpoint.hasPage && wantsHtml(request)) return site.page(request, h)
   const principal = request.app.principal as Call['principal']
   const caller = {

@@ -152,13 +152,22 @@ export const decideWorkspace = async (
   { accountId, id }: WorkspaceRow,
 ): Promise<Standing | Fault> => judge(await store.workspace(accountId, id), null)
 
-/** Throws email.sender_not_allowed where the workspace restricts its senders and this is none. */
-export const demandSender = async (
+const allows = async (
   { senderAllowed }: SubmissionDeps,
   workspace: WorkspaceRow,
   address: string,
+): Promise<boolean> =>
+  !workspace.restrictSenders || (await senderAllowed(workspace, normalizeAddress(address)))
+
+/** Throws email.sender_not_allowed where the workspace restricts its senders and this is none. */
+export const demandSender = async (
+  deps: SubmissionDeps,
+  workspace: WorkspaceRow,
+  address: string,
 ): Promise<void> => {
-  if (workspace.restrictSenders && !(await senderAllowed(workspace, normalizeAddress(address)))) {
-    throw new Fault('email.sender_not_allowed')
-  }
+  const { known } = deps.store
+  if (await allows(deps, workspace, address)) return
+  await known?.look()
+  const now = await known?.workspace(workspace.accountId, workspace.id)
+  if (now == null || !(await allows(deps, now, address))) throw new Fault('email.sender_not_allowed')
 }

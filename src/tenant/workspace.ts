@@ -296,20 +296,24 @@ const reachable = async (deps: Reads, principal: Principal, ref: string): Promis
 }
 
 /**
- * Where a send goes: the caller's own workspace, or the one that X-Workspace-Id names. At once where its row is at
- * hand, since accept compares by what it was decided; a slug is looked up, because it may mean another one by now.
+ * Where a send goes: the caller's own workspace, or the one that X-Workspace-Id names. Its row is as it is now, unless
+ * `mayBeOld`: then whoever refuses by it looks again. A slug is looked up, because it may mean another one by now.
  */
 export const workspaceForSend = (
   deps: Reads & { readonly store: Pick<Lifecycle, 'known'> },
   principal: Principal,
   ref: string | null,
+  mayBeOld = false,
 ): WorkspaceRow | Promise<WorkspaceRow> => {
   const named = ref ?? principal.workspaceId
   if (named === null) return Promise.reject(new Fault('validation.workspace_header_required'))
+  const { known } = deps.store
   const isOwn = named === principal.workspaceId
-  return andThen(
-    isOwn ? (deps.store.known?.workspace(principal.accountId, named) ?? null) : null,
-    (row) => row ?? reachable(deps, principal, named),
+  return andThen(mayBeOld ? null : known?.lookOnce(), () =>
+    andThen(
+      isOwn ? (known?.workspace(principal.accountId, named) ?? null) : null,
+      (row) => row ?? reachable(deps, principal, named),
+    ),
   )
 }
 

@@ -10,7 +10,14 @@ import { noPostgres } from '../parts/postgres.js'
 
 const FILES = [
   ...['alarm/alarms', 'cli/tenants', 'cli/suppression', 'dashboard/pages/queue'],
-  ...['http/emails', 'http/idempotency', 'http/search', 'http/statistics', 'smtp/submission-door'],
+  ...[
+    'http/emails',
+    'http/idempotency',
+    'http/search',
+    'http/statistics',
+    'smtp/submission-door',
+    'submission/again',
+  ],
   ...['followers/reader', 'webhook/engine/place'],
 ]
 

@@ -41,8 +41,8 @@ const watched = (store: Store, accepted: NewEmail[]): SubmissionParts['store'] =
   },
 })
 
-export const openOffice = async (t: Parameters<typeof openHouse>[0]): Promise<Office> => {
-  const house = await openHouse(t)
+export const openOffice = async (...how: Parameters<typeof openHouse>): Promise<Office> => {
+  const house = await openHouse(...how)
   const { tenants, account, store, clock } = house
   await tenants.createPool(account.id, { name: 'main', members: [{ host: 'mta.test' }] })
   const workspace = await tenants.updateWorkspace(account.id, 'default', { pool: 'main' })

@@ -37,9 +37,12 @@ export interface House {
 }
 
 /** Builds a house and takes it down when the test ends. */
-export const openHouse = async (t: { teardown(fn: () => unknown): unknown }): Promise<House> => {
+export const openHouse = async (
+  t: { teardown(fn: () => unknown): unknown },
+  daemon = false,
+): Promise<House> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-tenant-'))
-  const store = await openStoreIn(dataDir, { daemon: false })
+  const store = await openStoreIn(dataDir, { daemon })
   t.teardown(async () => {
     await store.close()
     rmSync(dataDir, { recursive: true, force: true })
