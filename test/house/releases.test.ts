@@ -24,6 +24,7 @@ const RELEASES: readonly Release[] = [
   { version: '0.9.4', sqlite: 47, postgres: 9 },
   { version: '0.10.1', sqlite: 48, postgres: 10 },
   { version: '0.10.2', sqlite: 49, postgres: 11 },
+  { version: '0.10.3', sqlite: 49, postgres: 12 },
 ]
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')

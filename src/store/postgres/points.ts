@@ -1,7 +1,8 @@
 /**
  * NAME      points - reads by key, gathered into one statement
  * DESCRIPTION
- *   Who may send what is read for each request, and no answer is kept: what was revoked is refused at once.
+ *   Who may do what is read for each request, and no answer is kept here: what was revoked is refused at once. A send
+ *   may have its rows at hand (known.ts).
  *   Reads that come while an earlier round trip is under way go together: those of one text are one
  *   statement, joined to what each caller gave. A statement begins after all its callers have asked. One
  *   connection does, and it is never kept waiting by a long list.

@@ -1,14 +1,11 @@
 /**
- * NAME      known - rows that are asked for with each mail, kept for a moment
+ * NAME      known - what is asked for with each mail, kept for a moment
  * DESCRIPTION
- *   Keys, credentials, workspaces and pools hardly change, and each mail asks for several. A row that was read is good
- *   until a commit changes the row `rules` (thread/changes.ts), which is compared once in each snapshot: a revoked key
- *   is refused for every request that comes after. An answer without a snapshot is only for sends, because the writer
- *   compares `rules` in its transaction and has a stale send decided again.
  *   A read by itself takes SQLite's locks and forgets the pages of the read before, which costs more than most reads.
  *   So the first read in a callback of the event loop begins a transaction, which ends when that callback and the
  *   promises that it settled have run. A request or an answer of the writer comes in a callback of its own, so it sees
- *   what was committed before it came.
+ *   what was committed before it came. In each snapshot it is compared once whether anything has changed but mail
+ *   (thread/changes.ts). Sends do without a snapshot (store/known.ts).
  */
 import { createKnown, type KnownReads } from '../../known.js'
 import type { Known } from '../../port/upkeep.js'

@@ -9,7 +9,7 @@
  *   Another row, `rules`, counts less: what changes how a send is decided, and neither
  *   uses nor alarms. Triggers count it, whatever statement of whichever process it was. Each
  *   acceptance says under which it was decided, and one of others is not stored. Threads of the
- *   daemon see it in shared memory (read/known.ts), where it may be late: a hint.
+ *   daemon see it in shared memory (store/known.ts), where it may be late: a hint.
  */
 import { DECIDING } from '../../sql/schema/rules.js'
 import type { Db } from '../connect.js'
