@@ -27,54 +27,74 @@ const TOLD =
 const pattern = (template: string): RegExp =>
   new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
 
-export const documented = (document: JsonSchema) => {
-  const ajv = new Ajv2020({ strict: false, allErrors: true })
-  ajv.addSchema({ $id: 'doc', ...document })
-  const paths = Object.entries(document.paths as Record<string, Record<string, Operation>>)
-  const compiled = new Map<string, ValidateFunction>()
+const newAjv = (): Ajv2020 => new Ajv2020({ strict: false, allErrors: true })
 
-  /** The schema at a place in the document, with the document's own references. */
-  const validator = (...place: readonly string[]): ValidateFunction => {
+/** The schema at a place in a document, with the document's own references. */
+export const validatorOf = (document: JsonSchema, ajv = newAjv(), id = 'doc') => {
+  ajv.addSchema({ $id: id, ...document })
+  const compiled = new Map<string, ValidateFunction>()
+  return (...place: readonly string[]): ValidateFunction => {
     const pointer = place.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')
-    const found = compiled.get(pointer) ?? ajv.compile({ $ref: `doc#/${pointer}` })
+    const found = compiled.get(pointer) ?? ajv.compile({ $ref: `${id}#/${pointer}` })
     compiled.set(pointer, found)
     return found
   }
+}
 
-  const find = (method: string, path: string): [string, Operation] | null => {
-    const name = method.toLowerCase() === 'head' ? 'get' : method.toLowerCase()
-    const fixed = paths.filter(([template]) => template === path)
-    const matching = fixed.length > 0 ? fixed : paths.filter(([template]) => pattern(template).test(path))
-    for (const [template, operations] of matching) {
-      const operation = operations[name]
-      if (operation) return [template, operation]
-    }
-    return null
+/** Of the document, what some paths need. */
+interface Part {
+  readonly paths: readonly (readonly [template: string, operations: Record<string, Operation>])[]
+  readonly validator: ReturnType<typeof validatorOf>
+}
+
+/** `documentOf`: as much of the document as these paths need. */
+export const documented = (
+  templates: readonly string[],
+  documentOf: (templates: readonly string[]) => JsonSchema,
+) => {
+  const ajv = newAjv()
+  const made = new Map<string, Part>()
+  const documentFor = (asked: readonly string[]): Part => {
+    const document = documentOf(asked)
+    const paths = Object.entries(document.paths as Record<string, Record<string, Operation>>)
+    return { paths, validator: validatorOf(document, ajv, `doc${made.size}`) }
+  }
+  const documentAt = (path: string): Part => {
+    const asked = templates.includes(path)
+      ? [path]
+      : templates.filter((template) => pattern(template).test(path))
+    const found = made.get(asked.join()) ?? documentFor(asked)
+    made.set(asked.join(), found)
+    return found
   }
 
   /** Throws unless this answer is one that the document promises. */
   const demandDocumented = (method: string, target: string, reply: Answered): void => {
     const path = target.split('?')[0] ?? ''
-    const found = find(method, path)
+    const verb = method.toLowerCase() === 'head' ? 'get' : method.toLowerCase()
+    const { paths, validator } = documentAt(path)
+    const found = paths.find(([, operations]) => operations[verb])
     const type = (reply.headers.get('content-type') ?? '').split(';')[0] ?? ''
-    if (found === null) {
+    if (found === undefined) {
       if (reply.status === 404 || reply.status === 405) return
       throw new Error(`${method} ${path} answers ${reply.status} and is not in the document`)
     }
     if (type === 'text/html' || reply.text === '') return
-    const [template, operation] = found
-    const promised = Object.keys(operation.responses[reply.status]?.headers ?? {}).map((n) => n.toLowerCase())
+    const [template, { [verb]: operation }] = found
+    const promised = Object.keys(operation?.responses[reply.status]?.headers ?? {}).map((n) =>
+      n.toLowerCase(),
+    )
     for (const name of reply.headers.keys()) {
       if (TOLD.test(name) && !promised.includes(name))
         throw new Error(`${method} ${template} ${reply.status} does not document ${name}`)
     }
-    const content = operation.responses[reply.status]?.content[type]
+    const content = operation?.responses[reply.status]?.content[type]
     if (!content)
       throw new Error(`${method} ${template} does not document ${reply.status} ${type}: ${reply.text}`)
     const valid = validator(
       'paths',
       template,
-      method.toLowerCase(),
+      verb,
       'responses',
       String(reply.status),
       'content',
@@ -85,5 +105,5 @@ export const documented = (document: JsonSchema) => {
       throw new Error(`${method} ${template} ${reply.status}: ${ajv.errorsText(valid.errors)}\n${reply.text}`)
     }
   }
-  return { demandDocumented, validator, paths }
+  return demandDocumented
 }

@@ -11,7 +11,7 @@ import { endpoints } from '../../src/http/http.js'
 import { type JsonSchema, openApi } from '../../src/http/openapi/document.js'
 import { mergeRecipient, sendBody } from '../../src/http/shapes/emails.js'
 import { nearly } from './arbitrary.js'
-import { documented } from './documented.js'
+import { validatorOf } from './documented.js'
 import { openKit } from './kit.js'
 
 const FULL = process.env.POSTERN_FULL !== undefined
@@ -19,7 +19,7 @@ const RUNS = FULL ? 10_000 : 1_000
 if (FULL) t.setTimeout(300_000)
 const all = endpoints({} as Deps, () => 'https://mail.test')
 const document = openApi(all, 'https://mail.test', 'v1')
-const { validator } = documented(document)
+const validator = validatorOf(document)
 
 const resolve = (ref: string): JsonSchema =>
   ref
