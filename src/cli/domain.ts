@@ -22,11 +22,11 @@ import {
   addDomain,
   type DomainDeps,
   findDomain,
+  isSelector,
   RETIRED_KEPT_MS,
   removeDomain,
   rotateKeys,
 } from '../tenant/domain/domain.js'
-import { isSelector } from '../tenant/domain/keys.js'
 import { command, type Subject } from './command.js'
 import { type CliContext, readSecretFile, withContext } from './context.js'
 import { domainReportsCommand } from './domain-reports.js'

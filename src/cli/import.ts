@@ -9,7 +9,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SuppressionRow } from '../store/port/tenants.js'
-import { type Place, takenOff } from '../tenant/suppression.js'
+import { type ListPlace, takenOff } from '../tenant/suppression.js'
 import { command, type Globals, type OptionArgs } from './command.js'
 import { asOneOrder, type CliContext, withContext } from './context.js'
 import { badInput, type ExitCode, usage } from './exit.js'
@@ -115,7 +115,7 @@ const refuseBad = ({ file, counts }: Counted): void => {
 
 class Import {
   readonly #context: CliContext
-  readonly #place: Place
+  readonly #place: ListPlace
   readonly #takenOff: ReadonlyMap<string, number>
   readonly #wanted: Wanted
   readonly #isBeside: boolean
@@ -127,7 +127,7 @@ class Import {
   /** `isBeside`: a daemon runs on this store, whose mail comes first. */
   constructor(
     context: CliContext,
-    place: Place,
+    place: ListPlace,
     off: ReadonlyMap<string, number>,
     wanted: Wanted,
     isBeside: boolean,

@@ -6,7 +6,7 @@
 import { Fault } from '../base/fault.js'
 import { jobPreview, job as jobRecord, matchedWords } from '../record/job.js'
 import { JOB_ACTIONS, type JobRow } from '../store/port/mail.js'
-import { type BulkWish, beginJob, countMatched } from '../submission/job.js'
+import { type BulkWish, beginJob, countMatched } from '../submission/job-runner.js'
 import { wrongReason } from '../tenant/orders.js'
 import { command, type Subject } from './command.js'
 import { type CliContext, cliActor, withContext } from './context.js'

@@ -22,12 +22,13 @@ import {
   changePerson,
   createLink,
   createPerson,
+  createSession,
   createSetupLink,
   findPerson,
   linkUrl,
   revokeInvitation,
+  revokeSession,
 } from '../tenant/people.js'
-import { createSession, revokeSession } from '../tenant/session.js'
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, cliActor, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'

@@ -11,7 +11,7 @@ import { POOL, poolRecord } from '../resource/tenants.js'
 import { leaderOf } from '../store/pools.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
-import { type Member, parseUpstream, upstreamText } from '../tenant/upstream.js'
+import { type MemberWish, parseUpstream, upstreamText } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { usage } from './exit.js'
@@ -37,7 +37,7 @@ const OPTIONS = {
   'relayed-means': { choices: POOL.relayed_means.words, describe: 'What a "relayed" report makes of a mail' },
 } as const
 
-const membersOf = (urls: readonly string[] | undefined): Promise<readonly Member[]> | undefined =>
+const membersOf = (urls: readonly string[] | undefined): Promise<readonly MemberWish[]> | undefined =>
   urls === undefined
     ? undefined
     : Promise.all(urls.map((url) => parseUpstream(url, readPasswordFile, '--upstream')))

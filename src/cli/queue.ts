@@ -19,8 +19,7 @@ import {
   type QueueScope,
 } from '../store/port/operations.js'
 import { findHold, holdQueue, orderQueue, queueMatches, releaseHold } from '../tenant/orders.js'
-import { queueDepths } from '../tenant/queue-state.js'
-import { createWaiting } from '../tenant/waiting.js'
+import { createWaiting, queueDepths } from '../tenant/waiting.js'
 import { type Consent, command, type Globals, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      suppression-place - which list of suppressions a command is about
  */
-import { listOfAccount, listOfWorkspace, type Place } from '../tenant/suppression.js'
+import { type ListPlace, listOfAccount, listOfWorkspace } from '../tenant/suppression.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import type { OptionArgs } from './command.js'
 import type { CliContext } from './context.js'
@@ -19,7 +19,7 @@ export const LIST = {
 
 export type PlaceArgs = OptionArgs<typeof PLACE>
 
-export const placeOf = async ({ deps, account }: CliContext, args: PlaceArgs): Promise<Place> => {
+export const placeOf = async ({ deps, account }: CliContext, args: PlaceArgs): Promise<ListPlace> => {
   if (!args.account) {
     const workspace = await findWorkspace(deps, account.id, args.workspace)
     return listOfWorkspace(workspace, args.mode === 'test' ? 'test' : 'live')

@@ -26,14 +26,15 @@ import {
 } from '../store/port/alarms.js'
 import type { HoldRow, QueueCount, QueueScope } from '../store/port/operations.js'
 import type { DomainRoute, KnownPool, WorkspaceRow } from '../store/port/tenants.js'
-import { type DomainRouteWish, routeDomain } from '../tenant/domain/routes.js'
 import { queueMatches } from '../tenant/orders.js'
 import {
   type AlarmsWish,
   createWorkspace,
+  type DomainRouteWish,
   deleteWorkspace,
   findWorkspace,
   resumeWorkspace,
+  routeDomain,
   suspendWorkspace,
   updateWorkspace,
   type WorkspaceWish,

@@ -11,8 +11,8 @@ import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hap
 import type { Kept } from '../base/kept.js'
 import type { Log } from '../base/log.js'
 import type { IdentitySettings } from '../config/identity.js'
+import type { ProvePerson } from '../tenant/credential.js'
 import type { ProveFactor } from '../tenant/factors.js'
-import type { ProvePerson } from '../tenant/password.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import {
   act,

@@ -10,7 +10,7 @@
 import type { FieldError } from '../base/fault.js'
 import { type Draft, toDraft, type WireDraft } from '../submission/draft.js'
 import type { Prepared, Wrong } from '../submission/prepare.js'
-import { checkSend, type Rules } from '../submission/validate.js'
+import { checkSend, type DraftRules } from '../submission/validate.js'
 import { check } from './check.js'
 import { sendBody } from './shapes/emails.js'
 
@@ -42,7 +42,7 @@ const mend = (rest: object): WireDraft =>
 export const alsoWrong = (
   rest: unknown,
   told: ReadonlySet<string>,
-  rules: Rules,
+  rules: DraftRules,
   at = 'body',
 ): readonly FieldError[] => {
   if (typeof rest !== 'object' || rest === null) return []
@@ -57,7 +57,7 @@ export type Item = Prepared | Wrong
 
 type Read = Draft | { readonly errors: readonly FieldError[]; readonly omitted: number }
 
-export const readDraft = (value: unknown, rules: Rules, at = 'body'): Read => {
+export const readDraft = (value: unknown, rules: DraftRules, at = 'body'): Read => {
   const checked = check(at, sendBody, value)
   if (checked.errors === null) return toDraft(checked.value)
   const { errors, omitted, rest } = checked

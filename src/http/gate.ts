@@ -16,7 +16,7 @@ import { Fault } from '../base/fault.js'
 import { type Budget, giveBack, type Share } from '../base/memory.js'
 import type { Span } from '../base/trace.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
-import type { Claimed } from '../tenant/authenticate.js'
+import type { SignedClaim } from '../tenant/authenticate.js'
 import type { WindowState } from '../tenant/limits.js'
 import {
   type Principal,
@@ -45,7 +45,7 @@ declare module '@hapi/hapi' {
     /** The octets of a body that is for a thread to read. */
     large: Uint8Array | null
     /** Of a signed request: who says to have signed it, until its body proves it. */
-    claimed: Claimed | null
+    claimed: SignedClaim | null
     /** Of limits.memory; given back when the response is out, or nobody is there to take it. */
     share: Share | null
     /** Only when somebody traces. */
@@ -169,7 +169,7 @@ const welcome = async (
 }
 
 /** Who says to have signed it; what is packed is not what was signed. */
-const claimOf = async ({ tenants }: GateDeps, { app, raw: { req } }: Request): Promise<Claimed> => {
+const claimOf = async ({ tenants }: GateDeps, { app, raw: { req } }: Request): Promise<SignedClaim> => {
   const { method = '', url: target = '', rawHeaders = [], headers } = req
   const claimed = await tenants.claimSignature({ method, target, rawHeaders }, app.address)
   if ((headers['content-encoding'] ?? 'identity') === 'identity') return claimed

@@ -6,9 +6,9 @@
  */
 import { type FieldError, invalid } from '../base/fault.js'
 import { toDraft, type WireDraft } from '../submission/draft.js'
-import { BRACES, type Merge, Room, readTemplate, type Source } from '../submission/merge.js'
+import { BRACES, type Merge, type MergeSource, Room, readTemplate } from '../submission/merge.js'
 import { prepare } from '../submission/prepare.js'
-import { checkSend, type Rules } from '../submission/validate.js'
+import { checkSend, type DraftRules } from '../submission/validate.js'
 import { check } from './check.js'
 import { type Item, readDraft } from './drafts.js'
 import { type MergeBody, type MergeRecipient, mergeRecipient } from './shapes/emails.js'
@@ -18,7 +18,7 @@ type Values = ReadonlyMap<string, string>
 const NOBODY = 'nobody@example.invalid'
 
 /** The parts of a send in which variables may stand. */
-const templateOf = ({ from, subject, html, text, headers, reply_to, tags }: WireDraft): Source => ({
+const templateOf = ({ from, subject, html, text, headers, reply_to, tags }: WireDraft): MergeSource => ({
   from: from ?? null,
   subject: subject ?? null,
   html: html ?? null,
@@ -41,7 +41,7 @@ export const filesIn = ({ attachments }: WireDraft): number =>
   }, 0)
 
 /** What there is to say of a template whoever gets it. Throws validation.request_invalid. */
-const readAlone = async (template: WireDraft, rules: Rules): Promise<Merge> => {
+const readAlone = async (template: WireDraft, rules: DraftRules): Promise<Merge> => {
   const at = 'body.template'
   const parts = templateOf(template)
   const merge = await readTemplate(parts, BRACES, (part) => `${at}.${part}`)
@@ -60,7 +60,7 @@ export const isMerge = (value: unknown): value is MergeBody =>
 const readRecipient = (
   one: unknown,
   at: string,
-  rules: Rules,
+  rules: DraftRules,
   fill: (values: Values, errors: FieldError[]) => WireDraft,
 ) => {
   const checked = check<MergeRecipient>(at, mergeRecipient, one)
@@ -76,7 +76,7 @@ const readRecipient = (
 /** An item for each recipient. Throws the Fault of a template that is for nobody, or of all that is too large. */
 export const readMerge = async (
   { template, recipients }: MergeBody,
-  rules: Rules,
+  rules: DraftRules,
   perMinute: number,
 ): Promise<readonly Item[]> => {
   if (recipients.length > perMinute)

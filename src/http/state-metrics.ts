@@ -22,8 +22,8 @@ import type { HeldDepth } from '../store/port/operations.js'
 import type { Tenants } from '../store/port/tenants.js'
 import { CLOCK_AHEAD_MS, type Lifecycle, type QueueDepth, type WriterLoad } from '../store/port/upkeep.js'
 import type { Incidents, StandingAlarm, Warmups } from '../store/port/watch.js'
+import { warmupsOf } from '../tenant/pool.js'
 import { upstreamText } from '../tenant/upstream.js'
-import { warmupsOf } from '../tenant/warmup.js'
 import { counter, gauge, histogram, type Metric } from './metrics.js'
 
 const QUEUE_STATES = ['due', 'leased', 'waiting'] as const

@@ -20,7 +20,7 @@ import { fixedReturnPath, makeRef, makeReturnPath, REF_HEADER } from '../mail/re
 import { longestWaitMs } from '../outcome/reply.js'
 import { reachStore } from '../store/open.js'
 import type { KnownPool } from '../store/port/tenants.js'
-import { DKIM_SEAL } from '../tenant/domain/keys.js'
+import { DKIM_SEAL } from '../tenant/domain/domain.js'
 import { UPSTREAM_SEAL } from '../tenant/pool.js'
 import { createTokens } from './dialogue/login.js'
 import { Flow } from './flow.js'

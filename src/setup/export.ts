@@ -17,7 +17,7 @@ import { DEFAULT_POOL, SANDBOX_POOL } from '../store/pools.js'
 import type { UserRow } from '../store/port/identity.js'
 import type { ManagedKind } from '../store/port/setup.js'
 import type { KeyRow } from '../store/port/tenants.js'
-import { listOfAccount, listOfWorkspace, type Place } from '../tenant/suppression.js'
+import { type ListPlace, listOfAccount, listOfWorkspace } from '../tenant/suppression.js'
 import { KIND_NAMES, SECTIONS } from './fields.js'
 import { FILL_IN, keyText } from './files.js'
 import {
@@ -108,7 +108,7 @@ const sectionOf = (context: Context, kind: ManagedKind, now: number): Record<str
 }
 
 /** A list with why, since when, until when and by what; null where it is empty. */
-const listText = async ({ store }: SetupDeps, { id }: Place): Promise<string | null> => {
+const listText = async ({ store }: SetupDeps, { id }: ListPlace): Promise<string | null> => {
   const rows = await collect((page) => store.suppressions(id, null, page))
   if (rows.length === 0) return null
   const hasLists = rows.some(({ email }) => partsOfEntry(email).mailingList !== null)
@@ -145,7 +145,7 @@ export const exportSetup = async (deps: SetupDeps, accountId: string, setup: str
     if (section.length > 0) content[SECTIONS[kind].section] = Object.fromEntries(section)
   }
   const lists: Record<string, Described> = {}
-  const keep = async (of: string, field: string, name: string, place: Place): Promise<void> => {
+  const keep = async (of: string, field: string, name: string, place: ListPlace): Promise<void> => {
     const text = await listText(deps, place)
     if (text === null) return
     files.set(name, text)

@@ -7,8 +7,7 @@
  *   may call the API may not read what the daemon can.
  *   A key or webhook without `secret` gets a new one.
  */
-import { SERVICE_SECRETS } from '../tenant/service.js'
-import { FILES_OF_URL, OAUTH_FILES } from '../tenant/upstream.js'
+import { FILES_OF_URL, OAUTH_FILES, SERVICE_SECRETS } from '../tenant/upstream.js'
 import { KIND_NAMES, SECTIONS } from './fields.js'
 import {
   Inline,

@@ -39,8 +39,14 @@ import {
   plainFingerprint,
   revokeCredential,
 } from '../tenant/credential.js'
-import { addDomain, normalDomain, removeDomain, wrongWithDomain } from '../tenant/domain/domain.js'
-import { type Brought, isSelector } from '../tenant/domain/keys.js'
+import {
+  addDomain,
+  type Brought,
+  isSelector,
+  normalDomain,
+  removeDomain,
+  wrongWithDomain,
+} from '../tenant/domain/domain.js'
 import {
   checkNewKey,
   createKey,
@@ -60,12 +66,13 @@ import {
   updatePool,
   wrongWithPool,
 } from '../tenant/pool.js'
-import { keyText, secretWord } from '../tenant/service.js'
 import { listOfAccount, listOfWorkspace } from '../tenant/suppression.js'
 import {
-  type Member,
+  keyText,
+  type MemberWish,
   parseUpstream,
   queryText,
+  secretWord,
   upstreamUrl,
   upstreamWords,
   withWord,
@@ -194,10 +201,10 @@ const describeUpstream = (pepper: Uint8Array, row: UpstreamRow) => {
 
 export type DescribedUpstream = ReturnType<typeof describeUpstream>
 
-const membersOf = async (one: Declared, errors: FieldError[]): Promise<readonly Member[] | undefined> => {
+const membersOf = async (one: Declared, errors: FieldError[]): Promise<readonly MemberWish[] | undefined> => {
   const upstreams = one.given.upstreams as readonly (string | InlineUpstream)[] | undefined
   if (upstreams === undefined) return undefined
-  const members: Member[] = []
+  const members: MemberWish[] = []
   for (const [i, upstream] of upstreams.entries()) {
     const at = `upstreams[${i}]`
     const { url, secrets } = typeof upstream === 'string' ? { url: upstream, secrets: {} } : upstream

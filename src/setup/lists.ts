@@ -10,7 +10,7 @@ import { type FieldError, invalid } from '../base/fault.js'
 import { parseTime } from '../base/moments.js'
 import { type ListLine, readSuppressionList } from '../record/csv.js'
 import { SUPPRESSION_ORIGINS } from '../store/port/tenants.js'
-import { type Place, suppressionOf } from '../tenant/suppression.js'
+import { type ListPlace, suppressionOf } from '../tenant/suppression.js'
 import { saidOf } from './files.js'
 import type { SetupDeps } from './world.js'
 
@@ -27,7 +27,7 @@ const timeOf = (text: string, field: string, column: string): number | null => {
 }
 
 /** Why, and since when, stay as the file says them. */
-const rowOf = (place: Place, line: ListLine, now: number, field: string) => {
+const rowOf = (place: ListPlace, line: ListLine, now: number, field: string) => {
   const { email, reason, origin: why, source, list } = line
   const origin = SUPPRESSION_ORIGINS.find((one) => one === why) ?? 'import'
   if (why !== '' && origin !== why)
@@ -87,7 +87,7 @@ export const readList = (
 
 export const importList = async (
   { store, clock }: SetupDeps,
-  place: Place,
+  place: ListPlace,
   lines: readonly ListLine[],
 ): Promise<void> => {
   for (let from = 0; from < lines.length; from += CHUNK) {

@@ -1,10 +1,9 @@
 /**
- * NAME      deps - what the pipeline stands on, and the turns of test mail
+ * NAME      deps - what the pipeline stands on: who may send, and the turns of test mail
  * DESCRIPTION
- *   What is composed and stored for one request is one turn; between two of them there is a rest
- *   (base/give-way.ts). So a flood of test mail, by however many keys, leaves the doors and the disk to
- *   live mail. It waits for its turn in the order of coming; beyond some that wait the next is refused, to
- *   come again.
+ *   What is composed and stored for one request is one turn; between two of them there is a rest (base/give-way.ts). So a
+ *   flood of test mail, by however many keys, leaves the doors and the disk to live mail. It waits for its turn in the
+ *   order of coming; beyond some that wait the next is refused, to come again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { andThen } from '../base/and-then.js'
@@ -20,7 +19,7 @@ import type { Known, Lifecycle } from '../store/port/upkeep.js'
 import { stillGood } from '../tenant/authenticate.js'
 import type { Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
-import type { Route } from './route.js'
+import type { Route } from './prepare.js'
 
 type InTurn = <T>(mode: Mode, work: () => Promise<T>) => Promise<T>
 
@@ -99,12 +98,12 @@ export const authorise = (
     : workspaceForSend({ store }, principal, workspace)
 
 /** By what a send is decided, under rules that accept compares; null: as it was read just now, or as nobody compares. */
-export interface Standing {
+export interface SendStanding {
   readonly workspace: WorkspaceRow
   readonly rules: number | null
 }
 
-const judge = (workspace: WorkspaceRow | null, rules: number | null): Standing | Fault => {
+const judge = (workspace: WorkspaceRow | null, rules: number | null): SendStanding | Fault => {
   if (workspace === null) return new Fault('workspace.not_found')
   return workspace.suspendedAt === null ? { workspace, rules } : new Fault('workspace.suspended')
 }
@@ -115,7 +114,7 @@ const judgeKnown = (
   caller: Principal,
   at: WorkspaceRow,
   now: number,
-): Standing | Fault | Promise<Standing | Fault> =>
+): SendStanding | Fault | Promise<SendStanding | Fault> =>
   andThen(known.rules(), (rules) =>
     andThen(caller.via === 'session' || stillGood(known, caller, now), (isStill) =>
       isStill
@@ -129,7 +128,7 @@ export const decide = (
   { store, clock }: SubmissionDeps,
   caller: Principal,
   at: WorkspaceRow,
-): Standing | Fault | Promise<Standing | Fault> => {
+): SendStanding | Fault | Promise<SendStanding | Fault> => {
   const { known } = store
   if (known === undefined) return store.workspace(at.accountId, at.id).then((row) => judge(row, null))
   return andThen(judgeKnown(known, caller, at, clock.now()), (decided) =>
@@ -141,7 +140,7 @@ export const decide = (
 }
 
 /** Throws workspace.not_found, workspace.suspended or auth.credentials_invalid. */
-export const demand = (decided: Standing | Fault): Standing => {
+export const demand = (decided: SendStanding | Fault): SendStanding => {
   if (decided instanceof Fault) throw decided
   return decided
 }
@@ -150,7 +149,7 @@ export const demand = (decided: Standing | Fault): Standing => {
 export const decideWorkspace = async (
   { store }: SubmissionDeps,
   { accountId, id }: WorkspaceRow,
-): Promise<Standing | Fault> => judge(await store.workspace(accountId, id), null)
+): Promise<SendStanding | Fault> => judge(await store.workspace(accountId, id), null)
 
 const allows = async (
   { senderAllowed }: SubmissionDeps,

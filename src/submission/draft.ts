@@ -129,7 +129,7 @@ export interface IdempotencyWish {
   readonly fingerprint: string
 }
 
-export interface Answer extends Rendered {
+export interface SubmitAnswer extends Rendered {
   /** True when this is the stored answer of an earlier request. */
   readonly replayed: boolean
   /** What was accepted now; empty on a replay. */

@@ -45,7 +45,7 @@ const LINE_ENDS =
   'lines must end in CRLF, and there must be no NUL; a workspace whose line_endings are "normalize" has them mended'
 
 /** Where a mistake stands, as the door names it. */
-export type Places = Readonly<Record<'header' | 'from' | 'body', string>>
+export type MessagePlaces = Readonly<Record<'header' | 'from' | 'body', string>>
 
 const authorsOf = (
   submitted: Submitted,
@@ -61,7 +61,7 @@ const authorsOf = (
 export const readFinished = (
   given: Uint8Array,
   rules: FinishedRules,
-  places: Places,
+  places: MessagePlaces,
   errors: FieldError[],
 ): Finished | null => {
   const token = `by ${rules.hostname} with `

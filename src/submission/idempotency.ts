@@ -14,7 +14,7 @@ import type { IdempotentAnswer } from '../lifecycle/facts.js'
 import type { Mode } from '../lifecycle/page.js'
 import { submissionFingerprint } from '../mail/parse.js'
 import type { Queue } from '../store/port/mail.js'
-import { type Answer, decodeBase64, type IdempotencyWish, type Rendered } from './draft.js'
+import { decodeBase64, type IdempotencyWish, type Rendered, type SubmitAnswer } from './draft.js'
 
 const LOCK_MS = 60_000
 const MAX_BYTES = 256
@@ -81,8 +81,8 @@ export const once = async (
   wish: IdempotencyWish,
   place: Place,
   now: () => number,
-  work: (ticket: Omit<IdempotentAnswer, keyof Rendered>) => Promise<Answer | null>,
-): Promise<Answer> => {
+  work: (ticket: Omit<IdempotentAnswer, keyof Rendered>) => Promise<SubmitAnswer | null>,
+): Promise<SubmitAnswer> => {
   for (let tries = 0; tries < 3; tries++) {
     const { workspaceId, mode } = place
     const claim = { workspaceId, mode, key: wish.key, token: randomUUID() }
@@ -98,7 +98,7 @@ export const once = async (
     }
     if (found.state === 'in_progress') throw new Fault('idempotency.in_progress', { retryAfter: 1 })
     if (found.state === 'mismatch') throw new Fault('idempotency.body_mismatch')
-    let answer: Answer | null
+    let answer: SubmitAnswer | null
     try {
       answer = await work(claim)
     } catch (error) {

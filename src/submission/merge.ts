@@ -21,7 +21,7 @@ export interface Template {
 }
 
 /** With its sender, which is the same for all. */
-export interface Source extends Template {
+export interface MergeSource extends Template {
   readonly from: string | null
 }
 
@@ -460,7 +460,7 @@ const mergeOf = (made: Cut, { show }: Syntax): Merge => {
 
 /** The template, or all that is wrong with it; `field` says what each part of it is called. */
 export const readTemplate = async (
-  { from, subject, html, text, headers, reply_to, tags }: Source,
+  { from, subject, html, text, headers, reply_to, tags }: MergeSource,
   syntax: Syntax,
   field: (part: string) => string,
 ): Promise<Merge | { readonly errors: readonly FieldError[] }> => {

@@ -1,5 +1,5 @@
 /**
- * NAME      prepare - from what a door hands in to a mail that can be stored
+ * NAME      prepare - from what a door hands in to a mail that can be stored, and its pool
  * DESCRIPTION
  *   Checks it and makes its octets, its record and its recipients, by nothing but what stands here: no row is read, and
  *   nobody is waited for, but the composer of attachments. Drafts, batches and messages of SMTP come through here, large
@@ -9,6 +9,10 @@
  *   Received line, a missing Date or Message-ID, and the fields that speak to the gateway (mail/submitted.ts).
  *   The answer to a send with a key must be written before the send is stored, because both are stored together. So
  *   the record of any new mail is worked out here, by the same rules by which the store sets the first status.
+ *   Test mail goes to the sandbox of its account, whatever its workspace says; live mail to the pool that its workspace
+ *   has for the domain of the recipient, or to that of the workspace, where it waits while there is no upstream for it:
+ *   mail that was acknowledged is never thrown away for want of a route. The id of a sandbox never changes, so it is
+ *   remembered.
  */
 import { type FieldError, invalid } from '../base/fault.js'
 import { newId, newRecipientId } from '../base/id.js'
@@ -20,23 +24,32 @@ import { UNSUBSCRIBE_FIELD } from '../mail/control-headers.js'
 import { namesIn, receivedLine, receivedOverHttp } from '../mail/header.js'
 import { aggregate, emptyCounts, type Status } from '../mail/status.js'
 import type { Submitted } from '../mail/submitted.js'
+import { SANDBOX_POOL } from '../store/pools.js'
 import type { EmailRecord } from '../store/port/mail.js'
-import type { Routing, WorkspaceRow } from '../store/port/tenants.js'
+import { poolFor, type Routing, type Tenants, type WorkspaceRow } from '../store/port/tenants.js'
 import type { Principal } from '../tenant/principal.js'
-import { type Listed, newRecipient, type Party, type Recipient } from './addresses.js'
 import { type Draft, demandSize, readSchedule, summarize } from './draft.js'
 import {
   type Finished,
   headOf,
+  type MessagePlaces,
   needsSmtpUtf8,
   octetsOf,
-  type Places,
   readFinished,
   show,
 } from './finished-message.js'
-import { routed } from './route.js'
 import { checkUnsubscribe } from './unsubscribe.js'
-import { type Checked, type CheckedMime, checkSend, MOST_TAGS, type Rules } from './validate.js'
+import {
+  type Checked,
+  type CheckedMime,
+  checkSend,
+  type DraftRules,
+  type Listed,
+  MOST_TAGS,
+  newRecipient,
+  type Party,
+  type Recipient,
+} from './validate.js'
 
 /** A message with its envelope and where it came from. */
 export interface EnvelopedMessage {
@@ -108,7 +121,7 @@ const saidOf = (checked: Checked | CheckedMime) => ({
 })
 
 /** What needs no composing: the message is there, and gets what it lacks. */
-const complete = (checked: CheckedMime, rules: Rules): Prepared => {
+const complete = (checked: CheckedMime, rules: DraftRules): Prepared => {
   const { finished, recipients } = checked
   const { hostname, now } = rules
   const id = newId('em', now)
@@ -125,7 +138,7 @@ const complete = (checked: CheckedMime, rules: Rules): Prepared => {
   }
 }
 
-const compose = (checked: Checked, rules: Rules): Prepared | Promise<Prepared> => {
+const compose = (checked: Checked, rules: DraftRules): Prepared | Promise<Prepared> => {
   const { from, subject, html, text, headers, attachments } = checked
   const id = newId('em', rules.now)
   const messageId = `<${id}@${rules.hostname}>`
@@ -162,7 +175,7 @@ const compose = (checked: Checked, rules: Rules): Prepared | Promise<Prepared> =
 }
 
 /** Where each mistake stands. */
-const PLACES: Places = { header: 'header', from: 'header.from', body: 'body' }
+const PLACES: MessagePlaces = { header: 'header', from: 'header.from', body: 'body' }
 
 interface Named extends Recipient {
   readonly text: string
@@ -213,7 +226,7 @@ interface ReadMessage {
 }
 
 /** What stands in it and whom it is for; throws what is wrong with its recipients. */
-const readMessage = (message: EnvelopedMessage, rules: Rules): Wrong | ReadMessage => {
+const readMessage = (message: EnvelopedMessage, rules: DraftRules): Wrong | ReadMessage => {
   const errors: FieldError[] = []
   const finished = readFinished(message.raw, rules, PLACES, errors)
   const schedule = finished?.submitted.scheduledAt ?? null
@@ -232,7 +245,7 @@ const readMessage = (message: EnvelopedMessage, rules: Rules): Wrong | ReadMessa
 }
 
 /** The mail, or all that is wrong with its header; throws any other Fault. */
-export const prepareMessage = (message: EnvelopedMessage, rules: Rules): Prepared | Wrong => {
+export const prepareMessage = (message: EnvelopedMessage, rules: DraftRules): Prepared | Wrong => {
   const { hostname, now } = rules
   const read = readMessage(message, rules)
   if ('errors' in read) return read
@@ -280,7 +293,7 @@ export const prepareMessage = (message: EnvelopedMessage, rules: Rules): Prepare
 /** A mail, or all that is wrong with its fields; throws any other Fault. */
 export const prepare = (
   sent: Draft | EnvelopedMessage,
-  rules: Rules,
+  rules: DraftRules,
   at = 'body',
 ): Prepared | Wrong | Promise<Prepared> => {
   if ('received' in sent) return prepareMessage(sent, rules)
@@ -290,7 +303,7 @@ export const prepare = (
 }
 
 /** Whose mail it becomes. */
-export interface Owner {
+export interface MailOwner {
   readonly workspace: WorkspaceRow
   readonly mode: Mode
   readonly submittedBy: string | null
@@ -304,7 +317,7 @@ export const submitterOf = ({ via, id }: Pick<Principal, 'via' | 'id'>): string 
 /** The mail as the store takes it, made when it does. Every name is said: after a spread, V8 takes a hundred times as long. */
 export const toEmail = (
   mail: Prepared,
-  owner: Owner,
+  owner: MailOwner,
   routing: Routing,
   listed: Listed,
   now: number,
@@ -394,4 +407,39 @@ export const toRecord = (mail: NewEmail): EmailRecord => {
     poolId: mail.poolId,
     requireTls: mail.requireTls ?? false,
   }
+}
+
+export type Route = (
+  workspace: Routing & { readonly accountId: string },
+  mode: Mode,
+) => Routing | Promise<Routing>
+
+export const createRoute = (store: Pick<Tenants, 'pool'>): Route => {
+  const sandboxes = new Map<string, Routing>()
+  return (workspace, mode) => {
+    const { accountId } = workspace
+    if (mode === 'live') return workspace
+    return (
+      sandboxes.get(accountId) ??
+      store.pool(accountId, SANDBOX_POOL).then((pool) => {
+        if (pool === null) throw new Error(`account ${accountId} has lost its sandbox`)
+        const routing = { poolId: pool.id, routes: [] }
+        sandboxes.set(accountId, routing)
+        return routing
+      })
+    )
+  }
+}
+
+/** Each recipient in its pool. The mail's is that of all of them, or where they differ that of the workspace. */
+export const routed = (
+  routing: Routing,
+  recipients: readonly NewRecipient[],
+): Pick<NewEmail, 'poolId' | 'recipients'> => {
+  const { poolId, routes } = routing
+  if (routes.length === 0) return { poolId, recipients }
+  const placed = recipients.map((one) => ({ ...one, poolId: poolFor(routing, one.address) }))
+  const [first] = placed
+  const isOne = placed.every((one) => one.poolId === first?.poolId)
+  return { poolId: isOne ? (first?.poolId ?? poolId) : poolId, recipients: placed }
 }

@@ -27,32 +27,31 @@ import { entriesAgainst, entryOf, suppressionList } from '../lifecycle/suppress.
 import { submissionFingerprint } from '../mail/parse.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { Login, Principal } from '../tenant/principal.js'
-import type { Listed } from './addresses.js'
 import {
   authorise,
   decide,
   demand,
   demandAccepting,
   demandSender,
-  type Standing,
+  type SendStanding,
   type SubmissionDeps,
   type SubmissionStore,
 } from './deps.js'
 import {
-  type Answer,
   type BatchFailure,
   type BatchOptions,
   type Draft,
   demandSize,
   type IdempotencyWish,
   type Rendered,
+  type SubmitAnswer,
   type SubmitOptions,
 } from './draft.js'
 import { checkIdempotencyKey, once } from './idempotency.js'
 import {
   type BatchItem,
   type EnvelopedMessage,
-  type Owner,
+  type MailOwner,
   type Prepared,
   prepare,
   submitterOf,
@@ -60,18 +59,18 @@ import {
   toRecord,
 } from './prepare.js'
 import { linked } from './unsubscribe.js'
-import type { Rules } from './validate.js'
+import type { DraftRules, Listed } from './validate.js'
 
-interface Job extends Owner {
+interface Job extends MailOwner {
   /** Whether its workspace and whoever sends may send now. */
-  readonly decide: () => Standing | Fault | Promise<Standing | Fault>
+  readonly decide: () => SendStanding | Fault | Promise<SendStanding | Fault>
   /** As decided just now, senders and all; null: not yet. With a key it is decided once that is claimed. */
-  readonly standing: Standing | null
+  readonly standing: SendStanding | null
   readonly idempotency: IdempotencyWish | null
   readonly make: () => readonly Prepared[] | Promise<readonly Prepared[]>
   /** In place of that of the workspace. */
   readonly poolId?: string | undefined
-  readonly render: (mails: readonly NewEmail[]) => Rendered & Pick<Answer, 'records'>
+  readonly render: (mails: readonly NewEmail[]) => Rendered & Pick<SubmitAnswer, 'records'>
 }
 
 type Ticket = Omit<IdempotentAnswer, keyof Rendered>
@@ -114,7 +113,11 @@ const found = (mail: NewEmail, suppressed: readonly string[]): NewEmail => ({
 })
 
 /** Null when its lock was lost. */
-const attempt = async (deps: SubmissionDeps, job: Job, ticket: Ticket | null): Promise<Answer | null> => {
+const attempt = async (
+  deps: SubmissionDeps,
+  job: Job,
+  ticket: Ticket | null,
+): Promise<SubmitAnswer | null> => {
   const { store, clock } = deps
   const now = clock.now()
   let prepared: readonly Prepared[] | null = null
@@ -144,12 +147,12 @@ const attempt = async (deps: SubmissionDeps, job: Job, ticket: Ticket | null): P
 }
 
 /** Resolves when all of them are on disk, or with the first answer under the same key. Throws the Fault to answer with. */
-export const storeMails = (deps: SubmissionDeps, job: Job): Promise<Answer> => {
+export const storeMails = (deps: SubmissionDeps, job: Job): Promise<SubmitAnswer> => {
   const { mode, idempotency: wish } = job
   const place = { workspaceId: job.workspace.id, mode }
   return deps.inTurn(mode, () =>
     wish === null
-      ? (attempt(deps, job, null) as Promise<Answer>) // none has a lock to lose
+      ? (attempt(deps, job, null) as Promise<SubmitAnswer>) // none has a lock to lose
       : once(deps.store, wish, place, deps.clock.now, (ticket) => attempt(deps, job, ticket)),
   )
 }
@@ -158,7 +161,7 @@ export const storeMails = (deps: SubmissionDeps, job: Job): Promise<Answer> => {
 export const rulesOf = (
   { config, clock }: Pick<SubmissionDeps, 'config' | 'clock'>,
   workspace: WorkspaceRow | null,
-): Rules => ({
+): DraftRules => ({
   hostname: config.hostname,
   lineEndings: workspace?.lineEndings ?? 'normalize',
   defaultFrom: workspace?.defaultFrom ?? config.default_from,
@@ -216,7 +219,7 @@ export const submit = async (
   place: WorkspaceRow | string | null,
   draft: Draft | Prepared,
   { idempotency, trace, render }: SubmitOptions,
-): Promise<Answer> => {
+): Promise<SubmitAnswer> => {
   const beginning = begin(deps, principal, place, { idempotency })
   const { workspace, standing } = beginning instanceof Promise ? await beginning : beginning
   const preparing = 'raw' in draft ? draft : prepare(draft, rulesOf(deps, workspace))
@@ -323,7 +326,7 @@ export const submitBatch = async (
   place: WorkspaceRow | string | null,
   items: readonly BatchItem[],
   options: BatchOptions,
-): Promise<Answer> => {
+): Promise<SubmitAnswer> => {
   const { workspace, standing } = await begin(deps, principal, place, options)
   const { permissive, mayBeEmpty = false } = options
   const most = Math.min(options.most ?? MOST_IN_BATCH, principal.limitPerMinute)
@@ -344,7 +347,7 @@ export const submitBatch = async (
   return storeMails(deps, { ...job, standing, idempotency, trace, render })
 }
 
-export interface Watch {
+export interface SubmissionWatch {
   /** null without an OpenTelemetry SDK. */
   readonly spans?: Spans | null | undefined
   /** Told after the commit. */
@@ -380,7 +383,7 @@ const timed = async (
 }
 
 /** The store's verbs of a submission, with `accept` watched. */
-export const watched = (store: SubmissionStore, { spans, accepted }: Watch): SubmissionStore => ({
+export const watched = (store: SubmissionStore, { spans, accepted }: SubmissionWatch): SubmissionStore => ({
   system: store.system,
   ...(store.known && { known: store.known }),
   workspace: (accountId, ref) => store.workspace(accountId, ref),

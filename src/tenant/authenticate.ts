@@ -15,15 +15,25 @@ import { Fault } from '../base/fault.js'
 import type { CredentialRow, KeyRow, WorkspaceRow } from '../store/port/tenants.js'
 import type { Known } from '../store/port/upkeep.js'
 import { createPasswordProof, credentialOfAddress, loginText } from './credential.js'
-import { isCurrent, keyNamed, looksLikeKey, sesSecretOf, verifyKey } from './key.js'
+import {
+  type Claim,
+  isCurrent,
+  isSigned,
+  keyNamed,
+  looksLikeKey,
+  readClaim,
+  type SignedRequest,
+  sesSecretOf,
+  signingKey,
+  verifyKey,
+} from './key.js'
 import type { Failures } from './limits.js'
+import { type LiveSession, verifySession } from './people.js'
 import { type Login, noteUse, type Principal, type TenantDeps } from './principal.js'
 import { readingOnly } from './rights.js'
-import { type LiveSession, verifySession } from './session.js'
-import { type Claim, isSigned, readClaim, type SignedRequest, signingKey } from './signature.js'
 
 /** A signature that is yet to be proved, and the key that it names. */
-export interface Claimed extends Claim {
+export interface SignedClaim extends Claim {
   readonly row: KeyRow
 }
 
@@ -36,11 +46,11 @@ interface Authenticate {
    * Who says to have signed it; failures are counted, and who had too many is refused whatever he claims: a body costs
    * more than a key. Its proof is `signed`, with the SHA-256 of the body in hex.
    */
-  claim(request: SignedRequest, ip: string): Promise<Claimed>
-  signed(claimed: Claimed, bodyHash: string, ip: string): Principal
+  claim(request: SignedRequest, ip: string): Promise<SignedClaim>
+  signed(claimed: SignedClaim, bodyHash: string, ip: string): Principal
   /** As `key`, of a signed request, whose proof is `proved`. Throws for a signature in no good form. */
-  claimant(request: SignedRequest, kept: boolean): Claimed | null | Promise<Claimed | null>
-  proved(claimed: Claimed, bodyHash: string, ip: string): Principal | null
+  claimant(request: SignedRequest, kept: boolean): SignedClaim | null | Promise<SignedClaim | null>
+  proved(claimed: SignedClaim, bodyHash: string, ip: string): Principal | null
   password(username: string, password: string, ip: string): Promise<Login>
   /** The range credential of this client address, or null. */
   range(ip: string): Promise<Login | null>
@@ -148,7 +158,7 @@ const MOST_DAY_KEYS = 1_000
 /** Proves signatures; what it has made of secrets stays in memory. */
 const createSignatureProof = ({ pepper }: TenantDeps) => {
   const dayKeys = new LRUCache<string, Buffer>({ max: MOST_DAY_KEYS })
-  return ({ row, ...claim }: Claimed, bodyHash: string): boolean => {
+  return ({ row, ...claim }: SignedClaim, bodyHash: string): boolean => {
     const name = `${row.id}/${claim.scope}`
     const known = dayKeys.get(name)
     const secret = known === undefined ? sesSecretOf(pepper, row) : null

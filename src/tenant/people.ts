@@ -1,20 +1,33 @@
 /**
- * NAME      people - who works here, and links that let a person in once
+ * NAME      people - who works here, links that let a person in once, and sessions
  * DESCRIPTION
- *   An owner makes people, and says what they may do; everybody may change what is his own. Nobody is
- *   deleted: who is disabled is out at once, and what he did stands under his name.
- *   44 characters, 12 public and 32 secret, of which a peppered hash is kept. A setup link is good for half
- *   an hour: for whoever runs this installation, or for a person who needs another password. An invitation
- *   is good for a week. Using one up is part of the sign-in (store/port/identity.ts).
+ *   An owner makes people, and says what they may do; everybody may change what is his own. Nobody is deleted: a person
+ *   who is disabled is out at once, and what he did stands under his name.
+ *   A token of a link or a session has 12 public and 32 secret characters, and is kept like an API key: as a peppered HMAC
+ *   under its lookup id. A setup link is good for half an hour: for whoever runs this installation, or for a person who
+ *   needs another password. An invitation is good for a week. Using one up is part of the sign-in
+ *   (store/port/identity.ts).
+ *   A session ends when it is idle for too long, at its last hour in any case, and with its person. Role and name are the
+ *   person's of this moment; a session without a person, as the command line opens them, has a role of its own. It acts
+ *   with platform scope over its account and is the only credential that may make keys.
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Role } from '../config/identity.js'
 import { isAddress, normalizeAddress } from '../mail/address.js'
-import type { LinkKind, LinkRow, SavedView, SessionRow, UserChange, UserRow } from '../store/port/identity.js'
-import { checkPassword, hashPassword } from './password.js'
-import type { Principal, TenantDeps } from './principal.js'
+import type {
+  LinkKind,
+  LinkRow,
+  SavedView,
+  SessionOidc,
+  SessionRow,
+  UserChange,
+  UserRow,
+} from '../store/port/identity.js'
+import { checkPassword, hashPassword } from './credential.js'
+import { isCurrent } from './key.js'
+import { noteUse, type Principal, type TenantDeps } from './principal.js'
 import { isPerson, requireRight } from './rights.js'
 
 /** As it is compared: in lower case. Undefined for what is no address. */
@@ -237,12 +250,25 @@ export const changeOwnSettings = async (
   await store.updateUser(accountId, id, change)
 }
 
-const SHAPE = /^([0-9A-Za-z]{12})[0-9A-Za-z]{32}$/
 const NO_HASH = Buffer.alloc(32)
+
+/** A new token, to be shown once; of it only what finds its row and a peppered hash are kept. */
+const newToken = (pepper: Uint8Array, kind: 'session' | 'link', prefix = '') => {
+  const lookup = randomText(12)
+  const token = `${prefix}${lookup}${randomText(32)}`
+  return { token, lookup, hash: keyedHash(pepper, kind, token) }
+}
+
+const isToken = (
+  pepper: Uint8Array,
+  kind: 'session' | 'link',
+  token: string,
+  hash = NO_HASH as Uint8Array,
+): boolean => sameBytes(keyedHash(pepper, kind, token), hash)
+
+const LINK = /^([0-9A-Za-z]{12})[0-9A-Za-z]{32}$/
 const MINUTE = 60_000
 const LASTS: Record<LinkKind, number> = { setup: 30 * MINUTE, invitation: 7 * 24 * 60 * MINUTE }
-
-const hashToken = (pepper: Uint8Array, token: string): Buffer => keyedHash(pepper, 'link', token)
 
 interface NewLink {
   readonly kind: LinkKind
@@ -263,8 +289,7 @@ export const createLink = async (
   if (address === undefined) {
     throw invalid([{ field: 'body.email', kind: 'format', message: 'must be an email address' }])
   }
-  const lookup = randomText(12)
-  const token = `${lookup}${randomText(32)}`
+  const { token, lookup, hash } = newToken(pepper, 'link')
   const row: LinkRow = {
     id: newId('lnk', now),
     accountId,
@@ -273,7 +298,7 @@ export const createLink = async (
     email: address,
     userId: userId ?? null,
     lookup,
-    hash: hashToken(pepper, token),
+    hash,
     createdAt: now,
     expiresAt: now + LASTS[kind],
     usedAt: null,
@@ -303,10 +328,10 @@ export const openLink = async (
   kind: LinkKind,
   token: string,
 ): Promise<LinkRow | null> => {
-  const shape = SHAPE.exec(token)
+  const shape = LINK.exec(token)
   if (shape === null) return null
   const row = await store.linkByLookup(shape[1] ?? '')
-  const same = sameBytes(hashToken(pepper, token), row?.hash ?? NO_HASH)
+  const same = isToken(pepper, 'link', token, row?.hash)
   const isGood = row !== null && row.kind === kind && row.usedAt === null && clock.now() < row.expiresAt
   return same && isGood ? row : null
 }
@@ -322,4 +347,98 @@ export const revokeInvitation = async (
   id: string,
 ): Promise<void> => {
   if (!(await store.revokeLink(accountId, id))) throw new Fault('invitation.not_found')
+}
+
+const SESSION = /^ses_([0-9A-Za-z]{12})[0-9A-Za-z]{32}$/
+
+const HOUR = 3_600_000
+/** What holds where the configuration is not asked. */
+const LIMITS = { idle: 12 * HOUR, lifetime: 7 * 24 * HOUR }
+const LONGEST_AGENT = 200
+
+interface NewSession {
+  readonly userId?: string | null | undefined
+  /** Of a session of nobody in particular. */
+  readonly role?: Role | undefined
+  /** `local`, `link`, `cli`, or the name of an identity provider. */
+  readonly provider?: string | undefined
+  readonly address?: string | null | undefined
+  readonly userAgent?: string | null | undefined
+  readonly oidc?: SessionOidc | null | undefined
+  /** For so long, used or not; by default as the configuration has it. */
+  readonly lastsMs?: number | undefined
+}
+
+interface OpenedSession {
+  readonly row: SessionRow
+  /** Shown once and nowhere kept. */
+  readonly token: string
+}
+
+/** A session that is not stored yet. */
+export const newSession = (deps: TenantDeps, accountId: string, wish: NewSession = {}): OpenedSession => {
+  const now = deps.clock.now()
+  const { token, lookup, hash } = newToken(deps.pepper, 'session', 'ses_')
+  const { idle, lifetime } = deps.sessions ?? LIMITS
+  const row: SessionRow = {
+    id: newId('ses', now),
+    accountId,
+    userId: wish.userId ?? null,
+    role: wish.role ?? 'owner',
+    provider: wish.provider ?? 'cli',
+    address: wish.address ?? null,
+    userAgent: wish.userAgent?.slice(0, LONGEST_AGENT) ?? null,
+    lookup,
+    hash,
+    createdAt: now,
+    lastSeenAt: now,
+    expiresAt: now + (wish.lastsMs ?? lifetime),
+    idleMs: wish.lastsMs ?? idle,
+    oidc: wish.oidc ?? null,
+  }
+  return { row, token }
+}
+
+/** Opens a session of nobody in particular. */
+export const createSession = async (
+  deps: TenantDeps,
+  accountId: string,
+  wish: Omit<NewSession, 'userId' | 'oidc'> = {},
+): Promise<OpenedSession> => {
+  const made = newSession(deps, accountId, { lastsMs: LIMITS.idle, ...wish })
+  await deps.store.createSession(made.row)
+  return made
+}
+
+export interface LiveSession {
+  readonly row: SessionRow
+  /** null: of nobody in particular. */
+  readonly user: UserRow | null
+}
+
+/** How long a provider's word of its person counts when it is not asked again. */
+const PROVIDER_WORD_MS = 12 * HOUR
+
+const isOver = ({ lastSeenAt, idleMs, oidc, ...row }: SessionRow, now: number): boolean =>
+  !isCurrent(row, now) ||
+  now - lastSeenAt >= idleMs ||
+  (oidc !== null && now - oidc.checkedAt >= PROVIDER_WORD_MS)
+
+/** A session that is real and not over, with its person; or null. */
+export const verifySession = async (deps: TenantDeps, token: string): Promise<LiveSession | null> => {
+  const shape = SESSION.exec(token)
+  if (shape === null) return null
+  const row = await deps.store.sessionByLookup(shape[1] ?? '')
+  const same = isToken(deps.pepper, 'session', token, row?.hash)
+  const now = deps.clock.now()
+  if (row === null || !same || isOver(row, now)) return null
+  const user = row.userId === null ? null : await deps.store.user(row.accountId, row.userId)
+  if (row.userId !== null && (user === null || user.disabledAt !== null)) return null
+  noteUse(deps, 'session', { id: row.id, lastUsedAt: row.lastSeenAt }, now, null)
+  return { row, user }
+}
+
+/** At once; throws session.not_found. */
+export const revokeSession = async ({ store }: TenantDeps, accountId: string, id: string): Promise<void> => {
+  if (!(await store.revokeSession(accountId, id))) throw new Fault('session.not_found')
 }

@@ -1,23 +1,33 @@
 /**
  * NAME      pool - groups of upstream mail servers, and whether they take mail
  * DESCRIPTION
- *   A workspace sends through one pool; relay/ chooses among its members, or among those of the default
- *   workspace's pool when it has none. Passwords are sealed with the pepper before they reach the store, so
- *   that a stolen database holds none, and no door ever gives one back. The sandbox pool of an account is
- *   made with it and belongs to us; so is its default pool, to which people may give members.
- *   What the relay tells now, and what the store keeps: an outage stands there until its upstream has taken
- *   mail again, and mail that waits says whether its last connection failed. So a dead server is as dead
- *   after a restart as before.
+ *   A workspace sends through one pool; relay/ chooses among its members, or among those of the default workspace's pool
+ *   when it has none. Passwords are sealed with the pepper before they reach the store, so that a stolen database holds
+ *   none, and no door ever gives one back. The sandbox pool of an account is made with it and belongs to us; so is its
+ *   default pool, to which people may give members.
+ *   What the relay tells now, and what the store keeps: an outage stands there until its upstream has taken mail again,
+ *   and mail that waits says whether its last connection failed. So a dead server is as dead after a restart as before.
+ *   How warm-ups stand is read in the store, where all daemons count, so every door of every daemon tells the same.
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
+import { isSpent, type WarmupState, warmupState } from '../lifecycle/warmup.js'
 import type { PoolHealth } from '../record/queue-state.js'
 import { DEFAULT_POOL, freshPool } from '../store/pools.js'
 import type { KnownPool, PoolRow, UpstreamRow, WarmupRow } from '../store/port/tenants.js'
+import type { Warmups } from '../store/port/watch.js'
 import type { TenantDeps } from './principal.js'
-import { HTTPS_PORT, wrongWithService } from './service.js'
-import { checkMember, lacks, type Member, normalFingerprint, oauthRow, upstreamText } from './upstream.js'
+import {
+  checkMember,
+  HTTPS_PORT,
+  lacks,
+  type MemberWish,
+  normalFingerprint,
+  oauthRow,
+  upstreamText,
+  wrongWithService,
+} from './upstream.js'
 
 /** The purpose under which upstream passwords are sealed; relay/ unseals with the same. */
 export const UPSTREAM_SEAL = 'upstream-password'
@@ -25,7 +35,7 @@ export const UPSTREAM_SEAL = 'upstream-password'
 export interface PoolWish {
   readonly name?: string | undefined
   /** The whole new list, not an addition. */
-  readonly members?: readonly Member[] | undefined
+  readonly members?: readonly MemberWish[] | undefined
   readonly returnPath?: PoolRow['returnPath'] | undefined
   readonly notifySuccess?: boolean | undefined
   readonly relayedMeans?: PoolRow['relayedMeans'] | undefined
@@ -50,7 +60,7 @@ const demand = (wish: PoolWish): void => {
   if (errors.length > 0) throw invalid(errors)
 }
 
-const defaultPort = (member: Member): number => {
+const defaultPort = (member: MemberWish): number => {
   if (member.service != null) return HTTPS_PORT
   return member.tls === 'implicit' ? 465 : 25
 }
@@ -58,7 +68,7 @@ const defaultPort = (member: Member): number => {
 /** The login that a member comes to have. Another user begins anew; a password ends tokens, and tokens a password. */
 const loginOf = (
   pepper: Uint8Array,
-  { auth, authMechanism, service }: Member,
+  { auth, authMechanism, service }: MemberWish,
   old: UpstreamRow | undefined,
 ): Pick<UpstreamRow, 'user' | 'sealedPassword' | 'oauth' | 'authMechanism'> => {
   const user = auth === undefined ? (old?.user ?? null) : (auth?.user ?? null)
@@ -84,7 +94,7 @@ const loginOf = (
 }
 
 /** Other numbers go on with the same warm-up; one that was taken away begins anew. */
-const warmupOf = (wish: Member['warmup'], old: WarmupRow | null, now: number): WarmupRow | null => {
+const warmupOf = (wish: MemberWish['warmup'], old: WarmupRow | null, now: number): WarmupRow | null => {
   if (wish == null) return wish === undefined ? old : null
   const { first, days } = wish
   return { id: old?.id ?? newId('wup', now), first, days }
@@ -92,7 +102,7 @@ const warmupOf = (wish: Member['warmup'], old: WarmupRow | null, now: number): W
 
 const upstreamOf = (
   { pepper, clock }: TenantDeps,
-  member: Member,
+  member: MemberWish,
   old: UpstreamRow | undefined,
 ): UpstreamRow => {
   const login = loginOf(pepper, member, old)
@@ -130,7 +140,7 @@ const upstreamOf = (
 /** New members beside the old list: one that is recognised keeps its id, its state and its password. */
 export const mergeMembers = (
   deps: TenantDeps,
-  members: readonly Member[],
+  members: readonly MemberWish[],
   old: readonly UpstreamRow[],
 ): readonly UpstreamRow[] => {
   const left = [...old]
@@ -302,4 +312,37 @@ export const poolHealth = (
   // it was down from the moment on when the last of them fell
   const since = known.length < failing.length ? refusedAt : Math.max(...known)
   return { state: 'down', since, failing }
+}
+
+/** By upstream id; the store is asked only where one of them warms up. */
+export const warmupsOf = async (
+  store: Pick<Warmups, 'warmupDays'>,
+  upstreams: readonly UpstreamRow[],
+  now: number,
+): Promise<ReadonlyMap<string, WarmupState>> => {
+  const warming = upstreams.flatMap(({ id, warmup }) => (warmup == null ? [] : [{ id, warmup }]))
+  if (warming.length === 0) return new Map()
+  const days = await store.warmupDays()
+  return new Map(
+    warming.map(({ id, warmup }) => {
+      const own = days.filter((day) => day.id === warmup.id)
+      return [id, warmupState(warmup, own, now)]
+    }),
+  )
+}
+
+/** The members whose warm-up mail of the pool waits for; null while another one may take it. */
+export const spentIn = (
+  { upstreams }: Pick<PoolRow, 'upstreams'>,
+  warmups: ReadonlyMap<string, WarmupState>,
+  view: RelayView | null,
+) => {
+  const active = upstreams.filter(({ state }) => state === 'active')
+  const spent = active.flatMap((row) => {
+    const state = warmups.get(row.id)
+    return state !== undefined && isSpent(state) ? [{ ...state, name: upstreamText(row), id: row.id }] : []
+  })
+  const others = active.filter(({ id }) => !spent.some((one) => one.id === id))
+  const isAll = others.every(({ id }) => view?.upstreams.get(id)?.breaker === 'open')
+  return spent.length > 0 && isAll ? spent : null
 }

@@ -40,19 +40,19 @@ interface NewSuppression {
 }
 
 /** A list: `id` is as suppressionList names it. */
-export type Place = Pick<SuppressionRow, 'accountId'> & { readonly id: string }
+export type ListPlace = Pick<SuppressionRow, 'accountId'> & { readonly id: string }
 
 /** The list of a workspace, for mail of that mode. */
 export const listOfWorkspace = (
   { id, accountId }: Pick<WorkspaceRow, 'id' | 'accountId'>,
   mode: Mode,
-): Place => ({
+): ListPlace => ({
   accountId,
   id: suppressionList(id, mode),
 })
 
 /** The list that holds for all workspaces. */
-export const listOfAccount = (accountId: string): Place => ({ accountId, id: accountId })
+export const listOfAccount = (accountId: string): ListPlace => ({ accountId, id: accountId })
 
 /** What adding to a list needs. */
 export interface SuppressDeps extends Pick<TenantDeps, 'clock'> {
@@ -73,7 +73,7 @@ export const ENTRY_FORM = 'must be an address, or *@example.com for a whole doma
 
 /** `email` is as lists have it. */
 export const suppressionRow = (
-  { accountId, id: list }: Place,
+  { accountId, id: list }: ListPlace,
   wish: NewSuppression,
   now: number,
 ): SuppressionRow => ({
@@ -89,7 +89,11 @@ export const suppressionRow = (
 })
 
 /** Why an address can not be kept from the mail of one mailing list. */
-export const wrongList = ({ accountId, id }: Place, email: string, mailingList: string): string | null => {
+export const wrongList = (
+  { accountId, id }: ListPlace,
+  email: string,
+  mailingList: string,
+): string | null => {
   if (!MAILING_LIST.test(mailingList)) return `its list ${MAILING_LIST_FORM}`
   if (id === accountId) return 'a mailing list is of one workspace'
   return isWholeDomain(email) ? 'a whole domain is suppressed for all mail' : null
@@ -97,7 +101,7 @@ export const wrongList = ({ accountId, id }: Place, email: string, mailingList: 
 
 /** Throws validation.failed where it is about no address. */
 export const suppressionOf = (
-  place: Place,
+  place: ListPlace,
   wish: NewSuppression,
   now: number,
   field = 'body.email',
@@ -113,7 +117,7 @@ export const suppressionOf = (
 /** The row of this address, and whether it was made now. */
 export const suppress = async (
   { store, clock }: SuppressDeps,
-  workspace: Place,
+  workspace: ListPlace,
   wish: NewSuppression,
   field?: string,
 ): Promise<{ readonly row: SuppressionRow; readonly added: boolean }> => {
@@ -125,7 +129,7 @@ export const suppress = async (
 /** An address that is listed keeps its row, which is the answer. */
 export const addSuppression = async (
   deps: TenantDeps,
-  workspace: Place,
+  workspace: ListPlace,
   wish: NewSuppression,
   field?: string,
 ): Promise<SuppressionRow> => (await suppress(deps, workspace, wish, field)).row
@@ -141,13 +145,13 @@ export const refOf = (idOrEmail: string, mailingList: string | null = null): str
 }
 
 /** The lists that hold for mail of one, which is first. */
-const listsFor = ({ accountId, id }: Place): readonly string[] =>
+const listsFor = ({ accountId, id }: ListPlace): readonly string[] =>
   id === accountId || id.endsWith(suppressionList('', 'test')) ? [id] : [id, accountId]
 
 /** What stands against an address on lists that hold there, by itself or for its domain; an id stands for nothing else. */
 export const standingAgainst = async (
   { store, clock }: Pick<TenantDeps, 'store' | 'clock'>,
-  place: Place,
+  place: ListPlace,
   ref: string,
 ): Promise<SuppressionRow | null> => {
   const entries = ref.includes('@') && !isWholeDomain(ref) ? entriesAgainst(ref) : [ref]
@@ -159,13 +163,13 @@ export const standingAgainst = async (
   return null
 }
 
-const entryOn = async ({ store }: TenantDeps, { id }: Place, ref: string) =>
+const entryOn = async ({ store }: TenantDeps, { id }: ListPlace, ref: string) =>
   (await store.suppression(id, ref)) ?? (await store.pendingSuppression(id, ref))
 
 /** By id or address, also one that is pending; else what suppresses that address all the same. */
 export const findSuppression = async (
   deps: TenantDeps,
-  place: Place,
+  place: ListPlace,
   idOrEmail: string,
   mailingList: string | null = null,
 ): Promise<SuppressionRow | PendingSuppression> => {
@@ -178,7 +182,7 @@ export const findSuppression = async (
 /** The same of what stands on this very list, as it can be removed. */
 export const findEntry = async (
   deps: TenantDeps,
-  place: Place,
+  place: ListPlace,
   idOrEmail: string,
   mailingList: string | null = null,
 ): Promise<SuppressionRow | PendingSuppression> => {
@@ -188,7 +192,7 @@ export const findEntry = async (
   return row
 }
 
-const notListed = async (deps: TenantDeps, place: Place, ref: string): Promise<Fault> => {
+const notListed = async (deps: TenantDeps, place: ListPlace, ref: string): Promise<Fault> => {
   const still = await standingAgainst(deps, place, ref)
   if (still === null) return new Fault('suppression.not_found')
   return new Fault('suppression.not_found', {
@@ -209,7 +213,7 @@ export const stillWords = ({ email, list, accountId }: SuppressionRow): string =
 /** What it was, and what still suppresses the address. Throws suppression.not_found. */
 export const removeSuppression = async (
   deps: TenantDeps,
-  place: Place,
+  place: ListPlace,
   idOrEmail: string,
   mailingList: string | null = null,
 ): Promise<{ readonly row: SuppressionRow; readonly still: SuppressionRow | null }> => {
@@ -222,7 +226,7 @@ export const removeSuppression = async (
 /** What was taken off a list and when, as long as the audit knows it: an import of older rows leaves it off. */
 export const takenOff = async (
   store: Pick<Audit, 'audit'>,
-  { accountId, id }: Place,
+  { accountId, id }: ListPlace,
 ): Promise<ReadonlyMap<string, number>> => {
   const found = new Map<string, number>()
   const [workspaceId = ''] = id.split('/')

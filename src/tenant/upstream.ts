@@ -1,19 +1,19 @@
 /**
- * NAME      upstream - one member of a pool, as people write it
+ * NAME      upstream - one member of a pool, as people write it: a mail server, or a service that takes mail by HTTPS
  * DESCRIPTION
- *   `smtp://user@host:587?tls=required&weight=10&password_file=/run/secrets/mta` or `smtps://host` (TLS from
- *   the first byte). A password never stands in the URL, since URLs end up in process lists and shell
- *   histories: it is read from the named file. `ca_file=` names the private authority that signed the
- *   server's certificate. `bind=` names the addresses to connect from, `helo=` the name to say there,
- *   `warmup=50:14` how much it may be given while it is new. `token_file=`, `service_account_file=`, or `token_url=` with `client_id=` and the
- *   file of a secret take the place of a password (oauth.ts). Without `tls=` a member with a user name
- *   requires TLS, and one without takes TLS when it is offered.
- *   Services that take mail by HTTPS have URLs of their own (service.ts).
- *   One of three: a file that holds a token, the key file of a Google service account, or a client at a
- *   token endpoint, with its secret, a refresh token or both. Secrets are sealed, and kept only for the
- *   endpoint and the client that they were given for.
+ *   `smtp://user@host:587?tls=required&weight=10&password_file=/run/secrets/mta` or `smtps://host` (TLS from the first
+ *   byte). A password never stands in the URL, since URLs end up in process lists and shell histories: it is read from
+ *   the named file. `ca_file=` names the private authority that signed the server's certificate. `bind=` names the
+ *   addresses to connect from, `helo=` the name to say there, `warmup=50:14` how much it may be given while it is new.
+ *   Without `tls=` a member with a user name requires TLS, and one without takes TLS when it is offered.
+ *   In place of a password there may be a file that holds a token (`token_file=`), the key file of a Google service
+ *   account (`service_account_file=`), or a client at a token endpoint (`token_url=`, `client_id=`), with its secret, a
+ *   refresh token or both. Secrets are sealed, and kept only for the endpoint and the client that they were given for.
+ *   `ses+https://REGION?access_key_file=PATH` and `mailgun+https://DOMAIN?region=eu&key_file=PATH` are services. Their
+ *   hosts are taken from a table, and they stand in a row like any other: what the URL names is the `host`, the key is a
+ *   user and a sealed password. An access key is written as its id and its secret, with a colon, a comma or blanks
+ *   between them, or as the file that AWS gives, with a line of titles.
  */
-
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { readTarget } from '../base/dial.js'
@@ -27,7 +27,132 @@ import type {
   UpstreamService,
   UpstreamTls,
 } from '../store/port/tenants.js'
-import { readKey, SERVICE_REGIONS, SERVICE_SECRETS, SERVICE_WORDS, secretWord, serviceOf } from './service.js'
+
+const REGION = /^[a-z]{2}(-[a-z]+)+-[0-9]$/
+const DOMAIN = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/
+
+export const HTTPS_PORT = 443
+
+interface Kind {
+  /** What its URL names. */
+  readonly name: RegExp
+  readonly says: string
+  readonly host: (row: Pick<UpstreamRow, 'host' | 'region'>) => string
+  /** The word of its URL that names the file of its key. */
+  readonly word: string
+  /** The same over the API, where the key itself is given. */
+  readonly secret: string
+  /** From the text of that file; null when it is none. */
+  readonly login: (text: string) => { readonly user: string; readonly pass: string } | null
+  /** What such a file holds, in words. */
+  readonly holds: string
+}
+
+const KINDS: Readonly<Record<UpstreamService, Kind>> = {
+  ses: {
+    name: REGION,
+    says: 'must be a region of AWS, such as eu-west-1',
+    host: ({ host }) => `email.${host}.amazonaws.com`,
+    word: 'access_key_file',
+    secret: 'access_key',
+    login(text) {
+      const [user, pass, more] = text
+        .replace(/^\uFEFF?Access key ID,Secret access key\s/i, '')
+        .trim()
+        .split(/[\s,:]+/)
+      return user && pass && more === undefined && /^[!-~]+$/.test(user + pass) ? { user, pass } : null
+    },
+    holds: 'must hold an access key: its id and its secret, with a colon between them',
+  },
+  mailgun: {
+    name: DOMAIN,
+    says: 'must be a sending domain of Mailgun, such as mg.example.com',
+    host: ({ region }) => (region === 'eu' ? 'api.eu.mailgun.net' : 'api.mailgun.net'),
+    word: 'key_file',
+    secret: 'key',
+    login(text) {
+      const pass = text.trim()
+      return /^[!-~]+$/.test(pass) ? { user: 'api', pass } : null
+    },
+    holds: 'must hold one key',
+  },
+}
+
+const SERVICE_REGIONS = ['us', 'eu'] as const
+
+const known = (name: string): UpstreamService | null =>
+  Object.hasOwn(KINDS, name) ? (name as UpstreamService) : null
+
+/** Of the scheme of a URL; null for a mail server. */
+export const serviceOf = (url: string): UpstreamService | null =>
+  known(/^([a-z]+)\+https:/i.exec(url)?.[1]?.toLowerCase() ?? '')
+
+/** The word of a URL that names the file of a secret, whichever upstream it is of. */
+export const secretWord = (service: UpstreamService | null | undefined): string =>
+  service == null ? 'password_file' : KINDS[service].word
+
+/** Where a setup over the API gives the secret itself, by the word that would name its file. */
+export const SERVICE_SECRETS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(KINDS).map(({ secret, word }) => [secret, word]),
+)
+
+/** What the query of its URL may say beside what every upstream's may. */
+const SERVICE_WORDS: Readonly<Record<UpstreamService, readonly string[]>> = {
+  ses: [KINDS.ses.word],
+  mailgun: [KINDS.mailgun.word, 'region'],
+}
+
+export const serviceHost = (
+  row: Pick<UpstreamRow, 'host' | 'region'> & { readonly service: UpstreamService },
+): string => KINDS[row.service].host(row)
+
+/** The key in the text of its file, or what is wrong with it, in words. */
+const readKey = (service: UpstreamService, text: string): ReturnType<Kind['login']> | string =>
+  KINDS[service].login(text) ?? KINDS[service].holds
+
+/** The text of such a file, for whoever must tell one key from another. */
+export const keyText = (service: UpstreamService, user: string, pass: string): string =>
+  service === 'ses' ? `${user}:${pass}` : pass
+
+type Lack = readonly [field: string, kind: FieldError['kind'], message: string]
+
+/** What a header can carry, and the file of a key. */
+const WORD = /^[!-~]+$/
+const PARTED = /[,:]/
+
+const wrongWithKey = (service: UpstreamService, user: string, pass: string | undefined): Lack | null => {
+  const message = `must be one word of ASCII${service === 'ses' ? ', without comma and colon' : ''}`
+  const isOdd = (text: string): boolean => !WORD.test(text) || (service === 'ses' && PARTED.test(text))
+  if (isOdd(user)) return ['auth.user', 'format', message]
+  return pass !== undefined && isOdd(pass) ? ['auth.pass', 'format', message] : null
+}
+
+/** What keeps a row from being the upstream that it says to be, with a password that was given; null when nothing does. */
+export const wrongWithService = (row: UpstreamRow, pass?: string): Lack | null => {
+  const { service } = row
+  if (service == null) return row.region == null ? null : ['region', 'forbidden', 'goes with service mailgun']
+  const kind = KINDS[service]
+  if (!kind.name.test(row.host)) return ['host', 'format', kind.says]
+  if (row.port !== HTTPS_PORT) return ['port', 'range', `must be ${HTTPS_PORT}, or left out`]
+  if (row.tls !== 'implicit') return ['tls', 'forbidden', 'must be implicit, or left out']
+  if (service === 'ses' && row.region != null) return ['region', 'forbidden', 'is the host here']
+  if (row.user === null || row.sealedPassword === null)
+    return [
+      'auth',
+      'missing',
+      service === 'ses' ? 'needs the access key: user and pass' : 'needs the key as pass',
+    ]
+  const odd = wrongWithKey(service, row.user, pass)
+  if (odd !== null) return odd
+  const smtp = [
+    ['auth.oauth', row.oauth],
+    ['auth_mechanism', row.authMechanism],
+    ['helo', row.helo],
+    ['client_cert_file', row.clientCertFile],
+  ] as const
+  const [field] = smtp.find(([, value]) => value != null) ?? []
+  return field === undefined ? null : [field, 'forbidden', 'is for mail servers']
+}
 
 interface OauthWish {
   readonly tokenFile?: string | undefined
@@ -109,7 +234,7 @@ interface MemberAuth {
 }
 
 /** A member as a door hands it in; what is left out takes its default, or stays as it was. */
-export interface Member {
+export interface MemberWish {
   /** Of an existing member; else host and port tell which one it is. */
   readonly id?: string | undefined
   /** A service in place of a mail server; null: none. */
@@ -187,7 +312,7 @@ const HELO =
   /^(?=.{1,255}$)(?:(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9-]{1,63}|\[[0-9A-Fa-f.:]+\]|\[IPv6:[0-9A-Fa-f.:]+\])$/
 
 /** From where it is reached, and under which name. */
-const checkOrigin = ({ bind, helo }: Member, wrong: Wrong): void => {
+const checkOrigin = ({ bind, helo }: MemberWish, wrong: Wrong): void => {
   if (bind != null && (bind.length === 0 || bind.length > MOST_ADDRESSES))
     wrong('bind', 'length', `must have 1 to ${MOST_ADDRESSES} addresses`)
   for (const [i, address] of (bind ?? []).entries())
@@ -197,7 +322,7 @@ const checkOrigin = ({ bind, helo }: Member, wrong: Wrong): void => {
     wrong('helo', 'format', 'must be a host name in full, such as mta1.example.com')
 }
 
-const checkWarmup = ({ warmup }: Member, wrong: Wrong): void => {
+const checkWarmup = ({ warmup }: MemberWish, wrong: Wrong): void => {
   for (const name of ['first', 'days'] as const) {
     const value = warmup?.[name]
     const most = WARMUP_MOST[name]
@@ -216,7 +341,7 @@ const readWarmup = (text: string | undefined): WarmupPlan | null | undefined => 
 }
 
 /** What one member must fulfil, whichever door it came by. `at` is its place, such as `members[0]`. */
-export const checkMember = (member: Member, at: string): readonly FieldError[] => {
+export const checkMember = (member: MemberWish, at: string): readonly FieldError[] => {
   const errors: FieldError[] = []
   const wrong: Wrong = (field, kind, message) => errors.push({ field: `body.${at}.${field}`, kind, message })
   if (!/^[A-Za-z0-9._:-]+$/.test(member.host)) wrong('host', 'format', 'must be a host name or an IP address')
@@ -361,7 +486,7 @@ export const parseUpstream = async (
   readSecret: ReadSecret,
   at = 'upstream',
   folder = '.',
-): Promise<Member> => {
+): Promise<MemberWish> => {
   const file = fileIn(folder)
   const errors: FieldError[] = []
   const wrong: Wrong = (field, kind, message) =>
@@ -384,7 +509,7 @@ export const parseUpstream = async (
   return {
     ...(service !== null && { service }),
     host: url.hostname.replace(/^\[|\]$/g, ''),
-    region: query.region as Member['region'],
+    region: query.region as MemberWish['region'],
     port: url.port === '' ? undefined : Number(url.port),
     tls: tls as UpstreamTls | undefined,
     fingerprint: query.fingerprint,

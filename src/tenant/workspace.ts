@@ -1,18 +1,19 @@
 /**
  * NAME      workspace - sending tenants inside an account
  * DESCRIPTION
- *   Making, changing and finding workspaces, and the rules about which workspace a request means. Absent,
- *   foreign and malformed references are one answer: nobody learns of another tenant's ids.
- *   An account owns workspaces, keys, pools and people, and sees nothing of any other. It is born with a
- *   default workspace and two pools: the sandbox, to which all its test-mode mail goes, and the default
- *   pool, which the default workspace sends through. The latter is empty at first.
+ *   Making, changing and finding workspaces, their pools for domains of recipients, and the rules about which workspace a
+ *   request means. Absent, foreign and malformed references are one answer: a caller learns nothing of another tenant's
+ *   ids.
+ *   An account owns workspaces, keys, pools and people, and sees nothing of any other. It is born with a default
+ *   workspace and two pools: the sandbox, to which all its test-mode mail goes, and the default pool, which the default
+ *   workspace sends through. The latter is empty at first.
  */
 import { andThen } from '../base/and-then.js'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
 import { pepperMark } from '../keys/pepper.js'
-import { domainOf, parseAddress } from '../mail/address.js'
+import { domainOf, isRecipient, parseAddress } from '../mail/address.js'
 import { beginningOf, DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/pools.js'
 import {
   ALARM_LIMITS,
@@ -23,6 +24,7 @@ import {
 } from '../store/port/alarms.js'
 import type {
   AccountRow,
+  DomainRoute,
   Domains,
   Routing,
   Tenants,
@@ -30,8 +32,47 @@ import type {
   WorkspaceRow,
 } from '../store/port/tenants.js'
 import type { Lifecycle } from '../store/port/upkeep.js'
-import { type DomainRouteWish, domainRoutesOf } from './domain/routes.js'
 import type { Principal, TenantDeps } from './principal.js'
+
+/** What a door has found wrong already is absent, and not told again. */
+export interface DomainRouteWish {
+  readonly domain?: string | undefined
+  /** Id or name. */
+  readonly pool?: string | undefined
+}
+
+export const MOST_DOMAIN_ROUTES = 100
+
+/** As domains of recipients are compared; null when it is none. A dot before it stays. */
+export const routeDomain = (text: string): string | null => {
+  const [, dot = '', name = ''] = /^(\.?)(.*?)\.?$/s.exec(text.trim()) ?? []
+  const address = `postmaster@${name}`
+  return isRecipient(address) && !name.startsWith('[') ? dot + domainOf(address) : null
+}
+
+/** What they mean. Adds to `errors` all that is wrong with them. */
+export const domainRoutesOf = async (
+  store: Pick<Tenants, 'pool'>,
+  accountId: string,
+  wish: readonly DomainRouteWish[],
+  errors: FieldError[],
+): Promise<readonly DomainRoute[]> => {
+  const routes: DomainRoute[] = []
+  const wrong = (field: string, kind: FieldError['kind'], message: string) =>
+    errors.push({ field: `body.routes${field}`, kind, message })
+  if (wish.length > MOST_DOMAIN_ROUTES) wrong('', 'too_many', `must have at most ${MOST_DOMAIN_ROUTES}`)
+  for (const [i, { domain: text, pool: ref }] of wish.slice(0, MOST_DOMAIN_ROUTES).entries()) {
+    const domain = text === undefined ? undefined : routeDomain(text)
+    const pool = ref === undefined ? undefined : await store.pool(accountId, ref)
+    if (domain === null)
+      wrong(`[${i}].domain`, 'format', 'must be example.com, or .example.com for the domains under it')
+    else if (domain !== undefined && routes.some((route) => route.domain === domain))
+      wrong(`[${i}].domain`, 'not_unique', 'must not repeat')
+    if (pool === null) wrong(`[${i}].egress_pool_id`, 'unknown', 'names no egress pool')
+    routes.push({ domain: domain ?? '', poolId: pool?.id ?? '' })
+  }
+  return routes
+}
 
 /** What is left out of a limit stays as it is in force. */
 export type AlarmsWish = Readonly<

@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import type { Role } from '../../src/config/identity.js'
-import { newSession } from '../../src/tenant/session.js'
+import { newSession } from '../../src/tenant/people.js'
 import { CookieClient } from '../parts/cookie-client.js'
 import { openSite } from './sign-in/site.js'
 

@@ -1,8 +1,7 @@
 import t from 'tap'
 import { unseal } from '../../src/base/secret.js'
 import { UPSTREAM_SEAL } from '../../src/tenant/pool.js'
-import { serviceHost } from '../../src/tenant/service.js'
-import { type Member, parseUpstream } from '../../src/tenant/upstream.js'
+import { type MemberWish, parseUpstream, serviceHost } from '../../src/tenant/upstream.js'
 import { fieldsOf, openHouse } from './house.js'
 
 const FILES: Readonly<Record<string, string>> = {
@@ -63,17 +62,17 @@ t.test('hosts come from a table', (t) => {
 t.test('members by the API', async (t) => {
   const { tenants, account, pepper } = await openHouse(t)
   const auth = { user: 'AKIAEXAMPLE', pass: 's3cret' }
-  const ses: Member = { service: 'ses', host: 'eu-west-1', auth }
+  const ses: MemberWish = { service: 'ses', host: 'eu-west-1', auth }
   const made = await tenants.createPool(account.id, { name: 'main', members: [ses] })
   const [row] = made.upstreams
   t.match(row, { service: 'ses', host: 'eu-west-1', port: 443, tls: 'implicit', user: 'AKIAEXAMPLE' })
   t.equal(unseal(pepper, UPSTREAM_SEAL, row?.sealedPassword ?? ''), 's3cret')
-  const change = (member: Member) => tenants.updatePool(account.id, 'main', { members: [member] })
+  const change = (member: MemberWish) => tenants.updatePool(account.id, 'main', { members: [member] })
   const id = row?.id
   t.match((await change({ id, host: 'eu-west-1', weight: 5 })).upstreams, [
     { service: 'ses', weight: 5, sealedPassword: row?.sealedPassword },
   ])
-  const wrong: readonly [Member, string][] = [
+  const wrong: readonly [MemberWish, string][] = [
     [{ ...ses, host: 'evil.example.com' }, 'host format'],
     [{ ...ses, host: 'eu-west-1.evil.example' }, 'host format'],
     [{ ...ses, host: '127.0.0.1' }, 'host format'],

@@ -2,13 +2,7 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import {
-  isSigned,
-  readClaim,
-  type SignedRequest,
-  signatureOf,
-  signingKey,
-} from '../../src/tenant/signature.js'
+import { isSigned, readClaim, type SignedRequest, signatureOf, signingKey } from '../../src/tenant/key.js'
 import { signerOf } from '../http/dialect/signing.js'
 
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY'

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { holdQueue } from '../../src/tenant/orders.js'
 import type { RelayView } from '../../src/tenant/pool.js'
-import { queueStates } from '../../src/tenant/queue-state.js'
+import { queueStates } from '../../src/tenant/waiting.js'
 import { accepted, claimOne, HOUR, ofLease, type TestAccount, toOne } from '../store/fixture.js'
 import { openHouse } from './house.js'
 

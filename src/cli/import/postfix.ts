@@ -12,7 +12,7 @@ import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { isPrivateRange, parseRange } from '../../base/network.js'
 import type { UpstreamTls } from '../../store/port/tenants.js'
-import { MOST_DOMAIN_ROUTES, routeDomain } from '../../tenant/domain/routes.js'
+import { MOST_DOMAIN_ROUTES, routeDomain } from '../../tenant/workspace.js'
 import { type Carried, type Hop, isOfSystem } from './carried.js'
 import { listWords, type Parameters, type Table, type Tables } from './main-cf.js'
 

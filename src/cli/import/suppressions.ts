@@ -8,7 +8,13 @@ import { createHash } from 'node:crypto'
 import { maskText } from '../../base/text.js'
 import { entryOf } from '../../lifecycle/suppress.js'
 import type { SuppressionRow } from '../../store/port/tenants.js'
-import { ENTRY_FORM, listedAddress, type Place, suppressionRow, wrongList } from '../../tenant/suppression.js'
+import {
+  ENTRY_FORM,
+  type ListPlace,
+  listedAddress,
+  suppressionRow,
+  wrongList,
+} from '../../tenant/suppression.js'
 import { badInput } from '../exit.js'
 import { readInstant } from '../time.js'
 import { timeIn } from './cells.js'
@@ -91,14 +97,14 @@ const endOf = (text: string, now: number): number | null => {
 
 /** Rows of a list of ours. */
 export class Rows {
-  readonly #place: Place
+  readonly #place: ListPlace
   readonly #now: number
   readonly #takenOff: ReadonlyMap<string, number>
   readonly #isWanted: boolean
   readonly counts = new Counts()
 
   /** `isWanted`: they are to be stored, and not only counted. */
-  constructor(place: Place, takenOff: ReadonlyMap<string, number>, now: number, isWanted: boolean) {
+  constructor(place: ListPlace, takenOff: ReadonlyMap<string, number>, now: number, isWanted: boolean) {
     this.#isWanted = isWanted
     this.#place = place
     this.#takenOff = takenOff

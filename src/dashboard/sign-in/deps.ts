@@ -16,10 +16,10 @@ import {
   type Provider as Settings,
 } from '../../config/identity.js'
 import type { Actor, SessionOidc, SignedIn, SignIn } from '../../store/port/identity.js'
+import type { ProvePerson } from '../../tenant/credential.js'
 import type { ProveFactor } from '../../tenant/factors.js'
-import type { ProvePerson } from '../../tenant/password.js'
+import { newSession, verifySession } from '../../tenant/people.js'
 import type { TenantDeps } from '../../tenant/principal.js'
-import { newSession, verifySession } from '../../tenant/session.js'
 import type { Assets } from '../assets/assets.js'
 import { guestTokenOf, isOwnOrigin, sameToken } from '../form.js'
 import { type Asked, type Reply, returnPath, type WrongWay, wrongWay } from './exchange.js'

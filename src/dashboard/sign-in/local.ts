@@ -2,7 +2,7 @@
  * NAME      local - signing in with an address and a password, in one step or two
  * DESCRIPTION
  *   Unknown, disabled and mistaken are one answer. Too many guesses get the time to come again; a browser in which the
- *   person signed in before keeps a proof of that, and is not kept out by what others try (tenant/password.ts). Who
+ *   person signed in before keeps a proof of that, and is not kept out by what others try (tenant/credential.ts). Who
  *   has a second factor is asked for it next.
  *   Between the two steps the browser holds a cookie, sealed with the pepper: whose password was right, and until when.
  *   It opens nothing, at /v1 neither; it is used once, lasts ten minutes, and ends with the password that it was given
@@ -11,8 +11,8 @@
 import { Fault } from '../../base/fault.js'
 import { randomText, seal, unseal } from '../../base/secret.js'
 import type { FactorKind, UserRow } from '../../store/port/identity.js'
+import { deviceOf } from '../../tenant/credential.js'
 import { requestOptions } from '../../tenant/factors.js'
-import { deviceOf } from '../../tenant/password.js'
 import {
   currentSession,
   guestOf,

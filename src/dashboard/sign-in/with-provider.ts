@@ -7,13 +7,13 @@
  *   about it.
  *   Groups and roles of a person with a refresh token are asked again each hour, before the page is made that finds it due:
  *   so no page is seen with a role that was taken away meanwhile. That page waits, 10 seconds at most, and one ask serves
- *   all that come meanwhile. While the provider does not answer, its last word counts for 12 hours (tenant/session.ts ends
+ *   all that come meanwhile. While the provider does not answer, its last word counts for 12 hours (tenant/people.ts ends
  *   the session then); it is asked again every 5 minutes. A person whom it no longer lets in is signed out.
  */
 import { newId } from '../../base/id.js'
 import { seal, unseal } from '../../base/secret.js'
 import type { LinkRow, SessionRow, UserChange, UserRow } from '../../store/port/identity.js'
-import { type LiveSession, verifySession } from '../../tenant/session.js'
+import { type LiveSession, verifySession } from '../../tenant/people.js'
 import { type Admission, addressIn, admit, nameIn, refusalSaid, type Told } from './admission.js'
 import { AGAIN, message, openSession, providerActor, returnOf, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'

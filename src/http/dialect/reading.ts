@@ -8,9 +8,9 @@ import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { domainOf } from '../../mail/address.js'
 import type { HeaderTag } from '../../mail/control-headers.js'
 import type { Draft, WireDraft } from '../../submission/draft.js'
-import { Room, readTemplate, type Source } from '../../submission/merge.js'
+import { type MergeSource, Room, readTemplate } from '../../submission/merge.js'
 import { type Prepared, prepare, type Wrong } from '../../submission/prepare.js'
-import { checkSend, type Rules } from '../../submission/validate.js'
+import { checkSend, type DraftRules } from '../../submission/validate.js'
 import { type Item, readDraft } from '../drafts.js'
 import { filesIn } from '../merge.js'
 import { parseJson } from '../wire/body.js'
@@ -61,7 +61,7 @@ const readOne = async (
   { told }: Dialect,
   { wire, tags, errors, requireTls, place, heedsHeader = false, needsNoTo = false }: Translated,
   spoken: Spoken,
-  rules: Rules,
+  rules: DraftRules,
   index: number,
 ): Promise<Item> => {
   const placed = (field: string): string =>
@@ -85,11 +85,11 @@ const readOne = async (
 }
 
 /** A mail for each of those whom it is merged for; as it is where it is for all. */
-const spread = async (mail: Translated, rules: Rules): Promise<readonly Translated[]> => {
+const spread = async (mail: Translated, rules: DraftRules): Promise<readonly Translated[]> => {
   const { merge, wire, tags } = mail
   if (!merge || mail.errors.length > 0) return [mail]
-  const { from = null, subject = null, html = null, text = null } = wire as Partial<Source>
-  const { headers = {}, reply_to = [] } = wire as Partial<Source>
+  const { from = null, subject = null, html = null, text = null } = wire as Partial<MergeSource>
+  const { headers = {}, reply_to = [] } = wire as Partial<MergeSource>
   const parts = { from, subject, html, text, headers, reply_to, tags }
   const read = await readTemplate(parts, merge.syntax, merge.field)
   if ('errors' in read) return [{ ...mail, errors: read.errors }]
@@ -138,7 +138,7 @@ const demandCount = (translated: readonly Translated[], { most }: DialectCall, p
 export const readSpoken = async (
   spoken: Spoken,
   body: unknown,
-  rules: Rules,
+  rules: DraftRules,
   perMinute: number,
 ): Promise<Read> => {
   const own = DIALECTS[spoken.dialect]

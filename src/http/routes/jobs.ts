@@ -7,7 +7,7 @@
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import * as record from '../../record/job.js'
 import type { JobRow } from '../../store/port/mail.js'
-import { type BulkWish, beginJob, countMatched } from '../../submission/job.js'
+import { type BulkWish, beginJob, countMatched } from '../../submission/job-runner.js'
 import { wrongReason } from '../../tenant/orders.js'
 import { requirePlatform, seesSubjects } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'

@@ -14,9 +14,8 @@ import { trialRecord, tryUpstream } from '../../relay/trial.js'
 import { poolRecord, warmupRecord } from '../../resource/tenants.js'
 import { leaderOf } from '../../store/pools.js'
 import type { KnownPool } from '../../store/port/tenants.js'
-import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
-import type { Member } from '../../tenant/upstream.js'
-import { warmupsOf } from '../../tenant/warmup.js'
+import { type PoolWish, warmupsOf, wrongWithPool } from '../../tenant/pool.js'
+import type { MemberWish } from '../../tenant/upstream.js'
 import type { Deps } from '../deps.js'
 import { GET, PATCH, PEOPLE_ONLY, POST, param, type RouteRow } from '../endpoint.js'
 import { listing, removing, statesOf } from '../rows.js'
@@ -24,7 +23,7 @@ import { notAsRead, whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/pools.js'
 import { liveUpstream } from '../state-metrics.js'
 
-const memberOf = ({ auth, ...member }: shapes.MemberBody): Member => ({
+const memberOf = ({ auth, ...member }: shapes.MemberBody): MemberWish => ({
   ...camel(member),
   auth: auth && { ...auth, oauth: auth.oauth && camel(auth.oauth) },
 })

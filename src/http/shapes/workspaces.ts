@@ -12,8 +12,7 @@ import {
   SOFT_KINDS,
   type SoftLimits,
 } from '../../store/port/alarms.js'
-import { MOST_DOMAIN_ROUTES } from '../../tenant/domain/routes.js'
-import { type AlarmsWish, MOST_STATISTICS_TAGS } from '../../tenant/workspace.js'
+import { type AlarmsWish, MOST_DOMAIN_ROUTES, MOST_STATISTICS_TAGS } from '../../tenant/workspace.js'
 import {
   asRead,
   body,

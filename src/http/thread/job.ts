@@ -11,7 +11,7 @@ import { giveBack } from '../../base/memory.js'
 import { type MessageContent, parseContent } from '../../mail/parse.js'
 import { sendFingerprint } from '../../submission/idempotency.js'
 import { prepare } from '../../submission/prepare.js'
-import type { Rules } from '../../submission/validate.js'
+import type { DraftRules } from '../../submission/validate.js'
 import { check } from '../check.js'
 import { parseSpoken, readSpoken, type Spoken } from '../dialect/reading.js'
 import { type Item, readDraft } from '../drafts.js'
@@ -33,7 +33,7 @@ export interface Job {
   readonly what: 'one' | 'many' | 'json' | Spoken
   /** What else the fingerprint covers; null where nobody asks for one. */
   readonly fingerprint: { readonly route: string; readonly variant: string } | null
-  readonly rules: Rules
+  readonly rules: DraftRules
   /** Mails that the key may send; more are not filled or composed. */
   readonly perMinute: number
 }

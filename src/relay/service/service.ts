@@ -8,7 +8,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Reply } from '../../mail/reply.js'
-import { sign } from '../../tenant/signature.js'
+import { sign } from '../../tenant/key.js'
 
 interface ServiceMail {
   /** The address of its From field. */

@@ -136,7 +136,7 @@ t.test('where there can be none, the page says why', async (t) => {
   const site = await openSite({ office: null })
   t.teardown(() => site.stop())
   const user = await personAt(site, 'ada@acme.test')
-  const { row, token } = (await import('../../../src/tenant/session.js')).newSession(
+  const { row, token } = (await import('../../../src/tenant/people.js')).newSession(
     site.deps,
     site.accountId,
     {

@@ -1,7 +1,7 @@
 /** Mail that a service takes: what is asked for, how it is signed, and that a connection serves several. */
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { isSigned, readClaim, signingKey } from '../../../src/tenant/signature.js'
+import { isSigned, readClaim, signingKey } from '../../../src/tenant/key.js'
 import { mail, poolRow, startFlow, upstreamRow } from '../parts.js'
 import { type Asked, json, ScriptedService } from './scripted.js'
 

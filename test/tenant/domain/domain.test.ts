@@ -6,6 +6,7 @@ import { checkDomain, txtLookup } from '../../../src/tenant/domain/check.js'
 import {
   addDomain,
   createSenderAllowed,
+  DKIM_SEAL,
   type DomainDeps,
   findDomain,
   lineage,
@@ -13,7 +14,6 @@ import {
   removeDomain,
   rotateKeys,
 } from '../../../src/tenant/domain/domain.js'
-import { DKIM_SEAL } from '../../../src/tenant/domain/keys.js'
 import { DnsServer } from '../../parts/dns-server.js'
 import { codeOf, openHouse } from '../house.js'
 
