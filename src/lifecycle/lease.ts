@@ -62,10 +62,7 @@ export const recovered = (before: RecipientState, on: OnAmbiguous, now: number):
   if (ambiguous === null) return { recipient, ambiguous }
   const counted = { ...recipient, attempts: Math.max(before.attempts, ambiguous) }
   if (on === 'retry') return { recipient: checked(counted), ambiguous }
-  return {
-    recipient: checked({ ...counted, dueAt: null, held: AMBIGUOUS, reason: AMBIGUOUS }),
-    ambiguous,
-  }
+  return { recipient: checked({ ...counted, dueAt: null, held: AMBIGUOUS, reason: AMBIGUOUS }), ambiguous }
 }
 
 /** How many recipients one claim may find held or suppressed before it lets others write. */

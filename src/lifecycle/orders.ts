@@ -176,13 +176,7 @@ const EFFECTS: Readonly<Record<OrderAction, Partial<Record<QueuedState, OrderEff
   hold: { waiting: 'hold' },
   release: { held: 'free' },
   retry: { waiting: 'due' },
-  reroute: {
-    waiting: 'move',
-    scheduled: 'move',
-    held: 'move',
-    leased: 'move_unleased',
-    attempting: 'move',
-  },
+  reroute: { waiting: 'move', scheduled: 'move', held: 'move', leased: 'move_unleased', attempting: 'move' },
   purge: { waiting: 'end', scheduled: 'end', held: 'end', leased: 'end' },
   discard: { waiting: 'end', scheduled: 'end', held: 'end', away: 'end', leased: 'end' },
 }

@@ -304,11 +304,7 @@ export class Attempt {
     const { row } = this.#upstream
     const { before } = this.#item
     const ms = Math.round(this.#around.tick() - this.#began.tick)
-    const detail: Ended['detail'] = {
-      port: row.port,
-      tls: connection?.tls ?? null,
-      ms,
-    }
+    const detail: Ended['detail'] = { port: row.port, tls: connection?.tls ?? null, ms }
     if (stage === 'dot' && reply === null) detail.ambiguous = true
     if (this.#unreported(connection)) detail.reports = false
     if (before.length > 0) detail.tried_before = before.join('; ')

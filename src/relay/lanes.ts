@@ -49,13 +49,7 @@ export class Lanes {
   of(poolId: string): Lane {
     let lane = this.#lanes.get(poolId)
     if (lane === undefined) {
-      lane = {
-        backlog: new Backlog(),
-        claiming: false,
-        more: false,
-        missed: false,
-        begunAt: this.#tick(),
-      }
+      lane = { backlog: new Backlog(), claiming: false, more: false, missed: false, begunAt: this.#tick() }
       this.#lanes.set(poolId, lane)
     }
     return lane

@@ -63,28 +63,7 @@ export interface RelaySettings {
   readonly quiet: boolean
 }
 
-export interface RelayStats {
-  attempts: number
-  accepted: number
-  postponed: number
-  rejected: number
-  expired: number
-  released: number
-  failovers: number
-  ambiguous: number
-  /** Mails that waited because their domain is slowed down. */
-  throttled: number
-  throttledDomains: number
-  /** Messages between MAIL and the last reply. */
-  inFlight: number
-  /** Leased and not begun. */
-  waiting: number
-  connections: number
-  /** How often the wall clock was set while we ran. */
-  clockSteps: number
-}
-
-export const emptyStats = (): RelayStats => ({
+export const emptyStats = () => ({
   attempts: 0,
   accepted: 0,
   postponed: 0,
@@ -93,13 +72,19 @@ export const emptyStats = (): RelayStats => ({
   released: 0,
   failovers: 0,
   ambiguous: 0,
+  /** Mails that waited because their domain is slowed down. */
   throttled: 0,
   throttledDomains: 0,
+  /** Messages between MAIL and the last reply. */
   inFlight: 0,
+  /** Leased and not begun. */
   waiting: 0,
   connections: 0,
+  /** How often the wall clock was set while we ran. */
   clockSteps: 0,
 })
+
+export type RelayStats = ReturnType<typeof emptyStats>
 
 export interface WorkerStart {
   readonly settings: RelaySettings

@@ -141,9 +141,9 @@ export class Backlog {
 
 interface PaceRule {
   readonly name: string
-  readonly codes: RegExp | null
-  readonly enhanced: RegExp | null
-  readonly text: RegExp | null
+  readonly codes?: RegExp
+  readonly enhanced?: RegExp
+  readonly text?: RegExp
   readonly does: 'nothing' | 'fewer' | 'pause'
   /** Of a pause whose text names no time. */
   readonly seconds: number
@@ -152,16 +152,9 @@ interface PaceRule {
 const rule = (
   name: string,
   does: PaceRule['does'],
-  when: { codes?: RegExp; enhanced?: RegExp; text?: RegExp },
+  when: Pick<PaceRule, 'codes' | 'enhanced' | 'text'>,
   seconds = 0,
-): PaceRule => ({
-  name,
-  does,
-  seconds,
-  codes: when.codes ?? null,
-  enhanced: when.enhanced ?? null,
-  text: when.text ?? null,
-})
+): PaceRule => ({ name, does, seconds, ...when })
 
 export const PACE_RULES: readonly PaceRule[] = [
   // about one mailbox or one pair of addresses
@@ -215,7 +208,7 @@ export const PACE_RULES: readonly PaceRule[] = [
 /** The line that fits a reply, or null. */
 export const paceOf = (reply: Reply, rules: readonly PaceRule[] = PACE_RULES): PaceRule | null => {
   if (reply.code < 400 || reply.code >= 500) return null
-  const fits = (pattern: RegExp | null, text: string) => pattern === null || pattern.test(text)
+  const fits = (pattern: RegExp | undefined, text: string) => pattern?.test(text) ?? true
   return (
     rules.find(
       ({ codes, enhanced, text }) =>

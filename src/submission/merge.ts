@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto'
 import { Fault, type FieldError } from '../base/fault.js'
 
 /** Where variables may stand, as text before the values are known. */
-export interface Template {
+interface Template {
   readonly subject: string | null
   readonly html: string | null
   readonly text: string | null

@@ -245,7 +245,7 @@ const readMessage = (message: EnvelopedMessage, rules: DraftRules): Wrong | Read
 }
 
 /** The mail, or all that is wrong with its header; throws any other Fault. */
-export const prepareMessage = (message: EnvelopedMessage, rules: DraftRules): Prepared | Wrong => {
+const prepareMessage = (message: EnvelopedMessage, rules: DraftRules): Prepared | Wrong => {
   const { hostname, now } = rules
   const read = readMessage(message, rules)
   if ('errors' in read) return read

@@ -356,9 +356,9 @@ export const importCredentials = async (
   return { rows: all, there: count.there, wrong: count.wrong, isWhole: !signal.aborted }
 }
 
-export const COST = 10
+const COST = 10
 /** The hash of a lost random text: what an unknown name is measured against, so that it takes as long as a wrong password. */
-export const NOBODY = '$2b$10$b88se9Atff2wTjfm3Cpfy.kTvAr61E0wbYcwpIzFXNZIzhL6AZ5L6'
+const NOBODY = '$2b$10$b88se9Atff2wTjfm3Cpfy.kTvAr61E0wbYcwpIzFXNZIzhL6AZ5L6'
 
 export const digest = (password: string): string => createHash('sha256').update(password).digest('base64')
 

@@ -196,7 +196,7 @@ export const seedOf = (pepper: Uint8Array, { userId, secret }: FactorRow): strin
 }
 
 /** The step of time whose code this is (RFC 6238), the last one or the next included; null for a wrong one. */
-export const stepOf = async (seed: string, now: number): Promise<(code: string) => number | null> => {
+const stepOf = async (seed: string, now: number): Promise<(code: string) => number | null> => {
   const { Secret, TOTP } = await import('otpauth')
   const totp = new TOTP({ secret: Secret.fromBase32(seed) })
   return (code) => {
@@ -314,7 +314,7 @@ interface NewFactor {
   readonly baseUrl: string
 }
 
-export interface AddedFactor {
+interface AddedFactor {
   readonly row: FactorRow
   /** Shown once; null where the person had a factor before. */
   readonly codes: readonly string[] | null

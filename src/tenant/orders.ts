@@ -179,14 +179,7 @@ export const orderQueue = async (
   const checked = checkReason(reason)
   if (action === 'reroute' && to === null) throw new Fault('egress_pool.not_found')
   const target = to === null ? null : await reroutePool(deps, scope.accountId, to)
-  return deps.store.operate({
-    action,
-    scope,
-    to: target,
-    liveOnly,
-    reason: checked,
-    now: deps.clock.now(),
-  })
+  return deps.store.operate({ action, scope, to: target, liveOnly, reason: checked, now: deps.clock.now() })
 }
 
 /** Throws hold.not_found; of one workspace alone, when that is named. */

@@ -89,10 +89,7 @@ export const sendingAs = (
   principal: Principal,
   asked: string | undefined,
   errors: FieldError[],
-): Principal => ({
-  ...principal,
-  mode: readMode(principal, asked, errors) ?? principal.mode,
-})
+): Principal => ({ ...principal, mode: readMode(principal, asked, errors) ?? principal.mode })
 
 /** Throws unless a person's session is asking (API keys cannot make keys). */
 export const requireSession = (principal: Principal): void => {

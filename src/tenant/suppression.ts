@@ -46,10 +46,7 @@ export type ListPlace = Pick<SuppressionRow, 'accountId'> & { readonly id: strin
 export const listOfWorkspace = (
   { id, accountId }: Pick<WorkspaceRow, 'id' | 'accountId'>,
   mode: Mode,
-): ListPlace => ({
-  accountId,
-  id: suppressionList(id, mode),
-})
+): ListPlace => ({ accountId, id: suppressionList(id, mode) })
 
 /** The list that holds for all workspaces. */
 export const listOfAccount = (accountId: string): ListPlace => ({ accountId, id: accountId })

@@ -51,7 +51,7 @@ export const routeDomain = (text: string): string | null => {
 }
 
 /** What they mean. Adds to `errors` all that is wrong with them. */
-export const domainRoutesOf = async (
+const domainRoutesOf = async (
   store: Pick<Tenants, 'pool'>,
   accountId: string,
   wish: readonly DomainRouteWish[],

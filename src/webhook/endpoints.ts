@@ -433,13 +433,7 @@ export const wrongWithChange = async (
   )),
   ...wrongWithMove(row, wish),
   ...(wish.from === 'now' && wish.status !== 'enabled'
-    ? [
-        {
-          field: 'body.from',
-          kind: 'forbidden',
-          message: 'goes with "status": "enabled" only',
-        } as const,
-      ]
+    ? [{ field: 'body.from', kind: 'forbidden', message: 'goes with "status": "enabled" only' } as const]
     : []),
 ]
 

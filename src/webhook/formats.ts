@@ -414,12 +414,7 @@ const mailgun: Format = {
         'recipient-domain': domainIn(recipient),
         envelope: { sender: parseAddress(from)?.address ?? from, targets: recipient, transport: 'smtp' },
         message: {
-          headers: {
-            'message-id': messageId.replace(/^<|>$/g, ''),
-            from,
-            to: to.join(', '),
-            subject,
-          },
+          headers: { 'message-id': messageId.replace(/^<|>$/g, ''), from, to: to.join(', '), subject },
           attachments: [],
         },
         flags: {
