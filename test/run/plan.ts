@@ -59,8 +59,8 @@ export const startsProgram = (folder: string, name: string): boolean => {
 export const isQuick = (folder: string, name: string): boolean =>
   !/^(e2e|crash)\//.test(name) && !slow.has(name) && !startsProgram(folder, name)
 
-/** One of two processors waits for half of the time. */
-const ENOUGH_IDLE = 0.25
+/** One of two processors waits for a quarter of the time. */
+const ENOUGH_IDLE = 0.125
 
 /** Whether the processors had little to do since the last call. */
 export const idleness = (): (() => boolean) => {

@@ -118,8 +118,9 @@ const partOf = (one: Outcome, n: number): string => {
   const stderr = one.ok || one.stderr === '' ? '' : `${indent(one.stderr.trimEnd(), '    # ')}\n`
   return `# Subtest: ${one.name}\n${indent(one.tap, '    ')}${stderr}${lineOf(one, n)}\n`
 }
+const cpuOf = ({ cpuMs }: Outcome): string => (cpuMs === null ? '' : ` cpu=${cpuMs}ms`)
 const lineOf = (one: Outcome, n: number): string =>
-  `${one.ok ? 'ok' : 'not ok'} ${n} - ${one.name} # time=${Math.round(one.ms)}ms\n`
+  `${one.ok ? 'ok' : 'not ok'} ${n} - ${one.name} # time=${Math.round(one.ms)}ms${cpuOf(one)}\n`
 
 export const tapReport = (say: (text: string) => void, kept: Kept): Report => {
   let n = 0
