@@ -12,7 +12,7 @@ import {
   type ReportSummary,
   reportSummaryRecord,
 } from '../resource/domain-report.js'
-import type { DomainReportRow } from '../store/port/domain-reports.js'
+import type { DomainReportRow } from '../store/port/tenants.js'
 import { findDomain } from '../tenant/domain/domain.js'
 import { boundsOf, summariseReports } from '../tenant/domain/reports.js'
 import { command } from './command.js'

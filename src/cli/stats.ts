@@ -4,8 +4,7 @@
  *   The answer of GET /v1/statistics, with bars where a person looks at it: as wide
  *   as the terminal, and none in a file or a pipe.
  */
-import type { FieldError } from '../base/fault.js'
-import { invalid } from '../base/fault.js'
+import { type FieldError, invalid } from '../base/fault.js'
 import { type GroupBy, INTERVALS, type NameField, readQuestion } from '../statistics/ask.js'
 import { countedUntil, namesOf, type StatisticsRecord, statisticsRecord } from '../statistics/record.js'
 import { report } from '../statistics/report.js'

@@ -26,9 +26,8 @@ import {
 } from '../mail/report/domain-report.js'
 import { UnreadableReportError } from '../mail/report/unpack.js'
 import { isReportAddress } from '../mail/return-path.js'
-import type { DomainReportRow, ReportedSource, SourceOrigin } from '../store/port/domain-reports.js'
 import type { Store } from '../store/port/store.js'
-import type { DomainRow } from '../store/port/tenants.js'
+import type { DomainReportRow, DomainRow, ReportedSource, SourceOrigin } from '../store/port/tenants.js'
 
 interface DomainReportParts {
   readonly store: Pick<Store, 'allDomains' | 'addDomainReport'>

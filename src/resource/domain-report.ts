@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   All of it is what somebody says who need not be who he says.
  */
-import { type DomainReportRow, SOURCE_ORIGINS } from '../store/port/domain-reports.js'
+import { type DomainReportRow, SOURCE_ORIGINS } from '../store/port/tenants.js'
 import type { ReportRecord } from './domain.js'
 import { constant, flag, id, list, record, recordsOf, text, time, whole, words } from './member.js'
 

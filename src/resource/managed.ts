@@ -4,7 +4,7 @@
  *   It stands in the record of each thing that a setup can make. The rows do not know it: a door asks once for all records
  *   that it shows, when they are made. Whatever no setup made, as all that was made just now, has null.
  */
-import type { ManagedKind, ManagedName, Setups } from '../store/port/setup.js'
+import type { ManagedKind, ManagedName, Setups } from '../store/port/tenants.js'
 import { record, text } from './member.js'
 
 export interface Managed {

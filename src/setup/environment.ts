@@ -12,7 +12,7 @@
 import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { DEFAULT_POOL } from '../store/pools.js'
-import type { ManagedKind } from '../store/port/setup.js'
+import type { ManagedKind } from '../store/port/tenants.js'
 import { secretWord, serviceOf, withWord } from '../tenant/upstream.js'
 import { type Declared, InlineUpstream, type Mistake, type Setup } from './files.js'
 

@@ -10,7 +10,7 @@ import type { Member, Members } from '../resource/member.js'
 import { PERSON } from '../resource/people.js'
 import { KEY, POOL, WORKSPACE } from '../resource/tenants.js'
 import { WEBHOOK } from '../resource/webhook.js'
-import type { ManagedKind } from '../store/port/setup.js'
+import type { ManagedKind } from '../store/port/tenants.js'
 
 /** A list: one of these. `nullable` is a text, or null to take it away; `map` is of texts, `files` of files; `dkim` a list of keys. */
 export type FieldType =

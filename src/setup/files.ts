@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import { isAlias, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import { type FieldErrorKind, SYSTEM_WORDS } from '../base/fault.js'
 import { nearest } from '../base/text.js'
-import type { ManagedKind } from '../store/port/setup.js'
+import type { ManagedKind } from '../store/port/tenants.js'
 import { type FieldType, KIND_NAMES, SECTIONS } from './fields.js'
 
 export const MOST_FILES = 1000

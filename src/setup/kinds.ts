@@ -22,12 +22,13 @@ import { webhook as webhookRecord } from '../resource/webhook.js'
 import { ALARMS, alarmLimitText, readAlarmLimit, readSoftLimit, SOFT_KINDS } from '../store/port/alarms.js'
 import type { KnownEndpoint, WebhookFormat } from '../store/port/hooks.js'
 import type { UserRow } from '../store/port/identity.js'
-import type { ManagedKind, ManagedRow } from '../store/port/setup.js'
 import type {
   CredentialRow,
   DomainRow,
   KeyRow,
   KnownPool,
+  ManagedKind,
+  ManagedRow,
   UpstreamRow,
   WorkspaceRow,
 } from '../store/port/tenants.js'

@@ -10,8 +10,7 @@
 import { createHash } from 'node:crypto'
 import type { FieldError } from '../base/fault.js'
 import { DEFAULT_POOL, freshPool, freshWorkspace } from '../store/pools.js'
-import type { ManagedKey, ManagedKind, ManagedRow } from '../store/port/setup.js'
-import type { KnownPool, WorkspaceRow } from '../store/port/tenants.js'
+import type { KnownPool, ManagedKey, ManagedKind, ManagedRow, WorkspaceRow } from '../store/port/tenants.js'
 import { KIND_NAMES, SECTIONS } from './fields.js'
 import { type Declared, type Mistake, refText, type Setup, SetupError } from './files.js'
 import {

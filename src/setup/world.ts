@@ -6,7 +6,6 @@ import { collect } from '../lifecycle/page.js'
 import type { KnownEndpoint } from '../store/port/hooks.js'
 import type { Audit, Identity, UserRow } from '../store/port/identity.js'
 import type { Operations } from '../store/port/operations.js'
-import type { ManagedKey, ManagedRow, Setups } from '../store/port/setup.js'
 import type { Acted } from '../store/port/store.js'
 import type {
   CredentialRow,
@@ -14,6 +13,9 @@ import type {
   Domains,
   KeyRow,
   KnownPool,
+  ManagedKey,
+  ManagedRow,
+  Setups,
   Tenants,
   WorkspaceRow,
 } from '../store/port/tenants.js'

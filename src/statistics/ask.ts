@@ -7,7 +7,7 @@
  *   clock on the wall. A day whose midnight is skipped begins at the first moment that it has.
  */
 import type { FieldError } from '../base/fault.js'
-import { type Dimension, KEPT, type Span } from '../store/port/statistics.js'
+import { type Dimension, KEPT, type Span } from '../store/port/watch.js'
 
 export const INTERVALS = ['minute', 'hour', 'day'] as const
 type Interval = (typeof INTERVALS)[number]

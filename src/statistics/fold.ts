@@ -23,7 +23,7 @@ import {
   type Span,
   type StatisticsRow,
   TAG_SEPARATOR,
-} from '../store/port/statistics.js'
+} from '../store/port/watch.js'
 import { bouncedAs, deliveredAfter, type Fact, ofAccepted, sentAfter, volume } from './counters.js'
 
 export interface FoldRules {

@@ -9,7 +9,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Fault, invalid } from '../base/fault.js'
 import type { Mode } from '../lifecycle/page.js'
 import { CATEGORIES, type Category } from '../mail/report/category.js'
-import { OTHER, type Statistics, type StatisticsRow, TAG_SEPARATOR } from '../store/port/statistics.js'
+import { OTHER, type Statistics, type StatisticsRow, TAG_SEPARATOR } from '../store/port/watch.js'
 import type { Question } from './ask.js'
 import { bouncedAs, categoriesOf, ofAccepted, type Sums, sumOf, volume } from './counters.js'
 

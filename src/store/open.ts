@@ -14,7 +14,7 @@ import type { About, WriterRole } from './port/cluster.js'
 import type { Actor } from './port/identity.js'
 import type { Store } from './port/store.js'
 import type { Admin, Restored } from './port/upkeep.js'
-import type { ExaminedServer } from './postgres/examine.js'
+import type { ExaminedServer } from './postgres/begin.js'
 import type { PostgresOptions, SharedPostgres } from './postgres/open.js'
 import type { Migrated } from './postgres/schema/migrate.js'
 import type { ConnectedStore } from './sqlite/connected-store.js'
@@ -33,13 +33,13 @@ interface StoreOptions extends Omit<SqliteOptions, 'dataDir'> {
 export const isLocal = ({ store }: StorePlace): boolean => store?.driver !== 'postgres'
 
 const urlsIn = async ({ store }: StorePlace): Promise<string> =>
-  (await import('./postgres/folder.js')).readUrls(store?.url_file ?? '')
+  (await import('./postgres/servers.js')).readUrls(store?.url_file ?? '')
 
 const postgresOptions = async (options: StoreOptions): Promise<PostgresOptions> => {
   const { place, daemon, version, about, log, faultPoint } = options
   const { data_dir: dataDir, store } = place
-  const { daemonId } = await import('./postgres/folder.js')
-  const { takeDaemonLock } = await import('./sqlite/lock.js')
+  const { daemonId } = await import('./postgres/servers.js')
+  const { takeDaemonLock } = await import('./sqlite/connect.js')
   const lock = () => {
     makeDataFolder(dataDir)
     const unlock = takeDaemonLock(dataDir)
@@ -118,7 +118,7 @@ interface RewindOptions {
 export const rewindStore = async ({ place, version, actor }: RewindOptions): Promise<Restored> => {
   const { data_dir: dataDir, store } = place
   if (!isLocal(place)) {
-    const { rewindPostgres } = await import('./postgres/move/rewound.js')
+    const { rewindPostgres } = await import('./postgres/move.js')
     return rewindPostgres({ urls: await urlsIn(place), pooler: store?.pooler, version, actor })
   }
   const { openSqliteStore } = await import('./sqlite/open.js')
@@ -143,9 +143,9 @@ interface MoveOptions {
 }
 
 const moving = async <T>(options: MoveOptions, work: (moving: Moving) => Promise<T>): Promise<T> => {
-  const { openSource } = await import('./sqlite/move/source.js')
-  const { openTarget } = await import('./postgres/move/target.js')
-  const { readUrls } = await import('./postgres/folder.js')
+  const { openSource } = await import('./sqlite/move.js')
+  const { openTarget } = await import('./postgres/move.js')
+  const { readUrls } = await import('./postgres/servers.js')
   const { serversOf } = await import('./postgres/servers.js')
   const servers = serversOf(readUrls(options.urlFile))
   const source = openSource(databaseFile(options.dataDir))
@@ -174,4 +174,4 @@ export const migrateServerOf = async (place: StorePlace, version: string): Promi
 
 /** A database that is not in the data folder, looked at without a change. */
 export const examineServerOf = async (place: StorePlace): Promise<ExaminedServer> =>
-  (await import('./postgres/examine.js')).examineServer(await urlsIn(place), place.store?.pooler)
+  (await import('./postgres/begin.js')).examineServer(await urlsIn(place), place.store?.pooler)

@@ -14,8 +14,7 @@ import { type Clock, steadyClock } from '../base/clock.js'
 import { OutageError } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
-import type { Upkeep } from './port/upkeep.js'
-import { CLOCK_AHEAD_MS } from './port/upkeep.js'
+import { CLOCK_AHEAD_MS, type Upkeep } from './port/upkeep.js'
 
 const SWEEP_MS = 60_000
 const REST_MS = 3_600_000

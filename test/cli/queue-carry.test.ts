@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFil
 import { join } from 'node:path'
 import t from 'tap'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
-import { LOTS_STEP } from '../../src/store/sqlite/migrate/earlier-tables.js'
+import { LOTS_STEP } from '../../src/store/sqlite/migrate/earlier.js'
 import { runStep, STEPS } from '../../src/store/sqlite/migrate/steps.js'
 import { needsFile } from '../parts/store.js'
 import { accepted, HOUR, ofLease, page, report, scopeOf, toOne } from '../store/fixture.js'

@@ -15,8 +15,6 @@ const MOST_LINES = 50
 /** Imports that go back up, from and to; `*` is any file. */
 type Row = readonly [from: string, to: string]
 const BACK: readonly Row[] = [
-  ['*', 'store/sqlite/write/context.ts'],
-  ['store/sqlite/write/verbs.ts', '*'],
   ['*', 'store/sqlite/thread/wire.ts'],
   ['store/sqlite/migrate/steps.ts', 'store/sqlite/thread/changes.ts'],
 ]

@@ -20,7 +20,6 @@ import type { RecipientState } from '../../src/lifecycle/recipient.js'
 import type { WarmupDay } from '../../src/lifecycle/warmup.js'
 import type { Action } from '../../src/mail/report/report.js'
 import type { Counts, Status } from '../../src/mail/status.js'
-import type { DomainReportRow } from '../../src/store/port/domain-reports.js'
 import type { EndpointRow, EndpointState, ListedPost, ReplayRow } from '../../src/store/port/hooks.js'
 import type {
   AuditRow,
@@ -33,18 +32,24 @@ import type {
 import type { LogRow } from '../../src/store/port/log.js'
 import type { JobRow } from '../../src/store/port/mail.js'
 import type { HoldRow, LotRow } from '../../src/store/port/operations.js'
-import type { ManagedRow } from '../../src/store/port/setup.js'
-import type { StatisticsRow } from '../../src/store/port/statistics.js'
 import type {
   AccountRow,
   CredentialRow,
+  DomainReportRow,
   DomainRow,
   KeyRow,
+  ManagedRow,
   PoolRow,
   SuppressionRow,
   WorkspaceRow,
 } from '../../src/store/port/tenants.js'
-import type { AlarmCount, IncidentRow, Outage, PendingSuppression } from '../../src/store/port/watch.js'
+import type {
+  AlarmCount,
+  IncidentRow,
+  Outage,
+  PendingSuppression,
+  StatisticsRow,
+} from '../../src/store/port/watch.js'
 
 export interface Placed<Row> {
   readonly ord: number

@@ -20,7 +20,7 @@ import {
   type Written,
 } from '../../src/store/port/tenants.js'
 import { oneForEach, strongestOf } from '../../src/store/rules/tenants.js'
-import { createSuppressionEvents } from '../../src/store/suppression-events.js'
+import { createSuppressionEvents } from '../../src/store/sql/suppressions.js'
 import { pageOf } from './page.js'
 import type { Plain } from './plain.js'
 import type { State, Table } from './state.js'

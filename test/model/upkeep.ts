@@ -3,10 +3,10 @@
  */
 import { ANSWER_KEPT_MS } from '../../src/lifecycle/accept.js'
 import { expiry, isAged, isOpen, isOverdue, logFloor, WINDOW_KEPT_MS } from '../../src/lifecycle/schedule.js'
-import { onlyWriter } from '../../src/store/only-writer.js'
 import { ALONE, type Cluster } from '../../src/store/port/cluster.js'
 import type { Keep, Upkeep } from '../../src/store/port/upkeep.js'
-import { createSuppressionEvents } from '../../src/store/suppression-events.js'
+import { createSuppressionEvents } from '../../src/store/sql/suppressions.js'
+import { onlyWriter } from '../../src/store/sqlite/store-verbs.js'
 import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'
 import type { Mail } from './state.js'

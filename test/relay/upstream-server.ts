@@ -6,8 +6,7 @@
  *   what it received, byte for byte.
  */
 
-import type { AddressInfo } from 'node:net'
-import { createServer, type Server, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Stage =

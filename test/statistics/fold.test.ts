@@ -21,7 +21,7 @@ import {
 } from '../../src/statistics/counters.js'
 import { type FoldRules, fold } from '../../src/statistics/fold.js'
 import type { LogRow } from '../../src/store/port/log.js'
-import { BY_MINUTE, SPANS, type StatisticsRow } from '../../src/store/port/statistics.js'
+import { BY_MINUTE, SPANS, type StatisticsRow } from '../../src/store/port/watch.js'
 import { HOUR, MINUTE, record, T0 } from './records.js'
 
 const RULES: FoldRules = {

@@ -5,7 +5,7 @@ import { readQuestion, type Words } from '../../src/statistics/ask.js'
 import { ofAccepted, volume } from '../../src/statistics/counters.js'
 import { figures } from '../../src/statistics/record.js'
 import { report } from '../../src/statistics/report.js'
-import type { StatisticsPage, StatisticsQuery, StatisticsRow } from '../../src/store/port/statistics.js'
+import type { StatisticsPage, StatisticsQuery, StatisticsRow } from '../../src/store/port/watch.js'
 import { HOUR, T0 } from './records.js'
 
 const SCOPE = { accountId: 'acct_1', workspaceId: null, mode: 'live' } as const

@@ -2,8 +2,7 @@
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import { collect } from '../../src/lifecycle/page.js'
-import type { DomainReportRow, ReportFilter } from '../../src/store/port/domain-reports.js'
-import type { DomainRow } from '../../src/store/port/tenants.js'
+import type { DomainReportRow, DomainRow, ReportFilter } from '../../src/store/port/tenants.js'
 import { domainFor } from './contract-domains.js'
 import { addWorkspace, newAccount, type OpenStore, page, T0 } from './fixture.js'
 

@@ -3,9 +3,8 @@
  */
 import type { Test } from 'tap'
 import type { LogRow } from '../../src/store/port/log.js'
-import type { StatisticsRow } from '../../src/store/port/statistics.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { IndexedMail, ReadOf } from '../../src/store/port/watch.js'
+import type { IndexedMail, ReadOf, StatisticsRow } from '../../src/store/port/watch.js'
 import {
   accepted,
   HOUR,

@@ -2,8 +2,8 @@
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Actor } from '../../src/store/port/identity.js'
-import type { ManagedRow, SetupLock } from '../../src/store/port/setup.js'
 import type { Store } from '../../src/store/port/store.js'
+import type { ManagedRow, SetupLock } from '../../src/store/port/tenants.js'
 import { newAccount, page, T0, type TestAccount } from './fixture.js'
 
 const lockOf = (at: TestAccount, over: Partial<SetupLock> = {}): SetupLock => ({

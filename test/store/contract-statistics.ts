@@ -3,6 +3,7 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import type { Store } from '../../src/store/port/store.js'
 import {
   KEPT,
   OTHER,
@@ -10,8 +11,7 @@ import {
   type StatisticsQuery,
   type StatisticsRow,
   TAG_SEPARATOR,
-} from '../../src/store/port/statistics.js'
-import type { Store } from '../../src/store/port/store.js'
+} from '../../src/store/port/watch.js'
 import { addWorkspace, HOUR, newAccount, type OpenStore, T0, type TestAccount } from './fixture.js'
 
 const row = (at: TestAccount, over: Partial<StatisticsRow> = {}): StatisticsRow => ({

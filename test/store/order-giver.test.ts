@@ -2,8 +2,8 @@
 import t from 'tap'
 import { ordAt, timeOf } from '../../src/store/sql/pages.js'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
+import { createGiver } from '../../src/store/sqlite/giver.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
-import { createGiver } from '../../src/store/sqlite/order/giver.js'
 import { HOUR, T0 } from './fixture.js'
 
 const open = (dir: string) => {

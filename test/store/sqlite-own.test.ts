@@ -15,9 +15,8 @@ import { Database, openWriter, prepareFile } from '../../src/store/sqlite/connec
 import { connectStore } from '../../src/store/sqlite/connected-store.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
 import { openSqliteStore, shareSqliteStore } from '../../src/store/sqlite/open.js'
-import type { Call } from '../../src/store/sqlite/protocol.js'
-import { BrokenStore, createBatch } from '../../src/store/sqlite/thread/batch.js'
-import { type ClaimedArray, fromClaimedArray, toWire } from '../../src/store/sqlite/thread/wire.js'
+import { type Call, type ClaimedArray, fromClaimedArray, toWire } from '../../src/store/sqlite/thread/wire.js'
+import { BrokenStore, createBatch } from '../../src/store/sqlite/thread/writer-thread.js'
 import { createWriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import {

@@ -17,21 +17,21 @@ import { answered } from '../../src/store/sql/query.js'
 import { depthReads, dueReads, queuePage } from '../../src/store/sql/queue.js'
 import { readingReads } from '../../src/store/sql/reading.js'
 import { searchReads } from '../../src/store/sql/search/reads.js'
-import { indexReads } from '../../src/store/sql/search/to-index.js'
+import { indexReads } from '../../src/store/sql/search/tokens.js'
 import { statisticsReads } from '../../src/store/sql/statistics.js'
 import { tenantReads } from '../../src/store/sql/tenants.js'
 import { createBodyStore } from '../../src/store/sqlite/body.js'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
-import type { WriterVerbs } from '../../src/store/sqlite/protocol.js'
+import { WORDS } from '../../src/store/sqlite/search.js'
 import {
   asking,
   createStatements,
   logEnds,
   MAIL,
   type Statements,
-} from '../../src/store/sqlite/read/statements.js'
-import { WORDS } from '../../src/store/sqlite/search/words.js'
+} from '../../src/store/sqlite/statements.js'
+import type { WriterVerbs } from '../../src/store/sqlite/thread/wire.js'
 import { createWriteContext, type WriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import { HOUR, page, T0 } from './fixture.js'

@@ -1,10 +1,10 @@
 /** Databases from before notices to senders had a name of their own. */
 import { join } from 'node:path'
 import t from 'tap'
-import { kindOf } from '../../src/store/sql/log/codec.js'
+import { kindOf } from '../../src/store/sql/log/events.js'
 import { openWriter } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { REPORTS_STEP } from '../../src/store/sqlite/write/dsn.js'
+import { REPORTS_STEP } from '../../src/store/sqlite/write/events.js'
 import { accepted, newAccount, page, report } from './fixture.js'
 
 t.test('a notice that was noted as a bounce becomes what it is, and bounces stay', async (t) => {

@@ -7,8 +7,7 @@
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { checkedDomain, domainRecord } from '../../resource/domain.js'
 import { domainReportRecord, reportSummaryRecord } from '../../resource/domain-report.js'
-import type { DomainReportRow } from '../../store/port/domain-reports.js'
-import type { DomainRow } from '../../store/port/tenants.js'
+import type { DomainReportRow, DomainRow } from '../../store/port/tenants.js'
 import { checkDomain, txtLookup } from '../../tenant/domain/check.js'
 import {
   addDomain,

@@ -18,17 +18,14 @@
  */
 
 import type { Cluster, ReturnPathRing } from './cluster.js'
-import type { DomainReports } from './domain-reports.js'
 import type { Hooks } from './hooks.js'
 import type { Actor, Audit, Identity } from './identity.js'
 import type { EventLog } from './log.js'
 import type { EmailSearch, Jobs, Ledger, Queue, Schedule, SenderDsns } from './mail.js'
 import type { Carry, Operations } from './operations.js'
-import type { Setups } from './setup.js'
-import type { Statistics } from './statistics.js'
-import type { Domains, Tenants } from './tenants.js'
+import type { DomainReports, Domains, Setups, Tenants } from './tenants.js'
 import type { Lifecycle, Upkeep } from './upkeep.js'
-import type { Incidents, Reading, Warmups, Watch } from './watch.js'
+import type { Incidents, Reading, Statistics, Warmups, Watch } from './watch.js'
 
 /** A part of the store, and the same part as somebody. */
 export type Acted<Part> = Part & {

@@ -8,11 +8,11 @@
  *   Sending domains: A sending domain belongs to one workspace, or to all of its account. Its keys live in the
  *   row, their private halves sealed with the pepper by tenant/.
  */
-
 import type { WindowCount } from '../../lifecycle/accept.js'
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'
 import type { WarmupPlan } from '../../lifecycle/warmup.js'
 import { domainOf } from '../../mail/address.js'
+import type { DmarcCounts, DomainReportKind, TlsFailure } from '../../mail/report/domain-report.js'
 import type { AlarmSettings, RaisedAlarms, SoftLimits } from './alarms.js'
 import type { Notice } from './log.js'
 
@@ -417,4 +417,120 @@ export interface Domains {
   domains(accountId: string, page: Page, workspaceId?: string | null): Promise<Rows<DomainRow>>
   /** Every domain of every account, for relay/. */
   allDomains(): Promise<readonly DomainRow[]>
+}
+
+// What receivers reported of a domain: DMARC and TLS. A row is one report about one domain, with what it says of each
+// source. It goes with its domain, and by age.
+
+/**
+ * Whose mail a source sent, as far as the report tells: `ours` had our return path and passed SPF with it,
+ * `signed` had a signature of one of the domain's keys that passed (a forwarder, or an upstream with a return path of its
+ * own), `unknown` neither.
+ */
+export const SOURCE_ORIGINS = ['ours', 'signed', 'unknown'] as const
+export type SourceOrigin = (typeof SOURCE_ORIGINS)[number]
+
+export interface ReportedSource extends DmarcCounts {
+  /** null: all that are not listed. */
+  readonly address: string | null
+  readonly origin: SourceOrigin
+}
+
+export interface DomainReportRow {
+  /** `rpt_...` */
+  readonly id: string
+  readonly accountId: string
+  readonly domainId: string
+  readonly kind: DomainReportKind
+  /** Of who reports what about which span, and what he calls it: it is kept once. */
+  readonly digest: string
+  readonly reporter: string
+  readonly contact: string | null
+  readonly reportId: string
+  readonly begins: number
+  readonly ends: number
+  readonly receivedAt: number
+  /** Mails, or sessions. */
+  readonly total: number
+  readonly failed: number
+  /** As it was published. */
+  readonly policy: string
+  /** Of DMARC. */
+  readonly sources: readonly ReportedSource[]
+  /** Of TLS. */
+  readonly failures: readonly TlsFailure[]
+}
+
+/** By when what is reported began. */
+export interface ReportFilter {
+  readonly kind: DomainReportKind | null
+  readonly from: number | null
+  readonly to: number | null
+}
+
+export interface DomainReports {
+  /**
+   * `known`: it is there already. `full`: of the domain `most` came within a day before this one. `no_domain`: it is
+   * gone.
+   */
+  addDomainReport(row: DomainReportRow, most: number): Promise<'added' | 'known' | 'full' | 'no_domain'>
+  domainReports(domainId: string, filter: ReportFilter, page: Page): Promise<Rows<DomainReportRow>>
+}
+
+// What an applied setup made, and whose turn it is to apply it. A setup is a set of files that describes things of an
+// installation (setup/). Of each thing that it made or took over there is a row: under which name the files know it,
+// which object it is, and what was applied. The row stays when a person removes the object: it is the mark that says
+// so. A setup is applied under a lock with an end: who was killed holds it no longer than that, and who finds another
+// owner in it stops.
+
+const MANAGED_KINDS = [
+  ...(['pool', 'workspace', 'domain', 'key', 'credential', 'webhook', 'suppressions', 'person'] as const),
+] as const
+export type ManagedKind = (typeof MANAGED_KINDS)[number]
+
+/** By which the files know a thing. */
+export interface ManagedKey {
+  readonly kind: ManagedKind
+  /** The slug that stands before the name; empty where there is none. */
+  readonly workspace: string
+  readonly name: string
+}
+
+export interface ManagedRow extends ManagedKey {
+  readonly setup: string
+  /** null: it was about to be made. */
+  readonly objectId: string | null
+  /** The fields as they were when they were applied, secrets as a keyed hash. */
+  readonly applied: Readonly<Record<string, unknown>>
+  readonly at: number
+}
+
+/** Whose an object is, and by which name the files know it. */
+export type ManagedName = Pick<ManagedRow, 'setup' | 'kind' | 'workspace' | 'name'> & {
+  readonly objectId: string
+}
+
+export interface SetupLock {
+  readonly accountId: string
+  readonly setup: string
+  readonly owner: string
+  /** It ends by itself then. */
+  readonly until: number
+}
+
+export interface Setups {
+  /** Of all setups of the account, in the order of setup, kind, workspace and name. */
+  managed(accountId: string): Promise<readonly ManagedRow[]>
+  /** Of these objects, those that setups made. */
+  managedNames(accountId: string, objectIds: readonly string[]): Promise<readonly ManagedName[]>
+  /** `taken`: another owner has it until later than `now`. */
+  beginSetup(lock: SetupLock, now: number): Promise<'done' | 'taken'>
+  /** Writes rows and removes others while the lock is this owner's, and lets it last until then; false when it is not. */
+  noteManaged(
+    lock: SetupLock,
+    kept: readonly Omit<ManagedRow, 'setup'>[],
+    gone: readonly ManagedKey[],
+  ): Promise<boolean>
+  /** Gives the lock back, where it is this owner's. */
+  endSetup(lock: SetupLock): Promise<void>
 }

@@ -10,20 +10,20 @@
  *   would be anybody's. A daemon that is told so does without them. One that gives a session for a statement
  *   is of no use to anybody who needs transactions.
  */
-
 import { systemClock } from '../../base/clock.js'
 import { causesOf, Fault } from '../../base/fault.js'
 import type { Log } from '../../base/log.js'
-import { type Asking, first as firstRow, run } from '../sql/query.js'
-import { NOW, unconfirmed } from './cluster.js'
-import type { Connection } from './connection.js'
-import { DatabaseAwayError, failureOf } from './failure.js'
-import { refuseHalfMoved } from './move/arrival.js'
-import { endPredecessor } from './recover.js'
+import type { Arrival } from '../move.js'
+import type { ServerState, WriterRow } from '../port/cluster.js'
+import { type Asking, first, first as firstRow, run } from '../sql/query.js'
+import { type Follower, lastFollower, NOW, serverState, unconfirmed, writers } from './cluster.js'
+import { type Connection, DatabaseAwayError, failureOf } from './connection.js'
+import { endPredecessor } from './heartbeat.js'
 import { answer, persistently } from './run.js'
 import { type Migrated, migrate } from './schema/migrate.js'
+import { SCHEMA } from './schema/steps.js'
 import { refuseUnknown, versionThere } from './schema/version.js'
-import { DatabaseRefusedError } from './servers.js'
+import { DatabaseRefusedError, type Pooling, serversOf } from './servers.js'
 import { addDefaults } from './tenants.js'
 
 const query = (text: string) => ({ text, values: [] })
@@ -169,4 +169,117 @@ export const migrateServer = async (urls: string, postern: string): Promise<Migr
   const servers = serversOf(urls)
   const open = (deadline?: number) => connect(servers, 'postern/migrate', deadline)
   return beginning(() => bringUpToDate(open, { postern, daemon: null, isAsked: true }))
+}
+
+// A database on a server, looked at without a change. What `postern doctor` asks of it.
+
+export interface ExaminedServer extends ServerState {
+  /** `host:port`, and the database there. */
+  readonly place: string
+  /** Of PostgreSQL, in words. */
+  readonly release: string
+  /** The schema; 0 when there is none yet. */
+  readonly version: number
+  /** Whose Postern can serve it. */
+  readonly compatibleFrom: number
+  /** The schema that this Postern makes. */
+  readonly current: number
+  /** Which Postern made the schema. */
+  readonly madeBy: string
+  /** The mark of the pepper that it belongs to. */
+  readonly pepperMark: string | null
+  /** By how many ms its clock is ahead of ours. */
+  readonly ahead: number
+  readonly pooler: Pooler
+  /** What mends a pooler that will not do. */
+  readonly remedy: string
+  /** A slot or a standby for which rows are kept, the one that is furthest behind. */
+  readonly follower: Follower | null
+  /** Commits that wait in vain for a synchronous standby. */
+  readonly unconfirmed: number
+  /** Whether its role may make tables, and how it is called. */
+  readonly mayCreate: boolean
+  readonly role: string
+  /** The daemons that live, and what they are set to. */
+  readonly daemons: readonly Pick<WriterRow, 'daemonId' | 'host' | 'settings'>[]
+}
+
+const ASK = `SELECT current_setting('server_version') AS release,
+  CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now, current_user AS role,
+  coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create`
+
+const PEPPER = 'SELECT mark FROM pepper'
+
+type Looked = Omit<ExaminedServer, 'place' | 'pooler' | 'remedy' | 'ahead'> & {
+  readonly now: number
+}
+
+function* look(): Asking<Looked> {
+  const server = yield* first(ASK)
+  const made = yield* versionThere()
+  const state = yield* serverState()
+  const follower = yield* lastFollower()
+  const all = made === null ? [] : yield* writers()
+  return {
+    release: String(server?.release),
+    now: Number(server?.now),
+    ...(made ?? { version: 0, compatibleFrom: 0, madeBy: '' }),
+    current: SCHEMA,
+    pepperMark: made === null ? null : (((yield* first(PEPPER))?.mark ?? null) as string | null),
+    ...state,
+    follower,
+    unconfirmed: yield* unconfirmed(),
+    mayCreate: server?.may_create === true,
+    role: String(server?.role),
+    daemons: all.filter(({ role }) => role === 'main'),
+  }
+}
+
+/** Throws DatabaseRefusedError when it would lose mail, or when it lets us not in. */
+export const examineServer = async (urls: string, pooling: Pooling = 'none'): Promise<ExaminedServer> => {
+  const { connect } = await import('./connection.js')
+  const servers = serversOf(urls, pooling)
+  const open = () => connect(servers, 'postern/doctor')
+  const connection = await open()
+  try {
+    const asked = systemClock.now()
+    const { now, ...looked } = await answer(connection, look())
+    const [{ host, port, database } = { host: '', port: 0, database: '' }] = servers
+    const pooler = await poolerBefore(connection, open)
+    return {
+      ...looked,
+      ...{ pooler, remedy: remedyOf(pooler) },
+      place: `${host}:${port}, ${database}`,
+      ahead: now - (asked + systemClock.now()) / 2,
+    }
+  } finally {
+    await connection.close()
+  }
+}
+
+// A database that a store has moved into, or is moving into. A row of `settings`. Where it is, and the move is not at
+// its end, nobody may serve.
+
+export function* arrival(): Asking<Arrival | null> {
+  const found = yield* first("SELECT value FROM settings WHERE name = 'moved_in'")
+  return found === null ? null : (JSON.parse(String(found.value)) as Arrival)
+}
+
+export function* setArrival(to: Arrival): Asking<void> {
+  yield* run(
+    `INSERT INTO settings (name, value) VALUES ('moved_in', ?)
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+    JSON.stringify(to),
+  )
+}
+
+/** For whoever wants to serve, once it is a writer: from then on a move back sees it. */
+export function* refuseHalfMoved(): Asking<void> {
+  const found = yield* arrival()
+  if (found === null || found.state === 'in') return
+  throw new DatabaseRefusedError(
+    found.state === 'undone'
+      ? `the mail of this database went back to ${found.from}: serve it there, after postern store move --to FILE --undo there if that was cut off; or name another database`
+      : `the move from ${found.from} into this database is not finished: run postern store move there again`,
+  )
 }

@@ -175,7 +175,7 @@ export function* deadInQueue(): Asking<number> {
 const ROOM = `SELECT pg_database_size(current_database()) AS total,
   coalesce(pg_total_relation_size(to_regclass('bodies')), 0) AS bodies`
 
-/** Writers note it (write/put-back.ts). */
+/** Writers note it (heartbeat.ts). */
 function* notedPutBack(): Asking<NotedPutBack | null> {
   const found = yield* first("SELECT value FROM settings WHERE name = 'put_back'")
   return found === null ? null : (JSON.parse(String(found.value)) as NotedPutBack)

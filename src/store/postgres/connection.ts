@@ -16,10 +16,91 @@
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { TakenOverError } from '../port/upkeep.js'
 import type { Found, Query } from '../sql/query.js'
-import { ConnectionLostError, failureOf } from './failure.js'
 import { DatabaseRefusedError, type Server } from './servers.js'
-import { settingsFaults } from './settings.js'
+
+/**
+ * What an error of the database asks for, by its SQLSTATE (PostgreSQL, appendix A). An error without one came from the
+ * socket, or from looking up its name.
+ *   away    the connection or the server is gone, or takes no writes: connect again, and wait a little
+ *   full    no room: the caller may come again
+ *   again   others were in the way: the same once more
+ *   broken  what a restart of this process cannot mend, and waiting cannot either
+ *   verb    the statement is at fault, and nothing else
+ */
+type Failure = 'away' | 'full' | 'again' | 'broken' | 'verb'
+
+/** The deadline of a statement has passed, or its connection is gone. */
+export class ConnectionLostError extends Error {
+  override readonly name = 'ConnectionLostError'
+}
+
+/** Nobody answers where the database should be. */
+export class DatabaseAwayError extends Error {
+  override readonly name = 'DatabaseAwayError'
+}
+
+const STATES: readonly (readonly [Failure, RegExp])[] = [
+  ['again', /^(?:40001|40P01|55P03)$/],
+  // connections; shut down, or starting; too many connections; a read-only server; idle for too long in a transaction
+  ['away', /^(?:08...|57P0[1-3]|53300|25006|25P03)$/],
+  ['full', /^53[14]00$/],
+  ['broken', /^(?:XX00[12]|58030)$/],
+]
+
+const SOCKET = /^E(?:AI_)?[A-Z]+$/
+
+export const failureOf = (error: unknown): Failure => {
+  if (error instanceof ConnectionLostError) return 'away'
+  if (error instanceof TakenOverError) return 'broken'
+  const code = String((error as { code?: unknown } | null)?.code ?? '')
+  if (SOCKET.test(code)) return 'away'
+  return STATES.find(([, states]) => states.test(code))?.[0] ?? 'verb'
+}
+
+// Whether the database keeps what it acknowledges. Asked on every new connection. With any of these a mail that was
+// acknowledged could be lost, or not be stored as it came. `synchronous_commit` stays in the session as it was found:
+// whoever turns it off later has it for sessions that begin then, and these are refused.
+
+/**
+ * For statements that go by keys. A plan is kept from when a table was small, and must not be to read all of it, nor be
+ * compiled; and what a batch brings is no reason to plan a statement anew, at the price of half of it.
+ */
+export const BY_KEY = ['enable_seqscan = off', 'jit = off', 'plan_cache_mode = force_generic_plan']
+
+const ASK = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
+  set_config('synchronous_commit', current_setting('synchronous_commit'), false) AS synchronous_commit, current_setting('server_encoding') AS encoding,
+  current_setting('server_version_num') AS version, current_setting('default_transaction_read_only') AS read_only,
+  CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END AS standby`
+
+const OLDEST = 140_000
+
+/** Each with its remedy. */
+export const settingsFaults = async (connection: {
+  query(query: Query): Promise<Found>
+}): Promise<readonly string[]> => {
+  const found = (await connection.query({ text: ASK, values: [] })).rows[0] ?? {}
+  const faults: readonly (readonly [boolean, string])[] = [
+    [Number(found.version) < OLDEST, 'PostgreSQL is older than 14: upgrade it'],
+    [found.standby === 1, 'the server is a standby and takes no writes: name the primary, too'],
+    [
+      found.read_only === 'on',
+      'it is read-only: set default_transaction_read_only = off for this role, or name the primary, too',
+    ],
+    [found.encoding !== 'UTF8', `the database is in ${found.encoding}: create it with ENCODING 'UTF8'`],
+    [found.fsync !== 'on', 'fsync is off, so a power cut loses mail: set fsync = on'],
+    [
+      found.full_page_writes !== 'on',
+      'full_page_writes is off, so a power cut can tear pages: set full_page_writes = on',
+    ],
+    [
+      ['off', 'local'].includes(String(found.synchronous_commit)),
+      `synchronous_commit is ${found.synchronous_commit}, so what is acknowledged can be lost: set it to on`,
+    ],
+  ]
+  return faults.filter(([isFault]) => isFault).map(([, text]) => text)
+}
 
 /** What the driver has for it, and its types do not name. */
 interface Wire {

@@ -19,10 +19,10 @@ import { type Asking, all, first, run } from '../sql/query.js'
 import { type Left, scheduleWrites } from '../sql/schedule.js'
 import type { Places } from '../sql/table.js'
 import type { Floors, PoolDue, Standing } from './claim.js'
+import { failureOf } from './connection.js'
 import { createAddEvent } from './events.js'
-import { failureOf } from './failure.js'
-import type { Effects } from './hints.js'
 import { lock } from './leased.js'
+import type { Effects } from './notify.js'
 import type { Readers } from './readers.js'
 import type { Writer } from './writer.js'
 
@@ -90,7 +90,7 @@ function* write(rows: readonly Left[], now: number): Asking<void> {
   yield* run(WRITE, JSON.stringify(given), now)
 }
 
-/** Verbs of mail under way (write/writer.ts). */
+/** Verbs of mail under way (writer.ts). */
 export const scheduleVerbs = (places: Places, effects: Effects) =>
   scheduleWrites({ addEvent: createAddEvent(places), effects, lock: ' FOR UPDATE OF e', write })
 
@@ -175,7 +175,7 @@ export const timeVerbs = (
     }),
 })
 
-/** Those at rest meanwhile go when they run out (reap.ts). */
+/** Those at rest meanwhile go when they run out (sweep.ts). */
 const FREE = `UPDATE queue q SET boot = NULL, lease_until = NULL, gen = q.gen + 1, due_at = CAST(? AS BIGINT)
   FROM recipient_rows r WHERE (q.boot, q.lease_until) IN (
       SELECT * FROM unnest(CAST(? AS BIGINT[]), CAST(? AS BIGINT[])))

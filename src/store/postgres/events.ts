@@ -3,12 +3,11 @@
  * DESCRIPTION
  *   For verbs that write some events in a transaction; what settles many at once has a statement of its own
  *   (settle.ts).
- *   As sql/log/codec.ts has them. Whoever needs one that is not there gives the next: of two that do so at
+ *   As sql/log/events.ts has them. Whoever needs one that is not there gives the next: of two that do so at
  *   once the later waits for the other, and looks again. A number that no event has in the end harms nobody.
  */
 import type { MtaRef } from '../../lifecycle/facts.js'
-import { flagsOf, kindOf, type More, type Numbers, packMore } from '../sql/log/codec.js'
-import type { EventDraft } from '../sql/log/draft.js'
+import { type EventDraft, flagsOf, kindOf, type More, type Numbers, packMore } from '../sql/log/events.js'
 import { type Asking, first, run } from '../sql/query.js'
 import type { Places } from '../sql/table.js'
 

@@ -12,8 +12,8 @@ import { systemClock } from '../../base/clock.js'
 import type { AttemptMark, LeaseRef } from '../../lifecycle/facts.js'
 import { STANDING_HOLDS, type StandingHold } from '../sql/orders.js'
 import { type Asking, all } from '../sql/query.js'
-import { gather } from './gather.js'
 import type { Leased } from './leased.js'
+import { gather } from './run.js'
 import type { Writer } from './writer.js'
 
 /** Of a recipient `r` and its workspace `w`: a hold covers it, or its workspace is suspended. */
@@ -128,7 +128,7 @@ export const createRelease = ({ inTurn, statement, boot, hints }: Writer) => {
     const releases = leases.map(({ recipientId, leaseGen }) => ({ recipientId, leaseGen, dueAt }))
     if (leases.length > 0) await gathered(releases)
   }
-  // what is not given back, since its relay has just left, is freed with all that one held (settle/recover.ts)
+  // what is not given back, since its relay has just left, is freed with all that one held (heartbeat.ts)
   hints.onUntaken((leases) => {
     const claimed = leases.map((one) => one.claimed)
     release(claimed, systemClock.now()).catch(() => {})

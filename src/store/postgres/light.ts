@@ -16,9 +16,8 @@ import type { IdempotencyClaim, IdempotencyState } from '../../lifecycle/facts.j
 import { type Asking, all, type Row, run } from '../sql/query.js'
 import type { Touch } from '../sql/tenants.js'
 import type { Connection } from './connection.js'
-import { gather } from './gather.js'
 import { createOne } from './points.js'
-import { answerRead, persistently } from './run.js'
+import { answerRead, gather, persistently } from './run.js'
 
 /** Its value must be used, or it is not evaluated; it is over with the statement. */
 export const LIGHT = "WITH light AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS s)"

@@ -2,7 +2,7 @@
  * NAME      open - a store kept by PostgreSQL
  * DESCRIPTION
  *   Several stores, in several processes and on several machines, are one on the same database. Each thread that needs the
- *   store opens a session of its own (session.ts); between the threads of a process go hints alone (hints.ts).
+ *   store opens a session of its own (session.ts); between the threads of a process go hints alone (notify.ts).
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { createFaultPoint, type FaultPoint } from '../../base/crash.js'
@@ -12,10 +12,9 @@ import { knownOf } from '../known.js'
 import { createBeat, createLoadCounts, readPulse } from '../load-counts.js'
 import type { About, WriterRole } from '../port/cluster.js'
 import type { Store } from '../port/store.js'
-import { failureOf } from './failure.js'
-import type { Urls } from './folder.js'
-import { createHints, type Hints } from './hints.js'
-import type { Pooling } from './servers.js'
+import { failureOf } from './connection.js'
+import { createHints, type Hints } from './notify.js'
+import type { Pooling, Urls } from './servers.js'
 import { begin, type Session } from './session.js'
 import { storeOf } from './store-verbs.js'
 

@@ -11,7 +11,7 @@ import { type Freed, holdBack, moved, type Note, setFree } from '../../lifecycle
 import type { Fields } from '../port/operations.js'
 import { carryWrites, fieldsFor, lotWrites } from '../sql/carry.js'
 import { eraseWrites } from '../sql/erase.js'
-import { flagsOf, kindOf, NO_NUMBERS, NOTHING, packMore } from '../sql/log/codec.js'
+import { flagsOf, kindOf, NO_NUMBERS, NOTHING, packMore } from '../sql/log/events.js'
 import { shortAddress } from '../sql/mails.js'
 import {
   FOUND,
@@ -26,12 +26,12 @@ import {
 } from '../sql/orders.js'
 import { type Asking, all, Memory, run } from '../sql/query.js'
 import { pausesOf } from '../sql/schedule.js'
+import { createSuppressionEvents } from '../sql/suppressions.js'
 import type { Places } from '../sql/table.js'
-import { createSuppressionEvents } from '../suppression-events.js'
 import { createDays } from './accept.js'
 import { numbersFor } from './events.js'
 import { MAIL } from './mails.js'
-import { unindex } from './search/write.js'
+import { unindex } from './search.js'
 import { createAddNotice } from './tenants.js'
 import type { Writer } from './writer.js'
 

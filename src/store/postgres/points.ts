@@ -11,8 +11,7 @@
 
 import type { Asking, Query } from '../sql/query.js'
 import type { Connection } from './connection.js'
-import { gather } from './gather.js'
-import { answerRead, askTogether, persistently } from './run.js'
+import { answerRead, askTogether, gather, persistently } from './run.js'
 
 export const createOne = (open: () => Promise<Connection>) => {
   let connection: Connection | null = null

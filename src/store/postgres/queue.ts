@@ -1,7 +1,7 @@
 /**
  * NAME      queue - verbs of mail under way
  * DESCRIPTION
- *   Those that do not wait for other verbs of all daemons (write/writer.ts), put together for one session.
+ *   Those that do not wait for other verbs of all daemons (writer.ts), put together for one session.
  */
 import type { Store } from '../port/store.js'
 import { bounced, softBounces } from '../sql/bounces.js'
@@ -10,12 +10,12 @@ import { createClaim, createStopped, Floors } from './claim.js'
 import { deadInQueue } from './cluster.js'
 import { createUnheard, dueVerbs, freeingUnheard, leastDue, scheduleVerbs, timeVerbs } from './due.js'
 import { createAddEvent } from './events.js'
+import { recovering } from './heartbeat.js'
 import { createAttempting, createRelease } from './lease.js'
 import type { Leased } from './leased.js'
 import { MAIL } from './mails.js'
 import { createQueueWrites } from './orders.js'
 import type { Readers } from './readers.js'
-import { recovering } from './recover.js'
 import { createSettle, settling } from './settle.js'
 import { tenantVerbs } from './tenants.js'
 import type { Writer } from './writer.js'

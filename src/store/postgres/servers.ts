@@ -1,5 +1,5 @@
 /**
- * NAME      servers - which server of several takes writes
+ * NAME      servers - which server of several takes writes, and the folder that says where they are
  * DESCRIPTION
  *   `postgres://user:password@host:port/database?sslrootcert=FILE`, one a line: the first that takes writes
  *   is used. A host that begins with %2F is the folder of a Unix socket. Beyond this machine only TLS that
@@ -7,10 +7,12 @@
  *   by a CA that certifies nobody else. A weaker mode is refused, since the password and every mail go over
  *   that line. No message has a password.
  */
-import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { createPrivateKey, randomUUID, X509Certificate } from 'node:crypto'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { LooseModeError } from '../../base/secret.js'
+import { join } from 'node:path'
+import { syncFolder } from '../../base/folder.js'
+import { DamagedFileError, LooseModeError } from '../../base/secret.js'
 
 /** What the operator says that stands before it. */
 export type Pooling = 'none' | 'transaction'
@@ -179,3 +181,40 @@ export const serversOf = (text: string, pooler: Pooling = 'none'): readonly Serv
   if (servers.length === 0) throw new DatabaseRefusedError(`store.url_file has no URL: write ${FORM} in it`)
   return servers
 }
+
+// What a daemon keeps on its own disk: who it is, and where the database is. The id of a daemon outlives it, so that
+// the next one on the same folder is known for its successor. The URLs have a password in them, and are read by
+// nobody else.
+
+const ID = /^[0-9a-f-]{36}$/
+
+/** To be asked under the lock of the folder. */
+export const daemonId = (dataDir: string): string => {
+  const file = join(dataDir, 'daemon.id')
+  if (!existsSync(file)) {
+    writeFileSync(file, `${randomUUID()}\n`, { mode: 0o600, flush: true })
+    syncFolder(dataDir)
+  }
+  const id = readFileSync(file, 'utf8').trim()
+  if (!ID.test(id))
+    throw new DamagedFileError(`${file} is damaged; remove it, and the daemon makes another in 30 s at most`)
+  return id
+}
+
+export const readUrls = (file: string): string => {
+  const about = statSync(file)
+  if (about.isDirectory())
+    throw new DatabaseRefusedError(
+      `${file} is a folder: name a file with the URL of the database (store.url_file, or --to)`,
+    )
+  if ((about.mode & FORBIDDEN) !== 0)
+    throw new LooseModeError(`${file} can be read by others; run: chmod 600 ${file}`)
+  return readFileSync(file, 'utf8')
+}
+
+/** The text that has the URLs, or its file, which is read at each connect: a password may be changed while a daemon runs. */
+export type Urls = string | { readonly file: string }
+
+/** As they are now. */
+export const serversNow = (urls: Urls, pooler?: Pooling): readonly Server[] =>
+  serversOf(typeof urls === 'string' ? urls : readUrls(urls.file), pooler)

@@ -20,13 +20,18 @@ import { factKey, type SettleChanges, settle, settledOf } from '../../lifecycle/
 import type { Action } from '../../mail/report/report.js'
 import { type Counts, emptyCounts, STATUSES, type Status, WEIGHTIEST_FIRST } from '../../mail/status.js'
 import type { SoftBounced } from '../sql/bounces.js'
-import { flagsOf, kindOf, type Numbers, packMore } from '../sql/log/codec.js'
-import { type EventDraft, type MailPlace, outcomeEvent } from '../sql/log/draft.js'
+import {
+  type EventDraft,
+  flagsOf,
+  kindOf,
+  type MailPlace,
+  type Numbers,
+  outcomeEvent,
+  packMore,
+} from '../sql/log/events.js'
 import { type Asking, all, type Query, type Row } from '../sql/query.js'
 import type { Places } from '../sql/table.js'
 import { type KnownNumbers, numbersFor } from './events.js'
-import { gather } from './gather.js'
-import type { Effects } from './hints.js'
 import {
   type Leased,
   type Loaded,
@@ -36,7 +41,8 @@ import {
   lock,
   placeOf,
 } from './leased.js'
-import { persistently } from './run.js'
+import type { Effects } from './notify.js'
+import { gather, persistently } from './run.js'
 import type { Writer } from './writer.js'
 
 export interface DecidedRecipient {

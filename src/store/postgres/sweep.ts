@@ -20,8 +20,7 @@ import { expiry, isAged, WINDOW_KEPT_MS } from '../../lifecycle/schedule.js'
 import type { Keep } from '../port/upkeep.js'
 import { ALL_DAYS, type Day, dayStart, type Range, rangeOf, rangesOf } from '../sql/pages.js'
 import { type Asking, all, run } from '../sql/query.js'
-import type { Swept } from '../sql/steps.js'
-import { type SweepParts, sweepOthers } from '../sql/sweep.js'
+import { type SweepParts, type Swept, sweepOthers } from '../sql/steps.js'
 import { logEnds } from './mails.js'
 
 /** Mails that are looked at in a step. */

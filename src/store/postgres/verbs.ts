@@ -22,12 +22,10 @@ import {
   softBounces,
 } from '../sql/bounces.js'
 import { carryReads } from '../sql/carry.js'
-import { domainReportReads, domainReportWrites } from '../sql/domain-reports.js'
 import { identityReads, identityWrites } from '../sql/identity.js'
 import { jobReads, jobWrites } from '../sql/jobs.js'
-import { storedId } from '../sql/log/event-id.js'
-import { dsnReads } from '../sql/log/pending-dsns.js'
-import { logReads } from '../sql/log/reads.js'
+import { storedId } from '../sql/log/places.js'
+import { dsnReads, logReads } from '../sql/log/reads.js'
 import { emailReads, mailReads } from '../sql/mails.js'
 import { HOLDS, holdReads } from '../sql/orders.js'
 import { timeOf } from '../sql/pages.js'
@@ -35,20 +33,26 @@ import { type AnsweredLater, type Asking, all, atOnce, first } from '../sql/quer
 import { depthReads, heldReads, queueReads } from '../sql/queue.js'
 import { readingReads, readingWrites } from '../sql/reading.js'
 import { searchReads } from '../sql/search/reads.js'
-import { indexReads } from '../sql/search/to-index.js'
+import { indexReads } from '../sql/search/tokens.js'
 import { setupReads, setupWrites } from '../sql/setup.js'
 import { adding, statisticsReads } from '../sql/statistics.js'
+import { createSuppressionEvents } from '../sql/suppressions.js'
 import { insertInto, type Places } from '../sql/table.js'
-import { ringReads, ringWrites, tenantReads } from '../sql/tenants.js'
-import { warmupReads, warmupWrites } from '../sql/warmup.js'
+import {
+  domainReportReads,
+  domainReportWrites,
+  ringReads,
+  ringWrites,
+  tenantReads,
+  warmupReads,
+  warmupWrites,
+} from '../sql/tenants.js'
 import { endpointWrites, hookReads, postWrites } from '../sql/webhooks.js'
-import { createSuppressionEvents } from '../suppression-events.js'
 import { relayMark, serverState, writers } from './cluster.js'
 import { scheduleVerbs } from './due.js'
 import { logEnds, MAIL } from './mails.js'
 import { orderVerbs } from './orders.js'
-import { WORDS } from './search/words.js'
-import { addIndexed } from './search/write.js'
+import { addIndexed, WORDS } from './search.js'
 import { settling } from './settle.js'
 import { STATISTICS } from './statistics.js'
 import { sweepWrites } from './sweep.js'

@@ -35,15 +35,12 @@ import {
   run,
 } from '../sql/query.js'
 import type { Places } from '../sql/table.js'
-import type { Connection } from './connection.js'
-import { ConnectionLostError, failureOf } from './failure.js'
-import { createHints, type Effects, type Hints } from './hints.js'
+import { BY_KEY, type Connection, ConnectionLostError, failureOf } from './connection.js'
 import { LIGHT } from './light.js'
-import { spaced } from './notify.js'
+import { createHints, type Effects, type Hints, spaced } from './notify.js'
 import { answer, patience, persistently, unavailable } from './run.js'
 import { WRITERS } from './schema/cluster.js'
 import { SCHEMA } from './schema/steps.js'
-import { BY_KEY } from './settings.js'
 
 /** By which the sessions of a daemon are known. */
 export const sessionName = (owner: string, part: string | number): string =>

@@ -28,8 +28,15 @@ import {
 } from '../port/alarms.js'
 import type { Notice } from '../port/log.js'
 import type { HoldRow } from '../port/operations.js'
-import { DIMENSIONS } from '../port/statistics.js'
-import type { Added, AlarmCount, AlarmTurn, Outage, StandingAlarm, Watch } from '../port/watch.js'
+import {
+  type Added,
+  type AlarmCount,
+  type AlarmTurn,
+  DIMENSIONS,
+  type Outage,
+  type StandingAlarm,
+  type Watch,
+} from '../port/watch.js'
 import {
   answeredIn,
   causesDue,
@@ -38,7 +45,7 @@ import {
   judgeWorkspace,
   windowOf,
 } from '../rules/watch.js'
-import { kindOf, readFlags, scopeOf, UnpackMore } from './log/codec.js'
+import { kindOf, readFlags, scopeOf, UnpackMore } from './log/events.js'
 import type { MailTables } from './mails.js'
 import { ordAt } from './pages.js'
 import { type Asked, type Asking, all, first, run } from './query.js'

@@ -57,12 +57,12 @@ import {
   softLimitOf,
   softSuppression,
 } from '../rules/watch.js'
-import { removedNotice } from '../suppression-events.js'
 import { answersOf, countHard, forgetHard, LONGEST_MS, slowFrom, usualOf } from './alarms.js'
-import { kindOf } from './log/codec.js'
+import { kindOf } from './log/events.js'
 import type { MailTables } from './mails.js'
 import { listOf, pageOf } from './pages.js'
 import { type Asked, type Asking, all, first, run } from './query.js'
+import { removedNotice } from './suppressions.js'
 import { insertInto, type Places, table } from './table.js'
 import { PENDING, SUPPRESSIONS } from './tenants.js'
 

@@ -28,9 +28,8 @@ import {
   type QueueScope,
 } from '../port/operations.js'
 import { comesBack, mayLeave } from '../rules/operations.js'
-import { type EventParts, eventCarrying } from './log/carried.js'
-import { kindOf } from './log/codec.js'
-import { timelineOf } from './log/timeline.js'
+import { type EventParts, eventCarrying, kindOf } from './log/events.js'
+import { timelineOf } from './log/reads.js'
 import {
   BESIDE_LISTS,
   EMAIL_ID,

@@ -12,12 +12,12 @@
  *     Mail on the wire ends as it ends, and is erased in a later sweep.
  */
 import { suppressionList } from '../../lifecycle/suppress.js'
-import type { SuppressionEvents } from '../suppression-events.js'
-import { scopeOf } from './log/codec.js'
+import { scopeOf } from './log/events.js'
 import { NO_LISTS } from './mails.js'
 import type { StandingHolds } from './orders.js'
 import { type Asking, all, first, run } from './query.js'
 import { eraseCounted, UNWALKED, type Walked } from './statistics.js'
+import type { SuppressionEvents } from './suppressions.js'
 import { isThere, type Places } from './table.js'
 import { SUPPRESSIONS } from './tenants.js'
 import { removeEndpoints } from './webhooks.js'

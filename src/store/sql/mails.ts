@@ -10,7 +10,7 @@
  *   makes.
  *   Lists are made of branches: one per workspace and mode (and status), each an index range, so a page
  *   costs the same at a thousand rows and at ten million. `to` and `tag` lead with their own index. Time
- *   filters become ranges of places (order/days.ts), which are narrow unless the clock was wrong on a day.
+ *   filters become ranges of places (sql/pages.ts), which are narrow unless the clock was wrong on a day.
  *   Counts what was accepted already leased and is not settled yet. The bounds keep memory independent of
  *   the queue, and the bound per workspace leaves room for others when one tenant pours in a hundred
  *   thousand mails: what is not admitted waits in the store and is claimed in turn. So does mail of a pool

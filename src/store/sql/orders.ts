@@ -37,8 +37,8 @@ import type { HoldRow, QueueOrder, QueueScope } from '../port/operations.js'
 import { type MovingMail, poolFor, type WorkspaceChange, type Written } from '../port/tenants.js'
 import { EMAIL_ID, type MailTables, OF_EMAIL } from './mails.js'
 import { listOf, pageOf } from './pages.js'
-import { idOf, nextPair, type Pair, workspacesOf } from './pairs.js'
 import { type Asking, all, first, run } from './query.js'
+import { idOf, nextPair, type Pair, workspacesOf } from './schedule.js'
 import { insertInto, type Places, table } from './table.js'
 
 export const HOLDS = table<HoldRow>('holds', {

@@ -16,12 +16,12 @@
  *   A number of 53 bits, given in the verb that stores the row: 41 bits of milliseconds since 2020 and 12
  *   bits that count. Each is greater than every one before it, over commits, restarts and steps of the
  *   clock, so what is committed later always stands above. It looks like a time, and nothing reads a time
- *   out of it but the range of a filter (days.ts) and the clock's check (giver.ts).
+ *   out of it but the range of a filter below and the clock's check (sqlite/giver.ts).
  *   A mark is the place right above a boundary between two rows: older rows have lower places, newer rows
  *   this one or a higher. Cursors of 0.1.0 hold the id of a row, with `=` before it when that row is to be
  *   shown as well; such an id is looked up among the rows that were carried over, which stand in the order
  *   of their ids. The row itself may be gone. Where several writers fill a list, a mark for newer rows says
- *   more (frontiers.ts).
+ *   more (above).
  *   Lists go by the place, filters by time speak of created_at. For each day of places the largest
  *   difference in each direction is kept, so that a filter becomes ranges of places that never miss a row
  *   and are narrow on every day whose clock was right.
@@ -83,7 +83,7 @@ export const seenNow = (before: Seen, frontiers: readonly Frontier[], last: numb
   return { upTo, behind }
 }
 
-/** The writer of a place (postgres/write/places.ts). */
+/** The writer of a place (postgres/writer.ts). */
 const writerOf = (ord: string): string => `${ord} / 16 % 256`
 
 /** A condition on places for what was not seen; null: all from the boundary on. */

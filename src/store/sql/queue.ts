@@ -40,9 +40,8 @@ import {
   waitingOf,
   walk,
 } from './orders.js'
-import { idOf, type Pair, pairsOf, sandboxes, workspacesOf } from './pairs.js'
 import { type Asking, all, first, pause } from './query.js'
-import { type AgesOf, queueAges } from './schedule.js'
+import { type AgesOf, idOf, type Pair, pairsOf, queueAges, sandboxes, workspacesOf } from './schedule.js'
 
 const DEPTH_STEP = 20_000
 

@@ -4,7 +4,6 @@
  *   Mails, their recipients and stored events are three ranges of places, and each is read in one statement: to seek
  *   what belongs to each record costs several times as much. A part has whole mails only, one at least.
  */
-
 import {
   type Added,
   type AlarmTurn,
@@ -15,12 +14,21 @@ import {
   type ReadOf,
   type ReadPlaces,
 } from '../port/watch.js'
-import { BOTTOM, compare, type Found, lower, markOf, type Place, readMark } from './log/places.js'
+import {
+  BOTTOM,
+  compare,
+  type Found,
+  lower,
+  MAILS_BY_PLACE,
+  markOf,
+  type Place,
+  Records,
+  readMark,
+  STORED_EVENTS,
+} from './log/places.js'
 import type { LogEnds } from './log/reads.js'
-import { MAILS_BY_PLACE, Records } from './log/records.js'
-import { STORED_EVENTS } from './log/sources.js'
 import { type Asked, type Asking, all, first, type Row, run, together } from './query.js'
-import { indexedMail } from './search/to-index.js'
+import { indexedMail } from './search/tokens.js'
 
 const MAILS = `${MAILS_BY_PLACE} WHERE e.ord >= ? AND e.ord < ? ORDER BY e.ord LIMIT ? + 0`
 const RECIPIENTS = `SELECT r.email_ord AS ord, r.first AS n, r.id AS recipient, r.address, r.address_lc
@@ -123,3 +131,9 @@ export const readingWrites = (parts: ReadingParts): Asked<Pick<Reading, 'keepRea
     return turns
   },
 })
+
+// The table of the place in the log up to which the sandbox has reported: one row, or none.
+
+export const SANDBOX_STEP = `
+CREATE TABLE sandbox_place (mark TEXT NOT NULL);
+`

@@ -1,7 +1,7 @@
 /**
  * NAME      setup - what applied setups made, and the lock of each
  */
-import type { ManagedKey, ManagedName, ManagedRow, SetupLock, Setups } from '../port/setup.js'
+import type { ManagedKey, ManagedName, ManagedRow, SetupLock, Setups } from '../port/tenants.js'
 import { type AskedReads, type AskedWrites, type Asking, all, run } from './query.js'
 import { allOf, insertInto, MANY, many, manyMarks, type Places, table } from './table.js'
 

@@ -15,8 +15,8 @@ import {
   type StatisticsQuery,
   type StatisticsRow,
   TAG_SEPARATOR,
-} from '../port/statistics.js'
-import { added, busyOf, crowdedOut, mayCrowd, PERSONAL, ROOM, restOf, spansOf } from '../rules/busiest.js'
+} from '../port/watch.js'
+import { added, busyOf, crowdedOut, mayCrowd, PERSONAL, ROOM, restOf, spansOf } from '../rules/watch.js'
 import { type Asking, all, first, type Row, run } from './query.js'
 import { LAST } from './table.js'
 
@@ -90,7 +90,7 @@ const decode = (text: unknown): number[] => JSON.parse(String(text)) as number[]
 export const KEY = 'span, at, dimension, workspace, test, value'
 const GROUP = 'span = ? AND at = ? AND dimension = ? AND workspace = ? AND test = ?'
 
-export type Key = readonly [
+type Key = readonly [
   span: number,
   at: number,
   dimension: number,
@@ -229,3 +229,37 @@ export function* eraseCounted(workspace: number, { span, at }: Walked): Asking<W
     next = found === null ? 0 : found + 1
   }
 }
+
+// The tables of what is counted, and of what is watched. `statistics` is clustered by time first, so that new rows
+// land at the right edge of their span and old ones leave at its left; `at` is in minutes since the epoch.
+// `alarm_counts` has what happened to the live mail of a workspace, by five minutes; rows older than a day go with
+// the next ones. `alarm_mark` is how far the log is counted.
+
+export const STATISTICS = `
+CREATE TABLE statistics (
+  span INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  dimension INTEGER NOT NULL,
+  workspace INTEGER NOT NULL,
+  test INTEGER NOT NULL,
+  value TEXT NOT NULL,
+  counts TEXT NOT NULL, -- JSON: number of a counter, how often, ...
+  PRIMARY KEY (span, at, dimension, workspace, test, value)
+) WITHOUT ROWID;
+CREATE TABLE statistics_place (mark TEXT);
+INSERT INTO statistics_place VALUES (NULL);
+`
+
+export const WATCH = `
+CREATE TABLE alarm_counts (
+  workspace INTEGER NOT NULL,
+  span INTEGER NOT NULL,
+  tried INTEGER NOT NULL,
+  complaints INTEGER NOT NULL,
+  hard_bounces INTEGER NOT NULL,
+  deferrals INTEGER NOT NULL,
+  PRIMARY KEY (workspace, span)
+) WITHOUT ROWID;
+CREATE TABLE alarm_mark (mark TEXT NOT NULL);
+CREATE TABLE outages (upstream_id TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
+`

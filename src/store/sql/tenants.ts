@@ -10,8 +10,8 @@
  *   Uses are gathered for a second and written together, the latest per key. What a crash loses is at most
  *   that second of a best-effort fact.
  */
-
 import { entryOf } from '../../lifecycle/suppress.js'
+import { limitOf, type WarmupDay } from '../../lifecycle/warmup.js'
 import { numbered } from '../pools.js'
 import type { ReturnPathRing } from '../port/cluster.js'
 import type { Notice } from '../port/log.js'
@@ -20,6 +20,8 @@ import type {
   Accounts,
   CredentialRow,
   Credentials,
+  DomainReportRow,
+  DomainReports,
   DomainRow,
   Domains,
   KeyRow,
@@ -29,13 +31,14 @@ import type {
   Pools,
   SuppressionRow,
   Tenants,
+  UpstreamRow,
   WorkspaceChange,
   WorkspaceRow,
   Workspaces,
   Written,
 } from '../port/tenants.js'
-import type { PendingSuppression } from '../port/watch.js'
-import { type AskedReads, type AskedWrites, type Asking, first, run } from './query.js'
+import type { PendingSuppression, Warmups } from '../port/watch.js'
+import { type AskedReads, type AskedWrites, type Asking, all, first, run } from './query.js'
 import {
   allOf,
   change,
@@ -48,7 +51,6 @@ import {
   type Table,
   table,
 } from './table.js'
-import { forgetWarmups } from './warmup.js'
 
 export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })
 
@@ -489,3 +491,147 @@ export const createTouches = (write: (touched: readonly Touch[]) => void): Touch
     flush,
   }
 }
+
+// What upstreams that warm up were given, day by day. A row for each day of a warm-up on which its upstream took
+// mail. Who takes of a day locks its row, so what all daemons take together is never more than the day allows; what
+// one that died had taken and not given stays counted.
+
+export const WARMUP_STEP = `
+CREATE TABLE warmup_days (
+  id TEXT NOT NULL,
+  day INTEGER NOT NULL, -- since the epoch, in UTC
+  used INTEGER NOT NULL,
+  began_at INTEGER NOT NULL,
+  PRIMARY KEY (id, day)
+) WITHOUT ROWID;
+`
+
+const DAYS = 'SELECT id, day, used, began_at AS "beganAt" FROM warmup_days ORDER BY id, day'
+const EARLIER = 'SELECT count(*) AS n FROM warmup_days WHERE id = ? AND day < ? AND used > 0'
+/** Whoever asks at the same moment waits here. */
+const LOCK = `INSERT INTO warmup_days (id, day, used, began_at) VALUES (?, ?, 0, ?)
+  ON CONFLICT (id, day) DO UPDATE SET used = warmup_days.used RETURNING used`
+const TAKE = `UPDATE warmup_days SET used = used + ?, began_at = CASE WHEN used = 0 THEN ? ELSE began_at END
+  WHERE id = ? AND day = ?`
+const RETURN = `UPDATE warmup_days SET used = CASE WHEN used > ? THEN used - ? ELSE 0 END WHERE id = ? AND day = ?`
+
+export const warmupReads: AskedReads<Warmups> = {
+  *warmupDays() {
+    return (yield* all(DAYS)) as unknown as readonly WarmupDay[]
+  },
+}
+
+export const warmupWrites: AskedWrites<Warmups> = {
+  *takeWarmup({ id, day, count, now, ...plan }) {
+    const earlier = Number((yield* first(EARLIER, id, day))?.n)
+    const limit = limitOf(plan, earlier + 1)
+    if (limit === null) return { granted: count, left: null }
+    const used = Number((yield* first(LOCK, id, day, now))?.used)
+    const granted = Math.max(0, Math.min(count, limit - used))
+    if (granted > 0) yield* run(TAKE, granted, now, id, day)
+    return { granted, left: Math.max(0, limit - used - granted) }
+  },
+  *returnWarmup(id, day, count) {
+    yield* run(RETURN, count, count, id, day)
+  },
+}
+
+/** Warm-ups of `before` that are none of `after` are counted no more. */
+function* forgetWarmups(before: readonly UpstreamRow[], after: readonly UpstreamRow[]): Asking<void> {
+  for (const { warmup } of before) {
+    if (warmup == null || after.some((one) => one.warmup?.id === warmup.id)) continue
+    yield* run('DELETE FROM warmup_days WHERE id = ?', warmup.id)
+  }
+}
+
+// Reports of receivers, by the domain that they are about.
+
+const REPORTS = table<DomainReportRow>('domain_reports', {
+  id: 'plain',
+  accountId: 'plain',
+  domainId: 'plain',
+  kind: 'plain',
+  digest: 'plain',
+  reporter: 'plain',
+  contact: 'plain',
+  reportId: 'plain',
+  begins: 'plain',
+  ends: 'plain',
+  receivedAt: 'plain',
+  total: 'plain',
+  failed: 'plain',
+  policy: 'plain',
+  sources: 'json',
+  failures: 'json',
+})
+
+export const DOMAIN_REPORTS_STEP = `
+CREATE TABLE domain_reports (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  domain_id TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  reporter TEXT NOT NULL,
+  contact TEXT,
+  report_id TEXT NOT NULL,
+  begins INTEGER NOT NULL,
+  ends INTEGER NOT NULL,
+  received_at INTEGER NOT NULL,
+  total INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  policy TEXT NOT NULL,
+  sources TEXT NOT NULL, -- JSON
+  failures TEXT NOT NULL, -- JSON
+  ord INTEGER NOT NULL,
+  UNIQUE (domain_id, digest)
+);
+CREATE INDEX domain_reports_domain ON domain_reports (domain_id, ord);
+CREATE INDEX domain_reports_came ON domain_reports (domain_id, received_at);
+CREATE INDEX domain_reports_age ON domain_reports (received_at);
+`
+
+const DAY = 86_400_000
+const STEP = 200
+
+const reportPages = pagesOf(REPORTS)
+
+export const domainReportReads: AskedReads<DomainReports> = {
+  domainReports(domainId, { kind, from, to }, page) {
+    const wanted = [
+      ['kind = ?', kind],
+      ['begins >= ?', from],
+      ['begins < ?', to],
+    ].filter(([, value]) => value !== null)
+    const where = ['domain_id = ?', ...wanted.map(([text]) => text)].join(' AND ')
+    return reportPages(where, [domainId, ...wanted.map(([, value]) => value)], page)
+  },
+}
+
+export const domainReportWrites = (places: Places): AskedWrites<DomainReports> => {
+  const add = insertNew(REPORTS, places)
+  return {
+    *addDomainReport(row, most) {
+      const { accountId, domainId, digest, receivedAt } = row
+      const mine = 'SELECT 1 FROM domains WHERE account_id = ? AND id = ?'
+      if (!(yield* isThere(mine, accountId, domainId))) return 'no_domain'
+      const same = 'SELECT 1 FROM domain_reports WHERE domain_id = ? AND digest = ?'
+      if (yield* isThere(same, domainId, digest)) return 'known'
+      const text = 'SELECT count(*) AS n FROM domain_reports WHERE domain_id = ? AND received_at > ?'
+      if (Number((yield* first(text, domainId, receivedAt - DAY))?.n) >= most) return 'full'
+      return (yield* add(row)) ? 'added' : 'known'
+    },
+  }
+}
+
+const OLD = `DELETE FROM domain_reports WHERE id IN
+  (SELECT id FROM domain_reports WHERE received_at < ? LIMIT ${STEP})`
+
+/** How many of those that came before this time are gone. */
+export const sweepDomainReports = (before: number): Asking<number> => run(OLD, before)
+
+// The table of the ring of keys that sign return paths: one row, or none.
+
+export const RETURN_PATH_STEP = `
+CREATE TABLE return_path (ring TEXT NOT NULL); -- JSON
+`

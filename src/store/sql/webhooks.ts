@@ -34,7 +34,7 @@ import type {
 } from '../port/hooks.js'
 import type { Notice } from '../port/log.js'
 import { afresh, isLost, KEPT_ENDED, listedOf, POSTS_KEPT_MS, SKIPPED } from '../rules/tenants.js'
-import { namedBy, placeOfFirst } from './log/event-id.js'
+import { namedBy, placeOfFirst } from './log/places.js'
 import { boundaryOf, listOf, markOf, ordAt, pageOf, TOP } from './pages.js'
 import {
   type AskedReads,

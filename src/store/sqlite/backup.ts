@@ -127,7 +127,7 @@ const draftOf = (path: string): string => {
   return join(folder, `${draft}${process.pid}.part`)
 }
 
-/** `files` go into the copy too: see kept-files.ts. */
+/** `files` go into the copy too: see above. */
 export const backup = async (
   file: string,
   path: string,

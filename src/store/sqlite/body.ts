@@ -17,7 +17,7 @@ import { Fault } from '../../base/fault.js'
 import { isId } from '../../base/id.js'
 import { type AcceptResult, isStored, type NewEmail } from '../../lifecycle/facts.js'
 import { MissingBodyError } from '../port/upkeep.js'
-import type { Statements } from './read/statements.js'
+import type { Statements } from './statements.js'
 
 /** Up to this size a row is cheaper. */
 const LARGE = 64 * 1024

@@ -1,5 +1,5 @@
 /**
- * NAME      connect - one connection to the database file, and its driver
+ * NAME      connect - one connection to the database file, its driver, and the lock of its folder
  * DESCRIPTION
  *   One connection writes, any number read. The writer's promise rests on three settings that are set and then read
  *   back, because the library's default (WAL with synchronous=NORMAL) lost acknowledged rows in a power cut. A
@@ -17,6 +17,7 @@ import type Sqlite from 'better-sqlite3'
 import type { Database as Connection } from 'better-sqlite3'
 import { databaseFile, makeDataFolder } from '../../base/folder.js'
 import { DamagedFileError } from '../../base/secret.js'
+import { StoreBusyError } from '../port/upkeep.js'
 
 /** The driver is not there, or was compiled for another Node. */
 class DriverMissingError extends Error {
@@ -152,4 +153,27 @@ export const openReader = (file: string, tidies = false): Db => {
   db.pragma('query_only = ON')
   db.pragma('cache_size = -2048')
   return db
+}
+
+// One daemon per data folder. An exclusive transaction on a small SQLite file of its own. The lock belongs to the
+// process and dies with it, however it dies, so there is never a stale one to clear. The second daemon is told at
+// once and exits 75.
+
+/** Takes the lock or throws StoreBusyError. The answer gives it back. */
+export const takeDaemonLock = (dataDir: string): (() => void) => {
+  const file = join(dataDir, 'daemon.lock')
+  const db = new Database(file, { timeout: 0 })
+  try {
+    db.exec('BEGIN EXCLUSIVE')
+    chmodSync(file, 0o600)
+  } catch (error) {
+    db.close()
+    if ((error as { code?: string }).code === 'SQLITE_BUSY') {
+      throw new StoreBusyError(`another daemon is running on ${dataDir}: stop it first`)
+    }
+    throw error
+  }
+  return () => {
+    db.close()
+  }
 }

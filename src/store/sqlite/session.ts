@@ -17,28 +17,31 @@ import { alarmReads, outageReads } from '../sql/alarms.js'
 import { auditReads } from '../sql/audit.js'
 import { incidentReads } from '../sql/bounces.js'
 import { carryReads } from '../sql/carry.js'
-import { domainReportReads } from '../sql/domain-reports.js'
 import { identityReads } from '../sql/identity.js'
 import { jobReads } from '../sql/jobs.js'
-import { dsnReads } from '../sql/log/pending-dsns.js'
-import { logReads } from '../sql/log/reads.js'
+import { dsnReads, logReads } from '../sql/log/reads.js'
 import { emailReads, mailReads } from '../sql/mails.js'
 import { holdReads } from '../sql/orders.js'
 import { answered, answeredLater } from '../sql/query.js'
 import { depthReads, dueReads, heldReads, queueReads } from '../sql/queue.js'
 import { readingReads } from '../sql/reading.js'
 import { searchReads } from '../sql/search/reads.js'
-import { indexReads } from '../sql/search/to-index.js'
+import { indexReads } from '../sql/search/tokens.js'
 import { setupReads } from '../sql/setup.js'
 import { statisticsReads } from '../sql/statistics.js'
-import { createTouches, ringReads, type Touches, tenantReads } from '../sql/tenants.js'
-import { warmupReads } from '../sql/warmup.js'
+import {
+  createTouches,
+  domainReportReads,
+  ringReads,
+  type Touches,
+  tenantReads,
+  warmupReads,
+} from '../sql/tenants.js'
 import { hookReads } from '../sql/webhooks.js'
 import { type BodyStore, createBodyStore } from './body.js'
-import { type Db, openReader, prepareFile } from './connect.js'
+import { type Db, openReader, prepareFile, takeDaemonLock } from './connect.js'
 import { layBallast } from './disk-room.js'
-import { takeDaemonLock } from './lock.js'
-import { copyBefore, versionIn } from './migrate/before.js'
+import { copyBefore, versionIn } from './migrate/migrate.js'
 import { STEPS } from './migrate/steps.js'
 import {
   createLeadRead,
@@ -48,10 +51,16 @@ import {
   type Remember,
   remembering,
 } from './read/known.js'
-import { createPerMailReads, createStatements, logEnds, MAIL, type Statements } from './read/statements.js'
-import { WORDS } from './search/words.js'
-import { createWindow, createWriter, type Window, type Writer } from './thread/writer.js'
-import { createWriterClient, type WriterClient } from './thread/writer-client.js'
+import { WORDS } from './search.js'
+import { createPerMailReads, createStatements, logEnds, MAIL, type Statements } from './statements.js'
+import {
+  createWindow,
+  createWriter,
+  createWriterClient,
+  type Window,
+  type Writer,
+  type WriterClient,
+} from './thread/writer-client.js'
 
 export interface SqliteOptions {
   readonly dataDir: string

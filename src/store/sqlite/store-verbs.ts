@@ -6,10 +6,11 @@
  *   Each resolves after its commit; those that are one call to the writer are made from the table of verbs.
  *   Two do not wait: consume() of the daemon answers from memory, and touch() never waits.
  */
+
+import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
 import { readPulse } from '../load-counts.js'
-import { onlyWriter } from '../only-writer.js'
-import { ALONE } from '../port/cluster.js'
+import { ALONE, type WriterRow } from '../port/cluster.js'
 import type { Actor } from '../port/identity.js'
 import type { CarriedMail, CarryTarget } from '../port/operations.js'
 import { type NamesOf, type Store, verbsOf } from '../port/store.js'
@@ -19,6 +20,14 @@ import { type Stepping, stepsOf, sweeping } from '../sql/steps.js'
 import { backup, integrityFaults } from './backup.js'
 import type { Verbs } from './session.js'
 import { fromClaimedArray, toWire } from './thread/wire.js'
+
+// Who writes to a store that one daemon has to itself.
+
+/** It is who asks. */
+export const onlyWriter = (version: string): WriterRow => ({
+  ...{ n: 0, daemonId: 'only', role: 'main', epoch: 0, lagMs: 0 },
+  ...{ version, host: hostname(), settings: null, pools: null },
+})
 
 /** A daemon checks these and no more: reading ten million mails would keep its doors shut for minutes. */
 const SMALL_TABLES = ['accounts', 'workspaces', 'pools', 'keys', 'credentials', 'sessions', 'users']

@@ -16,12 +16,11 @@ import type { Keep } from '../port/upkeep.js'
 import type { DecisionSteps } from '../sql/bounces.js'
 import { ALL_DAYS, type Day, dayStart, ordAt, type Range, rangeOf, rangesOf } from '../sql/pages.js'
 import { type Asking, atOnce } from '../sql/query.js'
-import type { Swept } from '../sql/steps.js'
-import { sweepOthers } from '../sql/sweep.js'
-import type { SuppressionEvents } from '../suppression-events.js'
-import type { Unindex } from './search/write.js'
+import { type Swept, sweepOthers } from '../sql/steps.js'
+import type { SuppressionEvents } from '../sql/suppressions.js'
+import type { Unindex } from './search.js'
 import type { WriteContext } from './write/context.js'
-import { createReportSweep, DROP_REPORTS } from './write/dsn.js'
+import { createReportSweep, DROP_REPORTS } from './write/events.js'
 
 /** Mails that are looked at in a step. */
 const RETENTION_STEP = 50

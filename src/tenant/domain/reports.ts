@@ -11,10 +11,10 @@ import type { Counted, CountedSource, ReportSummary } from '../../resource/domai
 import type {
   DomainReportRow,
   DomainReports,
+  DomainRow,
   ReportedSource,
   SourceOrigin,
-} from '../../store/port/domain-reports.js'
-import type { DomainRow } from '../../store/port/tenants.js'
+} from '../../store/port/tenants.js'
 
 const MOST = 1_000
 const LISTED = 100

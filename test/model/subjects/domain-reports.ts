@@ -1,7 +1,7 @@
 /**
  * NAME      domain-reports - reports of receivers, by the domain that they are about
  */
-import type { DomainReports } from '../../../src/store/port/domain-reports.js'
+import type { DomainReports } from '../../../src/store/port/tenants.js'
 import type { Plain } from '../plain.js'
 import type { State } from '../state.js'
 import { listed } from '../tenants.js'

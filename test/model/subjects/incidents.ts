@@ -31,7 +31,7 @@ import {
   incidentNotice,
   openedIncident,
 } from '../../../src/store/rules/watch.js'
-import { createSuppressionEvents } from '../../../src/store/suppression-events.js'
+import { createSuppressionEvents } from '../../../src/store/sql/suppressions.js'
 import type { Plain } from '../plain.js'
 import type { HardBounced, State } from '../state.js'
 import { listed, owned } from '../tenants.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      setup - what applied setups made, and the lock of each
  */
-import type { ManagedKey, Setups } from '../../../src/store/port/setup.js'
+import type { ManagedKey, Setups } from '../../../src/store/port/tenants.js'
 import type { Plain } from '../plain.js'
 import type { State } from '../state.js'
 

@@ -2,13 +2,8 @@
  * NAME      statistics - what is counted
  */
 
-import {
-  KEPT,
-  type Statistics,
-  type StatisticsRow,
-  TAG_SEPARATOR,
-} from '../../../src/store/port/statistics.js'
-import { added, busyOf, crowdedOut, mayCrowd, restOf, spansOf } from '../../../src/store/rules/busiest.js'
+import { KEPT, type Statistics, type StatisticsRow, TAG_SEPARATOR } from '../../../src/store/port/watch.js'
+import { added, busyOf, crowdedOut, mayCrowd, restOf, spansOf } from '../../../src/store/rules/watch.js'
 import type { Plain } from '../plain.js'
 import { anyWorkspace, type State, workspaceOrd } from '../state.js'
 

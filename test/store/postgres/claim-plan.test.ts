@@ -4,9 +4,9 @@
  */
 import t from 'tap'
 import { pickQuery, waitingIn } from '../../../src/store/postgres/claim.js'
-import { claimedOf } from '../../../src/store/postgres/claimed.js'
 import { connect, statementOf } from '../../../src/store/postgres/connection.js'
 import { leastDue } from '../../../src/store/postgres/due.js'
+import { claimedOf } from '../../../src/store/postgres/leased.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { serversOf } from '../../../src/store/postgres/servers.js'
 import type { Query } from '../../../src/store/sql/query.js'

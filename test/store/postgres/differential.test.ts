@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import type { QueueOrder } from '../../../src/store/port/operations.js'
-import { createHints } from '../../../src/store/postgres/hints.js'
+import { createHints } from '../../../src/store/postgres/notify.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { begin } from '../../../src/store/postgres/session.js'
 import type { Cursor } from '../../../src/store/sql/orders.js'

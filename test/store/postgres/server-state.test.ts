@@ -1,7 +1,7 @@
 /** Whoever keeps dead rows from being cleared away is named: a session, and a prepared transaction that nobody has ended. */
 import t from 'tap'
+import { examineServer } from '../../../src/store/postgres/begin.js'
 import { connect } from '../../../src/store/postgres/connection.js'
-import { examineServer } from '../../../src/store/postgres/examine.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { serversOf } from '../../../src/store/postgres/servers.js'
 import { noPostgres, Postgres } from '../../parts/postgres.js'

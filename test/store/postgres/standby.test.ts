@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { createLog } from '../../../src/base/log.js'
 import type { Store } from '../../../src/store/port/store.js'
-import { examineServer } from '../../../src/store/postgres/examine.js'
+import { examineServer } from '../../../src/store/postgres/begin.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, Postgres } from '../../parts/postgres.js'

@@ -1,6 +1,6 @@
 /** What counting costs: each statement is a round trip, in a transaction that what comes later waits for. */
 import t from 'tap'
-import { OTHER, SPANS, type StatisticsRow } from '../../../src/store/port/statistics.js'
+import { OTHER, SPANS, type StatisticsRow } from '../../../src/store/port/watch.js'
 import { connect } from '../../../src/store/postgres/connection.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { answer } from '../../../src/store/postgres/run.js'

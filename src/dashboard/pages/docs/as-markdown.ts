@@ -5,8 +5,7 @@
  *   addresses are those of this gateway.
  */
 import type { Paper } from './papers.js'
-import type { Field, Operation, Reference } from './reference.js'
-import { fieldOf } from './reference.js'
+import { type Field, fieldOf, type Operation, type Reference } from './reference.js'
 import { samplesOf } from './samples.js'
 
 const sentence = (text: string): string => text.replace(/\.?$/, '.')

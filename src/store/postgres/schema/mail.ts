@@ -4,7 +4,7 @@
  *   `queue` has what waits, is leased or is held, and nothing else: an update of an indexed column writes every index
  *   of its row, so what changes often is kept where there is little. `recipient_rows` is the record, of which no indexed
  *   column changes but the reason of what failed. `recipients` shows both as one, and `waiting` what is in the queue, for reading.
- *   `boot` is who leases (write/writer.ts).
+ *   `boot` is who leases (writer.ts).
  */
 import { INDEXED_MESSAGE_ID } from '../../sql/mails.js'
 import { tables } from './words.js'

@@ -8,11 +8,10 @@
  */
 
 import { hardCountsStep } from '../../sql/bounces.js'
-import { DOMAIN_REPORTS_STEP } from '../../sql/domain-reports.js'
 import { FACTORS_STEP } from '../../sql/identity.js'
-import { SANDBOX_STEP } from '../../sql/schema/sandbox.js'
+import { SANDBOX_STEP } from '../../sql/reading.js'
 import { SETUP_STEP } from '../../sql/setup.js'
-import { WARMUP_STEP } from '../../sql/warmup.js'
+import { DOMAIN_REPORTS_STEP, WARMUP_STEP } from '../../sql/tenants.js'
 import { FORMATS_STEP } from '../../sql/webhooks.js'
 import { CLUSTER } from './cluster.js'
 import { MAIL } from './mail.js'

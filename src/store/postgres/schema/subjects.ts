@@ -4,7 +4,7 @@
 
 import { INCIDENTS_STEP } from '../../sql/bounces.js'
 import { JOBS_STEP } from '../../sql/jobs.js'
-import { STATISTICS, WATCH } from '../../sql/schema/counts.js'
+import { STATISTICS, WATCH } from '../../sql/statistics.js'
 import { HOOKS_STEP } from '../../sql/webhooks.js'
 import { tables } from './words.js'
 

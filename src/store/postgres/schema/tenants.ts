@@ -7,7 +7,7 @@
 
 import { SUPPRESSION } from '../../sql/bounces.js'
 import { AUDIT, REST_OF_IDENTITY, SESSIONS_SCHEMA, USERS_SCHEMA } from '../../sql/identity.js'
-import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
+import { RETURN_PATH_STEP } from '../../sql/tenants.js'
 import { tables } from './words.js'
 
 export const TENANTS = tables(`

@@ -6,16 +6,20 @@
  *   first migration also makes the account `default` with its default
  *   workspace and its two pools, so that a fresh install can send at once.
  */
+
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { systemClock } from '../../../base/clock.js'
 import { newId } from '../../../base/id.js'
+import type { Departure } from '../../move.js'
 import { beginningOf } from '../../pools.js'
 import { NewerDatabaseError } from '../../port/upkeep.js'
 import type { Table } from '../../sql/table.js'
 import { ACCOUNTS, POOLS, WORKSPACES } from '../../sql/tenants.js'
-import type { Db } from '../connect.js'
-import { createGiver, type Giver } from '../order/giver.js'
-import { departureOf } from './departure.js'
-import { giveOwnPools, OWN_POOLS_STEP } from './own-pools.js'
+import { backup } from '../backup.js'
+import { type Db, openReader } from '../connect.js'
+import { createGiver, type Giver } from '../giver.js'
+import { giveOwnPools, OWN_POOLS_STEP } from './earlier.js'
 import { runStep, STEPS } from './steps.js'
 
 const addDefaults = (db: Db, giver: Giver, now: number): void => {
@@ -69,5 +73,85 @@ export const migrate = (db: Db, now: number, postern: string): void => {
     giver.keep()
     db.prepare('UPDATE made_by SET version = ?').run(postern)
     db.pragma(`user_version = ${STEPS.length}`)
+  }).immediate()
+}
+
+// The copy that is made before a migration. `before-migration-<schema>-<time>.db` beside the database, whole and
+// checked before the first step runs; the newest three are kept. There must be room for it, or nothing is migrated.
+
+const KEPT = 3
+const NAME = /^before-migration-\d+-.*\.db$/
+/** What a copy that was cut off leaves, with the journal of SQLite. */
+const PARTIAL = /^before-migration-.*\.part(-journal)?$/
+
+/** The schema of a database file; 0 for one that is empty or not there. */
+export const versionIn = (file: string): number => {
+  if (!existsSync(file) || statSync(file).size === 0) return 0
+  const db = openReader(file)
+  try {
+    return Number(db.pragma('user_version', { simple: true }))
+  } finally {
+    db.close()
+  }
+}
+
+const prune = (folder: string): void => {
+  const names = readdirSync(folder)
+  const copies = names
+    .filter((name) => NAME.test(name))
+    .map((name) => ({ name, at: statSync(join(folder, name)).mtimeMs }))
+    .sort((a, b) => b.at - a.at)
+    .map(({ name }) => name)
+  for (const name of [...copies.slice(KEPT), ...names.filter((one) => PARTIAL.test(one))])
+    rmSync(join(folder, name), { force: true })
+}
+
+/** Copies a database of this schema, if it is to be migrated; the path of the copy, or null when nothing is to be done. */
+export const copyBefore = async (file: string, version: number): Promise<string | null> => {
+  if (version === 0 || version >= STEPS.length) return null
+  const folder = dirname(file)
+  const time = new Date().toISOString().replace(/[:.]/g, '-')
+  const copy = join(folder, `before-migration-${version}-${time}.db`)
+  await backup(file, copy)
+  prune(folder)
+  return copy
+}
+
+// A database whose mail has gone elsewhere. Its schema gets a number that no Postern has reached, so that each
+// refuses it, older ones too; these print what `made_by` says, which therefore says where the mail went.
+
+/** Added to the number of the schema. */
+const BEYOND = 1_000_000
+
+const TABLE = `CREATE TABLE moved_to (
+  id TEXT NOT NULL, place TEXT NOT NULL, at INTEGER NOT NULL, version INTEGER NOT NULL, made_by TEXT NOT NULL)`
+
+export const departureOf = (db: Db): Departure | null => {
+  const isThere = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'moved_to'"
+  if (db.prepare(isThere).get() === undefined) return null
+  return (db.prepare('SELECT id, place, at FROM moved_to').get() as Departure | undefined) ?? null
+}
+
+/** Within a transaction. */
+export const depart = (db: Db, { id, place, at }: Departure): void => {
+  const version = Number(db.pragma('user_version', { simple: true }))
+  const maker = String(db.prepare('SELECT version FROM made_by').pluck().get() ?? '')
+  db.exec(TABLE)
+  db.prepare('INSERT INTO moved_to VALUES (?, ?, ?, ?, ?)').run(id, place, at, version, maker)
+  const day = new Date(at).toISOString().slice(0, 10)
+  db.prepare('UPDATE made_by SET version = ?').run(`${maker} (its mail moved to ${place} on ${day})`)
+  db.pragma(`user_version = ${version + BEYOND}`)
+}
+
+/** The same, back. */
+export const comeBack = (db: Db): void => {
+  db.transaction(() => {
+    const { version, made_by } = db.prepare('SELECT version, made_by FROM moved_to').get() as {
+      readonly version: number
+      readonly made_by: string
+    }
+    db.prepare('UPDATE made_by SET version = ?').run(made_by)
+    db.exec('DROP TABLE moved_to')
+    db.pragma(`user_version = ${version}`)
   }).immediate()
 }

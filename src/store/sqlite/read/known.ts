@@ -11,7 +11,7 @@ import { createKnown, type KnownReads } from '../../known.js'
 import type { Known } from '../../port/upkeep.js'
 import { timeOf } from '../../sql/pages.js'
 import type { Db } from '../connect.js'
-import type { Statements } from './statements.js'
+import type { Statements } from '../statements.js'
 
 /** When there are more, all are forgotten. */
 const MOST = 1_000

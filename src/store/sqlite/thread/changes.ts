@@ -13,8 +13,7 @@
  */
 import { DECIDING } from '../../sql/schema/rules.js'
 import type { Db } from '../connect.js'
-import type { Call, Verb } from '../protocol.js'
-import type { WireAcceptance } from './wire.js'
+import type { Call, Verb, WireAcceptance } from './wire.js'
 
 export const CHANGES_STEP = `
 CREATE TABLE changes (n INTEGER NOT NULL) STRICT;

@@ -1,5 +1,5 @@
 /**
- * NAME      accept - a mail is stored
+ * NAME      accept - a mail is stored, of ours or of another store
  * DESCRIPTION
  *   Body, email, tags, recipients and the idempotent answer, in the transaction of the batch. A recipient's row is its
  *   first event, too, and `first` says so. The idempotent answer goes first: when its lock is gone, nothing has to be
@@ -7,7 +7,6 @@
  *   otherwise it is born due. A retaken idempotency lock is a new row, which keeps the table in order of age for the
  *   sweep.
  */
-
 import {
   FIRST_LEASE_MS,
   firstCounts,
@@ -25,11 +24,15 @@ import type {
 import type { RecipientState } from '../../../lifecycle/recipient.js'
 import { entriesAgainst, entryDetail, suppressionList } from '../../../lifecycle/suppress.js'
 import { aggregate } from '../../../mail/status.js'
-import { NOTHING, scopeOf } from '../../sql/log/codec.js'
-import { type MailPlace, plainEvent } from '../../sql/log/draft.js'
+import type { Fields } from '../../port/operations.js'
+import { carryWrites, fieldsFor } from '../../sql/carry.js'
+import { type MailPlace, NOTHING, plainEvent, scopeOf } from '../../sql/log/events.js'
 import { shortAddress, shortMessageId } from '../../sql/mails.js'
+import type { QueueWrites } from '../../sql/orders.js'
 import { type Day, dayOf, timeOf } from '../../sql/pages.js'
-import { SUPPRESSED } from '../read/statements.js'
+import { type Asking, all, atOnce, first, run } from '../../sql/query.js'
+import type { Unindex } from '../search.js'
+import { SUPPRESSED } from '../statements.js'
 import {
   type ClaimedArray,
   fromMailArray,
@@ -38,16 +41,15 @@ import {
   type WireMail,
 } from '../thread/wire.js'
 import type { WriteContext } from './context.js'
-import type { PendingDsns } from './dsn.js'
-import type { AddEvent } from './events.js'
-import type { HoldRecipients } from './orders.js'
+import { type AddEvent, createNumbers, type PendingDsns } from './events.js'
+import type { HoldRecipients } from './queue.js'
 import type { Found } from './settle.js'
 
 /** Up to a power of two, and a second at least, so that a drifting clock does not write at every mail. */
 const roundUp = (ms: number): number => (ms <= 0 ? 0 : 2 ** Math.max(10, Math.ceil(Math.log2(ms))))
 
 /** Keeps the difference of a mail that is stored. */
-export type NoteDay = (ord: number, createdAt: number) => void
+type NoteDay = (ord: number, createdAt: number) => void
 
 /** Nearly always two comparisons. */
 export const createDayNotes = ({ db, onRollback }: WriteContext): NoteDay => {
@@ -362,4 +364,47 @@ export const createIdempotency = (context: WriteContext) => {
       release.run(names.workspace(claim.workspaceId), testOf(claim.mode), claim.key, claim.token)
     },
   }
+}
+
+// Mail that comes from another store, into these tables.
+
+const BODY = `INSERT INTO bodies (n, email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?, ?)
+  RETURNING n`
+
+const createInsert = () => {
+  const known = new Map<string, ReadonlySet<string>>()
+  return function* (table: 'emails' | 'recipients', fields: Fields): Asking<void> {
+    let columns = known.get(table)
+    if (columns === undefined) {
+      const rows = yield* all('SELECT name FROM pragma_table_info(?)', table)
+      columns = new Set(rows.map((row) => row.name as string))
+      known.set(table, columns)
+    }
+    const given = fieldsFor(columns, fields)
+    const names = given.map(([name]) => name)
+    const marks = names.map(() => '?').join(', ')
+    const values = given.map(([, value]) => value)
+    yield* run(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})`, ...values)
+  }
+}
+
+export const createCarryIn = (
+  context: WriteContext,
+  queue: QueueWrites,
+  noteDay: NoteDay,
+  unindex: Pick<Unindex, 'remove' | 'restore'>,
+) => {
+  const numbers = createNumbers(context)
+  return carryWrites({
+    ...{ places: context.order, queue, insert: createInsert() },
+    numbers: () => atOnce(() => numbers),
+    *addBody({ id, email, content }, raw, place, size) {
+      const row = yield* first(BODY, place, id, email.created_at, content, raw, size === null ? 0 : 1)
+      return row?.n as number
+    },
+    removeRecipients: (place) => run('DELETE FROM recipients WHERE email_ord = ?', place),
+    noteDay: (place, createdAt) => atOnce(() => noteDay(place, createdAt)),
+    unindex: (place) => atOnce(() => unindex.remove(place)),
+    index: (place) => atOnce(() => unindex.restore(place)),
+  })
 }

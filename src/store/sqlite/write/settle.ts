@@ -23,12 +23,10 @@ import {
 } from '../../../lifecycle/settle.js'
 import { type Counts, STATUSES, type Status } from '../../../mail/status.js'
 import type { SoftBounced } from '../../sql/bounces.js'
-import { scopeOf } from '../../sql/log/codec.js'
-import { outcomeEvent } from '../../sql/log/draft.js'
+import { outcomeEvent, scopeOf } from '../../sql/log/events.js'
 import type { Db } from '../connect.js'
 import type { WriteContext } from './context.js'
-import { createKeepReport, type PendingDsns } from './dsn.js'
-import type { AddEvent } from './events.js'
+import { type AddEvent, createKeepReport, type PendingDsns } from './events.js'
 
 interface Fold {
   counts(ord: number): Counts

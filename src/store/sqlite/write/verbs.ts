@@ -2,7 +2,7 @@
  * NAME      verbs - every write of the port, by name
  * DESCRIPTION
  *   Puts the parts of this folder together over one context. Nothing here commits;
- *   batch.ts does.
+ *   writer-thread.ts does.
  */
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
@@ -16,44 +16,97 @@ import {
   softBounces,
 } from '../../sql/bounces.js'
 import { lotWrites } from '../../sql/carry.js'
-import { domainReportWrites } from '../../sql/domain-reports.js'
 import { type EraseParts, eraseWrites } from '../../sql/erase.js'
 import { identityWrites } from '../../sql/identity.js'
 import { jobWrites } from '../../sql/jobs.js'
-import { storedId } from '../../sql/log/event-id.js'
+import { storedId } from '../../sql/log/places.js'
 import { orderWrites, type QueueWrites, suspendWrites, updateMoving } from '../../sql/orders.js'
-import { answered, atOnce, first } from '../../sql/query.js'
+import { type Asking, all, answered, atOnce, first, type Row, run } from '../../sql/query.js'
 import { readingWrites } from '../../sql/reading.js'
 import { setupWrites } from '../../sql/setup.js'
-import { adding } from '../../sql/statistics.js'
-import { suppressionWrites, windowWrites } from '../../sql/suppressions.js'
+import { adding, KEY, type StatisticsTable } from '../../sql/statistics.js'
+import { createSuppressionEvents, suppressionWrites, windowWrites } from '../../sql/suppressions.js'
 import { isThere } from '../../sql/table.js'
-import { domainWrites, poolWrites, ringWrites, type TenantParts, tenantWrites } from '../../sql/tenants.js'
-import { warmupWrites } from '../../sql/warmup.js'
+import {
+  domainReportWrites,
+  domainWrites,
+  poolWrites,
+  ringWrites,
+  type TenantParts,
+  tenantWrites,
+  warmupWrites,
+} from '../../sql/tenants.js'
 import { endpointWrites, postWrites } from '../../sql/webhooks.js'
-import { createSuppressionEvents } from '../../suppression-events.js'
-import { createCarryIn } from '../carry/in.js'
 import { durabilityFaults } from '../connect.js'
 import { createShrinkStep } from '../disk-room.js'
-import type { WriterVerbs } from '../protocol.js'
-import { MAIL } from '../read/statements.js'
-import { createUnindex, type Unindex } from '../search/write.js'
+import { createUnindex, type Unindex } from '../search.js'
+import { MAIL } from '../statements.js'
 import { createSweepStep } from '../sweep.js'
-import { createAccept, createDayNotes, createIdempotency } from './accept.js'
-import { createClaim, createSchedule } from './claim.js'
+import type { WriterVerbs } from '../thread/wire.js'
+import { createAccept, createCarryIn, createDayNotes, createIdempotency } from './accept.js'
 import type { WriteContext } from './context.js'
-import { createPendingDsns } from './dsn.js'
-import { createAddEvent, createAddNotice } from './events.js'
-import { createLeases } from './lease.js'
+import { createAddEvent, createAddNotice, createPendingDsns } from './events.js'
 import {
+  createClaim,
   createEndSuppressed,
   createHoldRecipients,
+  createLeases,
   createQueueWrites,
+  createSchedule,
   createTimes,
   standingHolds,
-} from './orders.js'
+} from './queue.js'
 import { createFold, createSettle } from './settle.js'
-import { STATISTICS } from './statistics.js'
+
+// Many rows of statistics, found and written some at a time.
+
+/** A statement for some rows takes less time than one for each. */
+const AT_ONCE = 40
+
+const times = (n: number, text: string): string => new Array(n).fill(text).join(', ')
+
+/** For so many rows, made once. */
+const textsOf = (make: (n: number) => string) => {
+  const texts: string[] = []
+  return (n: number): string => {
+    texts[n] ??= make(n)
+    return texts[n]
+  }
+}
+
+const findText = textsOf(
+  (n) => `SELECT * FROM statistics WHERE (${KEY}) IN (VALUES ${times(n, '(?, ?, ?, ?, ?, ?)')})`,
+)
+const putText = textsOf(
+  (n) => `INSERT INTO statistics (${KEY}, counts) VALUES ${times(n, '(?, ?, ?, ?, ?, ?, ?)')}
+   ON CONFLICT (${KEY}) DO UPDATE SET counts = excluded.counts`,
+)
+const dropText = textsOf(
+  (n) => `DELETE FROM statistics WHERE span = ? AND at = ? AND dimension = ? AND workspace = ? AND test = ?
+   AND value IN (${times(n, '?')}) RETURNING span, at, value, counts`,
+)
+
+function* inParts<T>(rows: readonly T[]): Generator<readonly T[]> {
+  for (let i = 0; i < rows.length; i += AT_ONCE) yield rows.slice(i, i + AT_ONCE)
+}
+
+const STATISTICS: StatisticsTable = {
+  *find(keys): Asking<readonly Row[]> {
+    const found: Row[] = []
+    for (const some of inParts(keys)) found.push(...(yield* all(findText(some.length), ...some.flat())))
+    return found
+  },
+  *put(rows): Asking<void> {
+    for (const some of inParts(rows)) yield* run(putText(some.length), ...some.flat())
+  },
+  *drop(moments, group, values): Asking<readonly Row[]> {
+    const gone: Row[] = []
+    for (const moment of moments)
+      for (const some of inParts(values))
+        gone.push(...(yield* all(dropText(some.length), ...moment, ...group, ...some)))
+    return gone
+  },
+}
 
 /** Those of tenants; which pools are paused, and where mail waits, is told here. */
 const createTenantWrites = ({ order, names, pauses }: WriteContext) => {

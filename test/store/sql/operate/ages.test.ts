@@ -5,7 +5,7 @@ import { AGE_EDGES, QUEUE_GROUPS, type QueueAge } from '../../../../src/store/po
 import { queueAges } from '../../../../src/store/sql/schedule.js'
 import { openWriter } from '../../../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js'
-import { createStatements } from '../../../../src/store/sqlite/read/statements.js'
+import { createStatements } from '../../../../src/store/sqlite/statements.js'
 import { accepted, addWorkspace, newAccount, T0, toOne } from '../../fixture.js'
 
 const MAILS = 40

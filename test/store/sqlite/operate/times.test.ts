@@ -5,7 +5,7 @@ import t from 'tap'
 import { adjustTimes, type Times } from '../../../../src/lifecycle/schedule.js'
 import { STATUSES } from '../../../../src/mail/status.js'
 import { toWire } from '../../../../src/store/sqlite/thread/wire.js'
-import { createTimes } from '../../../../src/store/sqlite/write/orders.js'
+import { createTimes } from '../../../../src/store/sqlite/write/queue.js'
 import { HOUR, mailFor, T0, toOne } from '../../fixture.js'
 import { openWriterVerbs } from '../writer.js'
 

@@ -7,7 +7,7 @@ import type { Page } from '../../../../src/lifecycle/page.js'
 import { listOfBranches, pageOf } from '../../../../src/store/sql/pages.js'
 import { atOnce } from '../../../../src/store/sql/query.js'
 import { openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
-import { createStatements } from '../../../../src/store/sqlite/read/statements.js'
+import { createStatements } from '../../../../src/store/sqlite/statements.js'
 import { pageOf as lawful } from '../../../model/page.js'
 
 const BRANCHES = [0, 1, 2] as const

@@ -7,7 +7,7 @@ import { isWaiting, type RecipientState } from '../../../../src/lifecycle/recipi
 import { STATUSES } from '../../../../src/mail/status.js'
 import { toWire } from '../../../../src/store/sqlite/thread/wire.js'
 import { createAddEvent } from '../../../../src/store/sqlite/write/events.js'
-import { createLeases } from '../../../../src/store/sqlite/write/lease.js'
+import { createLeases } from '../../../../src/store/sqlite/write/queue.js'
 import { STATE_COLUMNS, stateOf } from '../../../../src/store/sqlite/write/settle.js'
 import { mailFor, T0, toOne } from '../../fixture.js'
 import { openWriterVerbs } from '../writer.js'

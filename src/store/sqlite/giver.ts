@@ -8,10 +8,10 @@
  *   places go on by one until it has run steadily for an hour, or until somebody
  *   confirms it (`follow`). Or else one wrong start would spend years of places.
  */
-import { type Clock, steadyClock } from '../../../base/clock.js'
-import { CLOCK_AHEAD_MS } from '../../port/upkeep.js'
-import { after, ordAt, timeOf } from '../../sql/pages.js'
-import type { Db } from '../connect.js'
+import { type Clock, steadyClock } from '../../base/clock.js'
+import { CLOCK_AHEAD_MS } from '../port/upkeep.js'
+import { after, ordAt, timeOf } from '../sql/pages.js'
+import type { Db } from './connect.js'
 
 const STEADY_MS = 3600_000
 

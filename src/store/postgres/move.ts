@@ -1,5 +1,5 @@
 /**
- * NAME      target - the database that a move fills
+ * NAME      move - the database that a move fills; a database that came back as it was earlier
  * DESCRIPTION
  *   All tables are filled in one transaction, by COPY, with the row of the schema and those of all writers
  *   locked: nobody else begins here meanwhile. Each table is read again and compared before that is
@@ -7,6 +7,9 @@
  *   The count of the fields, then each with its length (PostgreSQL, COPY, "Binary Format"): octets go as
  *   they are.
  */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../base/clock.js'
 import {
   type Arrival,
   type Column,
@@ -19,13 +22,72 @@ import {
   type Sum,
   type Sums,
   type Target,
-} from '../../move.js'
-import { first } from '../../sql/query.js'
-import { type Connection, connect } from '../connection.js'
-import { answer } from '../run.js'
-import { migrate } from '../schema/migrate.js'
-import type { Server } from '../servers.js'
-import { arrival, setArrival } from './arrival.js'
+} from '../move.js'
+import type { Actor } from '../port/identity.js'
+import { type Restored, StoreBusyError } from '../port/upkeep.js'
+import { type Asking, all, first } from '../sql/query.js'
+import { rewinding, skipPosts } from '../sql/rewound.js'
+import { arrival, setArrival } from './begin.js'
+import { type Connection, connect } from './connection.js'
+import { HEARTBEAT_MS } from './heartbeat.js'
+import { MAIL } from './mails.js'
+import { createHints } from './notify.js'
+import { createQueueWrites } from './orders.js'
+import { answer } from './run.js'
+import { migrate } from './schema/migrate.js'
+import type { Pooling, Server } from './servers.js'
+import { begin, type Session } from './session.js'
+
+// A database that its operator brought back to an earlier time. Nobody else may write meanwhile. The daemons of then
+// are taken for dead as always, once they have not moved for half a minute; one that moves is alive. When it is cut
+// off, the same again finds less to do.
+
+const OTHERS = 'SELECT boot, heartbeat, owner FROM writers WHERE boot IS NOT NULL AND boot <> ?'
+
+/** Until all others are taken over. */
+const untilAlone = async ({ writer, readers }: Session): Promise<void> => {
+  const known = new Map<unknown, unknown>()
+  for (;;) {
+    const others = await readers.read(() => all(OTHERS, writer.boot))
+    if (others.length === 0) return
+    for (const { boot, heartbeat, owner } of others) {
+      if (known.has(boot) && known.get(boot) !== heartbeat)
+        throw new StoreBusyError(`a daemon (${String(owner)}) runs on this database: stop all of them first`)
+      known.set(boot, heartbeat)
+    }
+    await sleep(HEARTBEAT_MS)
+  }
+}
+
+// biome-ignore lint/correctness/useYield: it is not called
+const NOTHING_SETTLED = function* (): Asking<readonly []> {
+  return []
+}
+
+interface Rewinding {
+  readonly urls: string
+  readonly pooler: Pooling | undefined
+  readonly version: string
+  readonly actor: Actor
+}
+
+export const rewindPostgres = async ({ actor, ...options }: Rewinding): Promise<Restored> => {
+  const session = await begin({ ...options, owner: null, role: 'command' }, createHints(), true, () => {})
+  try {
+    await untilAlone(session)
+    const { writer, queue } = session
+    const now = systemClock.now()
+    await queue.recover('earlier', now)
+    const { hold } = createQueueWrites(writer, NOTHING_SETTLED)
+    const { holdSome, end } = rewinding({ places: writer.places, waiting: MAIL.waiting, hold })
+    let held = 0
+    for (let some = -1; some !== 0; held += some) some = await writer.write(() => holdSome(now))
+    await writer.write(() => skipPosts(now))
+    return await writer.write(() => end({ actor, copy: null, held }, now))
+  } finally {
+    await session.close()
+  }
+}
 
 /** As much goes in a message, or one row that is larger. */
 const CHUNK = 256 * 1024

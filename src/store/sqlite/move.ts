@@ -8,17 +8,16 @@
  */
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
-import { wellFormed } from '../../../mail/encoding.js'
-import { type Departure, MOVED, MoveRefusedError, type Rows, type Source } from '../../move.js'
-import { MissingBodyError, NewerDatabaseError } from '../../port/upkeep.js'
-import { type BodyFiles, createBodyFiles } from '../body.js'
-import { type Db, openWriter } from '../connect.js'
-import { takeDaemonLock } from '../lock.js'
-import { comeBack, depart, departureOf } from '../migrate/departure.js'
-import { STEPS } from '../migrate/steps.js'
-import { createWriteContext } from '../write/context.js'
-import { createAddEvent } from '../write/events.js'
-import { createLeases } from '../write/lease.js'
+import { wellFormed } from '../../mail/encoding.js'
+import { type Departure, MOVED, MoveRefusedError, type Rows, type Source } from '../move.js'
+import { MissingBodyError, NewerDatabaseError } from '../port/upkeep.js'
+import { type BodyFiles, createBodyFiles } from './body.js'
+import { type Db, openWriter, takeDaemonLock } from './connect.js'
+import { comeBack, depart, departureOf } from './migrate/migrate.js'
+import { STEPS } from './migrate/steps.js'
+import { createWriteContext } from './write/context.js'
+import { createAddEvent } from './write/events.js'
+import { createLeases } from './write/queue.js'
 
 interface From {
   readonly from: string

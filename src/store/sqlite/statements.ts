@@ -7,8 +7,8 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Statement } from 'better-sqlite3'
-import type { LogEnds } from '../../sql/log/reads.js'
-import type { MailTables } from '../../sql/mails.js'
+import type { LogEnds } from '../sql/log/reads.js'
+import type { MailTables } from '../sql/mails.js'
 import {
   type Ask,
   type Asking,
@@ -21,8 +21,8 @@ import {
   NOTHING_FOUND,
   type Query,
   type Row,
-} from '../../sql/query.js'
-import type { Row as Columns, Db } from '../connect.js'
+} from '../sql/query.js'
+import type { Row as Columns, Db } from './connect.js'
 
 export interface Statements {
   (sql: string): Statement<unknown[], Columns>
@@ -34,7 +34,7 @@ export interface Statements {
 
 type Find = (sql: string) => Statement<unknown[], Columns>
 
-/** Reads have a snapshot anyhow (snapshot.ts). */
+/** Reads have a snapshot anyhow (read/known.ts). */
 const answer = (find: Find, query: Query): Found => {
   if (query === BEGIN_SNAPSHOT || query === END_SNAPSHOT || isPause(query)) return NOTHING_FOUND
   const { text, values, works } = query
