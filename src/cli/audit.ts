@@ -5,8 +5,7 @@ import { auditEntry } from '../resource/people.js'
 import type { AuditFilter } from '../store/port/identity.js'
 import type { Subject } from './command.js'
 import { listing } from './list.js'
-import { AT } from './table.js'
-import { readPast } from './time.js'
+import { AT, readPast } from './table.js'
 
 const list = listing({
   path: 'audit list',

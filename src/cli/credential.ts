@@ -23,8 +23,7 @@ import {
 import { command, type Subject, WHY } from './command.js'
 import { asOneOrder, readSecretFile, withContext } from './context.js'
 import { usage } from './exit.js'
-import { listing } from './list.js'
-import { tellRecord } from './managed.js'
+import { listing, tellRecord } from './list.js'
 import { AGO, type Columns, tableOf } from './table.js'
 import { tellProgress, withInterrupt } from './terminal.js'
 

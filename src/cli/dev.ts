@@ -8,15 +8,18 @@
  *   That file marks a folder of dev's own; in any other no mail may wait, since the
  *   sandbox would "deliver" it. `serve` takes the mark away.
  */
-
-import { existsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, join, relative, resolve } from 'node:path'
+import { isSea } from 'node:sea'
 import { OutageError } from '../base/fault.js'
 import { idTime } from '../base/id.js'
 import type { Config } from '../config/config.js'
+import { originOf } from '../config/load.js'
 import { type Daemon, runDaemon } from '../daemon/daemon.js'
-import { devKeyFile, readDevKey } from '../keys/pepper.js'
+import type { Filled } from '../demo/fill.js'
+import { demoMark, devKeyFile, readDevKey } from '../keys/pepper.js'
 import type { Settled } from '../lifecycle/facts.js'
+import { adminOf, isLocal, placeOf } from '../store/open.js'
 import type { Store } from '../store/port/store.js'
 import { createKey, verifyKey } from '../tenant/key.js'
 import { createLink, linkUrl } from '../tenant/people.js'
@@ -24,15 +27,145 @@ import type { TenantDeps } from '../tenant/principal.js'
 import { ensureAccount } from '../tenant/workspace.js'
 import { command, type Globals } from './command.js'
 import { configOf, keepRootOut, withStore } from './context.js'
-import { demoWeek, enterDemo } from './dev-demo.js'
-import { chooseDevPorts } from './dev-ports.js'
-import { Refusal } from './exit.js'
+import { listeners, tryListen } from './doctor/host.js'
+import { Refusal, usage } from './exit.js'
 import { noteListening } from './listening.js'
 import { openLog } from './log.js'
-import { near, ownCommand } from './own-name.js'
 import { type Paint, paintStatus } from './table.js'
 import type { Terminal } from './terminal.js'
 import { versionText } from './version.js'
+
+/**
+ * NAME      own-name - how this very program is called, ready to be pasted
+ * DESCRIPTION
+ *   `postern` where that word finds it, else the path from here. What npm and npx
+ *   put on the path for their own child is not on the path of the next terminal.
+ */
+
+const real = (path: string): string | null => {
+  try {
+    return realpathSync(path)
+  } catch {
+    return null
+  }
+}
+
+const quoted = (word: string): string =>
+  /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+
+/** A path as it is written from the current folder. */
+export const near = (path: string): string => {
+  const short = relative(process.cwd(), path)
+  return short.startsWith('..') ? path : `./${short}`
+}
+
+const ownName = (): string => {
+  const self = resolve(isSea() ? process.execPath : (process.argv[1] ?? ''))
+  const places = (process.env.PATH ?? '')
+    .split(delimiter)
+    .filter((dir) => !/\/node_modules\/\.bin$/.test(dir))
+  return places.some((dir) => real(join(dir, 'postern')) === real(self)) ? 'postern' : quoted(near(self))
+}
+
+/** The same with what it takes to find the same data folder in another terminal. */
+export const ownCommand = (configFile: string | undefined, ...words: readonly string[]): string => {
+  const folder = process.env.POSTERN_DATA_DIR
+  const before = folder ? [`POSTERN_DATA_DIR=${quoted(folder)}`] : []
+  const after = configFile === undefined ? [] : ['--config', quoted(configFile)]
+  return [...before, ownName(), ...words, ...after].join(' ')
+}
+
+/**
+ * NAME      dev-ports - the ports that postern dev gets
+ * DESCRIPTION
+ *   Another program often holds a default port, 8080 above all. Then the next free
+ *   one is taken, for all listeners at once, so that trying Postern out is never a
+ *   matter of one message for each port. A port that a person has named stays:
+ *   where it is taken, the daemon says so and ends.
+ */
+
+const HIGHEST = 65_535
+
+interface DevPorts {
+  /** As settings: `{'http.port': '8082'}`. */
+  readonly flags: Readonly<Record<string, string>>
+  /** `http 8080 → 8082`, for each that was taken. */
+  readonly moved: readonly string[]
+}
+
+/** Listeners are on this host, whatever the configuration says; `port`, when given, is the API's. */
+export const chooseDevPorts = async (
+  config: Config,
+  host: string,
+  port: number | undefined,
+): Promise<DevPorts> => {
+  if (port !== undefined && port > HIGHEST)
+    throw usage(`--port: ${port} is no port; ${HIGHEST} is the highest`)
+  const all = listeners(config).map((one) => ({
+    ...one,
+    port: one.name === 'http' ? (port ?? one.port) : one.port,
+    isNamed: originOf(config, `${one.name}.port`) !== null || (one.name === 'http' && port !== undefined),
+  }))
+  const isFree = async (wanted: number): Promise<boolean> =>
+    (await tryListen({ host, port: wanted })) !== 'EADDRINUSE'
+  const flags: Record<string, string> = port === undefined ? {} : { 'http.port': `${port}` }
+  const moved: string[] = []
+  const given = new Set(all.map((one) => one.port))
+  const named = all.filter(({ isNamed }) => isNamed).map((one) => one.port)
+  for (const { name, port: wanted, isNamed } of all) {
+    if (isNamed || wanted === 0 || (!named.includes(wanted) && (await isFree(wanted)))) continue
+    let next = wanted + 1
+    while (next < HIGHEST && (given.has(next) || !(await isFree(next)))) next++
+    given.add(next)
+    flags[`${name}.port`] = `${next}`
+    moved.push(`${name} ${wanted} → ${next}`)
+  }
+  return { flags, moved }
+}
+
+/**
+ * NAME      dev-demo - the folder of `postern dev --demo`
+ * DESCRIPTION
+ *   The demo has a folder of its own, `demo` in the data folder, made anew at each start. Only what an earlier demo made
+ *   is taken away, and only while no daemon runs on it; beside the data of a service there is no demo.
+ */
+
+const isEmpty = (dir: string): boolean => !existsSync(dir) || readdirSync(dir).length === 0
+
+const refuse = (config: Config, why: string): Refusal =>
+  new Refusal(
+    78,
+    `${near(config.data_dir)} ${why}; name another folder: POSTERN_DATA_DIR=FOLDER postern dev --demo`,
+  )
+
+/** From here on this program, and every line that it prints, is about the folder of the demo, which is empty. */
+export const enterDemo = async (args: Globals): Promise<void> => {
+  const outer = configOf(args)
+  keepRootOut(outer.data_dir)
+  if (!isLocal(outer))
+    throw new Refusal(
+      78,
+      'the demo has a database of its own: POSTERN_STORE__DRIVER=sqlite postern dev --demo',
+    )
+  if (existsSync(placeOf(outer.data_dir)) && !existsSync(devKeyFile(outer)))
+    throw refuse(outer, 'holds the data of a service')
+  process.env.POSTERN_DATA_DIR = join(outer.data_dir, 'demo')
+  const config = configOf(args)
+  if (isEmpty(config.data_dir)) return
+  if (!existsSync(demoMark(config))) throw refuse(outer, 'has a folder demo that no demo made')
+  const unlock = existsSync(placeOf(config.data_dir))
+    ? (await adminOf(placeOf(config.data_dir))).lock()
+    : null
+  rmSync(config.data_dir, { recursive: true, force: true })
+  unlock?.()
+}
+
+/** A week of mail in that folder. */
+export const demoWeek = async (config: Config, terminal: Terminal): Promise<Filled> => {
+  terminal.say('makes a week of mail first: 3,000 mails, which takes some seconds')
+  const { fillDemo } = await import('../demo/fill.js')
+  return fillDemo({ config, version: versionText(), log: openLog(config.log, 'fatal') })
+}
 
 const LOOPBACK = '127.0.0.1'
 

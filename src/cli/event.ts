@@ -17,9 +17,8 @@ import { command, type OptionArgs, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { listing } from './list.js'
-import { AT, clean, fields, type Paint, paintStatus } from './table.js'
+import { AT, clean, fields, type Paint, paintStatus, readPast } from './table.js'
 import type { Terminal } from './terminal.js'
-import { readPast } from './time.js'
 
 const LOOK_MS = 100
 const STEP = 500

@@ -22,10 +22,8 @@ import { createKey, MOST_OVERLAP_MS, newKeyText, revokeKey, rotateKey } from '..
 import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
-import { listing } from './list.js'
-import { tellRecord } from './managed.js'
-import { AGO, EXPIRES } from './table.js'
-import { readInstant } from './time.js'
+import { listing, tellRecord } from './list.js'
+import { AGO, EXPIRES, readInstant } from './table.js'
 
 const MAY: Readonly<Record<KeyPermission, string>> = {
   full_access: 'all',

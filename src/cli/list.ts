@@ -10,15 +10,40 @@ import type { Options, PositionalOptions } from 'yargs'
 import { escapeWild } from '../base/text.js'
 import { type Page, pagesOf, type Rows } from '../lifecycle/page.js'
 import { guarded, writeCsv } from '../record/csv.js'
-import { withManaged } from '../resource/managed.js'
+import { type Managed, withManaged } from '../resource/managed.js'
 import { type Command, command, type Globals, type OptionArgs } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
-import { managedOf, managedText } from './managed.js'
-import { type Columns, csvCells, csvHead, tableDrawer } from './table.js'
+import { type Columns, csvCells, csvHead, type Paint, tableDrawer } from './table.js'
 import type { Terminal } from './terminal.js'
 
-export type Fetch<Row> = (page: Page) => Promise<Rows<Row>>
+/**
+ * NAME      managed - which setup made what a command shows or changes
+ */
+
+const managedText = ({ setup, name }: Managed): string => `${setup}: ${name}`
+
+/** What a record of `withManaged` says. */
+const managedOf = (record: unknown): Managed | null =>
+  (record as { readonly managed?: Managed | null } | null)?.managed ?? null
+
+/** Prints records as the API answers them; people also hear of a setup that made one, and what a change by hand means. */
+export const tellRecord = async (
+  { store, account }: Pick<CliContext, 'store' | 'account'>,
+  terminal: Terminal,
+  record: unknown,
+  draw: (paint: Paint) => string,
+): Promise<void> => {
+  const told = await withManaged(store, account.id, record)
+  terminal.data(told, draw)
+  const made = (Array.isArray(told) ? told : [told]).map(managedOf).find((one) => one !== null)
+  if (made !== undefined && made !== null)
+    terminal.say(
+      `the setup ${made.setup} made it, as ${made.name}: what is changed by hand, postern apply leaves alone until --adopt`,
+    )
+}
+
+type Fetch<Row> = (page: Page) => Promise<Rows<Row>>
 
 /** So many are drawn at once: their columns stand under each other. */
 const DRAWN = 1000

@@ -32,12 +32,10 @@ import {
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, cliActor, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
-import { each, listing } from './list.js'
+import { each, listing, tellRecord } from './list.js'
 import { asListening } from './listening.js'
-import { tellRecord } from './managed.js'
-import { AGO, type Columns, fields, tableOf } from './table.js'
+import { AGO, type Columns, fields, readSpan, spanText, tableOf } from './table.js'
 import type { Terminal } from './terminal.js'
-import { readSpan, spanText } from './time.js'
 
 const TO_FILE = {
   out: { type: 'string', describe: 'Write the link to this new file, mode 0600' },

@@ -15,8 +15,7 @@ import { type MemberWish, parseUpstream, upstreamText } from '../tenant/upstream
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { usage } from './exit.js'
-import { each, listing } from './list.js'
-import { tellRecord } from './managed.js'
+import { each, listing, tellRecord } from './list.js'
 import { type Columns, tableOf } from './table.js'
 import type { Terminal } from './terminal.js'
 

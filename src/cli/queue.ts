@@ -27,9 +27,8 @@ import { each, listing, whole } from './list.js'
 import { exportQueue, forget, importQueue, lots, takeBack } from './queue-carry.js'
 import { isNamed, namesOf, queueDeps, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import { NO_DAEMON, type RelayState, relayState, relayView, wakeRelay } from './relay-state.js'
-import { AGO, paintStatus } from './table.js'
+import { AGO, paintStatus, spanText } from './table.js'
 import type { Terminal } from './terminal.js'
-import { spanText } from './time.js'
 
 const MOST_LOOKED_AT = 100_000
 

@@ -12,9 +12,8 @@ import { findWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
 import { withContext } from './context.js'
 import { usage } from './exit.js'
-import { type Columns, fields, type Paint, padTo, tableOf, widthOf } from './table.js'
+import { type Columns, fields, type Paint, padTo, readSpan, spanText, tableOf, widthOf } from './table.js'
 import type { Terminal } from './terminal.js'
-import { readSpan, spanText } from './time.js'
 
 const BY = {
   workspace: 'workspace',

@@ -16,8 +16,7 @@ import { command } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { type Doors, doorsOf } from './listening.js'
 import { relayView, setupFailed } from './relay-state.js'
-import { fields, type Paint, tableOf, wrapped } from './table.js'
-import { ago, spanText } from './time.js'
+import { ago, fields, type Paint, spanText, tableOf, wrapped } from './table.js'
 import { standingAlarms } from './workspace.js'
 
 /** Of one workspace (null: of all), those of which too much goes wrong. */

@@ -27,8 +27,7 @@ import { badInput, usage } from './exit.js'
 import { importCommand } from './import.js'
 import { listing } from './list.js'
 import { LIST, PLACE, type PlaceArgs, placeOf } from './suppression-place.js'
-import { AT, type Columns, EXPIRES, tableOf } from './table.js'
-import { readInstant } from './time.js'
+import { AT, type Columns, EXPIRES, readInstant, tableOf } from './table.js'
 
 const INCIDENT_COLUMNS: Columns<KnownIncident> = [
   ['id', 'id'],

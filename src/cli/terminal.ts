@@ -13,8 +13,7 @@ import { readFile } from 'node:fs/promises'
 import pc from 'picocolors'
 import { escapeLines, escapeWild } from '../base/text.js'
 import { usage } from './exit.js'
-import { PAGE_WIDTH, type Paint } from './table.js'
-import { spanText } from './time.js'
+import { PAGE_WIDTH, type Paint, spanText } from './table.js'
 
 export const STDIN = '-'
 

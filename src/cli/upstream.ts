@@ -24,9 +24,8 @@ import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { listing, whole } from './list.js'
 import { type Live, NO_DAEMON, relayState } from './relay-state.js'
-import { type Columns, paintStatus, tableOf } from './table.js'
+import { ago, type Columns, paintStatus, tableOf } from './table.js'
 import { whileAt } from './terminal.js'
-import { ago } from './time.js'
 
 interface Place {
   readonly pool: KnownPool

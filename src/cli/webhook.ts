@@ -43,11 +43,9 @@ import {
 import { command, type Globals, type OptionArgs, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
-import { listing } from './list.js'
-import { tellRecord } from './managed.js'
-import { AT, fields, paintStatus } from './table.js'
+import { listing, tellRecord } from './list.js'
+import { AT, ago, fields, paintStatus, readSpan } from './table.js'
 import { type Terminal, whileAt } from './terminal.js'
-import { ago, readSpan } from './time.js'
 import { listen } from './webhook-listen.js'
 
 interface WebhookContext extends CliContext {

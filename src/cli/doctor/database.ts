@@ -10,7 +10,7 @@ import type { Config } from '../../config/config.js'
 import { ALIKE, settingsDigest } from '../../daemon/roles.js'
 import { adminOf, examineServerOf, placeOf } from '../../store/open.js'
 import type { Examined } from '../../store/port/upkeep.js'
-import { spanText } from '../time.js'
+import { spanText } from '../table.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
 const CLOSED = /^(SQLITE_(CANTOPEN|READONLY|PERM)|EACCES|EPERM)/

@@ -16,7 +16,7 @@ import { adminOf, examineServerOf, isLocal, placeOf } from '../../store/open.js'
 import { seedOf } from '../../tenant/factors.js'
 import { type CliContext, strangersOwner, userName } from '../context.js'
 import { askManagement } from '../healthcheck.js'
-import { spanText } from '../time.js'
+import { spanText } from '../table.js'
 import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
 
 const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')

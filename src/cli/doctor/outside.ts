@@ -22,7 +22,7 @@ import { collect } from '../../lifecycle/page.js'
 import { type CheckedRecord, zoneLine } from '../../resource/domain.js'
 import { lookUp } from '../../tenant/domain/check.js'
 import type { CliContext } from '../context.js'
-import { spanText } from '../time.js'
+import { spanText } from '../table.js'
 import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
 
 const ABSENT = new Set(['ENOTFOUND', 'ENODATA', 'NXDOMAIN', 'NODATA'])

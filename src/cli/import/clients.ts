@@ -7,8 +7,7 @@
  */
 import type { UpstreamTls } from '../../store/port/tenants.js'
 import { type Carried, type Hop, isOfSystem } from './carried.js'
-import { listWords, logicalLines, Parameters, type Tables } from './main-cf.js'
-import { type MxLookup, PostfixMove } from './postfix.js'
+import { listWords, logicalLines, type MxLookup, Parameters, PostfixMove, type Tables } from './postfix.js'
 
 const unquoted = (text: string): string => /^(["'])(.*)\1$/s.exec(text.trim())?.[2] ?? text.trim()
 

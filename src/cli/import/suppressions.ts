@@ -16,7 +16,7 @@ import {
   wrongList,
 } from '../../tenant/suppression.js'
 import { badInput } from '../exit.js'
-import { readInstant } from '../time.js'
+import { readInstant } from '../table.js'
 import { timeIn } from './cells.js'
 import { type Entry, ReadAgain, Reading, type Wanted } from './entries.js'
 import type { ImportFile } from './file.js'
