@@ -1,12 +1,12 @@
 /**
- * NAME      folder - the data folder, made or refused
+ * NAME      folder - the data folder, made or refused, and whether there is room left
  * DESCRIPTION
- *   Makes a private folder with what is missing above it, and makes sure that it
- *   can be written to, so that a wrong `data_dir` is told in one line. And small
- *   files that others may read at any moment.
+ *   Makes a private folder with what is missing above it, and makes sure that it can be written to, so that a wrong
+ *   `data_dir` is told in one line. And small files that others may read at any moment.
+ *   The free space of its file system is looked at every few seconds: below the mark that is said once, and once again when
+ *   there is room. A system that cannot tell counts as roomy: the store still meets a full disk by itself.
  * NOTES
- *   Not `mkdir` with `recursive`: where a parent takes no folders (/proc) Node 20
- *   tries for ever.
+ *   Not `mkdir` with `recursive`: where a parent takes no folders (/proc) Node 20 tries for ever.
  */
 import {
   accessSync,
@@ -21,7 +21,69 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import type { Service } from './service.js'
+
+export interface DiskWatch extends Service {
+  readonly isLow: boolean
+  /** Bytes that this user may still write, when last looked; null when unknown. */
+  readonly free: number | null
+}
+
+interface DiskWatchParts {
+  readonly folder: string
+  /** Asked at each look, since it can be reloaded. */
+  readonly mark: () => number
+  readonly every?: number
+  readonly changed: (isLow: boolean, free: number) => void
+  /** For tests: the free bytes of a folder. */
+  readonly freeOf?: (folder: string) => Promise<number>
+}
+
+const EVERY_MS = 2_000
+
+const freeBytes = async (folder: string): Promise<number> => {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
+}
+
+export const createDiskWatch = (parts: DiskWatchParts): DiskWatch => {
+  const { folder, mark, changed, every = EVERY_MS, freeOf = freeBytes } = parts
+  let timer: NodeJS.Timeout | null = null
+  let isLow = false
+  let free: number | null = null
+  const look = async (): Promise<void> => {
+    try {
+      free = await freeOf(folder)
+    } catch {
+      free = null
+      return
+    }
+    const low = free < mark()
+    if (low === isLow) return
+    isLow = low
+    changed(low, free)
+  }
+  return {
+    name: 'disk',
+    get isLow() {
+      return isLow
+    },
+    get free() {
+      return free
+    },
+    async start() {
+      if (timer !== null) return
+      timer = setInterval(() => void look(), every).unref()
+      await look()
+    },
+    async stop() {
+      if (timer !== null) clearInterval(timer)
+      timer = null
+    },
+  }
+}
 
 /** The data folder can not be made or not be used; `code` is the system's. */
 export class DataFolderError extends Error {

@@ -1,12 +1,15 @@
 /**
  * NAME      dev - the first five minutes
  * DESCRIPTION
- *   The daemon on loopback, with every mail of every workspace going to the
- *   sandbox, a test key, the lines to paste, and one line for each recipient as
- *   its mail goes its way. The key is printed on a terminal only; elsewhere the
- *   lines name the file (mode 0600) that holds it, since output may end up in a journal.
- *   That file marks a folder of dev's own; in any other no mail may wait, since the
- *   sandbox would "deliver" it. `serve` takes the mark away.
+ *   The daemon on loopback, with every mail of every workspace going to the sandbox, a test key, the lines to paste, and one
+ *   line for each recipient as its mail goes its way. The key is printed on a terminal only; elsewhere the lines name the file
+ *   (mode 0600) that holds it, since output may end up in a journal. That file marks a folder of dev's own; in any other no
+ *   mail may wait, since the sandbox would "deliver" it. `serve` takes the mark away.
+ *   Where another program holds a default port, the next free one is taken; a port that a person has named stays.
+ *   The demo has the folder `demo` in the data folder, made anew at each start: only what an earlier demo made is taken away,
+ *   and only while no daemon runs on it; beside the data of a service there is no demo.
+ *   What npm and npx put on the path for their own child is not on the path of the next terminal, so lines to paste say
+ *   `postern` only where that word finds this program, else its path.
  */
 import { existsSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join, relative, resolve } from 'node:path'
@@ -30,17 +33,10 @@ import { configOf, keepRootOut, withStore } from './context.js'
 import { listeners, tryListen } from './doctor/host.js'
 import { Refusal, usage } from './exit.js'
 import { noteListening } from './listening.js'
-import { openLog } from './log.js'
+import { openLog } from './serve.js'
 import { type Paint, paintStatus } from './table.js'
 import type { Terminal } from './terminal.js'
 import { versionText } from './version.js'
-
-/**
- * NAME      own-name - how this very program is called, ready to be pasted
- * DESCRIPTION
- *   `postern` where that word finds it, else the path from here. What npm and npx
- *   put on the path for their own child is not on the path of the next terminal.
- */
 
 const real = (path: string): string | null => {
   try {
@@ -74,15 +70,6 @@ export const ownCommand = (configFile: string | undefined, ...words: readonly st
   const after = configFile === undefined ? [] : ['--config', quoted(configFile)]
   return [...before, ownName(), ...words, ...after].join(' ')
 }
-
-/**
- * NAME      dev-ports - the ports that postern dev gets
- * DESCRIPTION
- *   Another program often holds a default port, 8080 above all. Then the next free
- *   one is taken, for all listeners at once, so that trying Postern out is never a
- *   matter of one message for each port. A port that a person has named stays:
- *   where it is taken, the daemon says so and ends.
- */
 
 const HIGHEST = 65_535
 
@@ -122,13 +109,6 @@ export const chooseDevPorts = async (
   }
   return { flags, moved }
 }
-
-/**
- * NAME      dev-demo - the folder of `postern dev --demo`
- * DESCRIPTION
- *   The demo has a folder of its own, `demo` in the data folder, made anew at each start. Only what an earlier demo made
- *   is taken away, and only while no daemon runs on it; beside the data of a service there is no demo.
- */
 
 const isEmpty = (dir: string): boolean => !existsSync(dir) || readdirSync(dir).length === 0
 

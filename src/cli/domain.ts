@@ -43,12 +43,6 @@ import { listing, tellRecord } from './list.js'
 import { type Paint, readPast, tableOf } from './table.js'
 import { tellProgress } from './terminal.js'
 
-/**
- * NAME      domain-reports - what receivers reported of a domain, from the command line
- * DESCRIPTION
- *   The sum of a span, as the page has it; with --list each report. Where nobody has reported yet: what to publish.
- */
-
 /** --list prints no more. */
 const MOST = 1_000
 

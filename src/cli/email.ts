@@ -34,13 +34,6 @@ import { relayView } from './relay-state.js'
 import { AT, clean, type Paint, paintStatus, spanText } from './table.js'
 import type { Terminal } from './terminal.js'
 
-/**
- * NAME      timeline - the story of one mail, for people
- * DESCRIPTION
- *   Recipient by recipient, oldest first: attempts with the upstream's words and
- *   the milliseconds, reports with their diagnostic, and what was not believed.
- */
-
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 23)
 const day = (at: number): string => new Date(at).toISOString().slice(0, 10)
 

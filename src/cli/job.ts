@@ -1,5 +1,5 @@
 /**
- * NAME      job - what is done to many mails at once, from the command line
+ * NAME      job - which mails a command is about, and what is done to many at once
  * DESCRIPTION
  *   A job is stored here, and the daemon carries it out: while none runs, it waits.
  */
@@ -18,10 +18,6 @@ import { type CliContext, cliActor, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { listing } from './list.js'
 import { AT, readPast, spanText } from './table.js'
-
-/**
- * NAME      email-filter - which mails a command is about
- */
 
 export const FILTERS = {
   workspace: { type: 'string', describe: 'Only this workspace, by id or slug' },

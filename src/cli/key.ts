@@ -7,7 +7,7 @@
 
 import { timeOrNull } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import { parseDuration } from '../config/units.js'
+import { parseDuration } from '../config/forms.js'
 import { removed } from '../resource/member.js'
 import {
   createdKeyRecord,

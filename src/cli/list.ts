@@ -5,6 +5,7 @@
  *   the table, --json (an array of the API's records) and --csv, all three written page by page: a list of a million rows
  *   needs no more memory than one of a hundred. A list that ends before its end says so, and how to see the rest; an empty
  *   one says that it is empty, and names the next command. Both are remarks on stderr: stdout is data.
+ *   Of a record, and in each row, it says which setup made it.
  */
 import type { Options, PositionalOptions } from 'yargs'
 import { escapeWild } from '../base/text.js'
@@ -16,10 +17,6 @@ import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
 import { type Columns, csvCells, csvHead, type Paint, tableDrawer } from './table.js'
 import type { Terminal } from './terminal.js'
-
-/**
- * NAME      managed - which setup made what a command shows or changes
- */
 
 const managedText = ({ setup, name }: Managed): string => `${setup}: ${name}`
 

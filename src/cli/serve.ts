@@ -11,7 +11,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { crashFacts } from '../base/crash.js'
 import { createListen } from '../base/listen.js'
-import type { Log } from '../base/log.js'
+import { createLog, type Log, type LogLevel } from '../base/log.js'
 import { createNotifier, type InheritedSocket, inheritedSockets } from '../base/systemd.js'
 import type { Config } from '../config/config.js'
 import { ConfigError } from '../config/problem.js'
@@ -24,8 +24,15 @@ import { command } from './command.js'
 import { configOf, keepRootOut } from './context.js'
 import { Refusal, usage } from './exit.js'
 import { noteListening } from './listening.js'
-import { openLog } from './log.js'
 import { versionText } from './version.js'
+
+/** `auto` is pretty where a person reads, and JSON for journald, files and pipes. */
+export const openLog = ({ format }: Config['log'], level: LogLevel): Log => {
+  const isTty = process.stdout.isTTY === true
+  const pretty = format === 'pretty' || (format === 'auto' && isTty)
+  const coloured = isTty && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
+  return createLog(level, null, { format: pretty ? 'pretty' : 'json', coloured })
+}
 
 /** The configuration with the sockets that are really open, when it may be served. */
 const safeConfig = (args: Parameters<typeof configOf>[0], inherited: readonly InheritedSocket[]): Adopted => {

@@ -1,18 +1,14 @@
 /**
- * NAME      table - rows and records, drawn for people
+ * NAME      table - rows, records and times as people read them
  * DESCRIPTION
  *   A column is described once: its head, what stands in it, and what it is in CSV. Cells are padded by the columns that a
  *   terminal gives them: East Asian characters and emoji take two, combining marks and colours none. On a terminal a table
  *   that is too wide goes on in further, indented lines, as text on a page does: nothing is cut off. Into a file or a pipe
- *   each row is one line. Control characters of hostile mail are masked.
+ *   each row is one line. Control characters of hostile mail are masked. Moments and spans are also read here.
  */
 import type pc from 'picocolors'
 import { maskText } from '../base/text.js'
 import { badInput } from './exit.js'
-
-/**
- * NAME      time - moments and spans as people write and read them
- */
 
 const UNITS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }
 

@@ -4,6 +4,8 @@
  *   For writing a receiver behind a firewall: it follows the stream of the API with a key, prints what an endpoint for these
  *   events would be posted, in the words of any service, and with --forward posts it there, signed. Its secret is made of the
  *   key, so that it is the same each time and is stored nowhere.
+ *   When the stream is cut off, it goes on after the last event that was handled, and says so. What another try can not mend
+ *   ends it: a key that is not good, a wrong filter.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -26,14 +28,6 @@ import { configOf } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { readKey } from './send.js'
 import { STDIN, type Terminal } from './terminal.js'
-
-/**
- * NAME      event-stream - the stream of the API, as a client
- * DESCRIPTION
- *   Goes on after the last event that was handled, however often it is cut off, and
- *   says so each time. What another try can not mend ends it: a key that is not
- *   good, a wrong filter.
- */
 
 interface Told {
   readonly id: string

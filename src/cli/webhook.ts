@@ -1,6 +1,6 @@
 import { diallerOf } from '../base/dial.js'
 import { parseTime } from '../base/moments.js'
-import { parseDuration } from '../config/units.js'
+import { parseDuration } from '../config/forms.js'
 import { readTag } from '../mail/query.js'
 import { MarkCodec } from '../record/event.js'
 import { removed } from '../resource/member.js'

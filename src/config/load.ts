@@ -11,11 +11,11 @@ import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type Joi from 'joi'
 import type { Config, ListenAddress, Proxied } from './config.js'
+import { formatDuration } from './forms.js'
 import { providerKeys } from './identity.js'
 import { ConfigError, type ConfigProblem, closest, expectation, inLineOrder, shownValue } from './problem.js'
 import { SUBMISSION_DEFAULT, schema } from './schema.js'
 import { CREDENTIALS, type FileText, type Path, readSources, type Sourced } from './settings-file.js'
-import { formatDuration } from './units.js'
 import { decideBy, isVariable } from './variables.js'
 
 interface Conflict {

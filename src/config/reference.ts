@@ -9,10 +9,10 @@
 import type Joi from 'joi'
 import { Document, isPair, isScalar, isSeq, visit } from 'yaml'
 import type { Config } from './config.js'
+import { formatDuration, formatSize } from './forms.js'
 import { originOf } from './load.js'
 import { isSecretKey } from './problem.js'
 import { schema } from './schema.js'
-import { formatDuration, formatSize } from './units.js'
 import { variableOf } from './variables.js'
 
 interface Setting {

@@ -10,8 +10,8 @@ import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { isLoopback, isPrivateRange, parseRange } from '../base/network.js'
 import type { Config, SubmissionListener } from './config.js'
+import { formatDuration } from './forms.js'
 import type { ConfigProblem } from './problem.js'
-import { formatDuration } from './units.js'
 
 const isPrivate = (host: string): boolean => {
   const range = isIP(host) === 0 ? null : parseRange(host)

@@ -13,8 +13,8 @@ import { startAll, stopAll } from '../base/service.js'
 import { enterThread } from '../base/thread.js'
 import type { Recorded } from '../outcome/report.js'
 import { reachStore } from '../store/open.js'
-import type { FollowerStart, FromFollowers, LogLine, ToFollowers } from './settings.js'
-import { followersOf } from './stages.js'
+import type { FollowerStart, FromFollowers, LogLine, ToFollowers } from './followers.js'
+import { followersOf } from './reader.js'
 
 const start = workerData as FollowerStart
 const port = parentPort as MessagePort

@@ -8,10 +8,10 @@
 
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
-import { createDiskWatch, type DiskWatch } from '../base/disk.js'
+import { createDiskWatch, type DiskWatch } from '../base/folder.js'
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
-import { formatSize } from '../config/units.js'
+import { formatSize } from '../config/forms.js'
 import { throttle } from '../record/queue.js'
 import { NO_UPSTREAM, type UpstreamHealth } from '../relay/health.js'
 import type { LiveView, Relay } from '../relay/relay.js'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createDiskWatch } from '../../src/base/disk.js'
+import { createDiskWatch } from '../../src/base/folder.js'
 
 t.test('says it once when room runs out, and once when it is back', async (t) => {
   let free: number | null = 50

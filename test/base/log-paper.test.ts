@@ -109,7 +109,7 @@ t.test('each line that is logged has its row', async (t) => {
 
 /** They pass on what others wrote, from another thread, whose own calls are read above. */
 const FORWARD = [
-  'demo/stages.ts: log[level](fields, fact)',
+  'demo/fill.ts: log[level](fields, fact)',
   'followers/followers.ts: log[level](fields, text)',
   'relay/relay.ts: log[level](fields, fact)',
 ]

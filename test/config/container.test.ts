@@ -9,8 +9,8 @@ import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { readConfig } from '../../src/config/load.js'
 import { safetyDoubts, safetyProblems } from '../../src/config/safety.js'
-import { readEnvironment } from '../../src/setup/environment.js'
 import { refText } from '../../src/setup/files.js'
+import { readEnvironment } from '../../src/setup/start.js'
 import { compose, kubernetes } from './container-fields.js'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { formatDuration, formatSize, parseDuration, parseSize } from '../../src/config/units.js'
+import { formatDuration, formatSize, parseDuration, parseSize } from '../../src/config/forms.js'
 
 t.test('durations', async (t) => {
   for (const [text, ms] of [

@@ -1,7 +1,7 @@
 /** The variables of a container, and those of other images. */
 import t from 'tap'
-import { readEnvironment } from '../../src/setup/environment.js'
 import { InlineUpstream } from '../../src/setup/files.js'
+import { readEnvironment } from '../../src/setup/start.js'
 
 const read = (env: Record<string, string>, isImage = true) => {
   const { setup, said } = readEnvironment(env, isImage, 'default')

@@ -3,29 +3,22 @@
  * DESCRIPTION
  *   CSV and JSON are read alike. Whose list it is, is found out by the first row; every other row is read as that one's.
  *   A row that can not be read is an entry, too: nothing is passed over in silence.
+ *   JSON is an array of objects, an object with such an array in it (as the pages of an API are), several of these one after
+ *   another, or one object a line. What stands beside the array is passed over. Of the text no more is held than one object.
  */
 import { CsvReader, unguarded } from '../../record/csv.js'
 import { badInput } from '../exit.js'
-import { cellsOfObject, plainName } from './cells.js'
 import { type ImportFile, NotUtf8 } from './file.js'
 import {
+  cellsOfObject,
   columnsWithoutHeader,
   IS_JSON,
   listNamed,
   type Provider,
+  plainName,
   providerOf,
   type Said,
 } from './providers.js'
-
-/**
- * NAME      json-items - the objects of a JSON list, one after another
- * DESCRIPTION
- *   Reads a text that comes in pieces, and holds no more of it than one object: an array of objects, an object with such
- *   an array in it (as the pages of an API are), several of these one after another, or one object a line. What
- *   stands beside the array is passed over.
- *   An object that is longer than allowed, or is no JSON, is told as such, and reading goes on behind it. A text that ends
- *   within an object or a list was cut off, which `isWhole` says.
- */
 
 interface JsonItem {
   /** The line on which it begins, from 1. */

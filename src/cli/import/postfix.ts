@@ -1,6 +1,10 @@
 /**
  * NAME      postfix - what a Postfix that hands mail on comes to be here
  * DESCRIPTION
+ *   main.cf, or what `postconf -n` prints, is read as postconf(5) says: lines that go on, `$name`, `${name?text}` and their
+ *   like. All lengths are bounded, since a file of strangers may name itself. Of tables the text is read that postmap(1)
+ *   would read, inline: and static:. A table is looked for beside main.cf first, since the files may have been copied from
+ *   another machine, and then under its own name. Other kinds are programs and databases, and are named as not read.
  *   relayhost becomes the pool of the workspace; transport maps become routes of recipients' domains; a relay by sender
  *   becomes a workspace of its own, since here the key or login of a program says which way its mail goes. Logins,
  *   TLS and its policy by next hop, fallbacks and client certificates come along.
@@ -18,17 +22,6 @@ import { MOST_DOMAIN_ROUTES, routeDomain } from '../../tenant/workspace.js'
 import { badInput } from '../exit.js'
 import { type Carried, type Hop, isOfSystem } from './carried.js'
 import { ImportFile, textOf } from './file.js'
-
-/**
- * NAME      main-cf - the parameters of a Postfix, and the tables that they name
- * DESCRIPTION
- *   Reads main.cf, or what `postconf -n` prints: `name = value`, a line that begins with white space goes on with the one
- *   before. `$name`, `${name}`, `${name?text}`, `${name:text}` and `$$` are expanded as postconf(5) says; the lengths of
- *   all this are bounded, since a file of strangers may name itself.
- *   Of tables the text is read that postmap(1) would read (hash:, btree:, lmdb:, texthash: and their like), inline: and
- *   static:. A table is looked for beside main.cf first, since the files may have been copied from another machine, and
- *   then under its own name. Other kinds are named as not read: they are programs and databases.
- */
 
 const LONGEST_VALUE = 65_536
 const DEEPEST = 20

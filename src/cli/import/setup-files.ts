@@ -17,14 +17,6 @@ import { carryImage, carryMsmtp, carryNullmailer, carrySsmtp, isOfImage } from '
 import { type ImportFile, NotUtf8, textOf } from './file.js'
 import { mxLookup, Parameters, PostfixMove, Tables } from './postfix.js'
 
-/**
- * NAME      postal - the tables `domains` and `credentials` of a Postal, as `mysql --batch` prints them
- * DESCRIPTION
- *   Its DKIM keys are taken along as files: a domain goes on to sign with the key and the selector that are in DNS now.
- *   Of credentials those for SMTP are carried. Postal looks at the password alone and takes any user name; here the name
- *   counts, too, and is that of the credential there. Keys of its API have another form than ours.
- */
-
 const MOST_ROWS = 10_000
 /** What Postal puts before the identifier of a domain, unless its postal.yml says another word. */
 const IDENTIFIER = 'postal'

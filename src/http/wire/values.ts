@@ -4,7 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Fault, type FieldError } from '../../base/fault.js'
 import { parseTime } from '../../base/moments.js'
-import { formatDuration, parseDuration } from '../../config/units.js'
+import { formatDuration, parseDuration } from '../../config/forms.js'
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 
