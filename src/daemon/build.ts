@@ -18,7 +18,6 @@ import { findSpans } from '../base/trace.js'
 import { type Config, type Marks, marksOf } from '../config/config.js'
 import { createSite } from '../dashboard/lazy.js'
 import { createFollowers, type Followers } from '../followers/followers.js'
-import { FlowMetrics, ReportMetrics, UnsubscribeMetrics } from '../http/flow-metrics.js'
 import { createHttp, type Http } from '../http/http.js'
 import { createManagement, type Management } from '../http/management.js'
 import {
@@ -27,16 +26,19 @@ import {
   clusterMetrics,
   diskMetric,
   diskText,
+  FlowMetrics,
   incidentMetrics,
+  ReportMetrics,
   relayMetrics,
   relayState,
   setupMetric,
   statisticsMetrics,
+  UnsubscribeMetrics,
   warmupMetrics,
   watchDisk,
   writerMetrics,
-} from '../http/state-metrics.js'
-import { askThrough } from '../http/wire/inject.js'
+} from '../http/metrics.js'
+import { askThrough } from '../http/wire/listener.js'
 import { type Certificate, loadCertificate } from '../keys/certificate.js'
 import { devKeyFile, loadPepper, readDevKey } from '../keys/pepper.js'
 import { bringRing, liveKeys } from '../keys/return-path.js'

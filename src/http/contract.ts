@@ -5,11 +5,9 @@
  *   tools of them without a server.
  */
 import type { RouteRow } from './endpoint.js'
-import { batch } from './routes/batch.js'
 import { domains } from './routes/domains.js'
-import { emailActions, emails, keptMail } from './routes/emails.js'
+import { batch, emailActions, emails, keptMail } from './routes/emails.js'
 import { events } from './routes/events.js'
-import { incidents } from './routes/incidents.js'
 import { catalogue, cluster, installation, summary, withDocument } from './routes/installation.js'
 import { jobs } from './routes/jobs.js'
 import { apiKeys, credentials } from './routes/keys.js'
@@ -18,7 +16,7 @@ import { pools } from './routes/pools.js'
 import { holds, queue } from './routes/queue.js'
 import { setups } from './routes/setup.js'
 import { statistics } from './routes/statistics.js'
-import { suppressions } from './routes/suppressions.js'
+import { incidents, suppressions } from './routes/suppressions.js'
 import { webhookPosts, webhooks } from './routes/webhooks.js'
 import { workspaces } from './routes/workspaces.js'
 

@@ -29,8 +29,7 @@ import { requirePermitted, requireRight } from '../tenant/rights.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import { workspaceOfDomain } from '../tenant/workspace.js'
 import type { Endpoint } from './endpoint.js'
-import { checkDeclared, collect, parseJson, tooMany, weigh, weighLight } from './wire/body.js'
-import { parseForm } from './wire/form.js'
+import { checkDeclared, collect, parseForm, parseJson, tooMany, weigh, weighLight } from './wire/body.js'
 import { bearerOf, headerValue, headerValues } from './wire/values.js'
 
 /** What a request learns about itself on its way. */

@@ -29,8 +29,7 @@ import type { Queue } from '../store/port/mail.js'
 import type { Operations } from '../store/port/operations.js'
 import type { Upkeep } from '../store/port/upkeep.js'
 import type { Watch } from '../store/port/watch.js'
-import { counter, gauge, type Metric, metricsText } from './metrics.js'
-import { alarmMetric, Lag, queueMetrics } from './state-metrics.js'
+import { alarmMetric, counter, gauge, Lag, type Metric, metricsText, queueMetrics } from './metrics.js'
 
 type Check = () => string | Promise<string>
 

@@ -17,9 +17,8 @@ import type { Tenants } from '../store/port/tenants.js'
 import { ONE_CLICK, type Reader, readToken } from '../submission/unsubscribe.js'
 import { createFailures, type Failures, secondsUntil } from '../tenant/limits.js'
 import { listOfWorkspace, suppressionRow } from '../tenant/suppression.js'
-import type { UnsubscribeMetrics } from './flow-metrics.js'
-import { collect } from './wire/body.js'
-import { parseForm } from './wire/form.js'
+import type { UnsubscribeMetrics } from './metrics.js'
+import { collect, parseForm } from './wire/body.js'
 
 interface UnsubscribeDeps {
   readonly store: Pick<Tenants, 'workspace' | 'addSuppression'>

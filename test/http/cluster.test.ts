@@ -1,6 +1,6 @@
 /** Which daemons share the store, over HTTP. */
 import t from 'tap'
-import { clusterMetrics } from '../../src/http/state-metrics.js'
+import { clusterMetrics } from '../../src/http/metrics.js'
 import { cluster } from '../../src/record/queue-state.js'
 import type { WriterRow } from '../../src/store/port/cluster.js'
 import { openPostgresStore } from '../../src/store/postgres/open.js'

@@ -1,7 +1,6 @@
 /** Counters with bounded labels, and the lag of a loop. */
 import t from 'tap'
-import { Busiest, metricsText } from '../../src/http/metrics.js'
-import { Lag } from '../../src/http/state-metrics.js'
+import { Busiest, Lag, metricsText } from '../../src/http/metrics.js'
 import { eventually } from '../parts/eventually.js'
 
 const told = (counts: Busiest): Record<string, number> =>

@@ -9,7 +9,7 @@ import { check } from '../../src/http/check.js'
 import type { Deps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { type JsonSchema, openApi } from '../../src/http/openapi/document.js'
-import { mergeRecipient, sendBody } from '../../src/http/shapes/emails.js'
+import { mergeRecipientShape, sendBody } from '../../src/http/shapes/emails.js'
 import { nearly } from './arbitrary.js'
 import { validatorOf } from './documented.js'
 import { openKit } from './kit.js'
@@ -199,7 +199,7 @@ const named = (ref: string): string => (/^\.{0,2}$/.test(ref) ? 'x' : ref)
 /** Those of a batch are judged one by one. */
 const itemsAreGood = (value: readonly unknown[] | { readonly recipients: readonly unknown[] }): boolean =>
   'recipients' in value
-    ? value.recipients.every((one) => check('body', mergeRecipient, one).errors === null)
+    ? value.recipients.every((one) => check('body', mergeRecipientShape, one).errors === null)
     : value.every((one) => check('body', sendBody, one).errors === null)
 
 for (const { id, method, path, body } of all) {

@@ -13,7 +13,7 @@ import { type HeaderTag, readTags, scheduleIn } from '../../mail/control-headers
 import type { EmailRecord } from '../../store/port/mail.js'
 import type { Syntax } from '../../submission/merge.js'
 import { MOST_TAGS } from '../../submission/validate.js'
-import type { FormPart } from '../wire/form.js'
+import type { FormPart } from '../wire/body.js'
 import { headerValue } from '../wire/values.js'
 import {
   addHeader,

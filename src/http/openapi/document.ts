@@ -13,9 +13,9 @@
 import { FAULTS, Fault, type FaultCode, invalid } from '../../base/fault.js'
 import { leastFor } from '../../tenant/rights.js'
 import type { RouteRow } from '../endpoint.js'
+import { MEDIA } from '../endpoint.js'
+import { problemShape } from '../routes/installation.js'
 import type { Description, Shape } from '../shapes/common.js'
-import { problem } from '../shapes/installation.js'
-import { MEDIA } from '../wire/export.js'
 import { toProblem } from '../wire/problem.js'
 import { EXAMPLES } from './examples.js'
 import { isNullMostly, lookOf, WORDS } from './members.js'
@@ -438,7 +438,7 @@ export const openApi = (endpoints: readonly RouteRow[], baseUrl: string, version
     path[endpoint.method.toLowerCase()] = operation(endpoint, named)
     paths[endpoint.path] = path
   }
-  toJsonSchema(problem, { named, closed: false })
+  toJsonSchema(problemShape, { named, closed: false })
   const tags = [...new Set(endpoints.map(({ path }) => path.split('/')[path.startsWith('/v1/') ? 2 : 1]))]
   return {
     openapi: '3.1.0',

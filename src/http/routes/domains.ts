@@ -4,9 +4,17 @@
  *   Named by id or by name. A domain belongs to one workspace or to all of the
  *   account; who names a workspace sees, checks and removes those of it alone.
  */
+
+import Joi from 'joi'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
-import { checkedDomain, domainRecord } from '../../resource/domain.js'
-import { domainReportRecord, reportSummaryRecord } from '../../resource/domain-report.js'
+import { CHECKED_DOMAIN, checkedDomain, DOMAIN, domainRecord } from '../../resource/domain.js'
+import {
+  DOMAIN_REPORT,
+  domainReportRecord,
+  REPORT_KINDS,
+  REPORT_SUMMARY,
+  reportSummaryRecord,
+} from '../../resource/domain-report.js'
 import type { DomainReportRow, DomainRow } from '../../store/port/tenants.js'
 import { checkDomain, txtLookup } from '../../tenant/domain/check.js'
 import {
@@ -19,10 +27,76 @@ import {
 } from '../../tenant/domain/domain.js'
 import { type ReportSpan, summariseReports } from '../../tenant/domain/reports.js'
 import type { Deps } from '../deps.js'
-import { type Call, GET, PATCH, POST, param, type RouteRow } from '../endpoint.js'
-import { listing, removing } from '../rows.js'
-import * as shapes from '../shapes/domains.js'
+import { type Call, GET, listing, PATCH, POST, param, type RouteRow, removing } from '../endpoint.js'
+import {
+  anyBody,
+  body,
+  membersOf,
+  need,
+  object,
+  oneOf,
+  orNull,
+  pageQuery,
+  record,
+  shape,
+  shapeOf,
+  type TypeOf,
+  timestamp,
+} from '../shapes/common.js'
 import { readTime } from '../wire/values.js'
+
+/**
+ * NAME      domains - the shapes of sending domains
+ */
+
+/** What Resend's client says of a domain: taken where it asks for what is so here, and refused where it does not. */
+const asResend = shape(() => ({
+  open_tracking: orNull(Joi.boolean().valid(false)).description('Nothing is tracked: false'),
+  click_tracking: orNull(Joi.boolean().valid(false)).description('Nothing is tracked: false'),
+  tls: orNull(oneOf('opportunistic')).description(
+    '`opportunistic`: what is wanted of TLS is said of each upstream of a pool',
+  ),
+  capabilities: orNull(
+    object({ sending: orNull(oneOf('enabled')), receiving: orNull(oneOf('disabled')) }),
+  ).description('Domains send, and do not receive'),
+}))
+
+const domainChangeShape = anyBody(asResend)
+
+const domainBody = body(() => ({
+  name: need(orNull(Joi.string().max(255))),
+  ...asResend(),
+  workspace_id: orNull(Joi.string().max(100)).description(
+    'Only for this workspace, by id or slug; X-Workspace-Id says the same. Without both it is for all of the account',
+  ),
+}))
+type DomainBody = TypeOf<typeof domainBody>
+
+export const nothingShape = anyBody(() => ({}))
+
+const rotationShape = anyBody(() => ({
+  now: orNull(Joi.boolean()).description('Sign with the new keys at once, published or not'),
+}))
+
+const domainShape = record('Domain', () => membersOf(DOMAIN))
+const checkedDomainShape = record('CheckedDomain', () => membersOf(CHECKED_DOMAIN))
+
+const reportSpan = shape(() => ({
+  since: timestamp().description('Spans that began from then on: an ISO 8601 day, or a time with its zone'),
+  until: timestamp().description('And before then'),
+}))
+
+const reportSpanQuery = shapeOf(reportSpan)
+type ReportSpanQuery = TypeOf<typeof reportSpanQuery>
+const reportQuery = shapeOf(() => ({
+  kind: oneOf(...REPORT_KINDS),
+  ...reportSpan(),
+  ...pageQuery(),
+}))
+type ReportQuery = TypeOf<typeof reportQuery>
+
+const domainReportShape = record('DomainReport', () => membersOf(DOMAIN_REPORT))
+const reportSummaryShape = record('DomainReportSummary', () => membersOf(REPORT_SUMMARY))
 
 const OPERATORS = { access: 'platform', live: true, workspace: 'optional' } as const
 
@@ -38,7 +112,7 @@ const find = async (deps: Deps, { principal, workspace, params }: Call): Promise
 /** The header and the body may not name two workspaces. */
 const wrongBinding = (
   { workspace }: Pick<Call, 'workspace'>,
-  { workspace_id: named }: Partial<shapes.DomainBody>,
+  { workspace_id: named }: Partial<DomainBody>,
 ): readonly FieldError[] =>
   workspace === null || named === undefined || named === workspace.id || named === workspace.slug
     ? []
@@ -53,8 +127,8 @@ const checking = (id: 'checkDomain' | 'verifyDomain', verb: 'check' | 'verify'):
     summary: `Look in DNS for the records of a domain${verb === 'check' ? '' : ', under another name'}`,
     description:
       'Each record is answered with what was seen of it. The domain is verified when all active keys are published; keys that wait begin to sign when all of them are. A name server that fails or is silent is `unknown`, and takes nothing back.',
-    body: shapes.nothing,
-    answers: { 200: shapes.checkedDomain },
+    body: nothingShape,
+    answers: { 200: checkedDomainShape },
     faults: ['domain.not_found'],
     async handle(call, deps) {
       const row = await find(deps, call)
@@ -63,28 +137,28 @@ const checking = (id: 'checkDomain' | 'verifyDomain', verb: 'check' | 'verify'):
     },
   })
 
-const spanOf = (query: shapes.ReportSpanQuery, errors: FieldError[]): ReportSpan => ({
+const spanOf = (query: ReportSpanQuery, errors: FieldError[]): ReportSpan => ({
   since: readTime('query.since', query.since, errors),
   until: readTime('query.until', query.until, errors),
 })
 
 /** The span that is asked for; throws with what is wrong. */
-const askedSpan = (query: shapes.ReportSpanQuery): ReportSpan => {
+const askedSpan = (query: ReportSpanQuery): ReportSpan => {
   const errors: FieldError[] = []
   const span = spanOf(query, errors)
   if (errors.length > 0) throw invalid(errors)
   return span
 }
 
-const wrongSpan = ({ query }: { readonly query: Partial<shapes.ReportSpanQuery> }): readonly FieldError[] => {
+const wrongSpan = ({ query }: { readonly query: Partial<ReportSpanQuery> }): readonly FieldError[] => {
   const errors: FieldError[] = []
-  spanOf(query as shapes.ReportSpanQuery, errors)
+  spanOf(query as ReportSpanQuery, errors)
   return errors
 }
 
 /** What receivers reported. */
 const REPORTS: readonly RouteRow[] = [
-  listing<DomainReportRow, shapes.ReportQuery>({
+  listing<DomainReportRow, ReportQuery>({
     ...OPERATORS,
     id: 'listDomainReports',
     cli: 'domain reports',
@@ -92,8 +166,8 @@ const REPORTS: readonly RouteRow[] = [
     summary: 'What receivers reported of a domain (DMARC, TLS), newest first',
     description:
       'Reports come by mail to `dmarc-reports@` and `tls-reports@` of the bounce domain, for domains that are here, and are kept for `retention.domain_reports`. Anybody can send one: what it says is what its reporter says. `sources` has at most a hundred addresses.',
-    query: shapes.reportQuery,
-    of: shapes.domainReport,
+    query: reportQuery,
+    of: domainReportShape,
     faults: ['domain.not_found'],
     alsoWrong: wrongSpan,
     async rows(call, deps) {
@@ -107,15 +181,15 @@ const REPORTS: readonly RouteRow[] = [
       }
     },
   }),
-  GET<shapes.ReportSpanQuery, unknown>('/v1/domains/{ref}/reports/summary', {
+  GET<ReportSpanQuery, unknown>('/v1/domains/{ref}/reports/summary', {
     ...OPERATORS,
     id: 'getDomainReportSummary',
     cli: 'domain reports',
     summary: 'The sum of what receivers reported of a domain',
     description:
       'Of the newest thousand reports about a span, by default the last thirty days: mail by source and by reporter, connections by what failed, and the DNS records that ask receivers for reports.',
-    query: shapes.reportSpanQuery,
-    answers: { 200: shapes.reportSummary },
+    query: reportSpanQuery,
+    answers: { 200: reportSummaryShape },
     faults: ['domain.not_found'],
     alsoWrong: wrongSpan,
     async handle(call, deps) {
@@ -137,8 +211,8 @@ export const domains: readonly RouteRow[] = [
     description:
       'Makes two keys, RSA and Ed25519, which sign from now on; publish what stands in `records`. With X-Workspace-Id or `workspace_id` the domain is for that workspace alone. The private halves are sealed, and no answer shows them. Needs a live platform key or a session.',
     locates: true,
-    body: shapes.domainBody,
-    answers: { 201: shapes.domain },
+    body: domainBody,
+    answers: { 201: domainShape },
     alsoWrong: async ({ body }, _, call, deps) => [
       ...wrongBinding(call, body),
       ...(await wrongWithDomain(depsOf(deps), call.principal.accountId, body)),
@@ -160,7 +234,7 @@ export const domains: readonly RouteRow[] = [
     path: '/v1/domains',
     summary: 'Sending domains, newest first',
     description: 'Of all the account; with X-Workspace-Id those of that workspace alone.',
-    of: shapes.domain,
+    of: domainShape,
     rows: ({ principal, workspace }, deps) => ({
       filters: { workspaceId: workspace?.id ?? null },
       fetch: (page) => deps.store.domains(principal.accountId, page, workspace?.id),
@@ -173,7 +247,7 @@ export const domains: readonly RouteRow[] = [
     cli: 'domain show',
     summary: 'One sending domain, by id or name',
     description: 'With the DNS records that are to be published.',
-    answers: { 200: shapes.domain },
+    answers: { 200: domainShape },
     faults: ['domain.not_found'],
     handle: async (call, deps) => ({ status: 200, body: domainRecord(await find(deps, call)) }),
   }),
@@ -188,8 +262,8 @@ export const domains: readonly RouteRow[] = [
     summary: 'Say of a domain what is so already',
     description:
       "For Resend's client: tracking that is off, TLS that is opportunistic, a domain that sends and does not receive are taken, and change nothing; the record is the answer. What asks for something else is refused. Keys are changed by /rotate.",
-    body: shapes.domainChange,
-    answers: { 200: shapes.domain },
+    body: domainChangeShape,
+    answers: { 200: domainShape },
     faults: ['domain.not_found'],
     handle: async (call, deps) => ({ status: 200, body: domainRecord(await find(deps, call)) }),
   }),
@@ -200,8 +274,8 @@ export const domains: readonly RouteRow[] = [
     summary: 'Make new keys; they sign once a check finds them in DNS',
     description:
       'Publish the records with the state `next` beside the old ones. With `now` they sign at once, and the domain is unverified until a check has found them. Old records may go seven days after the new keys sign.',
-    body: shapes.rotation,
-    answers: { 200: shapes.domain },
+    body: rotationShape,
+    answers: { 200: domainShape },
     faults: ['domain.not_found'],
     async handle(call, deps) {
       const { id } = await find(deps, call)
@@ -216,7 +290,7 @@ export const domains: readonly RouteRow[] = [
     path: '/v1/domains/{ref}',
     summary: 'Sign for a domain no more; its keys are gone for good',
     description: 'Mail of the domain leaves unsigned from now on.',
-    of: shapes.domain,
+    of: domainShape,
     object: 'domain',
     async remove(call, _, deps) {
       const { accountId, id } = await find(deps, call)

@@ -23,19 +23,127 @@ import type { EmailFilter, EmailRecord, EmailRow, Found, RescheduleResult } from
 import { nullWhenMissing } from '../../store/port/upkeep.js'
 import { readSchedule, toDraft, type WireDraft } from '../../submission/draft.js'
 import { demandReadable } from '../../submission/own-mail.js'
+import type { BatchItem } from '../../submission/prepare.js'
 import { rulesOf } from '../../submission/submit.js'
 import { readMode, requireSession, seesBodies, seesSubjects, sendingAs } from '../../tenant/principal.js'
 import { waitingOf } from '../../tenant/waiting.js'
 import type { Deps } from '../deps.js'
-import { alsoWrong } from '../drafts.js'
-import { ANYBODY, type Answer, type Call, GET, PATCH, POST, param, type RouteRow } from '../endpoint.js'
-import { asSeenBy, listAnswer, listing, scopeOf } from '../rows.js'
+import { alsoWrong, isMerge, readDraft, readMerge } from '../drafts.js'
+import {
+  ANYBODY,
+  type Answer,
+  asSeenBy,
+  type Call,
+  GET,
+  listAnswer,
+  listing,
+  PATCH,
+  POST,
+  param,
+  type RouteRow,
+  scopeOf,
+} from '../endpoint.js'
 import { contentOf, idempotencyOf, REPLAYED, readLarge } from '../sends.js'
 import type { TypeOf } from '../shapes/common.js'
-import * as shapes from '../shapes/emails.js'
-import { acceptedEmail, email as emailShape } from '../shapes/emails.js'
-import { event as eventShape } from '../shapes/events.js'
-import { readTime } from '../wire/values.js'
+import {
+  acceptedEmailShape,
+  attachmentListShape,
+  attachmentQuery,
+  batchBody,
+  batchShape,
+  type EmailQuery,
+  emailListShape,
+  emailQuery,
+  emailShape,
+  type MergeBody,
+  nothingShape,
+  oneQuery,
+  rescheduleShape,
+  resendShape,
+  type SendQuery,
+  sendBody,
+  sendQuery,
+  sourceShape,
+} from '../shapes/emails.js'
+import { headerValue, readTime } from '../wire/values.js'
+import { eventShape } from './events.js'
+
+/**
+ * NAME      batch - up to a hundred emails in one request
+ * DESCRIPTION
+ *   A list of them, or one template with what is each recipient's own.
+ *   `x-batch-validation: strict` (the default) accepts all or nothing; `permissive`
+ *   accepts the good ones and lists the others by their index. Either way one verb
+ *   of the store. Each item counts as one send: the first when the request came in,
+ *   the rest after validation, all or none.
+ */
+
+const isPermissive = (call: Call): boolean => {
+  const value = headerValue(call.req, 'x-batch-validation') ?? 'strict'
+  if (value === 'strict' || value === 'permissive') return value === 'permissive'
+  const message = '"x-batch-validation" must be strict or permissive'
+  throw invalid([{ field: 'header.x-batch-validation', message, kind: 'unsupported' }])
+}
+
+type BatchBody = readonly unknown[] | MergeBody
+
+/** Its items: read here, or composed already in the bodies' thread. */
+const itemsOf = async (deps: Deps, call: Call<SendQuery, BatchBody>, variant: string) => {
+  const { large, body, workspace, principal } = call
+  if (large !== null) return readLarge(deps, { ...call, large }, 'many', variant)
+  const rules = rulesOf(deps, workspace)
+  const items: readonly BatchItem[] = isMerge(body)
+    ? await readMerge(body, rules, principal.limitPerMinute)
+    : body.map((one, i) => readDraft(one, rules, `body[${i}]`))
+  return { items, idempotency: await idempotencyOf(call, variant) }
+}
+
+export const batch: RouteRow = POST<SendQuery, BatchBody>('/v1/emails/batch', {
+  id: 'sendBatch',
+  cli: { none: 'a shell has loops, and one command sends one mail' },
+  summary: 'Send up to 100 emails',
+  description:
+    'A list of emails, or one `template` with `recipients` and the variables of each: one mail for each of them. All or none by default; with `X-Batch-Validation: permissive` the good ones are accepted and `errors` names the others by their index. Each item counts as one send.',
+  access: 'any',
+  workspace: 'required',
+  sends: true,
+  large: true,
+  query: sendQuery,
+  body: batchBody,
+  headers: {
+    'Idempotency-Key': 'Any unique string of 1 to 256 bytes',
+    'X-Batch-Validation': 'strict (default) or permissive',
+  },
+  answers: { 202: batchShape },
+  faults: [
+    'email.sender_not_allowed',
+    'workspace.suspended',
+    'idempotency.key_invalid',
+    'idempotency.in_progress',
+    'idempotency.body_mismatch',
+  ],
+  async handle(call, deps) {
+    const permissive = isPermissive(call)
+    const errors: FieldError[] = []
+    const sender = sendingAs(call.principal, call.query.mode, errors)
+    if (errors.length > 0) throw invalid(errors)
+    const { items, idempotency } = await itemsOf(deps, call, permissive ? 'permissive' : 'strict')
+    const answer = await deps.submission.submitBatch(sender, call.workspace, items, {
+      idempotency,
+      permissive,
+      trace: call.trace,
+      charge: call.spend,
+      render: (records, errors) => {
+        const data = records.map(({ id }) => ({ id }))
+        return {
+          status: 202,
+          body: JSON.stringify({ object: 'batch', data, ...(permissive && { errors }) }),
+        }
+      },
+    })
+    return { status: answer.status, body: answer.body, headers: answer.replayed ? REPLAYED : {} }
+  },
+})
 
 const findEmail = async ({ store }: Deps, call: Call): Promise<EmailRecord> => {
   const record = await store.email(scopeOf(call), param(call, 'id'))
@@ -62,7 +170,7 @@ const fullEmail = async (deps: Deps, call: Call, record: EmailRecord, withConten
 }
 
 /** What is to be sent: read here, or composed already in the bodies' thread. */
-const draftOf = async (deps: Deps, call: Call<shapes.SendQuery, WireDraft>) => {
+const draftOf = async (deps: Deps, call: Call<SendQuery, WireDraft>) => {
   const { large } = call
   if (large === null) return { draft: toDraft(call.body), idempotency: await idempotencyOf(call) }
   const { items, idempotency } = await readLarge(deps, { ...call, large }, 'one')
@@ -79,7 +187,7 @@ const tagOf = (text: string | undefined): Tag | null => {
 
 const readFilter = (
   { principal, workspace }: Pick<Call, 'principal' | 'workspace'>,
-  query: shapes.EmailQuery,
+  query: EmailQuery,
   errors: FieldError[],
 ): EmailFilter => ({
   accountId: principal.accountId,
@@ -101,7 +209,7 @@ interface Asked {
 /** The filters and the text of a search field together; adds to `errors` all that is wrong. */
 export const readAsked = (
   call: Pick<Call, 'principal' | 'workspace'>,
-  asked: shapes.EmailQuery,
+  asked: EmailQuery,
   errors: FieldError[],
 ): Asked => {
   const filter = readFilter(call, asked, errors)
@@ -156,7 +264,7 @@ const pageOfMails = (
       )
 
 export const emails: readonly RouteRow[] = [
-  POST<shapes.SendQuery, WireDraft>('/v1/emails', {
+  POST<SendQuery, WireDraft>('/v1/emails', {
     id: 'sendEmail',
     cli: 'send',
     summary: 'Send an email, now or later',
@@ -167,10 +275,10 @@ export const emails: readonly RouteRow[] = [
     sends: true,
     large: true,
     locates: true,
-    query: shapes.sendQuery,
-    body: shapes.sendBody,
+    query: sendQuery,
+    body: sendBody,
     headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
-    answers: { 202: shapes.acceptedEmail },
+    answers: { 202: acceptedEmailShape },
     faults: [
       'email.sender_not_allowed',
       'workspace.suspended',
@@ -208,8 +316,8 @@ export const emails: readonly RouteRow[] = [
     description:
       'The record with the state of every recipient and, while the body is kept, what was written. A key sees mail of its own mode only; an email of another mode or workspace is not found.',
     ...ANYBODY,
-    query: shapes.oneQuery,
-    answers: { 200: shapes.email },
+    query: oneQuery,
+    answers: { 200: emailShape },
     faults: ['email.not_found'],
     handle: async (call, deps) => ({
       status: 200,
@@ -218,15 +326,15 @@ export const emails: readonly RouteRow[] = [
   }),
 
   /** They are few, so they are paged here; as the client of another API asks for them. */
-  GET<TypeOf<typeof shapes.attachmentQuery>, unknown>('/v1/emails/{id}/attachments', {
+  GET<TypeOf<typeof attachmentQuery>, unknown>('/v1/emails/{id}/attachments', {
     id: 'listEmailAttachments',
     cli: 'email show',
     summary: 'What is attached to an email',
     description:
       'As the record of the email has it, in the order of the mail; what is in them stands in its `source`.',
     ...ANYBODY,
-    query: shapes.attachmentQuery,
-    answers: { 200: shapes.attachmentList },
+    query: attachmentQuery,
+    answers: { 200: attachmentListShape },
     faults: ['email.not_found'],
     async handle(call, deps) {
       const full = await fullEmail(deps, call, await findEmail(deps, call))
@@ -256,16 +364,16 @@ export const emails: readonly RouteRow[] = [
       return { status: 200, body: { object: 'list', data, has_more: wanted.length > data.length } }
     },
   }),
-  GET<shapes.EmailQuery, unknown>('/v1/emails', {
+  GET<EmailQuery, unknown>('/v1/emails', {
     id: 'listEmails',
     cli: 'email list',
     summary: 'Emails, newest first',
     description:
       'Rows without bodies, attachments and recipients; with `q`, those that a search finds. Filters go together, and stay as they are while a cursor is followed. `prev_cursor` of the first page gives what was accepted since, however often it is asked.',
     ...ANYBODY,
-    query: shapes.emailQuery,
+    query: emailQuery,
     files: ['csv', 'ndjson'],
-    answers: { 200: shapes.emailList },
+    answers: { 200: emailListShape },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     alsoWrong({ query }, _, call) {
       const errors: FieldError[] = []
@@ -324,7 +432,7 @@ export const emailActions: readonly RouteRow[] = [
     summary: 'Send a scheduled email at another time',
     description:
       'At most 30 days ahead. Mail whose time has come is no longer scheduled: 409 `resource.conflict`, reason `not_scheduled`.',
-    body: shapes.reschedule,
+    body: rescheduleShape,
     alsoWrong({ body }, _, __, deps) {
       const errors: FieldError[] = []
       readSchedule(body.scheduled_at ?? null, deps.clock.now(), 'body.scheduled_at', errors)
@@ -345,7 +453,7 @@ export const emailActions: readonly RouteRow[] = [
     summary: 'Do not send a scheduled email',
     description:
       'Asking again gives the same answer. Mail whose time has come is no longer scheduled: 409 `resource.conflict`, reason `not_scheduled`.',
-    body: shapes.nothing,
+    body: nothingShape,
     handle: async (call, deps) =>
       answer(deps, call, await deps.store.cancel(scopeOf(call), param(call, 'id'), deps.clock.now())),
   }),
@@ -386,7 +494,7 @@ export const keptMail: readonly RouteRow[] = [
       'The first 64 KiB of the mail that led to this event. It was written by somebody else, and may hold anything. Where none led to it, or it is older than `retention.reports`: 409 `resource.conflict`, reason `report_gone`; about the mail of an invitation, which nobody is shown, reason `invitation`.',
     ...ANYBODY,
     media: 'message/rfc822',
-    answers: { 200: shapes.source },
+    answers: { 200: sourceShape },
     faults: ['email.not_found', 'event.not_found', 'resource.conflict'],
     async handle(call, deps) {
       const record = await findEmail(deps, call)
@@ -405,7 +513,7 @@ export const keptMail: readonly RouteRow[] = [
       'The message (RFC 5322) as it is handed to the upstream, before our own DKIM-Signature, and before the header is rewritten for a server without SMTPUTF8. There is no Bcc in it. Once the body is no longer kept: 409 `resource.conflict`, reason `body_gone`; of the mail of an invitation, which nobody is shown, reason `invitation`.',
     ...ANYBODY,
     media: 'message/rfc822',
-    answers: { 200: shapes.source },
+    answers: { 200: sourceShape },
     faults: ['email.not_found', 'resource.conflict'],
     async handle(call, deps) {
       const record = await findEmail(deps, call)
@@ -425,9 +533,9 @@ export const keptMail: readonly RouteRow[] = [
     ...ANYBODY,
     sends: true,
     locates: true,
-    body: shapes.resend,
+    body: resendShape,
     headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
-    answers: { 202: acceptedEmail },
+    answers: { 202: acceptedEmailShape },
     faults: [
       'email.not_found',
       'auth.session_required',

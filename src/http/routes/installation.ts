@@ -5,19 +5,168 @@
  *   one cheap question; which daemons share the store; every error, in a table; and the API as OpenAPI. The errors are public:
  *   a client that could not authenticate must be able to read why, and the `type` of every problem leads there.
  */
-
 import Joi from 'joi'
 import { FAULTS, Fault, type FaultCode } from '../../base/fault.js'
 import { isLoopback } from '../../base/network.js'
 import type { Page } from '../../lifecycle/page.js'
-import * as record from '../../record/queue-state.js'
+import * as records from '../../record/queue-state.js'
 import { queueStateRecord } from '../../record/queue-state.js'
 import { mayDo } from '../../tenant/rights.js'
 import type { Deps } from '../deps.js'
-import { GET, param, type RouteRow } from '../endpoint.js'
-import { scopeOf, statesOf } from '../rows.js'
-import * as shapes from '../shapes/installation.js'
+import { GET, param, type RouteRow, scopeOf, statesOf } from '../endpoint.js'
+import { count, need, oneOf, record, shapeOf, timestamp } from '../shapes/common.js'
 import { typeUrl } from '../wire/problem.js'
+import { queueStateShape } from './queue.js'
+
+/**
+ * NAME      installation - the shapes of this Postern itself: where it is reached, how it does, who shares its store, what it refuses
+ */
+
+const installationShape = record('Installation', () => ({
+  object: Joi.string().valid('installation').required(),
+  base_url: Joi.string().required().description('Of the API, without a slash at its end'),
+  hostname: Joi.string().required().description('What it calls itself'),
+  bounce_domain: Joi.string()
+    .required()
+    .description('Of return paths: bounces come back to it, and SPF is checked for it'),
+  submission: Joi.array()
+    .items(
+      Joi.object({
+        host: Joi.string()
+          .required()
+          .description('`hostname`, or an address of loopback where it listens nowhere else'),
+        port: Joi.number().integer().required(),
+        tls: Joi.string().valid('starttls', 'implicit', 'none').required(),
+        ip_credentials: Joi.boolean().required().description('Takes address ranges instead of logins'),
+      }),
+    )
+    .required()
+    .description('Where mail is taken over SMTP'),
+}))
+
+const summaryShape = record('Summary', () => ({
+  object: Joi.string().valid('summary').required(),
+  waiting: count().description('Recipients of live mail that are due or under way'),
+  held: count().description('Recipients of live mail that are held'),
+  pools_down: count(),
+  webhooks_failing: count(),
+  live: queueStateShape(),
+  test: queueStateShape(),
+  setup_failed: Joi.array()
+    .items(Joi.string())
+    .allow(null)
+    .required()
+    .description(
+      'For owners: what is wrong with the files that this daemon was to apply at its start, each with file and line',
+    ),
+}))
+
+const lag = () => count().description('How long ago it was last heard of, in milliseconds')
+
+const writer = shapeOf(() => ({
+  number: count(),
+  role: Joi.string()
+    .valid('main', 'relay', 'followers', 'command')
+    .required()
+    .description('The part of a daemon that writes, or a command beside the daemons'),
+  epoch: count().description('How often the number was taken, or taken away'),
+  lag_ms: lag(),
+}))
+
+const daemon = shapeOf(() => ({
+  id: Joi.string().required().description('That of its data folder'),
+  host: Joi.string().allow('').required(),
+  version: Joi.string().allow('').required(),
+  settings: Joi.string()
+    .allow(null)
+    .required()
+    .description('A digest of the settings that all daemons must have alike'),
+  pools: Joi.array()
+    .items(Joi.string())
+    .allow(null)
+    .required()
+    .description('The pools whose mail it carries (`relay.pools`); null: all'),
+  share: Joi.object({ part: Joi.number().integer().min(1).required(), of: count() })
+    .allow(null)
+    .required()
+    .description(
+      'Which part of the limits of an upstream it has, in a pool that all relays serve; null: it carries no mail',
+    ),
+  lag_ms: lag(),
+  writers: Joi.array().items(writer()).required(),
+}))
+
+const clusterShape = record('Cluster', () => ({
+  object: Joi.string().valid('cluster').required(),
+  store: Joi.string()
+    .required()
+    .description('The database: `sqlite`, which one daemon has to itself, or `postgresql`'),
+  same_settings: Joi.boolean()
+    .required()
+    .description('False: a daemon has settings that the others do not have'),
+  put_back: Joi.object({ at: timestamp().required(), lost_ms: count() })
+    .allow(null)
+    .required()
+    .description(
+      'When a daemon last found the database as it was earlier, and how much of the past was missing: mail acknowledged then may be lost',
+    ),
+  daemons: Joi.array().items(daemon()).required(),
+}))
+
+const KINDS = [
+  'missing',
+  'type',
+  'empty',
+  'format',
+  'length',
+  'range',
+  'unknown',
+  'forbidden',
+  'unsupported',
+  'too_many',
+  'not_unique',
+  'past',
+]
+
+export const problemShape = record('Problem', () => ({
+  type: Joi.string().required(),
+  title: Joi.string().required(),
+  status: Joi.number().integer().required(),
+  code: Joi.string().required(),
+  detail: Joi.string(),
+  request_id: Joi.string().required(),
+  instance: Joi.string().required(),
+  reason: Joi.string(),
+  oldest: Joi.string().description('Of event.expired: the oldest mark that can be followed'),
+  errors: Joi.array().items(
+    Joi.object({
+      field: Joi.string().required(),
+      message: Joi.string().required(),
+      kind: need(oneOf(...KINDS)),
+    }),
+  ),
+  errors_omitted: Joi.number()
+    .integer()
+    .min(1)
+    .description('How many mistakes were found beyond the hundred in `errors`'),
+}))
+
+const errorTypeShape = record('ErrorType', () => ({
+  code: Joi.string().required(),
+  type: Joi.string().required(),
+  status: Joi.number().integer().required(),
+  title: Joi.string().required(),
+  description: Joi.string().required().description('The cause'),
+  remedy: Joi.string().required().description('What to do about it'),
+  retryable: Joi.boolean().required(),
+  smtp: Joi.string().required().description('Basic and enhanced code of the same refusal over SMTP'),
+}))
+
+const errorCatalogueShape = record('ErrorCatalogue', () => ({
+  object: Joi.string().valid('error_catalog').required(),
+  version: Joi.string().valid('v1').required(),
+  errors: Joi.array().items(errorTypeShape()).required(),
+}))
 
 export const installation: readonly RouteRow[] = [
   GET('/v1/installation', {
@@ -27,7 +176,7 @@ export const installation: readonly RouteRow[] = [
     description: 'Ports are those that it really listens on.',
     access: 'any',
     workspace: 'none',
-    answers: { 200: shapes.installation },
+    answers: { 200: installationShape },
     async handle(_, deps) {
       const { hostname, submission, bounce } = deps.config
       const open = deps.door?.addresses ?? []
@@ -62,7 +211,7 @@ export const summary: readonly RouteRow[] = [
       'Of the account, or of the workspace of X-Workspace-Id; at most a second old. Figures are of live mail; `live` and `test` say it in sentences. A pool is down while no upstream of it takes mail, also after a restart.',
     access: 'session',
     workspace: 'optional',
-    answers: { 200: shapes.summary },
+    answers: { 200: summaryShape },
     async handle(call, deps) {
       const scope = scopeOf(call)
       const { accountId, workspaceId } = scope
@@ -95,11 +244,11 @@ export const cluster: readonly RouteRow[] = [
       'A daemon that is not heard of for 30 seconds is taken over by another one, and is not listed any more. With SQLite there is one.',
     access: 'session',
     workspace: 'none',
-    answers: { 200: shapes.cluster },
+    answers: { 200: clusterShape },
     async handle(_, { store }) {
       const [writers, state] = await Promise.all([store.writers(), store.serverState()])
       const facts = { system: store.system, writers, putBack: state?.putBack ?? null }
-      return { status: 200, body: record.cluster(facts) }
+      return { status: 200, body: records.cluster(facts) }
     },
   }),
 ]
@@ -121,7 +270,7 @@ export const catalogue: readonly RouteRow[] = [
     summary: 'Every error that this API can answer',
     description: 'JSON, or a page for `Accept: text/html`. Needs no credential.',
     hasPage: true,
-    answers: { 200: shapes.errorCatalogue },
+    answers: { 200: errorCatalogueShape },
     handle: async (_, { baseUrl }) => ({
       status: 200,
       body: { object: 'error_catalog', version: 'v1', errors: entries(baseUrl()) },
@@ -135,7 +284,7 @@ export const catalogue: readonly RouteRow[] = [
     description:
       'Where the `type` of a problem leads. JSON, or a page for `Accept: text/html`. Needs no credential.',
     hasPage: true,
-    answers: { 200: shapes.errorType },
+    answers: { 200: errorTypeShape },
     faults: ['error_type.not_found'],
     async handle(call, { baseUrl }) {
       const found = entries(baseUrl()).find(({ code }) => code === param(call, 'code'))

@@ -11,10 +11,9 @@ import { type BulkWish, beginJob, countMatched } from '../../submission/job-runn
 import { wrongReason } from '../../tenant/orders.js'
 import { requirePlatform, seesSubjects } from '../../tenant/principal.js'
 import type { Deps } from '../deps.js'
-import { type Call, GET, POST, param, type RouteRow, WORKSPACES_TOO } from '../endpoint.js'
-import { listing } from '../rows.js'
-import * as shapes from '../shapes/queue.js'
+import { type Call, GET, listing, POST, param, type RouteRow, WORKSPACES_TOO } from '../endpoint.js'
 import { readAsked } from './emails.js'
+import { type BulkBody, bulkBody, jobShape, previewShape } from './queue.js'
 
 /** As this caller may see it: words that are searched are words of subjects. */
 const seen =
@@ -25,7 +24,7 @@ const seen =
 type Asking = Pick<Call, 'principal' | 'workspace'>
 
 /** Which mails are meant; adds to `errors` all that is wrong. */
-const filterOf = (call: Asking, body: Partial<shapes.BulkBody>, errors: FieldError[]): BulkWish['filter'] => {
+const filterOf = (call: Asking, body: Partial<BulkBody>, errors: FieldError[]): BulkWish['filter'] => {
   const wrong: FieldError[] = []
   const { filter, query } = readAsked(call, body, wrong)
   errors.push(...wrong.map((one) => ({ ...one, field: one.field.replace(/^query\./, 'body.') })))
@@ -41,7 +40,7 @@ const filterOf = (call: Asking, body: Partial<shapes.BulkBody>, errors: FieldErr
   return { ...rest, query: query ?? { terms: [], from: null, before: null }, subjects: true }
 }
 
-const wrongBulk = (call: Asking, body: Partial<shapes.BulkBody>): readonly FieldError[] => {
+const wrongBulk = (call: Asking, body: Partial<BulkBody>): readonly FieldError[] => {
   const errors: FieldError[] = []
   filterOf(call, body, errors)
   return body.reason === undefined ? errors : [...errors, ...wrongReason(body.reason)]
@@ -58,7 +57,7 @@ const findJob = async ({ store }: Deps, call: Call): Promise<JobRow> => {
 }
 
 export const jobs: readonly RouteRow[] = [
-  POST<unknown, shapes.BulkBody>('/v1/emails/bulk', {
+  POST<unknown, BulkBody>('/v1/emails/bulk', {
     ...WORKSPACES_TOO,
     id: 'bulkEmails',
     cli: 'email bulk',
@@ -66,8 +65,8 @@ export const jobs: readonly RouteRow[] = [
     description:
       'Takes the `q` and the filters of the list of mails, in its body. Mail that comes later is not met, whenever the job comes to its end. With `dry_run` it only counts, up to 100,000 and for three seconds. Each mail is met once, also over a restart; what cannot be done to one is counted, and the others go on. Releasing is for live platform keys and sessions; the key of a workspace reaches its own mail.',
     locates: true,
-    body: shapes.bulkBody,
-    answers: { 200: shapes.preview, 202: shapes.job },
+    body: bulkBody,
+    answers: { 200: previewShape, 202: jobShape },
     faults: ['auth.scope_forbidden'],
     alsoWrong: ({ body }, _, call) => wrongBulk(call, body),
     async handle(call, deps) {
@@ -96,7 +95,7 @@ export const jobs: readonly RouteRow[] = [
     path: '/v1/jobs',
     summary: 'What was done to many mails at once, newest first',
     description: 'Jobs that ended are kept for 30 days. The key of a workspace sees those of its own.',
-    of: shapes.job,
+    of: jobShape,
     rows(call, deps) {
       const workspaceId = call.workspace?.id ?? null
       return {
@@ -113,7 +112,7 @@ export const jobs: readonly RouteRow[] = [
     summary: 'How far a job is',
     description:
       'The counts go on while it runs, after each step of 25 to 400 mails. Where `matched` is `at_least`, it counts on beside its work.',
-    answers: { 200: shapes.job },
+    answers: { 200: jobShape },
     faults: ['job.not_found'],
     handle: async (call, deps) => ({ status: 200, body: seen(deps, call)(await findJob(deps, call)) }),
   }),
@@ -124,7 +123,7 @@ export const jobs: readonly RouteRow[] = [
     summary: 'End a job that runs',
     description:
       'What it has done stays done, and the mails of the step that is under way (25 to 400) may be met. One that has ended answers as it is.',
-    answers: { 200: shapes.job },
+    answers: { 200: jobShape },
     faults: ['job.not_found'],
     async handle(call, deps) {
       const { accountId, id } = await findJob(deps, call)

@@ -6,12 +6,29 @@
  *   The address of a link is in the answer that makes it, and nowhere else.
  */
 
+import Joi from 'joi'
 import { timeOrNull } from '../../base/clock.js'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { ROLES } from '../../config/identity.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
 import { removed } from '../../resource/member.js'
-import { auditEntry, factor, link, openSession, person, personInFull } from '../../resource/people.js'
-import type { AuditFilter, SessionRow, UserRow } from '../../store/port/identity.js'
+import {
+  AUDIT_ENTRY,
+  auditEntry,
+  FACTOR,
+  factor,
+  INVITATION,
+  link,
+  OPEN_SESSION,
+  openSession,
+  PERSON,
+  PERSON_IN_FULL,
+  person,
+  personInFull,
+  SETUP_LINK,
+  WHO,
+} from '../../resource/people.js'
+import type { AuditFilter, SavedView, SessionRow, UserRow } from '../../store/port/identity.js'
 import { mailInvitation } from '../../submission/own-mail.js'
 import {
   checkNewPerson,
@@ -23,10 +40,223 @@ import {
 import { type Principal, permissionsOf, visibleMode } from '../../tenant/principal.js'
 import { isPerson, mayDo } from '../../tenant/rights.js'
 import type { Deps } from '../deps.js'
-import { type Call, DELETE, GET, PATCH, PEOPLE_ONLY, POST, param, type RouteRow } from '../endpoint.js'
-import { listing, removing } from '../rows.js'
-import * as shapes from '../shapes/people.js'
+import {
+  type Call,
+  DELETE,
+  GET,
+  listing,
+  PATCH,
+  PEOPLE_ONLY,
+  POST,
+  param,
+  type RouteRow,
+  removing,
+} from '../endpoint.js'
+import {
+  anyBody,
+  body,
+  clearable,
+  count,
+  membersOf,
+  need,
+  nullable,
+  oneOf,
+  orNull,
+  pageQuery,
+  record,
+  removedOf,
+  shape,
+  shapeOf,
+  type TypeOf,
+  timestamp,
+} from '../shapes/common.js'
 import { readTime } from '../wire/values.js'
+
+/**
+ * NAME      people - the shapes of people, of links that let them in, of sessions, and of who changed what
+ */
+
+const role = () => oneOf(...ROLES)
+
+const personBody = body(() => ({
+  email: need(orNull(Joi.string().max(320))),
+  name: orNull(Joi.string().max(200)),
+  role: need(orNull(role())),
+  password: orNull(Joi.string().max(1_000)).description(
+    '12 to 256 characters. Without one only an identity provider, or a setup link, lets the person in',
+  ),
+}))
+
+const personChangeBody = body(() => ({
+  name: clearable(Joi.string().max(200)).description('null: none'),
+  role: orNull(role()),
+  disabled: orNull(Joi.boolean()),
+  password: orNull(Joi.string().max(1_000)).description('Your own, with the current one'),
+  current_password: orNull(Joi.string().max(1_000)),
+}))
+
+const factorShape = record('Factor', () => membersOf(FACTOR))
+
+const personShape = record('User', () =>
+  membersOf(PERSON_IN_FULL, {
+    factors: Joi.array()
+      .items(factorShape())
+      .required()
+      .description('What the person proves beside the password, the oldest first'),
+    recovery_codes_left: count().description('How many recovery codes are not used yet'),
+  }),
+)
+
+const currentPassword = shape(() =>
+  orNull(Joi.string().max(1_000)).description('Your own; not for half an hour after a setup link'),
+)
+
+const currentPasswordBody = anyBody(() => ({ current_password: currentPassword() }))
+const beginFactorBody = body(() => ({
+  kind: need(orNull(oneOf('totp', 'passkey'))),
+  current_password: currentPassword(),
+}))
+
+const begunFactorShape = record('FactorEnrolment', () => ({
+  object: Joi.string().valid('factor_enrolment').required(),
+  kind: oneOf('totp', 'passkey').required(),
+  options: Joi.object()
+    .unknown()
+    .description('Of a passkey: what navigator.credentials.create is called with, octets in base64url'),
+  secret: Joi.string().description('The seed, in base32 (RFC 6238: SHA-1, 6 digits, 30 s)'),
+  uri: Joi.string().description('The same as an `otpauth://` URI, for a QR code'),
+  enrolment: Joi.string().required().description('Send it with the proof, within 10 minutes'),
+}))
+
+const addFactorBody = body(() => ({
+  enrolment: need(orNull(Joi.string().max(2_000))).description('What the beginning gave'),
+  name: orNull(Joi.string().max(200)).description('As you call it'),
+  response: orNull(Joi.string().max(20_000)).description(
+    'Of a passkey: the credential that the browser made, as JSON text, octets in base64url',
+  ),
+  code: orNull(Joi.string().max(100)).description('What the app shows now; it opens nothing any more'),
+}))
+
+const codes = shape(() => Joi.array().items(Joi.string()))
+
+const addedFactorShape = record(
+  'AddedFactor',
+  () => ({
+    ...membersOf(FACTOR),
+    recovery_codes: nullable(codes()).description(
+      'With the first factor: each signs in once in its place; shown in this answer only',
+    ),
+  }),
+  'Factor',
+)
+
+const recoveryCodesShape = record('RecoveryCodes', () => ({
+  object: Joi.string().valid('recovery_codes').required(),
+  recovery_codes: codes().required().description('Shown in this answer only'),
+}))
+
+const removedFactorShape = removedOf(factorShape)
+const listedPersonShape = record('ListedUser', () => membersOf(PERSON), 'User')
+
+const invitationBody = body(() => ({
+  email: orNull(Joi.string().max(320)).description('Whom it is for; it binds nobody'),
+  role: need(orNull(role())),
+  workspace_id: orNull(Joi.string().max(100)).description(
+    'Id or slug of a workspace: the link is mailed to `email` through its pool, from its default sender, and is shown nowhere. Not for an owner',
+  ),
+}))
+
+const url = shape(() => Joi.string().required().description('Lets in once; shown in this answer only'))
+
+const madeInvitationShape = record('MadeInvitation', () => ({
+  ...membersOf(INVITATION),
+  url: nullable(Joi.string()).description('Lets in once; shown in this answer only; null where it is mailed'),
+  email_id: nullable(Joi.string()).description('The mail that has the link; null where none was sent'),
+}))
+const madeSetupLinkShape = record('MadeSetupLink', () => ({ ...membersOf(SETUP_LINK), url: url() }))
+const invitationShape = record('Invitation', () => membersOf(INVITATION))
+
+const view = shape(() =>
+  Joi.object<SavedView>({
+    title: Joi.string().max(80).required(),
+    path: Joi.string().max(2_000).required(),
+  }),
+)
+
+const settingsBody = body(() => ({
+  time_zone: clearable(Joi.string().max(64)).description(
+    'Such as Europe/Prague; null: as the browser has it',
+  ),
+  views: orNull(Joi.array<readonly SavedView[]>().items(view()).max(30)).description(
+    'All of them; each a page of the dashboard',
+  ),
+}))
+
+const sessionShape = record('Session', () => ({
+  object: Joi.string().valid('session').required(),
+  via: Joi.string().valid('key', 'session').required(),
+  id: Joi.string().required().description('Of the key or the session'),
+  person: nullable(
+    Joi.object({
+      ...membersOf(WHO),
+      time_zone: nullable(Joi.string()),
+      views: Joi.array().items(view()).required(),
+    }),
+  ).description('Whose session it is; null for a key, and for a session of nobody in particular'),
+  role: nullable(oneOf(...ROLES)).description('Of the session; null for a key'),
+  permissions: Joi.array()
+    .items(Joi.string().valid('read', 'subjects', 'bodies', 'write', 'people', 'reset_password', 'enrol'))
+    .required()
+    .description(
+      'What the role allows: to see subjects and bodies of mail, to change things, to manage people; `reset_password` for half an hour after a setup link: another password without the one of now; `enrol` alone where a second factor is required and there is none yet: nothing but that can be done',
+    ),
+  scope: Joi.string().valid('platform', 'workspace').required(),
+  workspace_id: nullable(Joi.string()).description('The only workspace that it may use; null: all of them'),
+  mode: nullable(Joi.string().valid('live', 'test')).description('Whose mail it sees; null: both'),
+  expires_at: nullable(Joi.string()).description('When it ends if it is not used; null: not by itself'),
+  limits: Joi.object({
+    rate_limit_per_minute: Joi.number().integer().required().description('Sends a minute'),
+  }).required(),
+}))
+
+const openSessionShape = record('OpenSession', () => membersOf(OPEN_SESSION), 'Session')
+
+const ofUser = shape(() => Joi.string().max(320).description('Id or address of a person; for owners'))
+
+const sessionsQuery = shapeOf(() => ({ ...pageQuery(), user: ofUser() }))
+const endSessionsQuery = shapeOf(() => ({ user: ofUser() }))
+const endedSessionsShape = record('EndedSessions', () => ({
+  object: Joi.string().valid('session').required(),
+  deleted: Joi.boolean().valid(true).required(),
+  changed: Joi.number().integer().min(0).required().description('How many sessions ended'),
+}))
+
+const auditQuery = shapeOf(() => ({
+  ...pageQuery(),
+  action: Joi.string().max(64).description('An action, or how it begins: `api_key`'),
+  actor: Joi.string()
+    .max(100)
+    .description('Address or id of a person, id of a key or session, or `cli:` and a user number'),
+  target: Joi.string()
+    .max(100)
+    .description('Id of what was changed; or the address of a person, the name of a workspace or of a pool'),
+  workspace: Joi.string().max(100).description('Id of a workspace'),
+  since: timestamp(),
+  until: timestamp(),
+}))
+type AuditQuery = TypeOf<typeof auditQuery>
+
+const entryShape = record(
+  'AuditEntry',
+  () =>
+    membersOf(AUDIT_ENTRY, {
+      detail: Joi.object()
+        .unknown()
+        .required()
+        .description('Fields with their values, or with what they were (`before`) and are (`after`)'),
+    }),
+  'Audit',
+)
 
 /** So long a store that takes nothing may need. */
 const RETRY_AFTER_S = 5
@@ -57,7 +287,7 @@ export const people: readonly RouteRow[] = [
     path: '/v1/users',
     summary: 'People, newest first',
     description: 'Also those that are disabled: what they did stands under their names.',
-    of: shapes.listedPerson,
+    of: listedPersonShape,
     rows: ({ principal }, deps) => ({
       fetch: (page) => deps.store.users(principal.accountId, page),
       render: person,
@@ -71,7 +301,7 @@ export const people: readonly RouteRow[] = [
     summary: 'One person',
     description:
       'By id or address, with the identity providers that know the person. For owners, and for oneself.',
-    answers: { 200: shapes.person },
+    answers: { 200: personShape },
     faults: ['user.not_found'],
     async handle(call, deps) {
       const row = await deps.tenants.findPerson(call.principal.accountId, param(call, 'id'))
@@ -87,8 +317,8 @@ export const people: readonly RouteRow[] = [
     description:
       'With a password the person can sign in at once; without one a setup link, or an identity provider that knows the address, lets in. An invitation is often better: nobody else then knows the password.',
     locates: true,
-    body: shapes.personBody,
-    answers: { 201: shapes.person },
+    body: personBody,
+    answers: { 201: personShape },
     faults: ['rate_limit.auth_failures'],
     alsoWrong: ({ body }) => checkNewPerson(body),
     async handle({ principal, body }, deps) {
@@ -108,8 +338,8 @@ export const people: readonly RouteRow[] = [
     summary: 'Change a person',
     description:
       'An owner changes the name and the role of anybody, and disables people, whose sessions end at once. Everybody changes the own name, and the own password with the current one, which ends all other sessions; half an hour after a setup link without it. Who has no password needs such a link to get one. 409 `resource.conflict` with the reason `last_owner` for the last enabled owner, `role_from_provider` where an identity provider says the role.',
-    body: shapes.personChangeBody,
-    answers: { 200: shapes.person },
+    body: personChangeBody,
+    answers: { 200: personShape },
     faults: ['user.not_found', 'resource.conflict', 'rate_limit.auth_failures'],
     async handle(call, deps) {
       const { current_password: currentPassword, ...change } = call.body
@@ -127,7 +357,7 @@ export const people: readonly RouteRow[] = [
     summary: 'A link with which a person sets another password',
     description:
       'Lets the person in once, within 30 minutes. It is in this answer only. 409 `resource.conflict` with the reason `disabled` for a person who is.',
-    answers: { 201: shapes.madeSetupLink },
+    answers: { 201: madeSetupLinkShape },
     faults: ['user.not_found', 'resource.conflict'],
     async handle(call, deps) {
       const { accountId } = call.principal
@@ -143,8 +373,8 @@ export const people: readonly RouteRow[] = [
     summary: 'Invite somebody',
     description:
       'Lets one person in, once, within seven days, with this role, whatever the address is that an identity provider then tells. The link is in this answer only; or, with `workspace_id`, in a mail to `email`, whose source nobody is shown here.',
-    body: shapes.invitationBody,
-    answers: { 201: shapes.madeInvitation },
+    body: invitationBody,
+    answers: { 201: madeInvitationShape },
     faults: ['workspace.not_found', 'workspace.suspended', 'service.unavailable'],
     async handle(call, deps) {
       const { role, email, workspace_id: workspace } = call.body
@@ -176,8 +406,8 @@ export const people: readonly RouteRow[] = [
     summary: 'Begin to add a second factor of your own',
     description:
       'Gives the secret of an authenticator app, or what a browser makes a passkey with; nothing is kept before the proof of it has come back. 409 `resource.conflict` with the reason `no_password` for who signs in with an identity provider, `no_person` for a session of nobody in particular, `no_passkeys` where base_url is no host name with https (or localhost).',
-    body: shapes.beginFactorBody,
-    answers: { 200: shapes.begunFactor },
+    body: beginFactorBody,
+    answers: { 200: begunFactorShape },
     faults: OF_OWN,
     async handle(call, deps) {
       const by = { currentPassword: call.body.current_password ?? '', prove: proving(deps, call) }
@@ -193,8 +423,8 @@ export const people: readonly RouteRow[] = [
     summary: 'Add the second factor that was begun',
     description:
       'From now on signing in with the password asks for it. The first one ends all your other sessions and brings ten recovery codes. 409 `resource.conflict` with the reason `too_many` beyond twenty, `added_already` for the same enrolment twice.',
-    body: shapes.addFactorBody,
-    answers: { 201: shapes.addedFactor },
+    body: addFactorBody,
+    answers: { 201: addedFactorShape },
     faults: [...OF_OWN, 'user.not_found'],
     async handle({ principal, body }, deps) {
       const { row, codes } = await deps.tenants.addFactor(principal, { ...body, baseUrl: deps.baseUrl() })
@@ -208,8 +438,8 @@ export const people: readonly RouteRow[] = [
     cli: { none: 'of oneself, with a password; user reset-factors takes all of a person' },
     summary: 'Remove a second factor of your own',
     description: 'With your password. With the last one the recovery codes go, too.',
-    body: shapes.currentPasswordBody,
-    answers: { 200: shapes.removedFactor },
+    body: currentPasswordBody,
+    answers: { 200: removedFactorShape },
     faults: [...OF_OWN, 'factor.not_found'],
     async handle(call, deps) {
       const id = param(call, 'id')
@@ -225,8 +455,8 @@ export const people: readonly RouteRow[] = [
     summary: 'Make new recovery codes',
     description:
       'Those before open nothing any more. With your password. 409 `resource.conflict` with the reason `no_factor` where there is no second factor that they could stand in for.',
-    body: shapes.currentPasswordBody,
-    answers: { 201: shapes.recoveryCodes },
+    body: currentPasswordBody,
+    answers: { 201: recoveryCodesShape },
     faults: OF_OWN,
     async handle(call, deps) {
       const by = { currentPassword: call.body?.current_password ?? '', prove: proving(deps, call) }
@@ -241,7 +471,7 @@ export const people: readonly RouteRow[] = [
     summary: 'Take the second factors of a person who lost them',
     description:
       'All of them, and the recovery codes: the password alone signs in then, where a second factor is required only to add one. 409 `resource.conflict` with the reason `own` for oneself.',
-    answers: { 200: shapes.person },
+    answers: { 200: personShape },
     faults: ['user.not_found', 'resource.conflict'],
     async handle(call, deps) {
       const { principal } = call
@@ -257,7 +487,7 @@ export const people: readonly RouteRow[] = [
     path: '/v1/invitations',
     summary: 'Invitations, newest first',
     description: 'Without their links. Those that were used stay until their time is over.',
-    of: shapes.invitation,
+    of: invitationShape,
     rows: ({ principal }, deps) => ({
       fetch: (page) => deps.store.links(principal.accountId, 'invitation', page),
       render: (row) => link(row, deps.clock.now()),
@@ -270,7 +500,7 @@ export const people: readonly RouteRow[] = [
     path: '/v1/invitations/{id}',
     summary: 'Take an invitation back',
     description: 'One that was used is not found: disable the person instead.',
-    of: shapes.invitation,
+    of: invitationShape,
     object: 'invitation',
     remove: ({ principal }, id, deps) => deps.tenants.revokeInvitation(principal.accountId, id),
   }),
@@ -334,7 +564,7 @@ export const sessions: readonly RouteRow[] = [
     description: 'Of the API key or the session that the request carries. Shows no secret.',
     access: 'any',
     workspace: 'none',
-    answers: { 200: shapes.session },
+    answers: { 200: sessionShape },
     handle: async ({ principal }, deps) => ({ status: 200, body: await whoAmI(deps, principal) }),
   }),
   PATCH('/v1/session', {
@@ -344,8 +574,8 @@ export const sessions: readonly RouteRow[] = [
     summary: 'Change what you keep for yourself',
     description:
       'The time zone in which pages show times, and the saved views of the dashboard. Only for the session of a person: 409 `resource.conflict` with the reason `no_person` for one of nobody in particular.',
-    body: shapes.settingsBody,
-    answers: { 200: shapes.session },
+    body: settingsBody,
+    answers: { 200: sessionShape },
     faults: ['resource.conflict'],
     async handle({ principal, body }, deps) {
       const { person, accountId } = principal
@@ -366,8 +596,8 @@ export const sessions: readonly RouteRow[] = [
     summary: 'Who is signed in, newest first',
     description: 'An owner sees all sessions, others their own. `user` asks for those of one person.',
     isOwn: isOfOneself,
-    query: shapes.sessionsQuery,
-    of: shapes.openSession,
+    query: sessionsQuery,
+    of: openSessionShape,
     faults: ['user.not_found'],
     async rows(call, deps) {
       const { accountId, id } = call.principal
@@ -395,7 +625,7 @@ export const sessions: readonly RouteRow[] = [
     path: '/v1/sessions/{id}',
     summary: 'End a session, at once',
     description: 'Your own, also the one that asks: that signs out. An owner ends any.',
-    of: shapes.openSession,
+    of: openSessionShape,
     object: 'session',
     async remove({ principal }, id, deps) {
       const { accountId, id: own, person } = principal
@@ -413,8 +643,8 @@ export const sessions: readonly RouteRow[] = [
     description:
       'All of yours but the one that asks; for an owner with `user` all of that person. A session of nobody in particular names the person.',
     isOwn: isOfOneself,
-    query: shapes.endSessionsQuery,
-    answers: { 200: shapes.endedSessions },
+    query: endSessionsQuery,
+    answers: { 200: endedSessionsShape },
     faults: ['user.not_found'],
     async handle(call, deps) {
       const { accountId, id, person } = call.principal
@@ -438,7 +668,7 @@ const targetFor = async (deps: Deps, accountId: string, ref: string): Promise<st
   return workspace?.id ?? (await deps.store.pool(accountId, ref))?.id ?? ref
 }
 
-const readFilter = (query: Partial<shapes.AuditQuery>, errors: FieldError[]): AuditFilter => ({
+const readFilter = (query: Partial<AuditQuery>, errors: FieldError[]): AuditFilter => ({
   action: query.action ?? null,
   actorId: query.actor ?? null,
   objectId: query.target ?? null,
@@ -457,8 +687,8 @@ export const audit: readonly RouteRow[] = [
       'By the API, the command line and the dashboard alike; kept for 400 days. An order over many mails is one entry with how many it `changed`. Sending mail is not in it: each mail is its own record. Never a secret.',
     access: 'session',
     workspace: 'none',
-    query: shapes.auditQuery,
-    of: shapes.entry,
+    query: auditQuery,
+    of: entryShape,
     alsoWrong({ query }) {
       const errors: FieldError[] = []
       readFilter(query, errors)

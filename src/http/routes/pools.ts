@@ -5,44 +5,258 @@
  *   goes. Its health joins what the queue holds for it with what relay/ last saw.
  */
 
+import Joi from 'joi'
 import { timeOrNull, toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
 import { camel } from '../../base/text.js'
+import { WARMUP_MOST } from '../../lifecycle/warmup.js'
 import { poolSentence } from '../../record/queue-state.js'
 import { endpointsOf } from '../../relay/service/connection.js'
 import { trialRecord, tryUpstream } from '../../relay/trial.js'
-import { poolRecord, warmupRecord } from '../../resource/tenants.js'
+import { POOL, poolRecord, UPSTREAM, WARMUP, warmupRecord } from '../../resource/tenants.js'
 import { leaderOf } from '../../store/pools.js'
 import type { KnownPool } from '../../store/port/tenants.js'
 import { type PoolWish, warmupsOf, wrongWithPool } from '../../tenant/pool.js'
-import type { MemberWish } from '../../tenant/upstream.js'
+import { MECHANISMS, type MemberWish } from '../../tenant/upstream.js'
 import type { Deps } from '../deps.js'
-import { GET, PATCH, PEOPLE_ONLY, POST, param, type RouteRow } from '../endpoint.js'
-import { listing, removing, statesOf } from '../rows.js'
-import { notAsRead, whyBody } from '../shapes/common.js'
-import * as shapes from '../shapes/pools.js'
-import { liveUpstream } from '../state-metrics.js'
+import {
+  GET,
+  listing,
+  PATCH,
+  PEOPLE_ONLY,
+  POST,
+  param,
+  type RouteRow,
+  removing,
+  statesOf,
+} from '../endpoint.js'
+import { liveUpstream } from '../metrics.js'
+import {
+  anyBody,
+  asRead,
+  body,
+  clearable,
+  count,
+  id,
+  membersOf,
+  need,
+  notAsRead,
+  nullable,
+  object,
+  oneOf,
+  orNull,
+  record,
+  type Shape,
+  shape,
+  shapeOf,
+  type TypeOf,
+  time,
+  why,
+  whyBody,
+} from '../shapes/common.js'
 
-const memberOf = ({ auth, ...member }: shapes.MemberBody): MemberWish => ({
+/**
+ * NAME      pool - the shapes of egress pools and their members
+ * DESCRIPTION
+ *   Passwords go in and never come out: a member reads back `has_auth`. Files for
+ *   authorities, client certificates and tokens are named on the host only (CLI), so that no one can make
+ *   the daemon open a path from outside.
+ */
+
+const oauth = shapeOf(() => ({
+  token_url: need(Joi.string().max(500)).description('Token endpoint (RFC 6749)'),
+  client_id: need(Joi.string().max(500)),
+  client_secret: orNull(Joi.string().max(5_000)),
+  refresh_token: orNull(Joi.string().max(5_000)).description(
+    'Tokens are got by it, and not for the client itself; a new one that the endpoint gives is kept',
+  ),
+  scope: clearable(Joi.string().max(1_000)),
+}))
+
+const memberFields = shape(() => ({
+  id: orNull(Joi.string().max(100)),
+  service: clearable(oneOf(...UPSTREAM.service.words)).description(
+    'A service that takes mail by HTTPS, in place of a mail server; its key is `auth`: of `ses` the access key as `user` and `pass`, of `mailgun` the user `api` and the key as `pass`',
+  ),
+  host: need(orNull(Joi.string().max(255))).description(
+    'Of a mail server its name or address; of `ses` the region, of `mailgun` the sending domain',
+  ),
+  region: clearable(oneOf(...UPSTREAM.region.words)).description('Where Mailgun keeps the domain; null: us'),
+  port: orNull(Joi.number().integer().min(1).max(65_535)),
+  tls: orNull(oneOf(...UPSTREAM.tls.words)),
+  fingerprint: clearable(Joi.string().max(200)),
+  auth: clearable(
+    object({
+      user: need(Joi.string().max(255)),
+      pass: orNull(Joi.string().max(1_000)),
+      oauth: orNull(oauth()).description('In place of a password'),
+    }),
+  ),
+  auth_mechanism: clearable(oneOf(...MECHANISMS)).description(
+    'The only one to sign in by; null: what is offered and fits',
+  ),
+  bind: clearable(Joi.array<readonly string[]>().items(Joi.string().max(64)).max(16)).description(
+    'Addresses of this machine to connect from, IPv4 and IPv6; null: as the system chooses',
+  ),
+  helo: clearable(Joi.string().max(255)).description('What EHLO says; null: `hostname` of the settings'),
+  warmup: clearable(
+    object({
+      first: need(Joi.number().integer().min(1).max(WARMUP_MOST.first)),
+      days: need(Joi.number().integer().min(1).max(WARMUP_MOST.days)).description(
+        'On so many days with mail there is a limit',
+      ),
+    }),
+  ).description(
+    'While it is new: `first` recipients on its first day with mail, twice as many on each further one, any number after `days`. Null ends it; set again it begins anew, and other numbers go on',
+  ),
+  weight: orNull(Joi.number().integer().min(1).max(1_000)),
+  priority: orNull(Joi.number().integer().min(0).max(1_000)),
+  max_connections: orNull(Joi.number().integer().min(1).max(1_000)),
+  messages_per_connection: orNull(Joi.number().integer().min(1).max(1_000_000)),
+  rate: clearable(Joi.number().min(0.001).max(100_000)),
+  state: orNull(oneOf(...UPSTREAM.state.words)),
+}))
+
+const READ_MEMBER = ['has_auth', 'has_oauth', 'has_ca', 'has_client_certificate'] as const
+const READ_POOL = ['id', 'object', 'kind', 'follows'] as const
+
+const member = shapeOf(memberFields)
+type MemberBody = TypeOf<typeof member>
+const changedMember: Shape<Joi.ObjectSchema<MemberBody>> = shapeOf(() => ({
+  ...memberFields(),
+  has_auth: asRead.flag(),
+  has_oauth: asRead.flag(),
+  has_ca: asRead.flag(),
+  has_client_certificate: asRead.flag(),
+}))
+
+const members = (item: Joi.ObjectSchema<MemberBody>) =>
+  orNull(Joi.array<readonly MemberBody[]>().items(item).max(100))
+const fields = shape(() => ({
+  return_path: orNull(oneOf(...POOL.return_path.words)),
+  notify_success: orNull(Joi.boolean()),
+  relayed_means: orNull(oneOf(...POOL.relayed_means.words)),
+}))
+
+const name = () => orNull(Joi.string().max(63))
+
+const poolBody = body(() => ({ name: need(name()), members: members(member()), ...fields() }))
+const poolChangeShape = body(() => ({
+  id: asRead.text(),
+  object: asRead.text(),
+  name: name(),
+  kind: asRead.text(),
+  follows: asRead.text(),
+  members: members(changedMember()),
+  ...fields(),
+  created_at: asRead.text(),
+  updated_at: asRead.text(),
+  managed: asRead.managed(),
+  reason: why(),
+}))
+type PoolChange = TypeOf<typeof poolChangeShape>
+
+const poolShape = record('EgressPool', () => membersOf(POOL))
+
+const memberRecord = shape(() => {
+  const { id, host, port, tls, state } = UPSTREAM
+  return membersOf({ id, host, port, tls, state })
+})
+
+const poolHealthShape = record('EgressPoolHealth', () => ({
+  id: id('pool'),
+  object: Joi.string().valid('egress_pool_health').required(),
+  status: Joi.string().valid('ok', 'degraded', 'down').required(),
+  since: nullable(Joi.string()).description('Since when no upstream of it has taken mail, where it is down'),
+  says: Joi.string().required().description('How it does and what waits in it, in some sentences'),
+  queue: Joi.object({
+    due: count(),
+    leased: count(),
+    waiting: count(),
+    held: count(),
+    oldest_due_at: nullable(Joi.string()),
+  }).required(),
+  members: Joi.array()
+    .items(
+      Joi.object({
+        ...memberRecord(),
+        breaker: nullable(Joi.string().valid('closed', 'open', 'half-open')),
+        connections: nullable(Joi.number().integer()),
+        under_way: nullable(Joi.number().integer()),
+        limit: nullable(Joi.number().integer()),
+        full: nullable(Joi.string().valid('warmup', 'rate', 'connections')).description(
+          'Which of its limits is used up now',
+        ),
+        warmup: nullable(Joi.object(membersOf(WARMUP))).description(
+          'How much it may be given while it is new; null: as much as there is',
+        ),
+        last_success_at: nullable(Joi.string()),
+        last_error: nullable(
+          Joi.object({
+            at: time(),
+            stage: Joi.string().required(),
+            message: Joi.string().required(),
+          }),
+        ),
+      }),
+    )
+    .required(),
+}))
+
+const poolTestShape = anyBody(() => ({
+  upstream_id: orNull(Joi.string().max(100)).description('Only this one'),
+}))
+
+const poolTestedShape = record('EgressPoolTest', () => ({
+  object: Joi.string().valid('list').required(),
+  data: Joi.array()
+    .items(
+      Joi.object({
+        id: id('up'),
+        service: nullable(oneOf(...UPSTREAM.service.words)),
+        host: Joi.string().required(),
+        port: Joi.number().integer().required(),
+        ok: Joi.boolean().required(),
+        stage: nullable(Joi.string().valid('connect', 'greeting', 'tls', 'auth')).description(
+          'Where it failed',
+        ),
+        said: Joi.string().required().description('What failed, or what is offered'),
+        tls: nullable(Joi.string()).description('Such as TLSv1.3; null in clear'),
+        dsn: Joi.boolean().required().description('Whether it makes delivery reports (RFC 3461)'),
+        offers: Joi.array().items(Joi.string()).required(),
+        auth_offered: Joi.array()
+          .items(Joi.string())
+          .required()
+          .description('Mechanisms of AUTH, as far as it came'),
+        auth_mechanism: nullable(Joi.string()).description(
+          'The one that signs in; null without a login, or when none that is offered will do',
+        ),
+        ms: count(),
+      }),
+    )
+    .required(),
+}))
+
+const memberOf = ({ auth, ...member }: MemberBody): MemberWish => ({
   ...camel(member),
   auth: auth && { ...auth, oauth: auth.oauth && camel(auth.oauth) },
 })
 
-const wishOf = (body: shapes.PoolChange): PoolWish => ({
+const wishOf = (body: PoolChange): PoolWish => ({
   ...camel(body),
   members: body.members?.map(memberOf),
 })
 
 /** Members without gaps: nobody objects to what stands in them. */
-const mend = (body: shapes.PoolChange): shapes.PoolChange => {
+const mend = (body: PoolChange): PoolChange => {
   const members = body.members?.map((one) => ({ ...one, host: one?.host ?? '127.0.0.1' }))
   return members === undefined ? body : { ...body, members }
 }
 
 /** What of the sent record contradicts the stored one. A member may also say what it is about to become. */
-const contradictions = (sent: shapes.PoolChange, old: KnownPool): readonly FieldError[] => {
+const contradictions = (sent: PoolChange, old: KnownPool): readonly FieldError[] => {
   const record = poolRecord(old)
-  const errors = [...notAsRead(sent, shapes.READ_POOL, [record])]
+  const errors = [...notAsRead(sent, READ_POOL, [record])]
   for (const [i, member] of (sent.members ?? []).entries()) {
     const { id, host, port } = member
     const was = record.members.find((one) =>
@@ -53,12 +267,12 @@ const contradictions = (sent: shapes.PoolChange, old: KnownPool): readonly Field
       has_auth: auth === undefined ? was.has_auth : auth !== null,
       has_oauth: auth?.oauth !== undefined || (auth !== null && auth?.pass === undefined && was.has_oauth),
     }
-    errors.push(...notAsRead(member, shapes.READ_MEMBER, [was, becomes], `body.members[${i}]`))
+    errors.push(...notAsRead(member, READ_MEMBER, [was, becomes], `body.members[${i}]`))
   }
   return errors
 }
 
-const wrongWithChange = (sent: shapes.PoolChange, old: KnownPool): readonly FieldError[] => [
+const wrongWithChange = (sent: PoolChange, old: KnownPool): readonly FieldError[] => [
   ...contradictions(sent, old),
   ...wrongWithPool(wishOf(sent)),
 ]
@@ -112,8 +326,8 @@ export const pools: readonly RouteRow[] = [
     description:
       'Members are tried by priority, and shared out by weight. Passwords, client secrets and refresh tokens are sealed before they are stored, and read back as `has_auth` and `has_oauth`. `auth.oauth` signs in by XOAUTH2 or OAUTHBEARER with tokens of `token_url`: by the client’s own secret, or by a refresh token. Token endpoints are called as webhooks are: by https, at public addresses.',
     locates: true,
-    body: shapes.poolBody,
-    answers: { 201: shapes.pool },
+    body: poolBody,
+    answers: { 201: poolShape },
     alsoWrong: ({ body }) => wrongWithPool(wishOf(mend(body))),
     async handle({ principal, body }, deps) {
       const row = await deps.tenants.createPool(principal.accountId, { ...wishOf(body), name: body.name })
@@ -127,8 +341,8 @@ export const pools: readonly RouteRow[] = [
     summary: 'Change an egress pool; `members` is the whole new list',
     description:
       'What is left out stays as it is. Members are recognized by id, else by host and port, and keep their state and password.',
-    body: shapes.poolChange,
-    answers: { 200: shapes.pool },
+    body: poolChangeShape,
+    answers: { 200: poolShape },
     faults: ['egress_pool.not_found', 'resource.conflict'],
     async alsoWrong({ body }, _, call, deps) {
       const old = await deps.store.pool(call.principal.accountId, param(call, 'id'))
@@ -154,7 +368,7 @@ export const pools: readonly RouteRow[] = [
     description:
       'Answers 409 `resource.conflict`, reason `in_use`, while a workspace uses it or mail waits in it; reason `built_in` for those that come with an account.',
     body: whyBody,
-    of: shapes.pool,
+    of: poolShape,
     object: 'egress_pool',
     faults: ['resource.conflict'],
     remove: ({ principal }, ref, deps) => deps.tenants.deletePool(principal.accountId, ref),
@@ -166,8 +380,8 @@ export const pools: readonly RouteRow[] = [
     summary: 'Connect to upstreams as the relay would, and say what they offer; no mail is sent',
     description:
       'All upstreams of the pool, or the one of `upstream_id`; of a pool that follows another, those of that pool. An upstream that refuses or is silent is an answer with `ok` false and the stage at which it failed.',
-    body: shapes.poolTest,
-    answers: { 200: shapes.poolTested },
+    body: poolTestShape,
+    answers: { 200: poolTestedShape },
     faults: ['egress_pool.not_found'],
     async handle({ principal, params, body }, deps) {
       const { store, tenants, config, tokenDialler: dialler } = deps
@@ -195,7 +409,7 @@ export const pools: readonly RouteRow[] = [
     path: '/v1/egress-pools',
     summary: 'Egress pools, newest first',
     description: 'Without passwords.',
-    of: shapes.pool,
+    of: poolShape,
     rows: ({ principal }, deps) => ({
       fetch: (page) => deps.store.pools(principal.accountId, page),
       render: poolRecord,
@@ -207,7 +421,7 @@ export const pools: readonly RouteRow[] = [
     cli: 'pool show',
     summary: 'One egress pool',
     description: 'By id or name.',
-    answers: { 200: shapes.pool },
+    answers: { 200: poolShape },
     faults: ['egress_pool.not_found'],
     async handle(call, deps) {
       const row = await deps.tenants.findPool(call.principal.accountId, param(call, 'id'))
@@ -221,7 +435,7 @@ export const pools: readonly RouteRow[] = [
     summary: 'How an egress pool is doing',
     description:
       'What waits in it, and what the relay last saw of its upstreams. `down`: no member is usable.',
-    answers: { 200: shapes.poolHealth },
+    answers: { 200: poolHealthShape },
     faults: ['egress_pool.not_found'],
     async handle(call, deps) {
       const row = await deps.tenants.findPool(call.principal.accountId, param(call, 'id'))

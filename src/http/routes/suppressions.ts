@@ -6,15 +6,19 @@
  *   does silences nobody. `scope: account` is the list for all workspaces.
  */
 
+import Joi from 'joi'
 import { type FieldError, invalid } from '../../base/fault.js'
-import { isWholeDomain } from '../../lifecycle/suppress.js'
+import { isWholeDomain, MAILING_LIST, MAILING_LIST_FORM } from '../../lifecycle/suppress.js'
+import * as records from '../../record/queue.js'
 import { removed } from '../../resource/member.js'
-import { suppressionRecord } from '../../resource/tenants.js'
+import { SUPPRESSION, suppressionRecord } from '../../resource/tenants.js'
 import type { SuppressionRow } from '../../store/port/tenants.js'
-import type { PendingSuppression } from '../../store/port/watch.js'
+import type { Decision, KnownIncident, PendingSuppression } from '../../store/port/watch.js'
 import { requirePlatform } from '../../tenant/principal.js'
 import {
+  decideIncident,
   ENTRY_FORM,
+  findIncident,
   listedAddress,
   listOfAccount,
   listOfWorkspace,
@@ -22,23 +26,225 @@ import {
   standingAgainst,
 } from '../../tenant/suppression.js'
 import type { Deps } from '../deps.js'
-import { type Call, GET, POST, param, type RouteRow } from '../endpoint.js'
-import { listAnswer, removing } from '../rows.js'
-import { listOf, whyBody } from '../shapes/common.js'
-import * as shapes from '../shapes/suppression.js'
+import {
+  type Call,
+  GET,
+  listAnswer,
+  listing,
+  POST,
+  param,
+  type RouteRow,
+  removing,
+  WORKSPACES_TOO,
+} from '../endpoint.js'
+import {
+  body,
+  count,
+  fileQuery,
+  id,
+  listOf,
+  membersOf,
+  need,
+  nullable,
+  oneOf,
+  orNull,
+  pageQuery,
+  record,
+  removedOf,
+  shape,
+  shapeOf,
+  type TypeOf,
+  time,
+  timestamp,
+  why,
+  whyBody,
+} from '../shapes/common.js'
 import { readTime } from '../wire/values.js'
+import { nothingShape } from './domains.js'
+
+/**
+ * NAME      suppression - the shapes of suppressed addresses, and of the hard bounces that wait for a decision
+ */
+
+const email = () => Joi.string().max(320)
+
+const mailingList = () =>
+  Joi.string()
+    .pattern(MAILING_LIST)
+    .meta({ must: MAILING_LIST_FORM })
+    .description('For the mail of this mailing list alone')
+
+const scope = () =>
+  oneOf('workspace', 'account').description(
+    'account: the list that holds for the live mail of every workspace; needs a platform key',
+  )
+type Scope = TypeOf<ReturnType<typeof scope>>
+
+const suppressionBody = body(() => ({
+  email: need(orNull(email())),
+  list: orNull(mailingList()),
+  reason: orNull(Joi.string().max(998)),
+  expires_at: orNull(timestamp()).description('When it ends; never unless given'),
+  scope: orNull(scope()),
+}))
+type WishedSuppression = TypeOf<typeof suppressionBody>
+
+const emails = () => orNull(Joi.array<readonly string[]>().items(email()).min(1).max(100))
+
+const addBatchShape = body(() => ({
+  emails: need(emails()),
+  list: orNull(mailingList()),
+  reason: orNull(Joi.string().max(998)),
+  scope: orNull(scope()),
+}))
+
+type AddBatch = TypeOf<typeof addBatchShape>
+
+/** By address, by id, or both. */
+const removal = body(() => ({
+  emails: emails(),
+  list: orNull(mailingList()),
+  ids: orNull(Joi.array<readonly string[]>().items(Joi.string().max(100)).min(1).max(100)),
+  reason: why(),
+  scope: orNull(scope()),
+}))
+const removeBatchShape = shape(() => removal().or('emails', 'ids'))
+
+const suppressionQuery = shapeOf(() => ({
+  origin: oneOf(...SUPPRESSION.origin.words),
+  status: oneOf('pending').description(
+    'Those that wait for the decision of an incident, and suppress nobody; all are of bounces',
+  ),
+  list: mailingList(),
+  scope: scope(),
+  ...fileQuery(),
+}))
+
+/** Which entry of an address is meant. */
+const entryQuery = shapeOf(() => ({ list: mailingList() }))
+interface EntryQuery {
+  readonly list?: string
+}
+
+const suppressionShape = record('Suppression', () => membersOf(SUPPRESSION))
+
+const rows = (row: Joi.Schema): Joi.ObjectSchema =>
+  Joi.object({ object: Joi.string().valid('list').required(), data: Joi.array().items(row).required() })
+
+const suppressionsShape = shape(() => rows(suppressionShape()).meta({ name: 'Suppressions' }))
+/** What suppresses the address all the same, beside the answer to a removal. */
+const stillShape = shape(() => Joi.object({ still: suppressionShape().optional() }))
+const removedSuppressionsShape = shape(() =>
+  rows(removedOf(suppressionShape, stillShape)()).meta({ name: 'RemovedSuppressions' }),
+)
+
+/* Hard bounces that wait for a decision. */
+
+const incidentQuery = shapeOf(() => ({
+  open: Joi.string().valid('true', 'false').description('true: only those that nobody has decided'),
+  ...pageQuery(),
+}))
+
+const incidentShape = record('Incident', () => ({
+  id: id('inc'),
+  object: Joi.string().valid('incident').required(),
+  workspace_id: id('ws'),
+  upstream_id: nullable(Joi.string()).description('Who refused them, or took the mail that came back'),
+  domain: Joi.string().allow('').required().description('Of the recipients; empty: several'),
+  said: Joi.string()
+    .allow('')
+    .required()
+    .description('What was said of all, without what names one mail; empty: several texts'),
+  addresses: count().description('How many were refused when it began'),
+  delivered_before: count().description('Of those, the ones that took mail in the 90 days before'),
+  outcomes: count().description('How many recipients that server answered for in all'),
+  pending: count().description('Suppressions that wait for it'),
+  decision: nullable(Joi.string().valid('accepted', 'dismissed')),
+  created_at: time(),
+  decided_at: nullable(Joi.string()),
+}))
+
+/**
+ * NAME      incidents - addresses that bounced for good at the same time, and may still be good
+ * DESCRIPTION
+ *   Their suppressions are pending, and suppress nobody, until somebody accepts or dismisses the incident.
+ */
+
+const find = ({ store }: Deps, { principal, workspace, ...call }: Call): Promise<KnownIncident> =>
+  findIncident(store, principal.accountId, param(call, 'id'), workspace?.id ?? null)
+
+const decide = (decision: Decision) => async (call: Call, deps: Deps) => {
+  const incident = await find(deps, call)
+  await decideIncident(deps, incident, decision)
+  return { status: 200, body: records.incident(await find(deps, call)) }
+}
+
+export const incidents: readonly RouteRow[] = [
+  listing({
+    ...WORKSPACES_TOO,
+    id: 'listIncidents',
+    cli: 'suppression incidents',
+    path: '/v1/incidents',
+    summary: 'Hard bounces that came together, newest first',
+    description:
+      'Where at least 20 addresses of a domain were refused in ten minutes by one upstream, in the same words or in others, and were 30 % of what it had to say, or ten of them took mail before, their suppressions are pending until somebody decides, and are dismissed after seven days. The same for all domains of an upstream together, where 30 % of those that it met refused somebody; and where 50 were refused in two hours, and that is 5 % more of its answers than in the seven days before. The key of a workspace sees those of its own.',
+    query: incidentQuery,
+    of: incidentShape,
+    rows({ principal, workspace, query }, deps) {
+      const workspaceId = workspace?.id ?? null
+      const isOpen = query.open === 'true'
+      return {
+        filters: { workspaceId, open: isOpen ? 1 : 0 },
+        fetch: (page) => deps.store.incidents(principal.accountId, workspaceId, isOpen, page),
+        render: records.incident,
+      }
+    },
+  }),
+  GET('/v1/incidents/{id}', {
+    ...WORKSPACES_TOO,
+    id: 'getIncident',
+    cli: 'suppression incidents',
+    summary: 'One incident',
+    description: 'Its addresses: GET /v1/suppressions?status=pending.',
+    answers: { 200: incidentShape },
+    faults: ['incident.not_found'],
+    handle: async (call, deps) => ({ status: 200, body: records.incident(await find(deps, call)) }),
+  }),
+  POST('/v1/incidents/{id}/accept', {
+    ...WORKSPACES_TOO,
+    id: 'acceptIncident',
+    cli: 'suppression accept',
+    summary: 'The addresses are dead: suppress them',
+    description: 'What is pending with it is suppressed from now on.',
+    body: nothingShape,
+    answers: { 200: incidentShape },
+    faults: ['incident.not_found', 'resource.conflict'],
+    handle: decide('accepted'),
+  }),
+  POST('/v1/incidents/{id}/dismiss', {
+    ...WORKSPACES_TOO,
+    id: 'dismissIncident',
+    cli: 'suppression dismiss',
+    summary: 'The addresses live: forget what was pending',
+    description: 'No status of a mail changes. Who is refused again is counted anew.',
+    body: nothingShape,
+    answers: { 200: incidentShape },
+    faults: ['incident.not_found', 'resource.conflict'],
+    handle: decide('dismissed'),
+  }),
+]
 
 const PER_WORKSPACE = { access: 'any', workspace: 'required' } as const
 
 type Place = ReturnType<typeof listOfAccount>
 type Caller = Pick<Call, 'workspace' | 'principal'>
 
-const wrongScope = ({ principal }: Caller, scope: shapes.Scope | undefined, field: string): FieldError[] =>
+const wrongScope = ({ principal }: Caller, scope: Scope | undefined, field: string): FieldError[] =>
   scope === 'account' && principal.scope === 'platform' && principal.mode === 'test'
     ? [{ field, kind: 'forbidden', message: 'test mail has no list for the whole account' }]
     : []
 
-const listFor = (caller: Caller, scope: shapes.Scope | undefined, field: string): Place => {
+const listFor = (caller: Caller, scope: Scope | undefined, field: string): Place => {
   const { workspace, principal } = caller
   if (workspace === null) throw new Error('the gate lets no request without a workspace through')
   if (scope !== 'account') return listOfWorkspace(workspace, principal.mode)
@@ -49,7 +255,7 @@ const listFor = (caller: Caller, scope: shapes.Scope | undefined, field: string)
 }
 
 /** The list that has it: the workspace's own, else that of the account, which holds for live mail. */
-const listWith = async (deps: Deps, call: Call<shapes.EntryQuery>, idOrEmail: string): Promise<Place> => {
+const listWith = async (deps: Deps, call: Call<EntryQuery>, idOrEmail: string): Promise<Place> => {
   const own = listFor(call, 'workspace', '')
   const ref = refOf(idOrEmail, call.query.list)
   if (call.principal.mode === 'test' || (await deps.store.suppression(own.id, ref)) !== null) return own
@@ -72,7 +278,7 @@ const wrongList = ({
   email,
 }: {
   readonly list?: string | undefined
-  readonly scope?: shapes.Scope | undefined
+  readonly scope?: Scope | undefined
   readonly email?: string | undefined
   readonly emails?: readonly string[]
 }): FieldError[] => {
@@ -85,7 +291,7 @@ const wrongList = ({
 }
 
 /** Adds to `errors` all that is wrong with it. */
-const readWish = (caller: Caller, body: Partial<shapes.WishedSuppression>, errors: FieldError[]) => {
+const readWish = (caller: Caller, body: Partial<WishedSuppression>, errors: FieldError[]) => {
   errors.push(...wrongAddresses([body.email], () => 'body.email'))
   const expiresAt = readTime('body.expires_at', body.expires_at, errors)
   errors.push(...wrongScope(caller, body.scope, 'body.scope'))
@@ -121,7 +327,7 @@ const COLUMNS = [
 /** All or none: what is no address is found before the first is added. */
 const wrongBatch = (
   caller: Caller,
-  { emails = [], scope, list }: Partial<shapes.AddBatch>,
+  { emails = [], scope, list }: Partial<AddBatch>,
 ): readonly FieldError[] => [
   ...wrongAddresses(emails, (i) => `body.emails[${i}]`),
   ...wrongScope(caller, scope, 'body.scope'),
@@ -136,8 +342,8 @@ export const suppressions: readonly RouteRow[] = [
     summary: 'Write no more to an address',
     description:
       'All of a domain is `*@example.com`, without its subdomains. One that is there already is answered 200 and stays as it is. A key changes the list of its own mode; what a test-mode key lists holds for test mail only.',
-    body: shapes.suppressionBody,
-    answers: { 200: shapes.suppression, 201: shapes.suppression },
+    body: suppressionBody,
+    answers: { 200: suppressionShape, 201: suppressionShape },
     faults: ['auth.scope_forbidden'],
     alsoWrong({ body }, _, caller) {
       const errors: FieldError[] = []
@@ -160,9 +366,9 @@ export const suppressions: readonly RouteRow[] = [
     summary: 'Suppressed addresses, newest first',
     description:
       'Of the workspace, for mail of the mode of the caller; with `scope=account` the list that holds for all workspaces, with `list` those who unsubscribed from one mailing list.',
-    query: shapes.suppressionQuery,
+    query: suppressionQuery,
     files: ['csv', 'ndjson'],
-    answers: { 200: listOf(shapes.suppression) },
+    answers: { 200: listOf(suppressionShape) },
     faults: ['auth.scope_forbidden', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     alsoWrong: ({ query }, _, caller) => [
       ...wrongScope(caller, query.scope, 'query.scope'),
@@ -193,10 +399,10 @@ export const suppressions: readonly RouteRow[] = [
     id: 'getSuppression',
     cli: 'suppression show',
     summary: 'One suppression, by id or address',
-    query: shapes.entryQuery,
+    query: entryQuery,
     description:
       'Looked for in the list of the workspace, then in that of the account. For an address that has no entry of its own, that of its domain (`*@example.com`) is the answer. One of `status` pending suppresses nobody.',
-    answers: { 200: shapes.suppression },
+    answers: { 200: suppressionShape },
     faults: ['suppression.not_found'],
     async handle(call, deps) {
       const ref = param(call, 'ref')
@@ -210,12 +416,12 @@ export const suppressions: readonly RouteRow[] = [
     id: 'removeSuppression',
     cli: 'suppression remove',
     path: '/v1/suppressions/{ref}',
-    query: shapes.entryQuery,
+    query: entryQuery,
     summary: 'Write to an address again, by id or address',
     description:
       'Of the list of the workspace, else of that of the account, which needs a platform key. `still` is what suppresses the address all the same, such as `*@example.com`.',
     body: whyBody,
-    of: shapes.suppression,
+    of: suppressionShape,
     object: 'suppression',
     faults: ['auth.scope_forbidden'],
     async remove(call, ref, deps) {
@@ -224,7 +430,7 @@ export const suppressions: readonly RouteRow[] = [
       const { row, still } = await deps.tenants.removeSuppression(place, ref, call.query.list)
       return { id: row.id, beside: stillOf(still) }
     },
-    more: shapes.still,
+    more: stillShape,
   }),
 
   POST('/v1/suppressions/batch/add', {
@@ -233,8 +439,8 @@ export const suppressions: readonly RouteRow[] = [
     cli: 'suppression add',
     summary: 'Write no more to up to 100 addresses',
     description: 'All or none: an address that is wrong refuses the request.',
-    body: shapes.addBatch,
-    answers: { 200: shapes.suppressions },
+    body: addBatchShape,
+    answers: { 200: suppressionsShape },
     faults: ['auth.scope_forbidden'],
     alsoWrong: ({ body }, _, caller) => wrongBatch(caller, body),
     async handle(call, deps) {
@@ -256,8 +462,8 @@ export const suppressions: readonly RouteRow[] = [
     cli: { none: 'a shell has loops, and what destroys names what it destroys' },
     summary: 'Write to up to 100 addresses again; those not suppressed are left out of the answer',
     description: 'By address, by id, or both. `still` is what suppresses an address all the same.',
-    body: shapes.removeBatch,
-    answers: { 200: shapes.removedSuppressions },
+    body: removeBatchShape,
+    answers: { 200: removedSuppressionsShape },
     faults: ['auth.scope_forbidden'],
     alsoWrong: ({ body }, _, caller) => wrongScope(caller, body.scope, 'body.scope'),
     async handle(call, deps) {

@@ -7,16 +7,21 @@
  *   Failures, replays and tests are shown in full, what was taken at once in brief, for four days.
  */
 
+import Joi from 'joi'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { CHANGE_TYPES } from '../../mail/event-type.js'
 import { MarkCodec } from '../../record/event.js'
 import {
-  webhook as record,
   shownWebhook,
+  WEBHOOK,
+  WEBHOOK_EVENT,
+  WEBHOOK_REPLAY,
   webhookAttempts,
   webhookEvent,
+  webhook as webhookRecord,
   webhookReplay,
 } from '../../resource/webhook.js'
-import type { KnownEndpoint, ListedPost } from '../../store/port/hooks.js'
+import { type KnownEndpoint, type ListedPost, WEBHOOK_FORMATS } from '../../store/port/hooks.js'
 import type { LogRow } from '../../store/port/log.js'
 import { type Principal, seesBodies, visibleMode } from '../../tenant/principal.js'
 import { bodyOf } from '../../webhook/body.js'
@@ -30,6 +35,8 @@ import {
   ignoredOf,
   type Made,
   MOST_GRACE_MS,
+  MOST_IN_FLIGHT,
+  MOST_REPLAY_RATE,
   rotateSecret,
   updateEndpoint,
   wrongWithChange,
@@ -46,12 +53,251 @@ import {
   testEndpoint,
 } from '../../webhook/repost.js'
 import type { Deps } from '../deps.js'
-import { ANYBODY, type Call, GET, PATCH, POST, param, type RouteRow } from '../endpoint.js'
-import { listing, removing, scopeOf } from '../rows.js'
-import { notAsRead } from '../shapes/common.js'
-import { nothing } from '../shapes/domains.js'
-import * as shapes from '../shapes/webhooks.js'
+import {
+  ANYBODY,
+  type Call,
+  GET,
+  listing,
+  PATCH,
+  POST,
+  param,
+  type RouteRow,
+  removing,
+  scopeOf,
+} from '../endpoint.js'
+import {
+  anyBody,
+  asRead,
+  body,
+  membersOf,
+  need,
+  notAsRead,
+  nullable,
+  oneOf,
+  orNull,
+  pageQuery,
+  record,
+  shape,
+  shapeOf,
+  span,
+  type TypeOf,
+  time,
+} from '../shapes/common.js'
 import { readSpan, readTime } from '../wire/values.js'
+import { nothingShape } from './domains.js'
+
+/**
+ * NAME      webhooks - the shapes of webhook endpoints, and of what was posted to them
+ */
+
+const events = () =>
+  Joi.array<readonly string[]>()
+    .items(Joi.string().max(100))
+    .min(1)
+    .max(100)
+    .description(
+      `What to tell: ${CHANGE_TYPES.join(', ')}; \`email.delivery_delayed\` is \`email.deferred\` under Resend's name; \`*\` is everything, also what is yet to come. Changes only: orders of an operator and email.reported stand in GET /v1/events, and are not told`,
+    )
+
+const tag = shapeOf(() => ({ name: need(Joi.string().max(256)), value: orNull(Joi.string().max(256)) }))
+
+const filters = shape(() => ({
+  domains: orNull(
+    Joi.array<readonly string[]>()
+      .items(Joi.string().max(255))
+      .max(100)
+      .description('Only of mail that is from these domains; empty: of all. What is about no mail passes'),
+  ),
+  tags: orNull(
+    Joi.array<readonly (TypeOf<typeof tag> | undefined)[]>()
+      .items(tag())
+      .max(20)
+      .description('Only of mail that has one of these tags; without a value, whatever its value is'),
+  ),
+  auth: orNull(
+    Joi.string()
+      .allow('')
+      .max(500)
+      .description(
+        'With format `postmark`: `user:password`, sent as a Basic login with every post, kept sealed, and never shown again; empty takes it away',
+      ),
+  ),
+  headers: orNull(
+    Joi.object<Readonly<Record<string, string>>>()
+      .pattern(Joi.string().max(100), Joi.string().max(2000))
+      .description(
+        'At most 10 header fields to send with every post, such as a token. They take the place of all that were, are kept sealed, and never shown again',
+      ),
+  ),
+  fields: orNull(
+    oneOf('full', 'thin').description(
+      '`thin` leaves subject, addresses, tags and answers of servers out of what is posted',
+    ),
+  ),
+  max_in_flight: orNull(
+    Joi.number()
+      .integer()
+      .min(1)
+      .max(MOST_IN_FLIGHT)
+      .description(
+        'Posts at the same time, default 8; 1 keeps the order, and a failing post holds up the others',
+      ),
+  ),
+  rate: orNull(
+    Joi.number().integer().min(1).max(MOST_REPLAY_RATE).description('Replayed posts a second, default 50'),
+  ),
+}))
+
+const url = () =>
+  Joi.string()
+    .max(2048)
+    .description(
+      'An https URL without a login (`auth` is for that), on a public address; redirects are not followed',
+    )
+
+const endpointBody = body(() => ({
+  endpoint: need(orNull(url())),
+  events: need(orNull(events())),
+  format: orNull(
+    oneOf(...WEBHOOK_FORMATS).description(
+      'In whose words events are posted, for receivers that were written for that service; default `standard`. Types without a counterpart there are not posted',
+    ),
+  ),
+  mode: orNull(
+    oneOf('live', 'test').description(
+      'Whose mail it is told of; a session chooses, default `live`; of a key its own',
+    ),
+  ),
+  ...filters(),
+}))
+
+type NewEndpoint = TypeOf<typeof endpointBody>
+
+/** Members of the record that a client may send back as it read them. */
+const READ_ENDPOINT = ['id', 'object', 'format', 'workspace_id', 'mode', 'created_at'] as const
+const PASSED_OVER = [
+  'public_key',
+  'has_auth',
+  'header_names',
+  'disabled_reason',
+  'disabled_at',
+  'previous_secret_until',
+  'health',
+  'waiting',
+  'behind',
+  'ignored',
+  'updated_at',
+] as const
+
+const endpointChangeShape = body(() => ({
+  endpoint: orNull(url()),
+  events: orNull(events()),
+  ...filters(),
+  status: orNull(oneOf('enabled', 'disabled')),
+  from: orNull(
+    oneOf('now').description('With `"status": "enabled"`: go on from now, and pass over what waits'),
+  ),
+  ...Object.fromEntries(READ_ENDPOINT.map((name) => [name, asRead.text()])),
+  managed: asRead.managed(),
+  ...Object.fromEntries(
+    PASSED_OVER.map((name) => [name, Joi.any().description('As it was read; passed over')]),
+  ),
+}))
+type EndpointChange = TypeOf<typeof endpointChangeShape>
+
+const rotationBody = anyBody(() => ({
+  grace: span(MOST_GRACE_MS).description(
+    'How long the secret so far signs as well: `90m`, `24h`, at most `7d`; or seconds. Default `24h`',
+  ),
+}))
+type Rotation = TypeOf<typeof rotationBody>
+
+const members = shape(() => membersOf(WEBHOOK))
+
+const ignoredShape = shape(() =>
+  Joi.array()
+    .items(Joi.string())
+    .description(
+      'Types that were asked for and are never told: a well-known API has them, but this one not, such as `email.opened`, or the format has no counterpart of them. Absent where there were none',
+    ),
+)
+
+const behind = shape(() =>
+  Joi.object({
+    events: Joi.number().integer().required(),
+    capped: Joi.boolean().required().description('Counting ended early: there are more'),
+  }).description('Events of the log that it has not come to yet; null: its place is older than the log'),
+)
+
+const webhookShape = record('Webhook', () => ({
+  ...members(),
+  behind: nullable(behind()),
+  ignored: ignoredShape(),
+}))
+const madeWebhookShape = record('MadeWebhook', () => ({
+  ...members(),
+  signing_secret: Joi.string()
+    .pattern(/^whsec_/)
+    .required()
+    .description('Shown now, and never again'),
+  ignored: ignoredShape(),
+}))
+
+const postsQuery = shapeOf(() => ({
+  ...pageQuery(),
+  failed: Joi.string().valid('true', 'false').description('`true`: only those whose last try failed'),
+}))
+
+const replayBody = anyBody(() => ({
+  since: orNull(
+    Joi.string()
+      .max(200)
+      .description(
+        'From where: an ISO 8601 time with its zone, a day, or a mark of the log; needed without `failed`',
+      ),
+  ),
+  until: orNull(Joi.string().max(64).description('Up to when events happened, default now')),
+  failed: orNull(Joi.boolean().description('Only events that were given up, and were not posted since')),
+  dry_run: orNull(Joi.boolean().description('Only count')),
+}))
+type ReplayBody = TypeOf<typeof replayBody>
+
+const postMembers = shape(() =>
+  membersOf(WEBHOOK_EVENT, {
+    request_headers: nullable(Joi.object().pattern(Joi.string(), Joi.string())).description(
+      'As sent; values of own headers are hidden',
+    ),
+  }),
+)
+
+const webhookEventShape = record('WebhookEvent', postMembers)
+const shownWebhookEventShape = record('ShownWebhookEvent', () => ({
+  ...postMembers(),
+  payload: nullable(
+    Joi.alternatives(Joi.object().unknown(), Joi.array().items(Joi.object().unknown())),
+  ).description(
+    'What is posted, a list in format `sendgrid`; null once the event is no longer kept. What a signature adds at each try is left out',
+  ),
+}))
+
+const attemptListShape = record('WebhookAttemptList', () => ({
+  object: Joi.string().valid('list').required(),
+  has_more: Joi.boolean().required(),
+  data: Joi.array()
+    .items(
+      Joi.object({
+        id: Joi.string().required(),
+        http_status_code: Joi.number().integer().required().description('0: no answer came'),
+        response: Joi.string().allow('').required().description('Kept of the last try only'),
+        sent_at: time(),
+        duration_ms: Joi.number().integer().required(),
+        cause: nullable(Joi.string()),
+      }),
+    )
+    .required(),
+}))
+
+const replayedShape = record('WebhookReplay', () => membersOf(WEBHOOK_REPLAY))
 
 const hookDeps = ({ store, tenants, clock, dialler }: Deps): HookDeps => ({
   store,
@@ -70,7 +316,7 @@ const endpointOf = (
 const given = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
 
-const wishOf = (body: shapes.EndpointChange): Partial<EndpointWish> =>
+const wishOf = (body: EndpointChange): Partial<EndpointWish> =>
   given({
     url: body.endpoint,
     auth: body.auth,
@@ -83,16 +329,16 @@ const wishOf = (body: shapes.EndpointChange): Partial<EndpointWish> =>
     replayRate: body.rate,
   }) as Partial<EndpointWish>
 
-const newWishOf = (body: Partial<shapes.NewEndpoint>): Partial<EndpointWish> => ({
+const newWishOf = (body: Partial<NewEndpoint>): Partial<EndpointWish> => ({
   ...wishOf(body),
   ...given({ format: body.format }),
 })
 
-const made = ({ row, secret }: Made) => ({ ...record(row), signing_secret: secret })
+const made = ({ row, secret }: Made) => ({ ...webhookRecord(row), signing_secret: secret })
 
 /** Beside the record: what was asked for and is never told. */
 const ignored = (
-  { events }: Pick<shapes.EndpointChange, 'events'>,
+  { events }: Pick<EndpointChange, 'events'>,
   { format }: Pick<KnownEndpoint, 'format'>,
 ): { readonly ignored?: readonly string[] } => {
   const names = ignoredOf(events ?? [], format)
@@ -102,7 +348,7 @@ const ignored = (
 /** With what waits in the log, which enabling would begin with. */
 const shown = async (deps: Deps, row: KnownEndpoint) => shownWebhook(row, await behindOf(deps, row))
 
-const graceOf = (body: Partial<shapes.Rotation> | undefined, errors: FieldError[]): number =>
+const graceOf = (body: Partial<Rotation> | undefined, errors: FieldError[]): number =>
   body?.grace === undefined ? GRACE_MS : readSpan('body.grace', body.grace, MOST_GRACE_MS, errors)
 
 const wrongWithMode = (mode: 'live' | 'test' | undefined, principal: Principal): readonly FieldError[] => {
@@ -115,9 +361,9 @@ const wrongWithMode = (mode: 'live' | 'test' | undefined, principal: Principal):
 const wrongWith = async (
   deps: Deps,
   row: KnownEndpoint,
-  body: shapes.EndpointChange,
+  body: EndpointChange,
 ): Promise<readonly FieldError[]> => [
-  ...notAsRead(body, shapes.READ_ENDPOINT, [record(row)]),
+  ...notAsRead(body, READ_ENDPOINT, [webhookRecord(row)]),
   ...(await wrongWithChange(deps, row, {
     ...wishOf(body),
     ...given({ status: body.status, from: body.from }),
@@ -133,8 +379,8 @@ export const webhooks: readonly RouteRow[] = [
     description:
       'From now on, signed as Standard Webhooks 1.0.0 says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. `signing_secret` is shown here and at rotation only. It belongs to the workspace and mode of the key; a platform key or session names a workspace in X-Workspace-Id, or makes one for all of the account. A private address, and a name that leads to one, are refused. Answer 2xx within 15 s; anything else is tried again for 76 hours. With `format` it is posted and signed as that service does it, and by Standard Webhooks as well.',
     locates: true,
-    body: shapes.endpointBody,
-    answers: { 201: shapes.madeWebhook },
+    body: endpointBody,
+    answers: { 201: madeWebhookShape },
     alsoWrong: async ({ body }, _, { workspace, principal }, deps) => [
       ...wrongWithMode(body.mode, principal),
       ...(await wrongWithEndpoint(newWishOf(body), workspace === null, deps.dialler.refusal)),
@@ -168,7 +414,7 @@ export const webhooks: readonly RouteRow[] = [
     summary: 'Endpoints of webhooks, newest first',
     description:
       'Without secrets. Of each, `behind` is counted up to 100 events; asked for alone, up to 1,000.',
-    of: shapes.webhook,
+    of: webhookShape,
     rows(call, deps) {
       const scope = scopeOf(call)
       return {
@@ -184,7 +430,7 @@ export const webhooks: readonly RouteRow[] = [
     cli: 'webhook show',
     summary: 'One endpoint of webhooks',
     description: 'How it does, and what it has not come to yet.',
-    answers: { 200: shapes.webhook },
+    answers: { 200: webhookShape },
     faults: ['webhook.not_found'],
     handle: async (call, deps) => ({ status: 200, body: await shown(deps, await endpointOf(deps, call)) }),
   }),
@@ -196,8 +442,8 @@ export const webhooks: readonly RouteRow[] = [
     summary: 'Change, disable or enable an endpoint',
     description:
       'What is left out stays as it is; but where `endpoint` becomes another server, `auth` and `headers` that are kept must be given anew, or empty. Enabled again, it goes on from where it stood (`behind` shows what that is), or with `"from": "now"` from now.',
-    body: shapes.endpointChange,
-    answers: { 200: shapes.webhook },
+    body: endpointChangeShape,
+    answers: { 200: webhookShape },
     faults: ['webhook.not_found'],
     alsoWrong: async ({ body }, _, call: Pick<Call, 'principal' | 'workspace' | 'params'>, deps) =>
       wrongWith(deps, await endpointOf(deps, call), body),
@@ -218,8 +464,8 @@ export const webhooks: readonly RouteRow[] = [
     summary: 'Make a new signing secret',
     description:
       'Until `grace` is over each post has two signatures, under the new secret and under the one before, and either verifies it.',
-    body: shapes.rotationBody,
-    answers: { 200: shapes.madeWebhook },
+    body: rotationBody,
+    answers: { 200: madeWebhookShape },
     faults: ['webhook.not_found'],
     alsoWrong({ body }) {
       const errors: FieldError[] = []
@@ -242,7 +488,7 @@ export const webhooks: readonly RouteRow[] = [
     path: '/v1/webhooks/{id}',
     summary: 'Remove an endpoint, and all that is known of its posts',
     description: 'What waits for it is posted no more.',
-    of: shapes.webhook,
+    of: webhookShape,
     object: 'webhook',
     remove: (call, id, deps) => deleteEndpoint(hookDeps(deps), scopeOf(call), id),
   }),
@@ -270,7 +516,7 @@ const postsOfEvent = async (
 /** A mark of the log, or a time; adds to `errors` when it is neither. */
 const sinceOf = (
   { tenants, store }: Deps,
-  { principal, body }: Call<unknown, shapes.ReplayBody | undefined>,
+  { principal, body }: Call<unknown, ReplayBody | undefined>,
   errors: FieldError[],
 ): ReplayWish['since'] => {
   const { since: text, failed } = body ?? {}
@@ -304,8 +550,8 @@ export const webhookPosts: readonly RouteRow[] = [
     path: '/v1/webhooks/{id}/events',
     summary: 'What was posted to an endpoint, newest first',
     description: 'Kept for four days. Failures, replays and tests in full; what was taken at once in brief.',
-    query: shapes.postsQuery,
-    of: shapes.webhookEvent,
+    query: postsQuery,
+    of: webhookEventShape,
     faults: ['webhook.not_found'],
     async rows(call, deps) {
       const row = await endpointOf(deps, call)
@@ -326,7 +572,7 @@ export const webhookPosts: readonly RouteRow[] = [
     cli: { none: 'webhook events --json has all but the payload, and events show it' },
     summary: 'One event at an endpoint, with what is posted',
     description: 'What is said of the exchange is said of the latest try.',
-    answers: { 200: shapes.shownWebhookEvent },
+    answers: { 200: shownWebhookEventShape },
     faults: ['webhook.not_found', 'event.not_found'],
     async handle(call, deps) {
       const row = await endpointOf(deps, call)
@@ -343,7 +589,7 @@ export const webhookPosts: readonly RouteRow[] = [
     cli: { none: 'webhook events shows how often and the last of them' },
     summary: 'The tries of one event at an endpoint, newest first',
     description: 'The latest twelve of each post; of its last one the answer is kept.',
-    answers: { 200: shapes.attemptList },
+    answers: { 200: attemptListShape },
     faults: ['webhook.not_found', 'event.not_found'],
     async handle(call, deps) {
       const { posts } = await postsOfEvent(deps, await endpointOf(deps, call), param(call, 'event'))
@@ -357,8 +603,8 @@ export const webhookPosts: readonly RouteRow[] = [
     cli: 'webhook test',
     summary: 'Post a `webhook.test` now, and see what comes back',
     description: 'The answer is 200 however it went; `status` says how, and `cause` why. Takes up to 15 s.',
-    body: nothing,
-    answers: { 200: shapes.webhookEvent },
+    body: nothingShape,
+    answers: { 200: webhookEventShape },
     faults: ['webhook.not_found'],
     async handle(call, deps) {
       const post = await testEndpoint(hookDeps(deps), await endpointOf(deps, call))
@@ -373,8 +619,8 @@ export const webhookPosts: readonly RouteRow[] = [
     summary: 'Post one event again',
     description:
       'Under the same `webhook-id`. Any event that the log still has, and that the endpoint may see.',
-    body: nothing,
-    answers: { 202: shapes.webhookEvent },
+    body: nothingShape,
+    answers: { 202: webhookEventShape },
     faults: ['webhook.not_found', 'event.not_found', 'resource.conflict'],
     async handle(call, deps) {
       const row = await endpointOf(deps, call)
@@ -389,8 +635,8 @@ export const webhookPosts: readonly RouteRow[] = [
     summary: 'Post many events again',
     description:
       'Those that the endpoint asks for now and that happened since a time or a mark, or with `failed` those that were given up; `rate` of the endpoint a second. One replay at a time: else 409 `resource.conflict`, reason `replaying`; reason `disabled` while the endpoint is. With `dry_run` they are only counted, and the answer is 200.',
-    body: shapes.replayBody,
-    answers: { 200: shapes.replayed, 202: shapes.replayed },
+    body: replayBody,
+    answers: { 200: replayedShape, 202: replayedShape },
     faults: ['webhook.not_found', 'resource.conflict', 'event.expired'],
     async handle(call, deps) {
       const row = await endpointOf(deps, call)

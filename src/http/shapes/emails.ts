@@ -158,7 +158,7 @@ export const oneQuery = shapeOf(() => ({
 }))
 
 /** Which mails are meant. */
-export const emailFilters = shape(() => ({
+export const emailFiltersShape = shape(() => ({
   q: Joi.string()
     .allow('')
     .description(
@@ -192,7 +192,7 @@ export const sendQuery = shapeOf(() => ({
 }))
 export type SendQuery = TypeOf<typeof sendQuery>
 
-export const emailQuery = shapeOf(() => ({ ...emailFilters(), ...fileQuery() }))
+export const emailQuery = shapeOf(() => ({ ...emailFiltersShape(), ...fileQuery() }))
 export type EmailQuery = TypeOf<typeof emailQuery>
 
 /** Not in the answer to a send, nor in its replays. */
@@ -295,7 +295,7 @@ export const attachmentQuery = shapeOf(() => ({
     .example('3'),
 }))
 
-export const attachmentList = record('AttachmentList', () => ({
+export const attachmentListShape = record('AttachmentList', () => ({
   object: Joi.string().valid('list').required().description('Always `list`'),
   data: Joi.array()
     .items(
@@ -334,7 +334,7 @@ const emailSummary = record(
   'Email',
 )
 const listOfEmails = listOf(emailSummary)
-export const emailList = shape(() =>
+export const emailListShape = shape(() =>
   listOfEmails().append({
     pagination: (listOfEmails().extract('pagination') as Joi.ObjectSchema).append({
       searched_to: Joi.string()
@@ -350,8 +350,8 @@ export const emailList = shape(() =>
       ),
   }),
 )
-export const acceptedEmail = record('AcceptedEmail', accepted)
-export const email = record('Email', () => ({
+export const acceptedEmailShape = record('AcceptedEmail', accepted)
+export const emailShape = record('Email', () => ({
   ...accepted(),
   attachments: nullable(attachments()).description(
     'null, as what was written, for viewers who do not see it',
@@ -374,7 +374,7 @@ const fitVariables = (value: Record<string, unknown>, helpers: Joi.CustomHelpers
     : value
 
 /** What is each one's own of a merged text. */
-export const mergeRecipient = shape(() =>
+export const mergeRecipientShape = shape(() =>
   Joi.object<MergeRecipient>({
     to: addresses().required().description('One address or a list of them, who get one mail together'),
     variables: orNull(
@@ -426,7 +426,7 @@ const mergeBody = shape(() =>
   Joi.object<MergeBody>({
     template: mergeTemplate(),
     recipients: Joi.array()
-      .items(Joi.any().meta({ like: mergeRecipient() }))
+      .items(Joi.any().meta({ like: mergeRecipientShape() }))
       .min(1)
       .max(BATCH_MAX)
       .required()
@@ -447,7 +447,7 @@ export const batchBody = shape(() =>
     .required(),
 )
 
-export const batch = record('Batch', () => ({
+export const batchShape = record('Batch', () => ({
   object: Joi.string().valid('batch').required(),
   data: Joi.array()
     .items(Joi.object({ id: id('em') }))
@@ -466,11 +466,11 @@ const repeatedId = shape(() => ({
   email_id: orNull(Joi.string().max(100)),
 }))
 
-export const reschedule = body(() => ({ scheduled_at: need(orNull(schedule())), ...repeatedId() }))
+export const rescheduleShape = body(() => ({ scheduled_at: need(orNull(schedule())), ...repeatedId() }))
 
-export const nothing = anyBody(repeatedId)
+export const nothingShape = anyBody(repeatedId)
 
-export const resend = anyBody(() => ({
+export const resendShape = anyBody(() => ({
   to: orNull(Joi.array<readonly string[]>().items(address()).single().max(100)).description(
     'Those that are to get it; null: the recipients that bounced, or else all',
   ),
@@ -478,4 +478,4 @@ export const resend = anyBody(() => ({
   ...repeatedId(),
 }))
 
-export const source = shape(() => Joi.string().description('RFC 5322, octet for octet'))
+export const sourceShape = shape(() => Joi.string().description('RFC 5322, octet for octet'))
