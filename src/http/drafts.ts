@@ -1,11 +1,11 @@
 /**
- * NAME      drafts - one send as submission/ takes it
+ * NAME      drafts - sends as submission/ takes them: one, or one template for many
  * DESCRIPTION
- *   A draft, or all that is wrong with it. A draft whose types are wrong is not
- *   judged by submission/, so a client would hear of a bad address only after
- *   mending a bad type. Here what is left of it is judged by itself, and both go
- *   into one answer: a bad item of a list gives way to one that nobody could
- *   object to, so that the others keep their places.
+ *   A draft, or all that is wrong with it. submission/ does not judge a draft whose types are wrong, so a client would hear of a
+ *   bad address only after mending a bad type. Here what is left of it is judged by itself, and both go into one answer: a bad
+ *   item of a list gives way to a harmless one, so that the others keep their places.
+ *   A template is judged first, by itself: what is wrong with it is wrong for all. Then each recipient is an item of the batch,
+ *   with its own mistakes: an address, or values that lack or may not stand where they would.
  */
 import { type FieldError, invalid } from '../base/fault.js'
 import { type Draft, toDraft, type WireDraft } from '../submission/draft.js'
@@ -65,13 +65,6 @@ export const readDraft = (value: unknown, rules: DraftRules, at = 'body'): Read 
   const told = new Set(errors.map(({ field }) => field))
   return { errors: [...errors, ...alsoWrong(rest, told, rules, at)], omitted }
 }
-
-/**
- * NAME      merge - the mails of one template, as a batch has them
- * DESCRIPTION
- *   The template is judged first, by itself: what is wrong with it is wrong for all. Then each recipient is an item of the
- *   batch, with its own mistakes: an address, or values that lack or may not stand where they would.
- */
 
 type Values = ReadonlyMap<string, string>
 

@@ -1,10 +1,12 @@
 /**
- * NAME      endpoint - one row of the contract
+ * NAME      endpoint - rows of the contract, and what many of them share
  * DESCRIPTION
- *   An endpoint says as data who may call it, what it takes, what it answers and
- *   which faults it knows; routing, the Allow header, the gate and the OpenAPI
- *   document are all made from the same rows. Its `handle` only translates:
- *   call one stage, render.
+ *   An endpoint says as data who may call it, what it takes, what it answers and which faults it knows; routing, the Allow
+ *   header, the gate and the OpenAPI document are made from the same rows. Rows are made once, when a module is loaded, and
+ *   what a call works with is handed to them with the call. `handle` only translates: call one stage, render.
+ *   A list is answered page by page, or whole as a file: CSV (RFC 4180) or a JSON record a line. A page of a file is read when
+ *   the client has taken the one before, so a list of any length takes the memory of one page, and nothing more is read when
+ *   the client has gone. What fails on the way ends the connection: a file that ends well is whole.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
@@ -160,16 +162,6 @@ export const param = (call: Pick<Call, 'params'>, name: string): string => {
   return value
 }
 
-/**
- * NAME      export - a whole list as a file
- * DESCRIPTION
- *   All pages of a list, one after the other, as CSV (RFC 4180) or as one JSON
- *   record a line. A page is read when the client has taken the one before, so a
- *   list of any length takes the memory of one page, and nothing more is read when
- *   the client has gone. What fails on the way ends the connection: a file that ends
- *   well is whole. Times are in UTC, and the head of their columns says so.
- */
-
 type Format = 'csv' | 'ndjson'
 /** Rows of one file. */
 const MOST_ROWS = 1_000_000
@@ -265,12 +257,6 @@ const rowsWanted = ({ limit, ...places }: FormatQuery): number => {
     )
   return Math.min(MOST_ROWS, limit === undefined ? MOST_ROWS : Number(limit))
 }
-
-/**
- * NAME      rows - rows of the contract that many endpoints share, and what binds them to what they work with
- * DESCRIPTION
- *   Rows are made once, when a module is loaded; what a call works with is handed to them with the call.
- */
 
 /** A page of a list, or all of it as a file, as the caller wants it. */
 export const listAnswer = async <Row>(

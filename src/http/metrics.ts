@@ -1,9 +1,15 @@
 /**
- * NAME      metrics - the Prometheus text format, and counters for it
+ * NAME      metrics - the Prometheus text format (0.0.4), how mail passes through, and the state of this moment
  * DESCRIPTION
- *   Version 0.0.4: a HELP and a TYPE line for each metric, then its samples.
+ *   Flow: from acceptance to the first answer of an upstream, and from there to a report, as histograms; what came in and what
+ *   became of recipients, per workspace. Labels are bounded: beyond the busiest workspaces the rest count as `other`, and only
+ *   so many mails are followed at once. Mails that came back are counted by kind, by how far they were believed, and by what
+ *   they did: moved a status or were heard as a complaint (`applied`), left an event and no more (`noted`), or nothing.
+ *   State: the queue, the relay with its upstreams, the writer, the daemons, the disk, the certificate and the event loop. The
+ *   workspaces of the queue are summed up, so the number of series is that of the pools.
+ * NOTES
+ *   The time of acceptance is that of the email's id, so a scheduled mail counts with its wait.
  */
-
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import { createDiskWatch, type DiskWatch } from '../base/folder.js'
@@ -26,20 +32,6 @@ import { CLOCK_AHEAD_MS, type Lifecycle, type QueueDepth, type WriterLoad } from
 import type { Incidents, StandingAlarm, Warmups } from '../store/port/watch.js'
 import { warmupsOf } from '../tenant/pool.js'
 import { upstreamText } from '../tenant/upstream.js'
-
-/**
- * NAME      flow-metrics - how mail passes through, and what comes back, counted as it happens
- * DESCRIPTION
- *   Of accepted mail and of committed status changes: from acceptance to
- *   the first answer of an upstream, and from there to a report, as histograms;
- *   what came in and what became of recipients, per workspace. Labels are bounded:
- *   beyond the busiest workspaces the rest count as `other`, and only so many
- *   mails are followed at once. Mails that came back by kind, by how far they were believed, and by what they did: moved a
- *   status or were heard as a complaint (`applied`), left an event and no more (`noted`), or nothing.
- * NOTES
- *   The time of acceptance is that of the email's id, so a scheduled mail counts
- *   with its wait.
- */
 
 const MOST_WORKSPACES = 100
 const MOST_FOLLOWED = 20_000
@@ -177,14 +169,6 @@ export class UnsubscribeMetrics {
     ]
   }
 }
-
-/**
- * NAME      state-metrics - what is so at this moment, as metrics
- * DESCRIPTION
- *   The queue, the relay with its upstreams, the writer of the store, who shares the store, the disk, the certificate and the
- *   event loop. Of the queue the workspaces are summed up, so the number of series is that of the pools. What the relay knows
- *   of upstreams is here in the words of the wire, too.
- */
 
 const QUEUE_STATES = ['due', 'leased', 'waiting'] as const
 

@@ -4,7 +4,6 @@
  *   Named by id or by name. A domain belongs to one workspace or to all of the
  *   account; who names a workspace sees, checks and removes those of it alone.
  */
-
 import Joi from 'joi'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { CHECKED_DOMAIN, checkedDomain, DOMAIN, domainRecord } from '../../resource/domain.js'
@@ -44,10 +43,6 @@ import {
   timestamp,
 } from '../shapes/common.js'
 import { readTime } from '../wire/values.js'
-
-/**
- * NAME      domains - the shapes of sending domains
- */
 
 /** What Resend's client says of a domain: taken where it asks for what is so here, and refused where it does not. */
 const asResend = shape(() => ({

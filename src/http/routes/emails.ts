@@ -1,11 +1,13 @@
 /**
  * NAME      emails - sending and reading, and what happens to an email after it was accepted
  * DESCRIPTION
- *   POST /v1/emails is the hot path: the body is parsed once, the record is
- *   rendered once, and the very text that is stored for a replay is what goes out.
- *   Changing and cancelling scheduled mail compare and set against the dispatcher: exactly one of them wins.
- *   What was written is kept for `retention.bodies`, and what came back for `retention.reports`; after that
- *   their octets answer 409, reason `body_gone` or `report_gone`, while the record lives on.
+ *   POST /v1/emails is the hot path: the body is parsed once, the record is rendered once, and the very text that is stored for
+ *   a replay is what goes out. A batch is a list, or one template with what is each recipient's own: `strict` accepts all or
+ *   nothing, `permissive` the good ones, either way by one verb of the store. Each item counts as one send: the first when the
+ *   request came in, the rest after validation, all or none.
+ *   Changing and cancelling scheduled mail compare and set against the dispatcher: exactly one of them wins. What was written is
+ *   kept for `retention.bodies`, what came back for `retention.reports`; after that their octets answer 409, reason `body_gone`
+ *   or `report_gone`, while the record lives on.
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { parseTime } from '../../base/moments.js'
@@ -67,16 +69,6 @@ import {
 } from '../shapes/emails.js'
 import { headerValue, readTime } from '../wire/values.js'
 import { eventShape } from './events.js'
-
-/**
- * NAME      batch - up to a hundred emails in one request
- * DESCRIPTION
- *   A list of them, or one template with what is each recipient's own.
- *   `x-batch-validation: strict` (the default) accepts all or nothing; `permissive`
- *   accepts the good ones and lists the others by their index. Either way one verb
- *   of the store. Each item counts as one send: the first when the request came in,
- *   the rest after validation, all or none.
- */
 
 const isPermissive = (call: Call): boolean => {
   const value = headerValue(call.req, 'x-batch-validation') ?? 'strict'

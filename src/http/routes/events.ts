@@ -45,10 +45,6 @@ import {
 } from '../shapes/common.js'
 import { headerValue, readTime } from '../wire/values.js'
 
-/**
- * NAME      event - the shapes of events, in a mail's timeline and in the log
- */
-
 /** A bounce as others sort it. */
 const bounce = shapeOf(() => ({
   provider: nullable(Joi.string()).description(

@@ -18,10 +18,6 @@ import { count, need, oneOf, record, shapeOf, timestamp } from '../shapes/common
 import { typeUrl } from '../wire/problem.js'
 import { queueStateShape } from './queue.js'
 
-/**
- * NAME      installation - the shapes of this Postern itself: where it is reached, how it does, who shares its store, what it refuses
- */
-
 const installationShape = record('Installation', () => ({
   object: Joi.string().valid('installation').required(),
   base_url: Joi.string().required().description('Of the API, without a slash at its end'),

@@ -1,10 +1,10 @@
 /**
  * NAME      keys - API keys, and names and passwords for the SMTP door, for people only
  * DESCRIPTION
- *   An API key cannot make or see other keys. Revoking removes the row, so a second DELETE finds nothing. It is immediate: an
- *   open SMTP session is refused at its next mail.
+ *   An API key cannot make or see other keys; its secret stands in the answer of its creation alone. Revoking removes the row,
+ *   so a second DELETE finds nothing. It is immediate: an open SMTP session is refused at its next mail. A credential is a name
+ *   with a password that a person chose, or an address range or a client certificate without one; the password never comes out.
  */
-
 import Joi from 'joi'
 import { type FieldError, invalid } from '../../base/fault.js'
 import { camel } from '../../base/text.js'
@@ -37,13 +37,6 @@ import {
   whyBody,
 } from '../shapes/common.js'
 import { readSpan, readTime } from '../wire/values.js'
-
-/**
- * NAME      keys - the shapes of API keys and of SMTP credentials
- * DESCRIPTION
- *   The secret of a key stands in one answer only, that of its creation. A credential is a name with a password that a person
- *   chose, or an address range or a client certificate without one; the password goes in and never comes out.
- */
 
 const keyBody = body(() => ({
   name: need(orNull(Joi.string().max(200))),

@@ -5,7 +5,6 @@
  *   is his own. A session of nobody in particular sees itself, unless its role is that of an owner.
  *   The address of a link is in the answer that makes it, and nowhere else.
  */
-
 import Joi from 'joi'
 import { timeOrNull } from '../../base/clock.js'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
@@ -71,10 +70,6 @@ import {
   timestamp,
 } from '../shapes/common.js'
 import { readTime } from '../wire/values.js'
-
-/**
- * NAME      people - the shapes of people, of links that let them in, of sessions, and of who changed what
- */
 
 const role = () => oneOf(...ROLES)
 

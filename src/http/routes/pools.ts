@@ -1,10 +1,10 @@
 /**
  * NAME      pools - egress pools and the upstream servers in them
  * DESCRIPTION
- *   For people only: a pool holds passwords of other servers and decides where mail
- *   goes. Its health joins what the queue holds for it with what relay/ last saw.
+ *   For people only: a pool holds passwords of other servers and decides where mail goes. Its health joins what the queue holds
+ *   for it with what relay/ last saw. Passwords go in and never come out: a member reads back `has_auth`. Files for authorities,
+ *   client certificates and tokens are named on the host only (CLI), so that no one can make the daemon open a path from outside.
  */
-
 import Joi from 'joi'
 import { timeOrNull, toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
@@ -54,14 +54,6 @@ import {
   why,
   whyBody,
 } from '../shapes/common.js'
-
-/**
- * NAME      pool - the shapes of egress pools and their members
- * DESCRIPTION
- *   Passwords go in and never come out: a member reads back `has_auth`. Files for
- *   authorities, client certificates and tokens are named on the host only (CLI), so that no one can make
- *   the daemon open a path from outside.
- */
 
 const oauth = shapeOf(() => ({
   token_url: need(Joi.string().max(500)).description('Token endpoint (RFC 6749)'),

@@ -9,7 +9,6 @@
  *   holds its own mail and lifts what it held; a hold of the operator it sees without
  *   the operator's words, and cannot lift.
  */
-
 import Joi from 'joi'
 import { type FieldError, invalid } from '../../base/fault.js'
 import type { Page } from '../../lifecycle/page.js'
@@ -75,10 +74,6 @@ import {
   time,
 } from '../shapes/common.js'
 import { emailFiltersShape } from '../shapes/emails.js'
-
-/**
- * NAME      queue - the shapes of the queue, its holds, what is ordered, and of jobs that meet many mails at once
- */
 
 type Member = (typeof SCOPE_PARTS)[keyof typeof SCOPE_PARTS]['member']
 type ScopeBody = { readonly [member in Member]?: string | undefined } & {

@@ -3,9 +3,9 @@
  * DESCRIPTION
  *   What `postern apply` does with files, for an owner who has no shell. An order to apply carries the digest of the plan that
  *   was looked at, and nothing is done where anything has changed since, be it in the store or in what was sent. New secrets
- *   stand in the answer, and nowhere else, so it is an answer also where a step failed.
+ *   stand in the answer alone, so it is an answer also where a step failed. What a setup may say is checked in setup/, for
+ *   files and bodies alike; here it is an object.
  */
-
 import Joi from 'joi'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { keyedHash } from '../../base/secret.js'
@@ -17,12 +17,6 @@ import type { SetupDeps } from '../../setup/world.js'
 import type { Deps } from '../deps.js'
 import { type Call, PEOPLE_ONLY, POST, type RouteRow } from '../endpoint.js'
 import { body, count, need, nullable, orNull, record, shape, shapeOf, type TypeOf } from '../shapes/common.js'
-
-/**
- * NAME      setup - the shapes of a setup as a body, of its plan, and of what was done
- * DESCRIPTION
- *   What a setup may describe is checked where its files are (setup/), so that both say the same; here it is an object.
- */
 
 const wish = shape(() => ({
   setup: need(Joi.object().pattern(Joi.string(), Joi.any()))

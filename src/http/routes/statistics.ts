@@ -30,10 +30,6 @@ import {
   time,
 } from '../shapes/common.js'
 
-/**
- * NAME      statistics - the shapes of what is counted
- */
-
 const statisticsQuery = shapeOf(() => ({
   from: Joi.string()
     .max(64)

@@ -1,11 +1,11 @@
 /**
- * NAME      suppressions - addresses that a workspace does not write to
+ * NAME      suppressions - addresses that a workspace does not write to, and those that may still be good
  * DESCRIPTION
- *   Named by id, by address or, for a whole domain, by `*@example.com`. Adding one that is there is no mistake and answers
- *   200 with the same record. A key sees the list of its own mode; what a test
- *   does silences nobody. `scope: account` is the list for all workspaces.
+ *   Named by id, by address or, for a whole domain, by `*@example.com`. Adding one that is there is no mistake and answers 200
+ *   with the same record. A key sees the list of its own mode; what a test does suppresses no live mail. `scope: account` is the
+ *   list for all workspaces. Addresses that bounced for good at the same time are an incident: pending, and suppressed only
+ *   when a person accepts it.
  */
-
 import Joi from 'joi'
 import { type FieldError, invalid } from '../../base/fault.js'
 import { isWholeDomain, MAILING_LIST, MAILING_LIST_FORM } from '../../lifecycle/suppress.js'
@@ -61,10 +61,6 @@ import {
 } from '../shapes/common.js'
 import { readTime } from '../wire/values.js'
 import { nothingShape } from './domains.js'
-
-/**
- * NAME      suppression - the shapes of suppressed addresses, and of the hard bounces that wait for a decision
- */
 
 const email = () => Joi.string().max(320)
 
@@ -163,12 +159,6 @@ const incidentShape = record('Incident', () => ({
   created_at: time(),
   decided_at: nullable(Joi.string()),
 }))
-
-/**
- * NAME      incidents - addresses that bounced for good at the same time, and may still be good
- * DESCRIPTION
- *   Their suppressions are pending, and suppress nobody, until somebody accepts or dismisses the incident.
- */
 
 const find = ({ store }: Deps, { principal, workspace, ...call }: Call): Promise<KnownIncident> =>
   findIncident(store, principal.accountId, param(call, 'id'), workspace?.id ?? null)

@@ -6,7 +6,6 @@
  *   workspace that it names; a session both modes. Its signing secret is answered when it is made and when it is rotated.
  *   Failures, replays and tests are shown in full, what was taken at once in brief, for four days.
  */
-
 import Joi from 'joi'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { CHANGE_TYPES } from '../../mail/event-type.js'
@@ -85,10 +84,6 @@ import {
 } from '../shapes/common.js'
 import { readSpan, readTime } from '../wire/values.js'
 import { nothingShape } from './domains.js'
-
-/**
- * NAME      webhooks - the shapes of webhook endpoints, and of what was posted to them
- */
 
 const events = () =>
   Joi.array<readonly string[]>()

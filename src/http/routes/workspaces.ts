@@ -3,7 +3,6 @@
  * DESCRIPTION
  *   A workspace's own key sees its workspace and nothing of the others.
  */
-
 import Joi from 'joi'
 import { type FieldError, invalid } from '../../base/fault.js'
 import { camel } from '../../base/text.js'
@@ -44,10 +43,6 @@ import {
   type TypeOf,
   time,
 } from '../shapes/common.js'
-
-/**
- * NAME      workspace - the shapes of workspaces
- */
 
 const MEANS: Readonly<Record<Alarm, string>> = {
   complaints: 'Recipients who complained within 24 hours, of those tried',

@@ -1,11 +1,13 @@
 /**
- * NAME      body - request bytes to a JSON value
+ * NAME      body - the octets of a request to a JSON value, or to the parts of a form
  * DESCRIPTION
- *   Strict where a lenient reader would hide a mistake or an attack: only
- *   application/json (or no type at all) in UTF-8, plain, gzip or deflate; invalid
- *   UTF-8, lone surrogates and `__proto__` keys are refused instead of mended. The
- *   limit holds for the bytes as declared, as received and as unpacked, so a small
- *   archive of a large nothing ends early. No body at all is undefined.
+ *   Strict where a lenient reader would hide a mistake or an attack: UTF-8 alone, plain, gzip or deflate; invalid UTF-8, lone
+ *   surrogates, `__proto__` keys, a form that was cut off and a part without a name are refused instead of mended. The limit
+ *   holds for the bytes as declared, as received and as unpacked, so a small archive of a large nothing ends early. No body at
+ *   all is undefined.
+ *   Forms are multipart/form-data (RFC 7578) and application/x-www-form-urlencoded. Files are given as base64, as JSON has
+ *   them; names may repeat, and the order stays. The readers of hapi and undici are not used: the one breaks letters where two
+ *   pieces meet, the other ends a file where the boundary stands in a line of it.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -195,17 +197,6 @@ export const parseJson = (bytes: Uint8Array, { parts, tooDeep }: Weight = weigh(
   if (SUSPECT.test(text)) checkKeysAndText(value)
   return value
 }
-
-/**
- * NAME      form - the octets of a form to its parts
- * DESCRIPTION
- *   multipart/form-data (RFC 7578) and application/x-www-form-urlencoded, of octets that are all there: how many there may
- *   be was judged while they came. Texts are UTF-8, files are given as base64, as JSON has them. Names may repeat, and the
- *   order stays. Strict, so that nothing gets lost: a form that was cut off, a part without a name, a text that is no UTF-8
- *   and an encoding that browsers do not write are refused.
- *   Those of hapi and undici are not used: the one breaks letters where two pieces meet, the other ends a file where the
- *   boundary stands in a line of it.
- */
 
 export interface FormPart {
   readonly name: string

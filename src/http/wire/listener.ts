@@ -1,14 +1,15 @@
 /**
- * NAME      listener - the Node server under hapi
+ * NAME      listener - the Node server under hapi, and requests of this very process
  * DESCRIPTION
- *   Node answers some requests before hapi sees them: unreadable ones with a bare
- *   `400 Bad Request`, slow ones, strange expectations. Here those too get a problem,
- *   a request id and the rate headers. hapi adds a clientError listener of its own
+ *   Node answers some requests before hapi sees them: unreadable ones with a bare `400 Bad Request`, slow ones, strange
+ *   expectations. Here those too get a problem, a request id and the rate headers. hapi adds a clientError listener of its own
  *   when it takes the listener; take() must run after that and removes it.
+ *   The pages ask without a socket, the whole way through the gate. An answer that comes little by little is gathered, or
+ *   handed on as the stream that it is; a success in JSON may be handed on as the value that the JSON would be made of. Of the
+ *   calls of one look, who asks is looked up once.
  * NOTES
- *   A socket closed while its client still sends is reset by the kernel, and the
- *   reset can overtake our answer. So closing means: stop writing, read on for a
- *   second, then destroy (nginx calls it a lingering close).
+ *   A socket closed while its client still sends is reset by the kernel, and the reset can overtake our answer. So closing
+ *   means: stop writing, read on for a second, then destroy (nginx calls it a lingering close).
  */
 import {
   createServer,
@@ -177,15 +178,6 @@ export class Listener {
     else reply(String(res.getHeader('x-request-id') ?? newRequestId()), res.req.url?.split('?')[0] ?? '/')
   }
 }
-
-/**
- * NAME      inject - a request of this very process
- * DESCRIPTION
- *   For the pages for people: the whole way of a request through the gate, without a socket. The answer is what a
- *   client would get. One that comes little by little is gathered, or handed on as the stream that it is: then nothing
- *   of it has been read. A success in JSON may be handed on as the value that the JSON would be made of. Of the calls of
- *   one look, who asks is looked up once.
- */
 
 interface InnerRequest {
   readonly session: string | null
