@@ -13,16 +13,14 @@ import {
   checkedDomain,
   dnsRecords,
   domainRecord,
-  publishedRecords,
-  type ReportRecord,
-  zoneLine,
-} from '../resource/domain.js'
-import {
   domainReportRecord,
+  publishedRecords,
   REPORT_KINDS,
+  type ReportRecord,
   type ReportSummary,
   reportSummaryRecord,
-} from '../resource/domain-report.js'
+  zoneLine,
+} from '../resource/domain.js'
 import { removed } from '../resource/member.js'
 import type { DomainReportRow, DomainRow } from '../store/port/tenants.js'
 import { checkDomain, type DomainCheck, txtLookup } from '../tenant/domain/check.js'

@@ -13,9 +13,15 @@ import { isId } from '../base/id.js'
 import { type EventRow, extrasOf } from '../lifecycle/facts.js'
 import { collect, type Page, type Rows } from '../lifecycle/page.js'
 import type { Query } from '../mail/query.js'
-import { acceptedRecord, emailRecord, emailSummary, listedEmail, readContent } from '../record/email.js'
+import {
+  acceptedRecord,
+  emailRecord,
+  emailSummary,
+  lastWordsOf,
+  listedEmail,
+  readContent,
+} from '../record/email.js'
 import { event as eventRecord } from '../record/event.js'
-import { lastWordsOf } from '../record/job.js'
 import { type MailWaiting, type Waiting, waitingInFull } from '../record/queue.js'
 import type { LogRow } from '../store/port/log.js'
 import type { EmailFilter, EmailRecord, EmailRow, EmailScope, RecipientRow } from '../store/port/mail.js'

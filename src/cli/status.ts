@@ -6,7 +6,7 @@
  *   daemon runs, since when and with which doors, each pool with its last error, and alarms, which are of live mail.
  */
 import { collect } from '../lifecycle/page.js'
-import { queueStateRecord } from '../record/queue-state.js'
+import { queueStateRecord } from '../record/queue.js'
 import { workspaceRecord } from '../resource/tenants.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { RelayView } from '../tenant/pool.js'

@@ -27,14 +27,13 @@ import { type Ask, jsonOf, type Problem } from './ask.js'
 import { type Assets, loadAssets } from './assets/assets.js'
 import { formPayload, isOwnOrigin } from './form.js'
 import { type Follow, liveRoute } from './live.js'
-import type { Page, RawRoute, Reader } from './page.js'
 import { DOC_PAGES, DOC_ROUTE, DOC_TEXTS, OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
-import { NOT_FOUND, refusalOf, troubleView } from './parts/trouble.js'
+import { NOT_FOUND, refusalOf, troubleView } from './parts/page-parts.js'
 import { SAFE_HEADERS } from './render.js'
 import { createProviders } from './sign-in/deps.js'
 import { signInRoutes } from './sign-in/sign-in.js'
 import { createRecheck } from './sign-in/with-provider.js'
-import type { Visit } from './visit.js'
+import type { Page, RawRoute, Reader, Visit } from './visit.js'
 
 export interface DashboardOptions {
   readonly ask: Ask

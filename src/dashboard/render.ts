@@ -14,8 +14,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { jsxEscape, jsxTemplate } from 'preact/jsx-runtime'
 import { renderToString } from 'preact-render-to-string'
-import type { Refused } from './page.js'
-import type { Visit } from './visit.js'
+import type { Refused, Visit } from './visit.js'
 
 interface Template {
   readonly tpl?: readonly string[]

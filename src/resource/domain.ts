@@ -5,8 +5,8 @@
  */
 import { reportAddress } from '../mail/return-path.js'
 import type { DkimKeyRow, DomainRow } from '../store/port/tenants.js'
-import { MANAGED } from './managed.js'
-import { constant, flag, id, list, recordsOf, text, time, words } from './member.js'
+import { type DomainReportRow, SOURCE_ORIGINS } from '../store/port/tenants.js'
+import { constant, flag, id, list, MANAGED, record, recordsOf, text, time, whole, words } from './member.js'
 
 export interface DnsRecord {
   readonly purpose: 'dkim' | 'dmarc'
@@ -115,3 +115,141 @@ export const checkedDomain = recordsOf<DomainRow & { readonly records: readonly 
   CHECKED_DOMAIN,
 )
 export type Domain = ReturnType<typeof domainRecord>
+
+/**
+ * NAME      domain-report - what receivers reported of a domain: one report, and the sum of them
+ * DESCRIPTION
+ *   All of it is what somebody says who need not be who he says.
+ */
+
+export const REPORT_KINDS = ['dmarc', 'tls'] as const
+
+const COUNTS = {
+  messages: whole({ says: 'Mails with the domain in From' }),
+  passed: whole({
+    says: 'Of them with a signature or a return path that passed and fits the domain of From',
+  }),
+  failed: whole({ says: 'Of them with neither' }),
+  dkim: whole({ says: 'Of them with such a signature' }),
+  spf: whole({ says: 'Of them with such a return path' }),
+  quarantined: whole({ says: 'Of them put aside by the receiver' }),
+  rejected: whole({ says: 'Of them refused by the receiver' }),
+}
+
+const ADDRESS = text({ none: true, says: 'null: all that are not listed, taken together' })
+const ORIGIN = words(SOURCE_ORIGINS, {
+  says: '`ours`: with our return path, and SPF passed; `signed`: with a signature of the domain that passed (forwarded, or an upstream with a return path of its own); `unknown`: neither',
+})
+
+const SOURCE = {
+  address: ADDRESS,
+  origin: ORIGIN,
+  ...COUNTS,
+  failed: whole({
+    says: COUNTS.failed.says,
+    of: ({ messages, passed }: { readonly messages: number; readonly passed: number }) => messages - passed,
+  }),
+}
+
+const SESSIONS = whole({ says: 'Connections, good and failed' })
+
+const FAILURE = {
+  type: text({ says: 'Such as `certificate-expired` (RFC 8460 section 4.3)' }),
+  mx: text({ none: true, says: 'The receiver, where it is named' }),
+  sessions: whole({ says: 'Connections that failed so' }),
+}
+
+export const DOMAIN_REPORT = {
+  id: id('rpt'),
+  object: constant('domain_report'),
+  kind: words(REPORT_KINDS, {
+    says: 'About the mail of the domain (`dmarc`), or about connections to its servers (`tls`)',
+  }),
+  reporter: text({ says: 'Who says that it reports; nothing proves it' }),
+  contact: text({ none: true, says: 'Whom to ask about the report' }),
+  report_id: text({ says: 'What the reporter calls it' }),
+  begins_at: time({ from: 'begins', says: 'What it is about began then' }),
+  ends_at: time({ from: 'ends', says: 'And ended then' }),
+  policy: text({ empty: true, says: 'As it was published; of TLS the types of policies' }),
+  total: whole({ says: 'Mails; of TLS sessions' }),
+  failed: whole({ says: 'Of them' }),
+  sources: list(SOURCE, { says: 'Addresses that sent mail with the domain in From; of TLS none' }),
+  failures: list(FAILURE, { says: 'Of TLS: sessions that failed, by type and receiver' }),
+  received_at: time({ says: 'When it came' }),
+}
+
+export const domainReportRecord = recordsOf<DomainReportRow>()(DOMAIN_REPORT)
+
+export interface ReportSummary {
+  readonly domain: string
+  readonly begins: number
+  readonly ends: number
+  readonly reports: number
+  readonly isCut: boolean
+  readonly policy: string | null
+  readonly mail: Counted
+  readonly own: Counted
+  readonly sources: readonly CountedSource[]
+  readonly reporters: readonly {
+    readonly kind: DomainReportRow['kind']
+    readonly reporter: string
+    readonly reports: number
+    readonly total: number
+    readonly failed: number
+  }[]
+  readonly tls: {
+    readonly sessions: number
+    readonly failed: number
+    readonly failures: DomainReportRow['failures']
+  }
+  readonly publish: readonly ReportRecord[]
+}
+
+export interface Counted {
+  readonly messages: number
+  readonly passed: number
+  readonly failed: number
+  readonly dkim: number
+  readonly spf: number
+  readonly quarantined: number
+  readonly rejected: number
+}
+
+export type CountedSource = Counted & Pick<DomainReportRow['sources'][number], 'address' | 'origin'>
+
+export const REPORT_SUMMARY = {
+  object: constant('domain_report_summary'),
+  domain: text(),
+  since: time({ from: 'begins', says: 'Reports about spans that began from then on' }),
+  until: time({ from: 'ends', says: 'And before then' }),
+  reports: whole({ says: 'How many of them' }),
+  cut: flag({ from: 'isCut', says: 'true: there are more, and the newest thousand were counted' }),
+  policy: text({ none: true, says: 'The policy for DMARC that the newest of them found' }),
+  mail: record(COUNTS, { says: 'All mail that was reported' }),
+  own: record(COUNTS, { says: 'Of `mail` what came from a source that is `ours` or `signed`' }),
+  sources: list(
+    { ...SOURCE, failed: COUNTS.failed },
+    { says: 'The hundred busiest; then all others, taken together' },
+  ),
+  reporters: list(
+    {
+      kind: words(REPORT_KINDS),
+      reporter: DOMAIN_REPORT.reporter,
+      reports: whole({ says: 'How many came from there' }),
+      total: DOMAIN_REPORT.total,
+      failed: DOMAIN_REPORT.failed,
+    },
+    { says: 'Who reported, by how much' },
+  ),
+  tls: record({
+    sessions: SESSIONS,
+    failed: whole({ says: 'Of them' }),
+    failures: list(FAILURE, { says: 'What failed most' }),
+  }),
+  publish: list(
+    { type: words(['TXT']), name: text(), value: text() },
+    { says: 'What asks receivers for these reports' },
+  ),
+}
+
+export const reportSummaryRecord = recordsOf<ReportSummary>()(REPORT_SUMMARY)

@@ -13,8 +13,7 @@ import type {
   SessionRow,
   UserRow,
 } from '../store/port/identity.js'
-import { MANAGED } from './managed.js'
-import { constant, flag, id, list, own, record, recordsOf, text, time, words } from './member.js'
+import { constant, flag, id, list, MANAGED, own, record, recordsOf, text, time, words } from './member.js'
 
 export const PERSON = {
   id: id('usr'),

@@ -20,12 +20,12 @@ import {
   type WorkspaceRow,
 } from '../store/port/tenants.js'
 import type { PendingSuppression } from '../store/port/watch.js'
-import { MANAGED } from './managed.js'
 import {
   constant,
   flag,
   id,
   list,
+  MANAGED,
   number,
   own,
   record,

@@ -8,8 +8,20 @@
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import { type KnownEndpoint, type ListedPost, WEBHOOK_FORMATS } from '../store/port/hooks.js'
 import type { LogRow } from '../store/port/log.js'
-import { MANAGED } from './managed.js'
-import { constant, flag, id, list, own, record, recordsOf, text, time, whole, words } from './member.js'
+import {
+  constant,
+  flag,
+  id,
+  list,
+  MANAGED,
+  own,
+  record,
+  recordsOf,
+  text,
+  time,
+  whole,
+  words,
+} from './member.js'
 
 /** How an endpoint does, and since when. */
 const healthOf = ({ status, state }: KnownEndpoint) => ({

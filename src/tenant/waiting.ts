@@ -16,23 +16,21 @@ import { nextDayAt, type WarmupState } from '../lifecycle/warmup.js'
 import { storedDomain } from '../mail/address.js'
 import {
   type Depth,
-  type MailWaiting,
-  STOPPING_REASONS,
-  WAITING_REASONS,
-  type Waiting,
-  type WaitingReason,
-} from '../record/queue.js'
-import {
   type HeldBy,
   type HoldFacts,
+  type MailWaiting,
   type PoolFacts,
   type PoolHealth,
   type QueueFacts,
   type QueueState,
   queueState,
+  STOPPING_REASONS,
   scopeOfHold,
   stoppedWords,
-} from '../record/queue-state.js'
+  WAITING_REASONS,
+  type Waiting,
+  type WaitingReason,
+} from '../record/queue.js'
 import { leaderOf, SANDBOX_POOL } from '../store/pools.js'
 import type {
   HeldDepth,

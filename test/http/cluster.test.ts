@@ -1,7 +1,7 @@
 /** Which daemons share the store, over HTTP. */
 import t from 'tap'
 import { clusterMetrics } from '../../src/http/metrics.js'
-import { cluster } from '../../src/record/queue-state.js'
+import { cluster } from '../../src/record/queue.js'
 import type { WriterRow } from '../../src/store/port/cluster.js'
 import { openPostgresStore } from '../../src/store/postgres/open.js'
 import { noPostgres, postgres } from '../parts/postgres.js'

@@ -6,7 +6,7 @@ import {
   type QueueFacts,
   queueState,
   queueStateRecord,
-} from '../../src/record/queue-state.js'
+} from '../../src/record/queue.js'
 
 const NOW = Date.UTC(2026, 10, 26, 12)
 const MINUTE = 60_000

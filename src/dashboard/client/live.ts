@@ -4,9 +4,6 @@
  *   An event is only the reason to ask: what is shown is always what the server renders. It is asked at most four times
  *   a second, and the less often the more happens, so that many open pages cost little while much mail flows.
  */
-import { mergeRows } from './rows.js'
-import { SharedStream } from './share.js'
-import type { Said, StreamState } from './stream.js'
 
 const PAUSED = 'postern-paused'
 const SHORTEST_MS = 250
@@ -146,4 +143,254 @@ export const startLive = (): void => {
     settle()
   })
   settle()
+}
+
+/**
+ * NAME      rows - a list that takes in new rows without jumping
+ * DESCRIPTION
+ *   Rows that are shown change where they stand. New ones come on top when the reader is there with nothing ticked and
+ *   no pointer on a row; else they wait behind a button that says how many.
+ */
+const NEW_MS = 2_000
+const NEAR_TOP_PX = 80
+
+/** What says whether two renderings of a row differ: relative times always do. */
+const essence = (row: Element): string => {
+  const copy = row.cloneNode(true) as Element
+  copy.classList.remove('new')
+  for (const time of copy.querySelectorAll('time[data-near]')) time.textContent = ''
+  return copy.outerHTML
+}
+
+const replaceRow = (shown: Element, fresh: Element): void => {
+  if (essence(shown) === essence(fresh)) return
+  const isFocused = shown.contains(document.activeElement)
+  const ticked = shown.querySelector<HTMLInputElement>('input[type=checkbox]')?.checked === true
+  const next = document.importNode(fresh, true)
+  const box = next.querySelector<HTMLInputElement>('input[type=checkbox]')
+  if (box !== null) box.checked = ticked
+  shown.replaceWith(next)
+  if (isFocused) next.querySelector<HTMLElement>('a[href]')?.focus({ preventScroll: true })
+}
+
+const mayMove = (list: Element): boolean =>
+  window.scrollY < NEAR_TOP_PX &&
+  list.querySelector('input:checked') === null &&
+  document.querySelector('details.verb[open]') === null &&
+  !list.matches(':hover')
+
+const add = (list: Element, fresh: readonly Element[], most: number): void => {
+  const rows = fresh.map((row) => document.importNode(row, true))
+  for (const row of rows) row.classList.add('new')
+  list.prepend(...rows)
+  for (const old of [...list.children].slice(most)) old.remove()
+  setTimeout(() => {
+    for (const row of rows) row.classList.remove('new')
+  }, NEW_MS)
+}
+
+/** Shows how many wait; a press takes them in. */
+const offer = (table: Element, count: number, isAll: boolean, take: () => void): void => {
+  const before = table.previousElementSibling
+  let button = before?.matches('button.fresh') ? (before as HTMLButtonElement) : null
+  if (count === 0) {
+    button?.remove()
+    return
+  }
+  if (button === null) {
+    button = document.createElement('button')
+    button.type = 'button'
+    button.className = 'b fresh'
+    table.before(button)
+  }
+  button.textContent = `${count}${isAll ? ' or more' : ''} new`
+  button.onclick = () => {
+    take()
+    button.remove()
+    window.scrollTo({ top: 0 })
+  }
+}
+
+/** Takes in what the server says the list is now. */
+export const mergeRows = (table: HTMLTableElement, fresh: HTMLTableElement): void => {
+  const list = table.tBodies[0]
+  const rows = [...(fresh.tBodies[0]?.rows ?? [])]
+  if (list === undefined) return
+  const unseen: Element[] = []
+  for (const row of rows) {
+    const shown = document.getElementById(row.id)
+    if (shown !== null && list.contains(shown)) replaceRow(shown, row)
+    else unseen.push(row)
+  }
+  const take = () => add(list, unseen, rows.length)
+  const isTaken = unseen.length > 0 && mayMove(list)
+  if (isTaken) take()
+  offer(table, isTaken ? 0 : unseen.length, unseen.length === rows.length, take)
+}
+
+/**
+ * NAME      share - the tabs of one browser share one stream
+ * DESCRIPTION
+ *   HTTP/1.1 gives a browser six connections to a host. One tab that can be seen holds a lock and the stream, and tells
+ *   the others; when it is hidden it lets go, and the next one goes on from the last mark that was heard.
+ */
+
+const NAME = 'postern-live'
+
+type Told = { readonly said: Said } | { readonly state: StreamState } | { readonly asks: 'state' }
+
+export interface Listening {
+  readonly path: string
+  readonly hear: (said: Said) => void
+  readonly tell: (state: StreamState) => void
+}
+
+export class SharedStream {
+  readonly #listening: Listening
+  readonly #channel = new BroadcastChannel(NAME)
+  #mark: string | null = null
+  #stop: AbortController | null = null
+  /** What there is to tell a tab that comes later; null in those that follow. */
+  #state: StreamState | null = null
+
+  constructor(listening: Listening) {
+    this.#listening = listening
+    this.#channel.addEventListener('message', ({ data }) => this.#take(data as Told))
+  }
+
+  /** Listens, and leads when nobody else does. */
+  start(): void {
+    if (this.#stop !== null) return
+    const stop = new AbortController()
+    this.#stop = stop
+    const { signal } = stop
+    // locks are for https and loopback only; elsewhere each tab has its own stream
+    this.#channel.postMessage({ asks: 'state' } satisfies Told)
+    const lead = () => this.#lead(signal)
+    if ('locks' in navigator) navigator.locks.request(NAME, { signal }, lead).catch(() => undefined)
+    else void lead()
+  }
+
+  stop(): void {
+    this.#stop?.abort()
+    this.#stop = null
+  }
+
+  #take(told: Told): void {
+    if ('asks' in told) {
+      if (this.#state !== null) this.#channel.postMessage({ state: this.#state } satisfies Told)
+      return
+    }
+    if ('state' in told) {
+      this.#listening.tell(told.state)
+      return
+    }
+    if (told.said.id !== '') this.#mark = told.said.id
+    if (told.said.data !== '') this.#listening.hear(told.said)
+  }
+
+  #lead(signal: AbortSignal): Promise<void> {
+    const pass = (told: Told): void => {
+      this.#channel.postMessage(told)
+      this.#take(told)
+    }
+    return follow(this.#listening.path, {
+      after: () => this.#mark,
+      hear: (said) => pass({ said }),
+      tell: (state) => {
+        this.#state = state
+        pass({ state })
+      },
+      signal,
+    }).finally(() => {
+      this.#state = null
+    })
+  }
+}
+
+/**
+ * NAME      stream - server-sent events, read by hand
+ * DESCRIPTION
+ *   EventSource gives up for good on any answer but 200, and does not say why. This one waits and comes back where it
+ *   was, backs off when it is told to, and says when the sign-in is over.
+ */
+export interface Said {
+  /** Its place in the log. */
+  readonly id: string
+  readonly type: string
+  readonly data: string
+}
+
+export type StreamState = 'live' | 'waiting' | 'signed-out'
+
+interface Reader {
+  /** Where to go on; null: from now. */
+  readonly after: () => string | null
+  readonly hear: (said: Said) => void
+  readonly tell: (state: StreamState) => void
+  readonly signal: AbortSignal
+}
+
+const FIRST_WAIT_MS = 1_000
+const LONGEST_WAIT_MS = 30_000
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+const blockOf = (text: string): Said => {
+  const fields: Record<string, string> = {}
+  for (const line of text.split('\n')) {
+    const at = line.indexOf(':')
+    if (at > 0) fields[line.slice(0, at)] = line.slice(at + 1).replace(/^ /, '')
+  }
+  return { id: fields.id ?? '', type: fields.event ?? '', data: fields.data ?? '' }
+}
+
+const readAll = async (body: ReadableStream<Uint8Array>, hear: Reader['hear']): Promise<void> => {
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+    .getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const blocks = (rest + value).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) hear(blockOf(block))
+  }
+}
+
+/** Until the signal, or the end of the sign-in. */
+export const follow = async (path: string, { after, hear, tell, signal }: Reader): Promise<void> => {
+  let wait = FIRST_WAIT_MS
+  while (!signal.aborted) {
+    try {
+      const mark = after()
+      const headers = mark === null ? {} : { 'last-event-id': mark }
+      const answer = await fetch(path, { headers, signal, cache: 'no-store', redirect: 'error' })
+      if (answer.status === 401 || answer.status === 403) {
+        tell('signed-out')
+        return
+      }
+      if (answer.ok && answer.body !== null) {
+        tell('live')
+        wait = FIRST_WAIT_MS
+        await readAll(answer.body, hear)
+      } else {
+        wait = Math.max(wait, Number(answer.headers.get('retry-after') ?? 0) * 1_000)
+      }
+    } catch {
+      // lost on the way, or the page goes
+    }
+    if (signal.aborted) return
+    tell('waiting')
+    await pause(wait + Math.random() * wait, signal)
+    wait = Math.min(wait * 2, LONGEST_WAIT_MS)
+  }
 }

@@ -1,12 +1,12 @@
 /**
  * NAME      jobs - what is done to many mails at once, and how far it is
  */
-import { type Job, matchedWords } from '../../record/job.js'
-import type { Page } from '../page.js'
+import { type Job, matchedWords } from '../../record/email.js'
 import { Verb } from '../parts/form.js'
 import { Empty, Facts, Head, LiveState, PageBody, Refreshed } from '../parts/page-parts.js'
 import { type List, Pager, Table } from '../parts/table.js'
 import { figure, spanWords, Time } from '../parts/text.js'
+import type { Page } from '../visit.js'
 
 const met = ({ done, skipped, failed }: Job): number => done + skipped + failed
 

@@ -6,11 +6,11 @@
  */
 import { queryText } from '../ask.js'
 import type { Form } from '../form.js'
-import type { Done, Page } from '../page.js'
 import { FormMarks, Hidden, Submit } from '../parts/form.js'
 import { Empty, PageBody, Section } from '../parts/page-parts.js'
 import { Table } from '../parts/table.js'
 import { html } from '../render.js'
+import type { Done, Page } from '../visit.js'
 import { THEMES, type Visit } from '../visit.js'
 
 interface SavedView {

@@ -6,15 +6,13 @@
  */
 import type { MailEvent } from '../../record/event.js'
 import type { Hold, Incident } from '../../record/queue.js'
-import { type QueueStateRecord, recipients } from '../../record/queue-state.js'
+import { type QueueStateRecord, recipients } from '../../record/queue.js'
 import type { Webhook } from '../../resource/webhook.js'
 import type { StatisticsRecord } from '../../statistics/record.js'
 import { AskError, type Problem, type Query } from '../ask.js'
-import { briefReason, codeWords } from '../mail/meaning.js'
 import type { EmailRow } from '../mail/verdict.js'
-import type { Page, RawRoute, View } from '../page.js'
+import { briefReason, codeWords } from '../mail/verdict.js'
 import { Lines, type Strip, Strips } from '../parts/charts.js'
-import { ExportLinks, exported } from '../parts/exported.js'
 import {
   Choices,
   Empty,
@@ -27,9 +25,9 @@ import {
   Section,
 } from '../parts/page-parts.js'
 import { State } from '../parts/status.js'
-import { type List, Table } from '../parts/table.js'
+import { ExportLinks, exported, type List, Table } from '../parts/table.js'
 import { Address, figure, spanWords, Time } from '../parts/text.js'
-import type { Visit } from '../visit.js'
+import type { Page, RawRoute, View, Visit } from '../visit.js'
 import { newestMails } from './emails/emails.js'
 import { FirstMail, TEST_MAIL } from './emails/first-mail.js'
 import { Mails } from './emails/rows.js'

@@ -8,8 +8,8 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Form } from '../form.js'
-import type { Refused } from '../page.js'
 import { attrs, html, isText, useShown, useVisit } from '../render.js'
+import type { Refused } from '../visit.js'
 import { ButtonLink } from './page-parts.js'
 
 /**

@@ -5,10 +5,11 @@
  *   something has happened, and takes over what stands in these places. A reader who sees no subjects gets no events.
  */
 import type { ComponentChildren } from 'preact'
-import type { Operation } from '../../tenant/rights.js'
-import type { View } from '../page.js'
+import type { Managed } from '../../resource/member.js'
+import { leastFor, type Operation } from '../../tenant/rights.js'
+import type { Problem } from '../ask.js'
 import { html, useVisit, visitIfAny } from '../render.js'
-import type { Visit } from '../visit.js'
+import type { View, Visit } from '../visit.js'
 import { Icon } from './status.js'
 
 /** A path of ours; outside of a session, as it stands. */
@@ -296,4 +297,97 @@ export const shownOnce = (props: ShownOnceProps): View => {
       </>
     ),
   }
+}
+
+/**
+ * NAME      managed - a thing that a setup made says so, and what a change by hand means
+ */
+
+interface Made {
+  readonly row: { readonly managed: Managed | null }
+}
+
+/** In a list, below the name. */
+export const ManagedMark = ({ row: { managed } }: Made) =>
+  managed === null ? null : (
+    <span class="sub" title={`as ${managed.name}`}>
+      made by the setup {managed.setup}
+    </span>
+  )
+
+/** On its page. */
+export const ManagedNote = ({ row: { managed } }: Made) =>
+  managed === null ? null : (
+    <Note>
+      <p>
+        Made by the setup <strong>{managed.setup}</strong>, as <code dir="auto">{managed.name}</code>. What is
+        changed here, <code>postern apply</code> leaves alone from then on (<code>!</code>), and what is
+        removed here stays removed; so change its files instead.
+      </p>
+    </Note>
+  )
+
+/**
+ * NAME      trouble - pages that say why there is no page
+ * DESCRIPTION
+ *   What is gone, what may not be seen, what failed: each in a sentence, with a way on. A request id where there is one,
+ *   since that is what the log knows.
+ */
+
+const TITLES: Readonly<Record<number, string>> = {
+  403: 'Not for your role',
+  404: 'Nothing is here',
+  413: 'Too large',
+  429: 'Too many requests',
+  503: 'Not available for now',
+}
+
+/** Details of /v1 begin small and end without a full stop. */
+export const asSentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+
+export const troubleView = (problem: Problem): View => {
+  const { status, title, detail, request_id: id } = problem
+  const heading = TITLES[status] ?? title
+  return {
+    title: heading,
+    status,
+    body: (
+      <Empty whole title={heading}>
+        <p>{asSentence(detail ?? title)}</p>
+        {id === undefined ? null : (
+          <p class="soft">
+            Request <code>{id}</code>
+          </p>
+        )}
+        <p>
+          <a href="/">To the overview</a>
+        </p>
+      </Empty>
+    ),
+  }
+}
+
+const neededFor = (operation: Operation, role: string | null): string => {
+  const least = leastFor(operation)
+  if (least === 'bodies' || least === 'subjects') return 'Viewers do not see what is written in mail.'
+  return `This needs the role ${least}; yours is ${role}.`
+}
+
+/** For whoever may not do what a page, or a form of it, is for; null for everybody else. */
+export const refusalOf = (visit: Visit, operation: Operation | undefined): Problem | null =>
+  operation === undefined || visit.may(operation)
+    ? null
+    : {
+        title: 'Not for your role',
+        status: 403,
+        code: 'auth.role_forbidden',
+        detail: neededFor(operation, visit.who.role),
+      }
+
+export const NOT_FOUND: Problem = {
+  title: 'No such page',
+  status: 404,
+  code: 'route.not_found',
+  detail: 'No page has this address. It may have been written wrong, or what it showed is gone.',
 }

@@ -10,7 +10,7 @@ import { Document } from '../layout.js'
 import { PasskeyForm } from '../parts/form.js'
 import { Facts } from '../parts/page-parts.js'
 import { Icon } from '../parts/status.js'
-import type { WrongWay } from './exchange.js'
+import type { WrongWay } from './deps.js'
 
 interface Frame {
   readonly assets: Assets

@@ -15,10 +15,9 @@ import { seal, unseal } from '../../base/secret.js'
 import type { LinkRow, SessionRow, UserChange, UserRow } from '../../store/port/identity.js'
 import { type LiveSession, verifySession } from '../../tenant/people.js'
 import { type Admission, addressIn, admit, nameIn, refusalSaid, type Told } from './admission.js'
+import type { Asked, Reply } from './deps.js'
 import { AGAIN, message, openSession, providerActor, returnOf, type SignInDeps } from './deps.js'
-import type { Asked, Reply } from './exchange.js'
-import { findInvitation, INVITATION } from './link.js'
-import { signInAgain } from './local.js'
+import { findInvitation, INVITATION, signInAgain } from './local.js'
 import type { Granted, Provider } from './provider.js'
 
 interface Flow {

@@ -6,14 +6,17 @@
  */
 import Joi from 'joi'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
-import { CHECKED_DOMAIN, checkedDomain, DOMAIN, domainRecord } from '../../resource/domain.js'
 import {
+  CHECKED_DOMAIN,
+  checkedDomain,
+  DOMAIN,
   DOMAIN_REPORT,
+  domainRecord,
   domainReportRecord,
   REPORT_KINDS,
   REPORT_SUMMARY,
   reportSummaryRecord,
-} from '../../resource/domain-report.js'
+} from '../../resource/domain.js'
 import type { DomainReportRow, DomainRow } from '../../store/port/tenants.js'
 import { checkDomain, txtLookup } from '../../tenant/domain/check.js'
 import {

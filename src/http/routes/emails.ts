@@ -16,9 +16,15 @@ import type { Page, Rows } from '../../lifecycle/page.js'
 import { parseQuery, type Query, readTag, type Term, termText } from '../../mail/query.js'
 import type { Status } from '../../mail/status.js'
 import { readKept } from '../../outcome/report.js'
-import { acceptedRecord, emailRecord, listedEmail, NO_CONTENT, readContent } from '../../record/email.js'
+import {
+  acceptedRecord,
+  emailRecord,
+  lastWordsOf,
+  listedEmail,
+  NO_CONTENT,
+  readContent,
+} from '../../record/email.js'
 import { event } from '../../record/event.js'
-import { lastWordsOf } from '../../record/job.js'
 import { waitingInFull, waitingInShort } from '../../record/queue.js'
 import { dayIn, zoneNamed } from '../../statistics/ask.js'
 import type { EmailFilter, EmailRecord, EmailRow, Found, RescheduleResult } from '../../store/port/mail.js'

@@ -5,7 +5,7 @@
  *   tells how far it is. It is about mail that was there when it was made.
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
-import * as record from '../../record/job.js'
+import * as record from '../../record/email.js'
 import type { JobRow } from '../../store/port/mail.js'
 import { type BulkWish, beginJob, countMatched } from '../../submission/job-runner.js'
 import { wrongReason } from '../../tenant/orders.js'

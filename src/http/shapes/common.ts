@@ -9,8 +9,8 @@
  */
 import Joi from 'joi'
 import type { FieldError, FieldErrorKind } from '../../base/fault.js'
-import { MANAGED } from '../../resource/managed.js'
 import type { Members as Described, Member } from '../../resource/member.js'
+import { MANAGED } from '../../resource/member.js'
 
 /* What joi tells of a schema, as far as we use it: it has no type for the answer of `describe()`. Two read it, the check of
    values and the document; what they do not know they refuse with an error. */

@@ -6,8 +6,8 @@
  */
 
 import { pagesOf } from '../../lifecycle/page.js'
+import type { Counted, CountedSource, ReportSummary } from '../../resource/domain.js'
 import { reportRecords } from '../../resource/domain.js'
-import type { Counted, CountedSource, ReportSummary } from '../../resource/domain-report.js'
 import type {
   DomainReportRow,
   DomainReports,

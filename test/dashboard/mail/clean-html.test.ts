@@ -1,6 +1,6 @@
 /** What is left of the HTML of a mail, looked at as text; a browser's opinion is in pages/hostile.test.ts. */
 import t from 'tap'
-import { type CleanOptions, cleanHtml } from '../../../src/dashboard/mail/clean-html.js'
+import { type CleanOptions, cleanHtml } from '../../../src/dashboard/mail/content.js'
 import { hostile } from '../../fixtures/hostile.js'
 
 const OPTIONS: CleanOptions = { images: false, picture: () => null, never: [] }

@@ -1,8 +1,15 @@
 /** Sentences about mails, and what is found in them. */
 import t from 'tap'
 import { codeIn, linksIn, mainLink, picturesIn, roughText } from '../../../src/dashboard/mail/checks.js'
-import { codeWords, isVague, reasonWords, unappliedWords } from '../../../src/dashboard/mail/meaning.js'
-import { type Email, type Recipient, verdictOf } from '../../../src/dashboard/mail/verdict.js'
+import {
+  codeWords,
+  type Email,
+  isVague,
+  type Recipient,
+  reasonWords,
+  unappliedWords,
+  verdictOf,
+} from '../../../src/dashboard/mail/verdict.js'
 import { CATEGORIES } from '../../../src/mail/report/category.js'
 
 const AT = '2026-11-22T09:00:00.000Z'

@@ -1,6 +1,6 @@
 /** Nobody is sent anywhere else. */
 import t from 'tap'
-import { returnPath } from '../../../src/dashboard/sign-in/exchange.js'
+import { returnPath } from '../../../src/dashboard/sign-in/deps.js'
 
 const GOOD = ['/', '/emails', '/emails?q=a%20b&mode=test', '/emails/em_01', '/settings/people?x=//y']
 const BAD = [

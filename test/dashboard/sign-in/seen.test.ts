@@ -1,7 +1,7 @@
 /** Which ways are good for a password, and what a bad one is told. */
 import t from 'tap'
 import { Form } from '../../../src/dashboard/form.js'
-import { type Asked, wrongWay } from '../../../src/dashboard/sign-in/exchange.js'
+import { type Asked, wrongWay } from '../../../src/dashboard/sign-in/deps.js'
 import { CookieClient } from '../../parts/cookie-client.js'
 import { openSite } from './site.js'
 

@@ -10,9 +10,9 @@
 import { basename, dirname, join } from 'node:path/posix'
 import { marked, type Token, type Tokens } from 'marked'
 import type { ComponentChildren } from 'preact'
-import type { Reader } from '../../page.js'
 import { ButtonLink, Code, Head } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
+import type { Reader } from '../../visit.js'
 import { paperFiles } from './paper-files.js'
 
 /** In reading order; others follow. */

@@ -4,13 +4,12 @@
  *   Name and value of each record stand apart, since the forms of DNS providers ask for them apart. What DNS says is
  *   known after a check, which is a button: looking at a page asks nobody outside.
  */
-import type { Page, View } from '../../page.js'
+
 import { Verb } from '../../parts/form.js'
-import { ManagedNote } from '../../parts/managed.js'
-import { Code, Facts, Head, Note, Reply, Section } from '../../parts/page-parts.js'
+import { Code, Facts, Head, ManagedNote, Note, Reply, Section } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { Time } from '../../parts/text.js'
-import type { Visit } from '../../visit.js'
+import type { Page, View, Visit } from '../../visit.js'
 import { Reports, type Summary } from './reports.js'
 import { type DnsRecord, type Domain, stateOf } from './state.js'
 

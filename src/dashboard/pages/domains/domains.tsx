@@ -2,15 +2,13 @@
  * NAME      domains - the domains whose mail is signed
  */
 
-import type { Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
-import { ManagedMark } from '../../parts/managed.js'
-import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
+import { Code, Empty, Head, ManagedMark, Section } from '../../parts/page-parts.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Visit } from '../../visit.js'
+import type { Page, Visit } from '../../visit.js'
 import { type Domain, stateOf } from './state.js'
 
 const titleOf = (rows: readonly Domain[]): string => {

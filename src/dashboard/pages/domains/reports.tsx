@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   All of it is what somebody says who need not be who he says, and the page says so.
  */
-import type { reportSummaryRecord } from '../../../resource/domain-report.js'
+import type { reportSummaryRecord } from '../../../resource/domain.js'
 import { Facts, Note, Reply, Section } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, Table } from '../../parts/table.js'

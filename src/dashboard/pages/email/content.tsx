@@ -13,9 +13,9 @@ import type { MailEvent } from '../../../record/event.js'
 import type { Domain } from '../../../resource/domain.js'
 import { AskError, type Problem } from '../../ask.js'
 import { checksOf, headersOf, picturesIn, sizeWords } from '../../mail/checks.js'
-import { cleanHtml } from '../../mail/clean-html.js'
 import {
   asAttachment,
+  cleanHtml,
   demandContent,
   type MailContent,
   MOST_HTML,
@@ -25,13 +25,11 @@ import {
   saveName,
 } from '../../mail/content.js'
 import type { Email } from '../../mail/verdict.js'
-import type { Raw, RawRoute } from '../../page.js'
-import { ButtonLink, Choices, Empty, Tabs } from '../../parts/page-parts.js'
+import { asSentence, ButtonLink, Choices, Empty, Tabs } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
-import { asSentence } from '../../parts/trouble.js'
-import type { Visit } from '../../visit.js'
+import type { Raw, RawRoute, Visit } from '../../visit.js'
 
 const TABS = ['preview', 'text', 'headers', 'source', 'attachments', 'checks', 'events'] as const
 type Tab = (typeof TABS)[number]

@@ -7,8 +7,16 @@
  */
 import type { MailEvent } from '../../../record/event.js'
 import { partsOfWaiting } from '../../../record/queue.js'
-import { codeWords, isVague, reasonWords, unappliedWords } from '../../mail/meaning.js'
-import { type Email, type Recipient, sinceAccepted, worstFirst } from '../../mail/verdict.js'
+import {
+  codeWords,
+  type Email,
+  isVague,
+  type Recipient,
+  reasonWords,
+  sinceAccepted,
+  unappliedWords,
+  worstFirst,
+} from '../../mail/verdict.js'
 import { Section, Tabs } from '../../parts/page-parts.js'
 import { Icon, Status, toneOf, word } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'

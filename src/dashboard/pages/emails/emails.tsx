@@ -5,17 +5,15 @@
  *   changed a filter by hand, starts the list again instead of refusing it. An order goes to those that are ticked, one
  *   after the other, or to all that the list finds: then the count comes first, and a job does it.
  */
-import { type JobMatched, matchedWords } from '../../../record/job.js'
+import { type JobMatched, matchedWords } from '../../../record/email.js'
 import { AskError, mistake, type Problem } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Email, EmailRow } from '../../mail/verdict.js'
-import type { Done, Page, RawRoute, Refused, View } from '../../page.js'
-import { ExportLinks, exported } from '../../parts/exported.js'
 import { ActionForm, Choice, Field, Hidden, Leave, Send, Submit, useOwnRefusal } from '../../parts/form.js'
 import { ButtonLink, Empty, LiveState, PageBody } from '../../parts/page-parts.js'
-import { type List, Pager } from '../../parts/table.js'
+import { ExportLinks, exported, type List, Pager } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
-import type { Visit, WorkspaceName } from '../../visit.js'
+import type { Done, Page, RawRoute, Refused, View, Visit, WorkspaceName } from '../../visit.js'
 import { apiQuery, type Filter, FilterForm, filterOf, isNarrowed, SPANS } from './filter.js'
 import { FirstMail, TEST_MAIL } from './first-mail.js'
 import { inboxView } from './inbox.js'

@@ -6,10 +6,9 @@
  */
 import { SIMULATIONS } from '../../../sandbox/simulation.js'
 import type { Form } from '../../form.js'
-import type { Done, Page } from '../../page.js'
 import { ActionForm, Choice, Field, FoldedFields, Hidden, Send } from '../../parts/form.js'
 import { Code, PageBody } from '../../parts/page-parts.js'
-import type { Visit, WorkspaceName } from '../../visit.js'
+import type { Done, Page, Visit, WorkspaceName } from '../../visit.js'
 
 const SENDER = 'hello@acme.test'
 

@@ -8,11 +8,10 @@ import type { Problem } from '../../ask.js'
 import { codeIn, linksIn, mainLink, roughText } from '../../mail/checks.js'
 import { askContent, type MailContent, MOST_HTML, readPart } from '../../mail/content.js'
 import { type Email, type EmailRow, subjectOf, verdictOf } from '../../mail/verdict.js'
-import type { View } from '../../page.js'
 import { Copy, LiveState, Refreshed } from '../../parts/page-parts.js'
 import { Icon, Status } from '../../parts/status.js'
 import { Said, Time } from '../../parts/text.js'
-import type { Visit } from '../../visit.js'
+import type { View, Visit } from '../../visit.js'
 
 interface ListProps {
   readonly visit: Visit

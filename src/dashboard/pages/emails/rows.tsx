@@ -5,8 +5,7 @@
  *   waits why. The whole row is the link of its subject, and no column is wider than that one.
  */
 import type { ComponentChildren } from 'preact'
-import { briefReason } from '../../mail/meaning.js'
-import { briefWaiting, type EmailRow, sinceAccepted, subjectOf } from '../../mail/verdict.js'
+import { briefReason, briefWaiting, type EmailRow, sinceAccepted, subjectOf } from '../../mail/verdict.js'
 import { Status } from '../../parts/status.js'
 import { isolate, Said, Time } from '../../parts/text.js'
 import { attrs, html } from '../../render.js'

@@ -2,14 +2,12 @@
  * NAME      pool - one pool: its upstreams as they do now, and what may be done about them
  */
 import type { Form } from '../../form.js'
-import type { Done, Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Hidden, Leave, Send, useOwnRefusal, Verb } from '../../parts/form.js'
-import { ManagedNote } from '../../parts/managed.js'
-import { ButtonLink, Empty, Facts, PageBody, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Empty, Facts, ManagedNote, PageBody, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Visit, WorkspaceName } from '../../visit.js'
+import type { Done, Page, View, Visit, WorkspaceName } from '../../visit.js'
 import { actLink, HeldNotes, holdsOver, standingHolds } from '../queue/holds.js'
 import { type History, HistoryOf, historyOf } from '../settings/audit.js'
 import {

@@ -1,17 +1,14 @@
 /**
  * NAME      pools - the ways out, and a new one with its first upstream
  */
-import type { QueueStateRecord } from '../../../record/queue-state.js'
-import type { Page } from '../../page.js'
+import type { QueueStateRecord } from '../../../record/queue.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
-import { ManagedMark } from '../../parts/managed.js'
-import { Code, Empty, PageBody } from '../../parts/page-parts.js'
+import { asSentence, Code, Empty, ManagedMark, PageBody } from '../../parts/page-parts.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Address, figure } from '../../parts/text.js'
-import { asSentence } from '../../parts/trouble.js'
 import { html } from '../../render.js'
-import type { Visit } from '../../visit.js'
+import type { Page, Visit } from '../../visit.js'
 import { holdsOver, standingHolds } from '../queue/holds.js'
 import { addressOf, MemberFields, memberOf, type Pool } from './upstream.js'
 

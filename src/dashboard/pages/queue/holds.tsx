@@ -5,7 +5,7 @@
  */
 import type { VNode } from 'preact'
 import type { Hold } from '../../../record/queue.js'
-import { type QueueStateRecord, recipients } from '../../../record/queue-state.js'
+import { type QueueStateRecord, recipients } from '../../../record/queue.js'
 import type { Options } from '../../parts/form.js'
 import { ButtonLink, Note, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'

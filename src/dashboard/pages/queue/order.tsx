@@ -6,14 +6,13 @@
  *   is lifted, the page says who wrote what, and how many recipients of its part are held.
  */
 import type { Hold } from '../../../record/queue.js'
-import { recipients } from '../../../record/queue-state.js'
+import { recipients } from '../../../record/queue.js'
 import type { Form } from '../../form.js'
-import type { Done, Page, View } from '../../page.js'
 import { ActionForm, Choice, Field, Hidden, Leave, Send } from '../../parts/form.js'
 import { Choices, Empty, Facts, PageBody } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
-import type { Visit } from '../../visit.js'
+import type { Done, Page, View, Visit } from '../../visit.js'
 import {
   actLink,
   type Places,

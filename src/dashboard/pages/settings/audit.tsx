@@ -8,13 +8,12 @@
 import { Readable } from 'node:stream'
 import type { AuditEntry } from '../../../resource/people.js'
 import type { Query } from '../../ask.js'
-import type { Page, RawRoute } from '../../page.js'
 import { Filters, type Options, Select, Word } from '../../parts/form.js'
 import { ButtonLink, Empty, PageBody, Section } from '../../parts/page-parts.js'
 import { type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Visit } from '../../visit.js'
+import type { Page, RawRoute, Visit } from '../../visit.js'
 
 /** What actions begin with, as people call it. */
 const NAMES: Readonly<Record<string, string>> = {

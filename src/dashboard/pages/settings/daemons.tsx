@@ -1,11 +1,11 @@
 /**
  * NAME      daemons - who shares the database
  */
-import type { ClusterRecord } from '../../../record/queue-state.js'
-import type { Page } from '../../page.js'
+import type { ClusterRecord } from '../../../record/queue.js'
 import { PageBody } from '../../parts/page-parts.js'
 import { type Column, Table } from '../../parts/table.js'
 import { html } from '../../render.js'
+import type { Page } from '../../visit.js'
 
 type Daemon = ClusterRecord['daemons'][number]
 

@@ -4,15 +4,22 @@
 import type { Role } from '../../../config/identity.js'
 import type { Link, Person, PersonInFull } from '../../../resource/people.js'
 import type { Form } from '../../form.js'
-import type { Done, Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
-import { ManagedMark, ManagedNote } from '../../parts/managed.js'
-import { Code, Facts, Note, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
+import {
+  Code,
+  Facts,
+  ManagedMark,
+  ManagedNote,
+  Note,
+  PageBody,
+  Section,
+  shownOnce,
+} from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Visit } from '../../visit.js'
+import type { Done, Page, Visit } from '../../visit.js'
 
 interface MadeLink {
   readonly url: string

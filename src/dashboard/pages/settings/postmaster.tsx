@@ -6,10 +6,10 @@
  */
 import type { EventRecord } from '../../../record/event.js'
 import { sizeWords } from '../../mail/checks.js'
-import type { Page } from '../../page.js'
 import { Empty, PageBody } from '../../parts/page-parts.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
+import type { Page } from '../../visit.js'
 import { Verbatim } from '../email/content.js'
 
 /** What is kept of it (submission/operator-mail.ts). */

@@ -2,12 +2,12 @@
  * NAME      sessions - where somebody is signed in
  */
 import type { OpenSession } from '../../../resource/people.js'
-import type { Page } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { PageBody } from '../../parts/page-parts.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
+import type { Page } from '../../visit.js'
 
 const HOW: Readonly<Record<string, string>> = {
   local: 'with a password',

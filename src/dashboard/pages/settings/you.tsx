@@ -10,7 +10,6 @@ import type { Factor, PersonInFull } from '../../../resource/people.js'
 import { passkeySite } from '../../../tenant/factors.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
-import type { Done, Page, Refused, View } from '../../page.js'
 import {
   ActionForm,
   Choice,
@@ -25,7 +24,7 @@ import {
 import { ButtonLink, Code, Empty, Note, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
-import type { Visit } from '../../visit.js'
+import type { Done, Page, Refused, View, Visit } from '../../visit.js'
 import { Views } from '../look.js'
 
 const ZONES = (): readonly (readonly [zone: string, text: string])[] => [

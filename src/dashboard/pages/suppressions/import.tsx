@@ -9,10 +9,9 @@ import { parseRecipient } from '../../../mail/address.js'
 import { type ListLine, readSuppressionList } from '../../../record/csv.js'
 import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
-import type { Done } from '../../page.js'
 import { ActionForm, Choice, Field, Send } from '../../parts/form.js'
 import { figure } from '../../parts/text.js'
-import type { Visit } from '../../visit.js'
+import type { Done, Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
 
 const MOST = 10_000

@@ -4,12 +4,11 @@
 import type { ComponentChildren } from 'preact'
 import type { Incident } from '../../../record/queue.js'
 import type { Form } from '../../form.js'
-import type { Done } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { Note } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
-import type { Visit } from '../../visit.js'
+import type { Done, Visit } from '../../visit.js'
 
 /** Those that nobody has decided; none where they may not be seen. */
 export const openIncidents = async (

@@ -5,10 +5,9 @@
  *   released, by a job of /v1 with a reason.
  */
 import type { Form } from '../../form.js'
-import type { Done } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { figure } from '../../parts/text.js'
-import type { Visit } from '../../visit.js'
+import type { Done, Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
 
 const KINDS = [

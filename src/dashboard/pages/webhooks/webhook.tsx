@@ -7,20 +7,27 @@ import { tagText } from '../../../mail/query.js'
 import type { ShownWebhook, Webhook, WebhookAttempt, WebhookEvent } from '../../../resource/webhook.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
-import type { Done, Page } from '../../page.js'
 import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.js'
-import { ManagedNote } from '../../parts/managed.js'
-import { ButtonLink, Choices, Code, Crumb, Facts, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Choices, Code, Crumb, Facts, ManagedNote, Section } from '../../parts/page-parts.js'
 import { Icon, State, type Tone } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Address, figure, Said, Time } from '../../parts/text.js'
 import { useVisit } from '../../render.js'
-import type { Visit } from '../../visit.js'
+import type { Done, Page, Visit } from '../../visit.js'
 import { slugOf, workspacesOf } from '../access/whose.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { WorkspaceRow } from '../workspaces/workspaces.js'
-import { formatName, type MadeWebhook, secretView } from './webhook-form.js'
-import { HealthDetail, healthSentence, hostOf, nameOf, SHAPES, stateOf } from './webhooks.js'
+import {
+  formatName,
+  HealthDetail,
+  healthSentence,
+  hostOf,
+  type MadeWebhook,
+  nameOf,
+  SHAPES,
+  secretView,
+  stateOf,
+} from './webhooks.js'
 
 const POST_SHAPES: Readonly<
   Record<WebhookEvent['status'], readonly [hue: Tone, icon: string, text: string]>

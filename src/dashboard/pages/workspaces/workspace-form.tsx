@@ -4,12 +4,10 @@
 
 import { ALARM_LIMITS, ALARMS, type Alarm } from '../../../store/port/alarms.js'
 import type { Form } from '../../form.js'
-import type { Page } from '../../page.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'
-import { ManagedNote } from '../../parts/managed.js'
-import { PageBody } from '../../parts/page-parts.js'
+import { ManagedNote, PageBody } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
-import type { Visit } from '../../visit.js'
+import type { Page, Visit } from '../../visit.js'
 import type { Pool } from '../pools/upstream.js'
 import { ALARM_NAMES, SOFT_WORDS, type WorkspaceRow } from './workspaces.js'
 

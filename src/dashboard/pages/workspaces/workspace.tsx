@@ -2,12 +2,10 @@
  * NAME      workspace - one workspace: whether it sends, and as what
  */
 import { ALARMS } from '../../../store/port/alarms.js'
-import type { Page } from '../../page.js'
 import { Field, Verb } from '../../parts/form.js'
-import { ManagedNote } from '../../parts/managed.js'
-import { ButtonLink, Facts, PageBody, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Facts, ManagedNote, PageBody, Section } from '../../parts/page-parts.js'
 import { Said, Time } from '../../parts/text.js'
-import type { Visit } from '../../visit.js'
+import type { Page, Visit } from '../../visit.js'
 import { HeldNotes, holdsOver, standingHolds } from '../queue/holds.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { PoolName } from './workspace-form.js'

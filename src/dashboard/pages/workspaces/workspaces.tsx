@@ -1,7 +1,7 @@
 /**
  * NAME      workspaces - the workspaces of the account, and how each does in words
  */
-import type { QueueStateRecord } from '../../../record/queue-state.js'
+import type { QueueStateRecord } from '../../../record/queue.js'
 import type { workspaceRecord } from '../../../resource/tenants.js'
 import {
   ALARM_SEARCH,
@@ -12,14 +12,12 @@ import {
   type SoftLimits,
   shareOf,
 } from '../../../store/port/alarms.js'
-import type { Page } from '../../page.js'
-import { ManagedMark } from '../../parts/managed.js'
-import { ButtonLink, Note, PageBody } from '../../parts/page-parts.js'
+import { ButtonLink, ManagedMark, Note, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { isolate, Said, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Visit } from '../../visit.js'
+import type { Page, Visit } from '../../visit.js'
 import { actLink, holdsOver, standingHolds } from '../queue/holds.js'
 
 export const ALARM_NAMES: Readonly<Record<Alarm, string>> = {
