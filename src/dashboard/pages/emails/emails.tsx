@@ -5,19 +5,382 @@
  *   changed a filter by hand, starts the list again instead of refusing it. An order goes to those that are ticked, one
  *   after the other, or to all that the list finds: then the count comes first, and a job does it.
  */
+
+import type { ComponentChildren } from 'preact'
+import { readTag } from '../../../mail/query.js'
 import { type JobMatched, matchedWords } from '../../../record/email.js'
-import { AskError, mistake, type Problem } from '../../ask.js'
+import { AskError, mistake, type Problem, type Query } from '../../ask.js'
 import type { Form } from '../../form.js'
-import type { Email, EmailRow } from '../../mail/verdict.js'
-import { ActionForm, Choice, Field, Hidden, Leave, Send, Submit, useOwnRefusal } from '../../parts/form.js'
+import {
+  briefReason,
+  briefWaiting,
+  type Email,
+  type EmailRow,
+  sinceAccepted,
+  subjectOf,
+} from '../../mail/verdict.js'
+import {
+  ActionForm,
+  Choice,
+  Field,
+  Filters,
+  Hidden,
+  Leave,
+  Select,
+  Send,
+  Submit,
+  useOwnRefusal,
+  Word,
+} from '../../parts/form.js'
 import { ButtonLink, Empty, LiveState, PageBody } from '../../parts/page-parts.js'
+import { Status, word } from '../../parts/status.js'
 import { ExportLinks, exported, type List, Pager } from '../../parts/table.js'
-import { figure, Time } from '../../parts/text.js'
+import { exactTime, figure, isolate, Said, Time } from '../../parts/text.js'
+import { attrs, html } from '../../render.js'
 import type { Done, Page, RawRoute, Refused, View, Visit, WorkspaceName } from '../../visit.js'
-import { apiQuery, type Filter, FilterForm, filterOf, isNarrowed, SPANS } from './filter.js'
 import { FirstMail, TEST_MAIL } from './first-mail.js'
 import { inboxView } from './inbox.js'
-import { Mails } from './rows.js'
+
+/**
+ * NAME      filter - which mails a list shows, as its URL says it, and the fields that narrow it
+ * DESCRIPTION
+ *   All of it stands in the URL, so that every view is a link. A list opens on the last 7 days; where a span begins is
+ *   rounded, and goes along with a cursor, since a cursor is only good for the very filter that it came from.
+ */
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+/** Words, length, and what its beginning is rounded to. */
+const SPANS = {
+  '1h': { words: 'Last hour', length: HOUR, round: 60_000 },
+  '24h': { words: 'Last 24 hours', length: DAY, round: 600_000 },
+  '7d': { words: 'Last 7 days', length: 7 * DAY, round: HOUR },
+  '30d': { words: 'Last 30 days', length: 30 * DAY, round: HOUR },
+  all: { words: 'Any time', length: null, round: HOUR },
+} as const
+type Span = keyof typeof SPANS
+
+const STATUSES = ['scheduled', 'queued', 'sent', 'deferred', 'delivered', 'bounced', 'canceled'] as const
+
+interface Filter {
+  readonly q: string | null
+  readonly status: string | null
+  readonly tag: string | null
+  readonly domain: string | null
+  readonly time: Span
+  /** RFC 3339; null for any time. */
+  readonly since: string | null
+  readonly until: string | null
+}
+
+const isSpan = (text: string): text is Span => Object.hasOwn(SPANS, text)
+
+const timeOr = (text: string | null): string | null =>
+  text === null || Number.isNaN(Date.parse(text)) ? null : new Date(text).toISOString()
+
+const filterOf = (visit: Visit): Filter => {
+  const asked = visit.query('time') ?? ''
+  const time: Span = isSpan(asked) ? asked : '7d'
+  const { length, round } = SPANS[time]
+  const began =
+    length === null ? null : new Date(Math.floor((visit.now - length) / round) * round).toISOString()
+  return {
+    q: visit.query('q'),
+    status: STATUSES.find((status) => status === visit.query('status')) ?? null,
+    tag: visit.query('tag'),
+    domain: visit.query('domain')?.replace(/[\s"]/g, '') ?? null,
+    time,
+    since: timeOr(visit.query('since')) ?? began,
+    until: timeOr(visit.query('until')),
+  }
+}
+
+/** The search text with what only a term can say. */
+const searchText = ({ q, domain }: Filter): string =>
+  [q ?? '', domain === null ? '' : `domain:${domain}`].filter((one) => one !== '').join(' ')
+
+const apiQuery = (visit: Visit, filter: Filter): Query => ({
+  q: searchText(filter),
+  tz: searchText(filter) === '' ? null : visit.zone,
+  status: filter.status,
+  tag: filter.tag,
+  created_after: filter.since,
+  created_before: filter.until,
+  mode: visit.scope.mode,
+})
+
+const isNarrowed = ({ q, status, tag, domain, until }: Filter): boolean =>
+  [q, status, tag, domain, until].some((one) => one !== null)
+
+const TERMS: readonly (readonly [term: string, says: string])[] = [
+  ['receipt october', 'words of the subject; the last may be a beginning'],
+  ['ana@example.com', 'an address, its beginning, or a domain'],
+  ['to: from: domain:', 'one of them only'],
+  ['subject:"your parcel"', 'words in this order'],
+  ['status:bounced reason:mailbox_full', 'what became of it, and why'],
+  ['tag:order:118838', 'a tag, by name or by name and value'],
+  ['before:2026-11-20 after:2026-11-01', 'days, or times with their zone'],
+  ['is:held is:deferred is:complained is:resent has:attachment', 'states'],
+  ['message-id:<…> pool:shop-eu', 'where it went'],
+  ['key:billing', 'who sent it: a key or credential by id, name, first characters or login'],
+  ['id:em_…', 'one mail'],
+  ['-status:delivered', 'a minus, or NOT: all but these'],
+  ['ana@example.com OR bob@example.com', 'either of them'],
+]
+
+const TermsHelp = () => (
+  <details class="fold">
+    <summary>What can be searched for</summary>
+    <dl class="terms">
+      {TERMS.map(([term, says]) => (
+        <div>
+          <dt>
+            <code>{term}</code>
+          </dt>
+          <dd class="soft">{says}</dd>
+        </div>
+      ))}
+    </dl>
+  </details>
+)
+
+const spanText = (visit: Visit, { time, until }: Filter): string | null => {
+  const since = visit.query('since')
+  const at = (text: string) => exactTime(Date.parse(text), visit.zone)
+  if (until !== null || (since !== null && visit.query('cursor') === null)) {
+    const from = since === null ? '' : `from ${at(since)} `
+    return `${from}${until === null ? '' : `to ${at(until)}`}`.trim()
+  }
+  return time === 'all' ? null : SPANS[time].words
+}
+
+const Chips = ({ visit, filter }: { readonly visit: Visit; readonly filter: Filter }) => {
+  const { q, status, tag, domain } = filter
+  const span = spanText(visit, filter)
+  const chips: readonly (readonly [text: string, href: string] | null)[] = [
+    span === null ? null : [span, visit.here({ time: 'all', since: null, until: null })],
+    q === null ? null : [q, visit.here({ q: null })],
+    status === null ? null : [word(status), visit.here({ status: null })],
+    tag === null ? null : [`tag ${tag}`, visit.here({ tag: null })],
+    domain === null ? null : [`to ${domain}`, visit.here({ domain: null })],
+  ]
+  return (
+    <p class="chips">
+      {chips.map((chip) =>
+        chip === null ? null : (
+          <span class="chip">
+            <bdi>{chip[0]}</bdi>
+            <a href={chip[1]} aria-label={`Without “${chip[0]}”`}>
+              ×
+            </a>
+          </span>
+        ),
+      )}
+    </p>
+  )
+}
+
+const SUBJECTS: Readonly<Record<string, string>> = {
+  q: 'The search',
+  tag: 'The tag',
+  domain: 'The domain',
+  status: 'The status',
+}
+
+const Wrong = ({ problem }: { readonly problem: Problem | null }) =>
+  problem === null ? null : (
+    <p class="wrong" role="alert">
+      {problem.errors
+        ?.map(({ field, message }) => `${SUBJECTS[field.replace(/^\w+\./, '')] ?? field} ${message}.`)
+        .join(' ') ??
+        problem.detail ??
+        problem.title}
+    </p>
+  )
+
+/** What terms name that there is not, such as `key:nope`. */
+const UNKNOWN: Readonly<Record<string, (name: string) => string>> = {
+  key: (name) => `No key or credential is called “${name}”.`,
+  pool: (name) => `No pool is called “${name}”.`,
+  tag: (name) => `No mail has the tag “${name}”.`,
+  reason: (name) => `No mail has “${name}” as its reason.`,
+}
+
+const Unknown = ({ terms }: { readonly terms: readonly string[] }) =>
+  terms.length === 0 ? null : (
+    <p class="wrong" role="status">
+      {terms
+        .map((term) => readTag(term))
+        .map(({ name, value }) => UNKNOWN[name]?.(value ?? '') ?? `There is no ${value}.`)
+        .join(' ')}
+    </p>
+  )
+
+interface FilterProps {
+  readonly visit: Visit
+  readonly filter: Filter
+  readonly unknown: readonly string[]
+  readonly problem: Problem | null
+}
+
+const FilterForm = ({ visit, filter, unknown, problem }: FilterProps) => (
+  <div class="narrow noprint">
+    <Filters
+      path="/emails"
+      label="Filters"
+      keep={{ workspace: visit.scope.workspace, mode: visit.scope.mode }}
+    >
+      <label>
+        Search
+        <input
+          type="search"
+          name="q"
+          value={filter.q ?? ''}
+          maxLength={256}
+          autocomplete="off"
+          {...(problem !== null && { 'aria-invalid': true })}
+        />
+      </label>
+      <Select
+        name="status"
+        label="Status"
+        options={[['', 'Any status'], ...STATUSES.map((one) => [one, word(one)] as const)]}
+        chosen={filter.status}
+      />
+      <Select
+        name="time"
+        label="Time"
+        options={Object.entries(SPANS).map(([span, { words }]) => [span, words] as const)}
+        chosen={filter.time}
+      />
+      <Word name="tag" label="Tag" placeholder="name:value" />
+      <Word name="domain" label="To domain" placeholder="example.com" />
+    </Filters>
+    <Wrong problem={problem} />
+    <Unknown terms={unknown} />
+    <TermsHelp />
+    <Chips {...{ visit, filter }} />
+  </div>
+)
+
+/**
+ * NAME      rows - mails, one line each
+ * DESCRIPTION
+ *   Status, to whom, subject, and how it ended: of what bounced or is deferred what it means, then the reply; of what
+ *   waits why. The whole row is the link of its subject, and no column is wider than that one.
+ */
+
+const countsOf = ({ counts }: EmailRow): string =>
+  Object.entries(counts)
+    .filter(([, n]) => n > 0)
+    .map(([status, n]) => `${n} ${status}`)
+    .join(', ')
+
+const total = ({ counts }: EmailRow): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
+
+/** Without the address, which the row has already. */
+const replyIn = (text: string | null | undefined): string | null =>
+  text == null ? null : isolate(text.replace(/<[^<>\s]*@[^<>\s]*>:?\s*/, '').slice(0, 300))
+
+const outcomeOf = (row: EmailRow): string => {
+  const { status, waiting } = row
+  const many = total(row) > 1 ? `${countsOf(row)} · ` : ''
+  if (status === 'bounced' || status === 'deferred') {
+    const more = waiting !== null && waiting.reason !== 'backoff' ? isolate(briefWaiting(waiting)) : null
+    const why = [briefReason(row.reason), replyIn(row.last_response), more].filter((one) => one != null)
+    return `${many}${why.join(' · ')}`
+  }
+  if (waiting !== null) return `${many}${isolate(briefWaiting(waiting))}`
+  if (many !== '') return countsOf(row)
+  return status === 'delivered' || status === 'sent' ? `in ${sinceAccepted(row, row.updated_at)}` : ''
+}
+
+const toneOf = ({ status, waiting }: EmailRow): string | undefined => {
+  if (status === 'bounced') return 'bad'
+  return status === 'deferred' || (waiting !== null && waiting.reason !== 'scheduled') ? 'wait' : undefined
+}
+
+interface MailsProps {
+  readonly visit: Visit
+  readonly rows: readonly EmailRow[]
+  /** By id; null when only one is shown. */
+  readonly workspaces: ReadonlyMap<string, string> | null
+  /** The form that its ticks belong to; null without. */
+  readonly form: string | null
+}
+
+const To = ({ row }: { readonly row: EmailRow }) => {
+  const [first = row.cc[0] ?? row.bcc[0] ?? ''] = row.to
+  const others = total(row) - 1
+  const more = others > 0 ? html`<span class="more nb">+ ${others}</span>` : null
+  return html`<span class="pair" title="${row.to.join(', ').slice(0, 1_000)}"><span class="one" dir="auto">${first}</span>${more}</span>`
+}
+
+const Tick = ({ row, form }: { readonly row: EmailRow; readonly form: string | null }) =>
+  form === null
+    ? null
+    : html`<td role="cell" class="tick"><input type="checkbox" name="id" value="${row.id}" form="${form}" aria-label="Choose ${subjectOf(row)}"/></td>`
+
+const Tag = ({ row: { tags } }: { readonly row: EmailRow }) => {
+  const [tag] = tags
+  return tag && html`<span class="tag" dir="auto" title="${tag.name}:${tag.value}">${tag.value}</span>`
+}
+
+const Row = ({ visit, row, workspaces, form }: Omit<MailsProps, 'rows'> & { readonly row: EmailRow }) => {
+  const outcome = outcomeOf(row)
+  const subject = subjectOf(row)
+  const to = visit.link(`/emails/${row.id}`)
+  const cell = (name: string, content: ComponentChildren) =>
+    html`<td role="cell" class="${name}">${content}</td>`
+  const cells = [
+    Tick({ row, form }),
+    cell('c-st', Status(row)),
+    cell('c-to', To({ row })),
+    cell('c-subj', html`<a class="one" dir="auto" title="${subject}" href="${to}">${subject}</a>`),
+    html`<td role="cell" class="c-out" title="${outcome}"><span class="one">${Said({ text: outcome })}</span></td>`,
+    cell('c-tag', Tag({ row })),
+    workspaces &&
+      cell(
+        'c-ws',
+        html`<span class="one" dir="auto">${workspaces.get(row.workspace_id) ?? row.workspace_id}</span>`,
+      ),
+    cell('c-when', Time({ at: row.created_at })),
+  ]
+  return html`<tr role="row" id="${row.id}"${attrs({ class: toneOf(row) })}>${cells}</tr>`
+}
+
+const HEADS = [
+  ['c-st', 'Status'],
+  ['c-to', 'To'],
+  ['c-subj', 'Subject'],
+  ['c-out', 'Outcome'],
+  ['c-tag', 'Tag'],
+  ['c-ws', 'Workspace'],
+  ['c-when', 'Accepted'],
+] as const
+
+export const Mails = (props: MailsProps) => (
+  <table class="t mails" role="table" id="mails" aria-label="Emails, newest first">
+    <thead role="rowgroup">
+      <tr role="row">
+        {props.form === null ? null : (
+          <th role="columnheader" scope="col" class="tick">
+            <span class="hid">Chosen</span>
+          </th>
+        )}
+        {HEADS.map(([name, head]) =>
+          name === 'c-ws' && props.workspaces === null ? null : (
+            <th role="columnheader" scope="col" class={name}>
+              {head}
+            </th>
+          ),
+        )}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">{props.rows.map((row) => Row({ ...props, row }))}</tbody>
+  </table>
+)
 
 const BULK_FORM = 'bulk'
 

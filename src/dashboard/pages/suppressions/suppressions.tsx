@@ -5,21 +5,300 @@
  *   page says so.
  */
 
+import type { ComponentChildren } from 'preact'
+import { parseRecipient } from '../../../mail/address.js'
+import { type ListLine, readSuppressionList } from '../../../record/csv.js'
+import type { Incident } from '../../../record/queue.js'
 import type { Suppression } from '../../../resource/tenants.js'
 import { AskError, mistake, type Query } from '../../ask.js'
 import type { Form } from '../../form.js'
 import { reasonWords } from '../../mail/verdict.js'
 import { ActionForm, Choice, Field, Filters, Send, Verb, Word } from '../../parts/form.js'
-import { Choices, Code, Empty, Head, Section } from '../../parts/page-parts.js'
+import { Choices, Code, Empty, Head, Note, Section } from '../../parts/page-parts.js'
 import { type Column, ExportLinks, exported, type List, Pager, Table } from '../../parts/table.js'
-import { Address, Time } from '../../parts/text.js'
+import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Done, Page, RawRoute, Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
 import type { WorkspaceRow } from '../workspaces/workspaces.js'
-import { ImportForm, importList, wrongItems } from './import.js'
-import { Incidents, incidentActions, openIncidents } from './incidents.js'
-import { type Left, LeftVerbs, leftActions, leftOf } from './left.js'
+
+/**
+ * NAME      import - a whole list of suppressed addresses, pasted
+ * DESCRIPTION
+ *   Addresses, one a line, or CSV as the command line reads it. What /v1 calls no address is left out and named by its
+ *   line; where nothing could be taken, the text comes back. To send it again does no harm.
+ */
+
+const MOST = 10_000
+/** What /v1 takes at once. */
+const CHUNK = 100
+/** Lines in a notice. */
+const MOST_LINES_NAMED = 20
+
+const counted = (n: number, one: string, many = `${one}s`): string =>
+  n === 1 ? `1 ${one}` : `${figure(n)} ${many}`
+
+const ImportForm = (props: { readonly wide: boolean }) => {
+  const { wide } = props
+  return (
+    <ActionForm action="import">
+      <Field
+        name="list"
+        label="Addresses or CSV"
+        rows={6}
+        required
+        hint="One address a line, or CSV with them in the first column or under a head such as email; at most 10,000."
+      />
+      <Field name="reason" label="Reason" maxLength={500} hint="The same for all of them." />
+      <Choice
+        name="scope"
+        label="For"
+        value={wide ? 'account' : 'workspace'}
+        options={[
+          ['workspace', 'this workspace'],
+          ['account', 'every workspace'],
+        ]}
+      />
+      <Send plain>Import</Send>
+    </ActionForm>
+  )
+}
+
+/** Which items of a batch were wrong. */
+const wrongItems = (error: unknown): readonly number[] =>
+  error instanceof AskError
+    ? (error.problem.errors ?? []).flatMap(({ field }) => {
+        const item = /\[(\d+)\]/.exec(field)?.[1]
+        return item === undefined ? [] : [Number(item)]
+      })
+    : []
+
+interface Taken {
+  /** Ids; of an address that stands twice, twice. */
+  readonly ids: readonly string[]
+  readonly wrong: readonly ListLine[]
+}
+
+/** A batch is taken whole or not at all, so it is sent again without what was wrong with it. */
+const take = async (
+  add: (emails: readonly string[]) => Promise<readonly string[]>,
+  lines: readonly ListLine[],
+) => {
+  const wrong: ListLine[] = []
+  let left = lines
+  while (left.length > 0) {
+    try {
+      return { ids: await add(left.map(({ email }) => email)), wrong }
+    } catch (error) {
+      const items = new Set(wrongItems(error))
+      if (items.size === 0) throw error
+      wrong.push(...left.filter((_, i) => items.has(i)))
+      left = left.filter((_, i) => !items.has(i))
+    }
+  }
+  return { ids: [], wrong }
+}
+
+const notTaken = (wrong: readonly ListLine[]): string => {
+  if (wrong.length === 0) return ''
+  const named = wrong.slice(0, MOST_LINES_NAMED).map(({ at }) => at)
+  const more = wrong.length - named.length
+  const lines = `${wrong.length === 1 ? 'line' : 'lines'} ${named.join(', ')}`
+  return `No single address: ${lines}${more === 0 ? '' : ` and ${figure(more)} more`}.`
+}
+
+/** What was added before something else failed stays, and the page says so. */
+const halfway = (error: unknown, n: number): unknown =>
+  n > 0 && error instanceof AskError
+    ? new AskError({
+        ...error.problem,
+        detail: `${counted(n, 'address is', 'addresses are')} on the list, the rest is not: ${error.message} Send it again; what is there stays.`,
+      })
+    : error
+
+const importList = async (visit: Visit, form: Form): Promise<Done> => {
+  const lines = readSuppressionList(form.raw('list'))
+  if (lines.length === 0) throw mistake('list', 'there is no address in it')
+  if (lines.length > MOST) throw mistake('list', `at most 10,000 at once; these are ${figure(lines.length)}`)
+  const slug = chosenWorkspace(visit, await workspacesOf(visit))
+  const scope = form.text('scope')
+  const addTo = (list: string) => async (emails: readonly string[]) => {
+    const body = { emails, list: list === '' ? null : list, reason: form.text('reason'), scope }
+    const path = '/v1/suppressions/batch/add'
+    const { data } = await visit.ask<{ data: readonly { id: string }[] }>('POST', path, {
+      ...within(slug),
+      body,
+    })
+    return data.map(({ id }) => id)
+  }
+  // several on one line would be taken for an address and its reason, and the others lost
+  const several = ({ reason }: ListLine): boolean => reason !== null && parseRecipient(reason) !== null
+  const wrong = lines.filter(several)
+  const single = lines.filter((line) => !several(line))
+  const ids = new Set<string>()
+  for (const list of new Set(single.map((line) => line.list))) {
+    const lines = single.filter((line) => line.list === list)
+    for (let at = 0; at < lines.length; at += CHUNK) {
+      const taken: Taken = await take(addTo(list), lines.slice(at, at + CHUNK)).catch((error) => {
+        throw halfway(error, ids.size)
+      })
+      for (const id of taken.ids) ids.add(id)
+      wrong.push(...taken.wrong)
+    }
+  }
+  wrong.sort((a, b) => a.at - b.at)
+  if (ids.size === 0) throw mistake('list', notTaken(wrong))
+  return {
+    to: visit.link('/suppressions', { scope: scope === 'account' ? 'account' : null }),
+    notice: `${counted(ids.size, 'address is', 'addresses are')} on the list. ${notTaken(wrong)}`.trim(),
+  }
+}
+
+/**
+ * NAME      incidents - addresses that bounced for good at the same time wait for a decision
+ */
+
+/** Those that nobody has decided; none where they may not be seen. */
+export const openIncidents = async (
+  visit: Visit,
+  of: Parameters<Visit['part']>[1] = {},
+): Promise<readonly Incident[]> => {
+  const answer = await visit.part<List<Incident>>('/v1/incidents', {
+    ...of,
+    query: { open: 'true', limit: 100 },
+  })
+  return 'data' in answer ? answer.data : []
+}
+
+const domainOf = ({ domain }: Incident): string => (domain === '' ? 'several domains' : domain)
+
+const before = ({ delivered_before: n }: Incident): string =>
+  n === 0 ? '' : `, and ${n} of them took mail before`
+
+export const IncidentNote = ({
+  incident,
+  children,
+}: {
+  readonly incident: Incident
+  readonly children?: ComponentChildren
+}) => (
+  <Note tone="wait" icon="alarm">
+    <p>
+      <strong>
+        {incident.pending} addresses of <bdi>{domainOf(incident)}</bdi> were refused together
+      </strong>{' '}
+      since <Time at={incident.created_at} />
+      {before(incident)}: {incident.said === '' ? 'in other words each' : <q dir="auto">{incident.said}</q>}.
+      Perhaps a server is broken, and they live. They are written to until somebody decides; without a
+      decision in 7 days, they are written to as before.
+    </p>
+    {children}
+  </Note>
+)
+
+const Incidents = ({ visit, incidents }: { visit: Visit; incidents: readonly Incident[] }) => (
+  <>
+    {incidents.map((incident) => (
+      <IncidentNote {...{ incident }}>
+        {visit.may('acceptIncident') ? (
+          <div class="actions">
+            <Verb
+              action="accept"
+              label="They are dead"
+              does="Suppress them"
+              reason="none"
+              about={{ incident: incident.id }}
+            >
+              {incident.pending} addresses of {domainOf(incident)} are written to no more.
+            </Verb>
+            <Verb
+              action="dismiss"
+              label="They live"
+              does="Go on writing to them"
+              reason="none"
+              about={{ incident: incident.id }}
+            >
+              What was pending is forgotten. The mails that came back stay bounced.
+            </Verb>
+          </div>
+        ) : null}
+      </IncidentNote>
+    ))}
+  </>
+)
+
+const decide =
+  (verb: 'accept' | 'dismiss', notice: string) =>
+  async (visit: Visit, form: Form): Promise<Done> => {
+    const id = encodeURIComponent(form.raw('incident'))
+    await visit.ask('POST', `/v1/incidents/${id}/${verb}`, { scoped: false })
+    return { to: visit.link('/suppressions'), notice }
+  }
+
+const incidentActions = {
+  accept: decide('accept', 'They are written to no more.'),
+  dismiss: decide('dismiss', 'They are written to as before.'),
+}
+
+/**
+ * NAME      left - what became of mail while an address was suppressed
+ * DESCRIPTION
+ *   Who writes to somebody again may want what did not arrive meanwhile: bounced mails are sent again, held ones are
+ *   released, by a job of /v1 with a reason.
+ */
+
+const KINDS = [
+  { kind: 'again', action: 'resend', sought: 'status:bounced', label: 'Send again', were: 'bounced' },
+  { kind: 'free', action: 'release', sought: 'is:held', label: 'Release', were: 'held' },
+] as const
+
+type Kind = (typeof KINDS)[number]
+
+/** How many there are of each kind. */
+type Left = Readonly<Partial<Record<Kind['kind'], number>>>
+
+const order = (visit: Visit, slug: string, address: string, { action, sought }: Kind, more: object) =>
+  visit.ask<{ readonly id: string; readonly matched: number }>('POST', '/v1/emails/bulk', {
+    ...within(slug),
+    body: { action, q: `to:"${address}" ${sought}`, mode: visit.scope.mode, ...more },
+  })
+
+/** Of mail to this address; nothing for who may not act on it. */
+const leftOf = async (visit: Visit, slug: string, address: string | null): Promise<Left> => {
+  if (address === null || !address.includes('@') || !visit.may('liftHold')) return {}
+  const found = KINDS.map(async (kind) => {
+    const looking = order(visit, slug, address, kind, { reason: 'looking', dry_run: true })
+    return [kind.kind, await looking.then(({ matched }) => matched).catch(() => 0)] as const
+  })
+  return Object.fromEntries(await Promise.all(found))
+}
+
+const LeftVerbs = ({ address, left }: { readonly address: string; readonly left: Left }) => (
+  <div class="actions">
+    {KINDS.filter(({ kind }) => (left[kind] ?? 0) > 0).map(({ kind, label, were }) => (
+      <Verb
+        action={kind}
+        label={`${label}: ${figure(left[kind] ?? 0)} ${were}`}
+        does={label}
+        about={{ address }}
+      >
+        Mails to <bdi>{address}</bdi> that {kind === 'again' ? 'bounced are sent again' : 'are held go on'}.
+      </Verb>
+    ))}
+  </div>
+)
+
+const acting =
+  (kind: Kind) =>
+  async (visit: Visit, form: Form): Promise<Done> => {
+    const slug = chosenWorkspace(visit, await workspacesOf(visit))
+    const { id } = await order(visit, slug, form.raw('address'), kind, { reason: form.text('reason') })
+    return { to: visit.link(`/jobs/${id}`), notice: 'It goes on by itself; this page may be closed.' }
+  }
+
+const leftActions: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>> = Object.fromEntries(
+  KINDS.map((kind) => [kind.kind, acting(kind)]),
+)
 
 const ORIGINS = [
   [null, 'All'],
