@@ -1,12 +1,10 @@
 /**
- * NAME      email - a mail as the wire has it, and what was written in it
+ * NAME      email - a mail as the wire has it, what was written in it, and what is done to many mails at once
  * DESCRIPTION
- *   A send answers the accepted record without bodies; a list row leaves out recipients and attachments,
- *   too. Members stand in the order of the contract; one that it does not print (a reason) is there only
- *   when it says something.
- *   A mail that was composed here keeps what the client sent. One that came whole, over SMTP or as `raw`, is
- *   read from its octets when somebody asks, attachments included. After retention both are gone, and all is
- *   null. Reports of our own are not read: nobody wrote them.
+ *   A send answers the accepted record without bodies; a list row leaves out recipients and attachments, too. Members stand in
+ *   the order of the contract; one that it does not print (a reason) is there only when it says something. A mail that was
+ *   composed here keeps what the client sent. One that came whole, over SMTP or as `raw`, is read from its octets when somebody
+ *   asks, attachments included. After retention both are gone, and all is null. Reports of our own are not read.
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import type { AttachmentSummary } from '../lifecycle/facts.js'
@@ -24,10 +22,6 @@ import type {
 import { nullWhenMissing } from '../store/port/upkeep.js'
 import { metOf } from '../store/rules/operations.js'
 import type { MailWaiting, ShowWaiting, Waiting } from './queue.js'
-
-/**
- * NAME      job - what is done to many mails at once, as every door shows it
- */
 
 /** Exact, or as many as were counted before counting ended. */
 const matchedOf = ({ matched, isCapped }: Pick<JobRow, 'matched' | 'isCapped'>) =>

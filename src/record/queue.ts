@@ -1,10 +1,12 @@
 /**
- * NAME      queue - the queue, its holds and orders, incidents, and why something waits, as the public sees them
+ * NAME      queue - the queue, its holds and orders, incidents, why something waits, and whether mail flows, as the public sees them
  * DESCRIPTION
- *   A scope has the same members in a request, in a hold and in the record of an order, so that what was
- *   read may be sent.
- *   Who may mend it, or must find who may, is told what there is to know and which command mends it; the
- *   owner of a workspace, in words that name nothing of others.
+ *   A scope has the same members in a request, in a hold and in the record of an order, so that what was read may be sent. The
+ *   state of the queue becomes sentences here alone: pages, command line and API say these and no others. Pure: what was
+ *   counted, and what is known of each pool and hold, is given to it. A recipient that is held is never one that waits; one with
+ *   a time of its own is neither. What nobody wanted (a pool that can send nothing) comes before what somebody ordered (a hold),
+ *   and what is only slow comes last. Operators read what there is to know and which command mends it; the owner of a workspace
+ *   reads words that name nothing of others. Words of servers stand without the marks that turn the direction of writing.
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import type { Scope } from '../lifecycle/orders.js'
@@ -20,16 +22,6 @@ import {
 import type { QueueDepth } from '../store/port/upkeep.js'
 import type { KnownIncident } from '../store/port/watch.js'
 import { incidentFacts } from '../store/rules/watch.js'
-
-/**
- * NAME      queue-state - whether mail flows, and if not, what stands in its way; the daemons that share a store
- * DESCRIPTION
- *   The one place where the state of the queue becomes sentences: pages, command line and API say these and
- *   no others. Pure: it is told what was counted, and of each pool and each hold what is known. A recipient
- *   that is held is never one that waits; one with a time of its own is neither. What nobody wanted (a pool
- *   that can send nothing) comes before what somebody ordered (a hold), and what is only slow comes last.
- *   Words of servers stand in the sentences without the marks that turn the direction of writing.
- */
 
 /** `weak`: some of its upstreams fail, and others take mail. */
 type PoolState = 'ok' | 'weak' | 'down' | 'paused' | 'no_upstream'

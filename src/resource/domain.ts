@@ -1,7 +1,8 @@
 /**
- * NAME      domain - a sending domain, with the DNS records that are to be published for it
+ * NAME      domain - a sending domain with the DNS records that are to be published for it, and what receivers reported of it
  * DESCRIPTION
- *   After a check also with what DNS says of each. The private halves of its keys are in no record.
+ *   After a check also with what DNS says of each. The private halves of its keys are in no record. A report may come from
+ *   somebody else than it says.
  */
 import { reportAddress } from '../mail/return-path.js'
 import type { DkimKeyRow, DomainRow } from '../store/port/tenants.js'
@@ -115,12 +116,6 @@ export const checkedDomain = recordsOf<DomainRow & { readonly records: readonly 
   CHECKED_DOMAIN,
 )
 export type Domain = ReturnType<typeof domainRecord>
-
-/**
- * NAME      domain-report - what receivers reported of a domain: one report, and the sum of them
- * DESCRIPTION
- *   All of it is what somebody says who need not be who he says.
- */
 
 export const REPORT_KINDS = ['dmarc', 'tls'] as const
 

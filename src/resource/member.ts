@@ -1,10 +1,12 @@
 /**
- * NAME      member - the language in which a record is described once
+ * NAME      member - the language in which a record is described once, and which setup made a thing
  * DESCRIPTION
  *   A record is a list of members. A member says what stands in it, whether it may be null or absent, what the document says of
  *   it, and from what of the row it is made: by default from the member of the row that is called the same in camel case.
  *   From the list come the record that API, command line and pages show, its type, and its shape in the document. Data only:
  *   doors make of it what they need. What is not described is not shown: a hash or a secret of a row never leaves by itself.
+ *   The setup that made a thing stands in its record. The rows do not know it: a door asks once for all records that it shows.
+ *   What no setup made, as all that was made just now, has null.
  */
 import { toRfc3339 } from '../base/clock.js'
 import { type CamelName, camelName } from '../base/text.js'
@@ -145,13 +147,6 @@ export const recordsOf =
 
 /** The answer to a removal; `object` is what it was. */
 export const removed = <T extends string>(object: T, id: string) => ({ id, object, deleted: true as const })
-
-/**
- * NAME      managed - which setup made a thing, and how its files name it
- * DESCRIPTION
- *   It stands in the record of each thing that a setup can make. The rows do not know it: a door asks once for all records
- *   that it shows, when they are made. Whatever no setup made, as all that was made just now, has null.
- */
 
 export interface Managed {
   readonly setup: string

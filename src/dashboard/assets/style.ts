@@ -1,17 +1,10 @@
 /**
- * NAME      style - the frame of every page, in the one stylesheet
+ * NAME      style - the one stylesheet
  * DESCRIPTION
- *   Tokens, elements without a class, then the parts, in the order in which a later one may overrule an earlier one; the
- *   pages' own follow, and print is last. Every colour holds for light and dark; `color-scheme` decides, and `data-theme`
- *   where a person chose. Text has a contrast of 4.5:1 on all three surfaces, what can be operated 3:1. Menus and verbs
- *   are <details>, so that they need no script.
- */
-
-/**
- * NAME      page-style - what only some pages have, for the one stylesheet
- * DESCRIPTION
- *   The list of mails, one mail, the inbox, sign-in, the API reference, pools and domains. A whole row of the list is the
- *   link of its subject; narrow windows drop what is least, and a phone gets three lines a mail.
+ *   Tokens, elements without a class, then the parts, in the order in which a later one may overrule an earlier one; what only
+ *   some pages have follows (a whole row of the list of mails is the link of its subject; a phone gets three lines a mail), and
+ *   print is last. Every colour holds for light and dark; `color-scheme` decides, and `data-theme` where a person chose. Text
+ *   has a contrast of 4.5:1 on all three surfaces, what can be operated 3:1. Menus and verbs are <details>: no script needed.
  */
 const PAGE_STYLE = `
 .live-state { display: inline-flex; align-items: center; gap: var(--s2); margin-inline-start: auto; color: var(--ink-3); font: var(--small) var(--sans); white-space: nowrap; }

@@ -1,10 +1,14 @@
 /**
  * NAME      live - the page follows what happens
  * DESCRIPTION
- *   An event is only the reason to ask: what is shown is always what the server renders. It is asked at most four times
- *   a second, and the less often the more happens, so that many open pages cost little while much mail flows.
+ *   An event is only the reason to ask: what is shown is always what the server renders. It is asked at most four times a
+ *   second, and the less often the more happens. Rows that are shown change where they stand; new ones come on top when the
+ *   reader is there with nothing ticked and no pointer on a row, else they wait behind a button that says how many.
+ *   HTTP/1.1 gives a browser six connections to a host, so the tabs share one stream: one that can be seen holds a lock and the
+ *   stream, and tells the others; when it is hidden it lets go, and the next one goes on from the last mark.
+ *   EventSource gives up for good on any answer but 200, and does not say why. The stream here is read by hand: it comes back
+ *   where it was, backs off when the server says so, and says when the sign-in is over.
  */
-
 const PAUSED = 'postern-paused'
 const SHORTEST_MS = 250
 const LONGEST_MS = 10_000
@@ -145,12 +149,6 @@ export const startLive = (): void => {
   settle()
 }
 
-/**
- * NAME      rows - a list that takes in new rows without jumping
- * DESCRIPTION
- *   Rows that are shown change where they stand. New ones come on top when the reader is there with nothing ticked and
- *   no pointer on a row; else they wait behind a button that says how many.
- */
 const NEW_MS = 2_000
 const NEAR_TOP_PX = 80
 
@@ -228,13 +226,6 @@ export const mergeRows = (table: HTMLTableElement, fresh: HTMLTableElement): voi
   offer(table, isTaken ? 0 : unseen.length, unseen.length === rows.length, take)
 }
 
-/**
- * NAME      share - the tabs of one browser share one stream
- * DESCRIPTION
- *   HTTP/1.1 gives a browser six connections to a host. One tab that can be seen holds a lock and the stream, and tells
- *   the others; when it is hidden it lets go, and the next one goes on from the last mark that was heard.
- */
-
 const NAME = 'postern-live'
 
 type Told = { readonly said: Said } | { readonly state: StreamState } | { readonly asks: 'state' }
@@ -308,12 +299,6 @@ export class SharedStream {
   }
 }
 
-/**
- * NAME      stream - server-sent events, read by hand
- * DESCRIPTION
- *   EventSource gives up for good on any answer but 200, and does not say why. This one waits and comes back where it
- *   was, backs off when it is told to, and says when the sign-in is over.
- */
 export interface Said {
   /** Its place in the log. */
   readonly id: string

@@ -1,13 +1,12 @@
 /**
  * NAME      main - what every page can do with scripts on
  * DESCRIPTION
- *   Nothing here is needed to read or to act: it copies, moves, closes, counts and keeps what is shown up to date.
+ *   Nothing here is needed to read or to act: it copies, closes menus and sends nothing twice, moves by keys, counts times and
+ *   keeps what is shown up to date. Single letters work outside of fields only, and never together with Ctrl, Alt or Meta. Rows
+ *   are moved through by the focus of their links, so that Enter is the browser's own. The server learns the reader's zone.
  */
 import { nearWords } from './span.js'
 
-/**
- * NAME      copy - buttons that copy what stands beside them
- */
 const DONE_MS = 2_000
 
 /** navigator.clipboard is for https and loopback only. */
@@ -56,9 +55,6 @@ const startCopying = (): void => {
   })
 }
 
-/**
- * NAME      menus - what is open closes when one looks elsewhere, and nothing is sent twice
- */
 const OPEN = 'details.verb[open], details.switch[open]'
 
 /** The innermost open one, and the focus back to what opened it; false when nothing was open. */
@@ -97,13 +93,6 @@ const startMenus = (): void => {
   // back from the page after it
   window.addEventListener('pageshow', () => sent.clear())
 }
-
-/**
- * NAME      keys - a page without a mouse
- * DESCRIPTION
- *   Single letters work outside of fields only, and never together with Ctrl, Alt or Meta. Rows are moved through by
- *   the focus of their links, so that Enter is the browser's own.
- */
 
 const BLURRED = 'postern-blurred'
 const root = document.documentElement
@@ -174,10 +163,6 @@ const startKeys = (): void => {
     act()
   })
 }
-
-/**
- * NAME      times - relative times go on, and the server learns the reader's zone
- */
 
 const TICK_MS = 5_000
 const YEAR_S = 31_536_000

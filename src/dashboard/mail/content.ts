@@ -1,14 +1,16 @@
 /**
- * NAME      content - what was written in a mail, read from its octets
+ * NAME      content - what was written in a mail, read from its octets, and its HTML with nothing in it that acts
  * DESCRIPTION
  *   One request for the source serves every tab. The leaves of a message are found by searching its octets for boundaries;
- *   nothing is decoded until a part is asked for. Linear in the size of the message, bounded in depth and number, and
- *   nothing throws: what is broken is read as far as it goes. So a message of 25 MB costs milliseconds on the thread that
- *   serves pages. Texts are bounded: a page shows the beginning, and the file has the rest. A file is saved
- *   (Content-Disposition, RFC 6266, 8187) under a name without folders, control and direction characters: a sender must
- *   not choose where it lands, nor hide what it is.
+ *   nothing is decoded until a part is asked for. Linear in the size of the message, bounded in depth and number, and nothing
+ *   throws: what is broken is read as far as it goes. Texts are bounded: a page shows the beginning, and the file has the rest.
+ *   A file is saved (Content-Disposition, RFC 6266, 8187) under a name without folders, control and direction characters: a
+ *   sender must not choose where it lands, nor hide what it is.
+ *   HTML is read by a real parser, with a turn for other work after each piece, and written anew from a list of elements and
+ *   attributes that only show. What is not listed is left out: scripts, forms, frames, `meta`, `base`, `link`, SVG, event
+ *   attributes. Links lead nowhere and say where they would; `cid:` pictures become `data:`; remote ones only stay when the
+ *   reader asks for them. The sandbox and the policy of the route would stop all of it as well: none of the three needs the others.
  */
-
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Parser } from 'htmlparser2'
 import { decodeWords, fromRaw } from '../../mail/encoding.js'
@@ -16,17 +18,6 @@ import { fieldValue, scanHeader } from '../../mail/header.js'
 import { decodeCharset } from '../../mail/report/mime.js'
 import { AskError, type Problem } from '../ask.js'
 import type { Visit } from '../visit.js'
-
-/**
- * NAME      clean-html - the HTML of a mail, with nothing in it that acts
- * DESCRIPTION
- *   Read by a real parser, piece by piece with a turn for everybody else after each, and written anew from a list of
- *   elements and attributes that only show. What is not in the lists is left out: scripts, forms, frames, `meta`, `base`,
- *   `link`, SVG, event attributes. Links lead nowhere and say where they would; `cid:` pictures become `data:`; remote
- *   ones only stay when the reader asks for them.
- * NOTES
- *   The sandbox and the policy of the route would stop all of it as well: three walls, none of which needs the others.
- */
 
 const SHOWN = new Set(
   `a abbr address area article aside b bdi bdo big blockquote body br caption center cite code col colgroup dd del dfn div

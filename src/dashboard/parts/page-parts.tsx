@@ -1,8 +1,9 @@
 /**
- * NAME      page-parts - what most pages are put together from
+ * NAME      page-parts - what most pages are put together from, and pages that say why there is no page
  * DESCRIPTION
- *   Parts that follow what happens are as old as the last load without scripts. A script asks for the page again when
- *   something has happened, and takes over what stands in these places. A reader who sees no subjects gets no events.
+ *   Parts that follow what happens are as old as the last load without scripts. A script asks for the page again when something
+ *   has happened, and takes over what stands in these places. A reader who sees no subjects gets no events.
+ *   What is gone, what may not be seen, what failed: each in a sentence, with a way on, and with the request id that the log has.
  */
 import type { ComponentChildren } from 'preact'
 import type { Managed } from '../../resource/member.js'
@@ -299,10 +300,6 @@ export const shownOnce = (props: ShownOnceProps): View => {
   }
 }
 
-/**
- * NAME      managed - a thing that a setup made says so, and what a change by hand means
- */
-
 interface Made {
   readonly row: { readonly managed: Managed | null }
 }
@@ -326,13 +323,6 @@ export const ManagedNote = ({ row: { managed } }: Made) =>
       </p>
     </Note>
   )
-
-/**
- * NAME      trouble - pages that say why there is no page
- * DESCRIPTION
- *   What is gone, what may not be seen, what failed: each in a sentence, with a way on. A request id where there is one,
- *   since that is what the log knows.
- */
 
 const TITLES: Readonly<Record<number, string>> = {
   403: 'Not for your role',

@@ -1,8 +1,9 @@
 /**
- * NAME      table - rows and their heads, and the way to older and newer ones
+ * NAME      table - rows and their heads, the way to older and newer ones, and all of them as a file
  * DESCRIPTION
- *   One shape for every list. On a phone each row becomes a block of label and value, so the ARIA roles are written
- *   out: a changed `display` would take the table's meaning away.
+ *   One shape for every list. On a phone each row becomes a block of label and value, so the ARIA roles are written out: a
+ *   changed `display` would take the table's meaning away. A file holds what /v1 would give to the person who looks. It is read
+ *   as the browser takes it. The day in its name is in UTC, as are the times in it.
  */
 import type { ComponentChildren } from 'preact'
 import type { Operation } from '../../tenant/rights.js'
@@ -109,13 +110,6 @@ export const Pager = ({ list, keep = {} }: PagerProps) => {
     </nav>
   )
 }
-
-/**
- * NAME      exported - what a page shows, all of it, as a file
- * DESCRIPTION
- *   With the session of the person who looks, so that it holds what /v1 would give. It is read as the browser takes it,
- *   and no further when the browser has gone. The day in its name is in UTC, as are the times in it.
- */
 
 const bodyOf = (answer: AskAnswer) => answer.stream ?? jsonOf<never>(answer)
 

@@ -1,12 +1,13 @@
 /**
- * NAME      deps - what the steps of sign-in stand on
+ * NAME      deps - what the steps of sign-in stand on: providers, sessions, a request and its answer as values
  * DESCRIPTION
- *   The providers of the configuration: the code that talks to them is loaded when the first of them is needed, since most
- *   installations have none, and every start would wait for it.
- *   A session is always a new one, in place of the one that the browser had, so that nobody is signed in with a secret that
- *   somebody else put into his browser. Person, identity, link and session are one commit.
+ *   The code that talks to providers is loaded when the first of them is needed: most installations have none. A session is
+ *   always a new one, in place of the one that the browser had, so that no one is signed in with a secret that somebody else put
+ *   into his browser. Person, identity, link and session are one commit.
+ *   Plain HTTP from another machine gets no form, but what was seen and the one line to change. Headers that anybody may send
+ *   are read for this alone; where links lead and what is Secure follows from base_url. After signing in the way leads to a path
+ *   of ours, or `/`: what a browser could read as another host or scheme (`//host`, `/\host`, tabs and line ends) is none.
  */
-
 import type { VNode } from 'preact'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
@@ -27,17 +28,6 @@ import type { Assets } from '../assets/assets.js'
 import { type Form, guestTokenOf, isOwnOrigin, sameToken } from '../form.js'
 import type { Provider } from './provider.js'
 import { messagePage, type ProviderLink, wrongWayPage } from './views.js'
-
-/**
- * NAME      exchange - a request to sign in, and its answer, as values
- * DESCRIPTION
- *   What the steps of sign-in see of a request, and what they answer, without the web server around it.
- *   Plain HTTP from another machine gets no form, but what was seen and the one line to change: a password in clear, and a
- *   cookie that the browser will not keep, help nobody. Headers that anybody may send are read for this alone; where links
- *   lead and what is Secure follows from base_url.
- *   After signing in the way leads to a path of ours, or `/`. What a browser could read as another host or scheme
- *   (`//host`, `/\host`, tabs and line ends that it drops) is none.
- */
 
 export interface Asked {
   readonly params: Readonly<Record<string, string>>

@@ -1,12 +1,13 @@
 /**
- * NAME      local - signing in with an address and a password, in one step or two
+ * NAME      local - signing in with an address and a password, in one step or two, or by a link that is used once
  * DESCRIPTION
- *   Unknown, disabled and mistaken are one answer. Too many guesses get the time to come again; a browser in which the
- *   person signed in before keeps a proof of that, and is not kept out by what others try (tenant/credential.ts). Who
- *   has a second factor is asked for it next.
- *   Between the two steps the browser holds a cookie, sealed with the pepper: whose password was right, and until when.
- *   It opens nothing, at /v1 neither; it is used once, lasts ten minutes, and ends with the password that it was given
- *   for. The session is made after the second step, under a new id, as at every sign-in.
+ *   Unknown, disabled and mistaken are one answer. Too many guesses get the time to come again; a browser in which the person
+ *   signed in before keeps a proof of that, and is not kept out by what others try (tenant/credential.ts). Who has a second factor
+ *   is asked for it next. Between the two steps the browser holds a cookie, sealed with the pepper: whose password was right,
+ *   and until when. It opens nothing, at /v1 neither; it is used once, lasts ten minutes, and ends with the password that it was
+ *   given for. The session is made after the second step, under a new id, as at every sign-in.
+ *   To look at a link changes nothing: mail scanners, previews and prefetching browsers only ever look. The button posts, and
+ *   that uses it up. At a provider an invitation waits in a cookie, so that its secret stands in no other address.
  */
 import { Fault } from '../../base/fault.js'
 import { randomText, seal, unseal } from '../../base/secret.js'
@@ -227,14 +228,6 @@ export const signInLocally = async (deps: SignInDeps, asked: Asked): Promise<Rep
     return signInAgain(deps, asked, 429, { tone: 'wait', says }, headers)
   }
 }
-
-/**
- * NAME      link - one-use links: setup and invitation
- * DESCRIPTION
- *   To look at one changes nothing: mail scanners, previews and prefetching
- *   browsers only ever look. The button posts, and that uses it up. At a provider
- *   an invitation waits in a cookie, so that its secret stands in no other address.
- */
 
 /** Cookie in which an invitation waits while the browser is at a provider. */
 export const INVITATION = 'invitation'

@@ -1,9 +1,11 @@
 /**
- * NAME      sign-in - the routes that need no session
+ * NAME      sign-in - the routes that need no session, and signing out
  * DESCRIPTION
- *   Puts the steps of this folder behind the web server. Every answer is made
- *   here: never stored by anybody, never framed, and those with a one-use link in
- *   their address send no referrer. Cookies follow from base_url.
+ *   Every answer is made here: never stored by anybody, never framed, and those with a one-use link in their address send no
+ *   referrer. Cookies follow from base_url.
+ *   Signing out is a form like any other: of our origin, with the token of the session. The session ends here whatever the
+ *   provider does. Where it has a place to sign out, the browser is sent there after a page of ours, since a form must not lead
+ *   to another site. A provider may also end sessions by itself: it posts a logout token, from its own machine, without a cookie.
  */
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi'
 import { unseal } from '../../base/secret.js'
@@ -36,16 +38,6 @@ import {
 import type { LogoutClaims, Provider } from './provider.js'
 import { messagePage } from './views.js'
 import { comeBack, goToProvider, type KeptTokens, TOKENS } from './with-provider.js'
-
-/**
- * NAME      sign-out - here, and at the provider
- * DESCRIPTION
- *   A form like any other: of our origin, with the token of the session; no other site takes even a cookie away.
- *   The session ends here whatever the provider does. Where it has a place to sign
- *   out, the browser is sent there after a page of ours, since a form must not
- *   lead to another site. A provider may also end sessions by itself: it posts a
- *   logout token, from its own machine, without a cookie.
- */
 
 /** So long `auto` does not sign in again. */
 const SIGNED_OUT_SECONDS = 300

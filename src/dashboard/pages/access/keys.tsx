@@ -1,9 +1,10 @@
 /**
- * NAME      keys - API keys
+ * NAME      keys - API keys, and ready lines for a new secret
  * DESCRIPTION
- *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no
- *   more than these ever leave the browser. A secret is shown once, when its key is made. What can be done to a key
- *   stands where one key is shown, found by its whole beginning: two forms in each row of a hundred were most of a page.
+ *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no more than
+ *   these ever leave the browser. A secret is shown once, when its key is made, with what a developer pastes to see a first mail
+ *   at the addresses and ports of this installation. What can be done to a key stands where one key is shown, found by its whole
+ *   beginning: two forms in each row of a hundred were most of a page.
  */
 import type { keyRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
@@ -25,13 +26,6 @@ import type { Page, View, Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { WorkspaceRow } from '../workspaces/workspaces.js'
 import { LastUse, RevokeVerb, SendsFor, slugOf, unusedSince, Whose, workspacesOf } from './whose.js'
-
-/**
- * NAME      samples - ready lines for a new secret
- * DESCRIPTION
- *   What a developer pastes to see a first mail: over HTTP with curl and Node, over SMTP with swaks and PHP, with the
- *   addresses and ports of this very installation.
- */
 
 interface Listener {
   readonly host: string

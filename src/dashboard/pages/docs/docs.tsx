@@ -1,11 +1,11 @@
 /**
  * NAME      docs - guides, the API reference, and the catalogue of errors
  * DESCRIPTION
- *   Guides are the papers of the repository. All operations by group, each with its command. Made from the document that
- *   the API serves, so it is right for this very version and needs no network. Each page is there as Markdown too, and
- *   llms.txt lists them. Errors stand at the addresses where programs get them as JSON, and where the `type`
- *   of each problem leads. They need no session: whoever could not sign in must be able to read why. Which operations
- *   answer an error is shown to those who have one, since the API's document needs it.
+ *   Guides are the papers of the repository. All operations by group, each with its command, made from the document that the API
+ *   serves: right for this very version, and no network is needed. Each page is there as Markdown at its address and `.md`, and
+ *   /llms.txt lists them, one line each. Errors stand at the addresses where programs get them as JSON, and where the `type` of
+ *   each problem leads. They need no session: a client that could not sign in must be able to read why. Which operations answer
+ *   an error is shown to those who have a session, since the API's document needs it.
  */
 import type { ComponentChildren } from 'preact'
 import { Filters } from '../../parts/form.js'
@@ -24,13 +24,6 @@ import {
   referenceIfAny,
   samplesOf,
 } from './reference.js'
-
-/**
- * NAME      as-markdown - the reference for programs that read text
- * DESCRIPTION
- *   /llms.txt lists all pages, one line each, and each of them is there as Markdown at its address and `.md`. Samples and
- *   addresses are those of this gateway.
- */
 
 const sentence = (text: string): string => text.replace(/\.?$/, '.')
 

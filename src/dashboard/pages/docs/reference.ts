@@ -1,22 +1,15 @@
 /**
- * NAME      reference - the OpenAPI document, as the pages need it
+ * NAME      reference - the OpenAPI document, as the pages need it, and samples of requests in four languages
  * DESCRIPTION
- *   Fetched from the API at the first look and kept: it is made from the running code, so it does not change while the
- *   process lives. A JSON Schema is read as one line for each member, those of nested objects below their parent with the
- *   whole path as their name (`attachments[].content`). Knows the keywords that the API's document uses.
+ *   Fetched from the API at the first look and kept: it is made from the running code. A JSON Schema is read as one line for
+ *   each member, those of nested objects below their parent with the whole path as their name (`attachments[].content`). Knows
+ *   the keywords that the API's document uses. A sample is made from the document's own example and the address of this gateway,
+ *   so that it can be pasted and run. Each uses only what its language brings along; the key comes from POSTERN_KEY.
  */
 import { type AskAnswer, jsonOf } from '../../ask.js'
 import type { Sample } from '../../parts/page-parts.js'
 import { figure } from '../../parts/text.js'
 import type { Reader } from '../../visit.js'
-
-/**
- * NAME      samples - one request in four languages
- * DESCRIPTION
- *   Made from the document's own example and the address where this gateway is reached, so that a sample can be pasted
- *   and run as it stands. Each uses only what its language brings along. The key comes from the environment:
- *   POSTERN_KEY.
- */
 
 interface Request {
   readonly method: string

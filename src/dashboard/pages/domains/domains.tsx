@@ -1,7 +1,10 @@
 /**
- * NAME      domains - the domains whose mail is signed
+ * NAME      domains - the domains whose mail is signed; one of them: its DNS records, and what receivers reported
+ * DESCRIPTION
+ *   Name and value of each record stand apart, since the forms of DNS providers ask for them apart. What DNS says is known after
+ *   a check, which is a button: looking at a page asks nobody outside. A report may come from somebody else than it says, and
+ *   the page says so.
  */
-
 import type {
   CheckedRecord,
   Domain as DomainRecord,
@@ -25,10 +28,6 @@ import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Page, View, Visit } from '../../visit.js'
-
-/**
- * NAME      state - how a sending domain stands, as a sentence
- */
 
 /** What was seen is told of a check just now only. */
 type DnsRecord = Published & Partial<CheckedRecord>
@@ -72,12 +71,6 @@ const stateOf = (row: Domain): Standing => {
     says: 'Receivers cannot verify the signatures. A new record may take as long as the old one was allowed to be kept.',
   }
 }
-
-/**
- * NAME      reports - what receivers reported of a domain, on its page
- * DESCRIPTION
- *   All of it is what somebody says who need not be who he says, and the page says so.
- */
 
 type Summary = ReturnType<typeof reportSummaryRecord>
 type Source = Summary['sources'][number]
@@ -183,13 +176,6 @@ const Reports = ({ summary }: { readonly summary: Summary }) => {
     </>
   )
 }
-
-/**
- * NAME      domain - one sending domain: what DNS should say, and what it says
- * DESCRIPTION
- *   Name and value of each record stand apart, since the forms of DNS providers ask for them apart. What DNS says is
- *   known after a check, which is a button: looking at a page asks nobody outside.
- */
 
 const SEEN = {
   ok: ['ok', 'Found'],

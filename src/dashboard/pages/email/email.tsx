@@ -1,8 +1,9 @@
 /**
- * NAME      email - one mail
+ * NAME      email - one mail, and what may be done with it
  * DESCRIPTION
- *   A sentence that says what became of it, each recipient with its timeline, the facts, and what was written. Three
- *   requests make the page, and some more only for mails of many events or with addresses that may be suppressed.
+ *   A sentence that says what became of it, each recipient with its timeline, the facts, and what was written. Three requests
+ *   make the page, and some more only for mails of many events or with addresses that may be suppressed. The buttons are those
+ *   that the state of the mail and the role of the reader allow, each with what follows in words.
  */
 import type { ComponentChildren } from 'preact'
 import { idTime } from '../../../base/id.js'
@@ -22,13 +23,6 @@ import type { Done, Page, Refused, View, Visit } from '../../visit.js'
 import { actLink } from '../queue/holds.js'
 import { Content, domainCheck, tabOf } from './content.js'
 import { Recipients } from './recipients.js'
-
-/**
- * NAME      actions - what may be done with a mail
- * DESCRIPTION
- *   Buttons that the state of the mail and the role of the reader allow, each with what follows in words, and what they
- *   post. After one the reader stands at what it made.
- */
 
 interface Suppressed {
   readonly address: string

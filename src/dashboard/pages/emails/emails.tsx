@@ -1,11 +1,12 @@
 /**
- * NAME      emails - the list of mails, and what is done to many of them
+ * NAME      emails - the list of mails, the filter that its URL holds, and what is done to many of them
  * DESCRIPTION
- *   Newest first, on the last 7 days unless the URL says otherwise. A cursor that fits no more, because the reader
- *   changed a filter by hand, starts the list again instead of refusing it. An order goes to those that are ticked, one
- *   after the other, or to all that the list finds: then the count comes first, and a job does it.
+ *   Newest first, on the last 7 days unless the URL says otherwise. Every view is a link. Where a span begins is rounded, and
+ *   goes along with a cursor, since a cursor is only good for the filter that it came from; one that fits no more, because the
+ *   reader changed a filter by hand, starts the list again. A row is the link of its subject, and says how it ended: of what
+ *   bounced or is deferred what it means, then the reply; of what waits why. An order goes to those that are ticked, one after
+ *   the other, or to all that the list finds: then the count comes first, and a job does it.
  */
-
 import type { ComponentChildren } from 'preact'
 import { readTag } from '../../../mail/query.js'
 import { type JobMatched, matchedWords } from '../../../record/email.js'
@@ -40,13 +41,6 @@ import { attrs, html } from '../../render.js'
 import type { Done, Page, RawRoute, Refused, View, Visit, WorkspaceName } from '../../visit.js'
 import { FirstMail, TEST_MAIL } from './first-mail.js'
 import { inboxView } from './inbox.js'
-
-/**
- * NAME      filter - which mails a list shows, as its URL says it, and the fields that narrow it
- * DESCRIPTION
- *   All of it stands in the URL, so that every view is a link. A list opens on the last 7 days; where a span begins is
- *   rounded, and goes along with a cursor, since a cursor is only good for the very filter that it came from.
- */
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -263,13 +257,6 @@ const FilterForm = ({ visit, filter, unknown, problem }: FilterProps) => (
     <Chips {...{ visit, filter }} />
   </div>
 )
-
-/**
- * NAME      rows - mails, one line each
- * DESCRIPTION
- *   Status, to whom, subject, and how it ended: of what bounced or is deferred what it means, then the reply; of what
- *   waits why. The whole row is the link of its subject, and no column is wider than that one.
- */
 
 const countsOf = ({ counts }: EmailRow): string =>
   Object.entries(counts)

@@ -1,5 +1,5 @@
 /**
- * NAME      pools - the ways out, and a new one with its first upstream
+ * NAME      pools - the ways out; one of them with its upstreams as they do now, what may be done about them, and how new ones warm up
  */
 import type { QueueStateRecord } from '../../../record/queue.js'
 import type { Form } from '../../form.js'
@@ -38,10 +38,6 @@ import {
   Trials,
   UpstreamState,
 } from './upstream.js'
-
-/**
- * NAME      warming-up - how much the new upstreams of a pool may be given, day by day
- */
 
 type Warmup = NonNullable<Live['warmup']>
 
@@ -123,10 +119,6 @@ const WarmingUp = ({ pool, health }: WarmingUpProps) => {
     </Section>
   )
 }
-
-/**
- * NAME      pool - one pool: its upstreams as they do now, and what may be done about them
- */
 
 const Settings = ({ pool }: { readonly pool: Pool }) => (
   <details class="fold" open={useOwnRefusal('settings') !== null}>

@@ -1,5 +1,5 @@
 /**
- * NAME      people - who works here, who is invited, and one person: role, ways to sign in, in or out
+ * NAME      people - who works here, who is invited, one person with role and ways to sign in, and where people are signed in
  */
 import type { Role } from '../../../config/identity.js'
 import type { Link, OpenSession, Person, PersonInFull } from '../../../resource/people.js'
@@ -20,10 +20,6 @@ import { type Column, type List, Pager, Table } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Done, Page, Visit } from '../../visit.js'
-
-/**
- * NAME      sessions - where somebody is signed in
- */
 
 const HOW: Readonly<Record<string, string>> = {
   local: 'with a password',

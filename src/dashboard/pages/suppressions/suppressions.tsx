@@ -1,10 +1,12 @@
 /**
  * NAME      suppressions - addresses that are not written to
  * DESCRIPTION
- *   A list belongs to a workspace, or to all of them. Without a workspace in the URL the default one is meant, and the
- *   page says so.
+ *   A list belongs to a workspace, or to all of them. Without a workspace in the URL the default one is meant, and the page says
+ *   so. A whole list may be pasted: addresses, one a line, or CSV as the command line reads it. What /v1 calls no address is left
+ *   out and named by its line; where nothing could be taken, the text comes back. To send it again does no harm.
+ *   Addresses that bounced for good at the same time wait for a decision. When an address may be written to again, what did not
+ *   arrive meanwhile may be wanted: bounced mails are sent again, held ones are released, by a job of /v1 with a reason.
  */
-
 import type { ComponentChildren } from 'preact'
 import { parseRecipient } from '../../../mail/address.js'
 import { type ListLine, readSuppressionList } from '../../../record/csv.js'
@@ -21,13 +23,6 @@ import { html } from '../../render.js'
 import type { Done, Page, RawRoute, Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
 import type { WorkspaceRow } from '../workspaces/workspaces.js'
-
-/**
- * NAME      import - a whole list of suppressed addresses, pasted
- * DESCRIPTION
- *   Addresses, one a line, or CSV as the command line reads it. What /v1 calls no address is left out and named by its
- *   line; where nothing could be taken, the text comes back. To send it again does no harm.
- */
 
 const MOST = 10_000
 /** What /v1 takes at once. */
@@ -154,10 +149,6 @@ const importList = async (visit: Visit, form: Form): Promise<Done> => {
   }
 }
 
-/**
- * NAME      incidents - addresses that bounced for good at the same time wait for a decision
- */
-
 /** Those that nobody has decided; none where they may not be seen. */
 export const openIncidents = async (
   visit: Visit,
@@ -239,13 +230,6 @@ const incidentActions = {
   accept: decide('accept', 'They are written to no more.'),
   dismiss: decide('dismiss', 'They are written to as before.'),
 }
-
-/**
- * NAME      left - what became of mail while an address was suppressed
- * DESCRIPTION
- *   Who writes to somebody again may want what did not arrive meanwhile: bounced mails are sent again, held ones are
- *   released, by a job of /v1 with a reason.
- */
 
 const KINDS = [
   { kind: 'again', action: 'resend', sought: 'status:bounced', label: 'Send again', were: 'bounced' },

@@ -1,7 +1,6 @@
 /**
- * NAME      webhooks - endpoints that are told of events, and how each does in words
+ * NAME      webhooks - endpoints that events are posted to, how each does in words, and the form that makes or changes one
  */
-
 import { CHANGE_TYPES } from '../../../mail/event-type.js'
 import { readTag, tagText } from '../../../mail/query.js'
 import { eventsLeft, type ShownWebhook, type Webhook } from '../../../resource/webhook.js'
@@ -191,10 +190,6 @@ export const webhooksPage: Page = {
     }
   },
 }
-
-/**
- * NAME      webhook-form - an endpoint is made or changed
- */
 
 const GROUPS: readonly (readonly [title: string, types: readonly string[]])[] = [
   ['Of each mail', CHANGE_TYPES.filter((type) => type.startsWith('email.'))],

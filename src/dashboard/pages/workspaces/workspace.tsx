@@ -1,5 +1,5 @@
 /**
- * NAME      workspace - one workspace: whether it sends, and as what
+ * NAME      workspace - one workspace: whether it sends, and as what; and the form that makes or changes one
  */
 import { ALARM_LIMITS, ALARMS, type Alarm } from '../../../store/port/alarms.js'
 import type { Form } from '../../form.js'
@@ -21,10 +21,6 @@ import {
   stopOf,
   type WorkspaceRow,
 } from './workspaces.js'
-
-/**
- * NAME      workspace-form - a workspace is made or changed
- */
 
 type PoolName = Pick<Pool, 'id' | 'name'>
 
