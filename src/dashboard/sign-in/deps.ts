@@ -27,7 +27,7 @@ import type { TenantDeps } from '../../tenant/principal.js'
 import type { Assets } from '../assets/assets.js'
 import { type Form, guestTokenOf, isOwnOrigin, sameToken } from '../form.js'
 import type { Provider } from './provider.js'
-import { messagePage, type ProviderLink, wrongWayPage } from './views.js'
+import { messagePage, type ProviderLink, type WrongWay, wrongWayPage } from './views.js'
 
 export interface Asked {
   readonly params: Readonly<Record<string, string>>
@@ -57,14 +57,6 @@ export interface Reply {
   readonly cookies?:
     | Readonly<Record<string, { readonly value: string; readonly seconds: number | null } | null>>
     | undefined
-}
-
-export interface WrongWay {
-  /** The address that the browser was seen at, such as `http://10.0.0.5:8080`. */
-  readonly seen: string
-  readonly from: string
-  readonly why: string
-  readonly change: string
 }
 
 const first = (value: string | string[] | undefined): string =>

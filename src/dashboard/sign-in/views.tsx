@@ -10,7 +10,6 @@ import { Document } from '../layout.js'
 import { PasskeyForm } from '../parts/form.js'
 import { Facts } from '../parts/page-parts.js'
 import { Icon } from '../parts/status.js'
-import type { WrongWay } from './deps.js'
 
 interface Frame {
   readonly assets: Assets
@@ -310,6 +309,14 @@ export const messagePage = (
     )}
   </Door>
 )
+
+export interface WrongWay {
+  /** The address that the browser was seen at, such as `http://10.0.0.5:8080`. */
+  readonly seen: string
+  readonly from: string
+  readonly why: string
+  readonly change: string
+}
 
 export const wrongWayPage = ({ assets, baseUrl, way }: Frame & { readonly way: WrongWay }): VNode => (
   <Door assets={assets} baseUrl={baseUrl} title="Not by this way">

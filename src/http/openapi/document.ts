@@ -9,13 +9,11 @@
  *   `empty(null)` means "null is as good as absent": null is allowed where the
  *   field is optional, and nowhere else.
  */
-
 import { FAULTS, Fault, type FaultCode, invalid } from '../../base/fault.js'
 import { leastFor } from '../../tenant/rights.js'
 import type { RouteRow } from '../endpoint.js'
 import { MEDIA } from '../endpoint.js'
-import { problemShape } from '../routes/installation.js'
-import type { Description, Shape } from '../shapes/common.js'
+import { type Description, problemShape, type Shape } from '../shapes/common.js'
 import { toProblem } from '../wire/problem.js'
 import { EXAMPLES } from './examples.js'
 import { isNullMostly, lookOf, WORDS } from './members.js'

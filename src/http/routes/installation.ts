@@ -14,7 +14,7 @@ import { queueStateRecord } from '../../record/queue.js'
 import { mayDo } from '../../tenant/rights.js'
 import type { Deps } from '../deps.js'
 import { GET, param, type RouteRow, scopeOf, statesOf } from '../endpoint.js'
-import { count, need, oneOf, record, shapeOf, timestamp } from '../shapes/common.js'
+import { count, record, shapeOf, timestamp } from '../shapes/common.js'
 import { typeUrl } from '../wire/problem.js'
 import { queueStateShape } from './queue.js'
 
@@ -107,44 +107,6 @@ const clusterShape = record('Cluster', () => ({
       'When a daemon last found the database as it was earlier, and how much of the past was missing: mail acknowledged then may be lost',
     ),
   daemons: Joi.array().items(daemon()).required(),
-}))
-
-const KINDS = [
-  'missing',
-  'type',
-  'empty',
-  'format',
-  'length',
-  'range',
-  'unknown',
-  'forbidden',
-  'unsupported',
-  'too_many',
-  'not_unique',
-  'past',
-]
-
-export const problemShape = record('Problem', () => ({
-  type: Joi.string().required(),
-  title: Joi.string().required(),
-  status: Joi.number().integer().required(),
-  code: Joi.string().required(),
-  detail: Joi.string(),
-  request_id: Joi.string().required(),
-  instance: Joi.string().required(),
-  reason: Joi.string(),
-  oldest: Joi.string().description('Of event.expired: the oldest mark that can be followed'),
-  errors: Joi.array().items(
-    Joi.object({
-      field: Joi.string().required(),
-      message: Joi.string().required(),
-      kind: need(oneOf(...KINDS)),
-    }),
-  ),
-  errors_omitted: Joi.number()
-    .integer()
-    .min(1)
-    .description('How many mistakes were found beyond the hundred in `errors`'),
 }))
 
 const errorTypeShape = record('ErrorType', () => ({

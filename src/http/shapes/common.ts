@@ -327,3 +327,41 @@ export const notAsRead = (
       return value != null && !records.some((record) => (record as AnyMembers)[name] === value)
     })
     .map((name) => ({ field: `${at}.${name}`, kind: 'forbidden', message: 'can not be changed here' }))
+
+const KINDS = [
+  'missing',
+  'type',
+  'empty',
+  'format',
+  'length',
+  'range',
+  'unknown',
+  'forbidden',
+  'unsupported',
+  'too_many',
+  'not_unique',
+  'past',
+]
+
+export const problemShape = record('Problem', () => ({
+  type: Joi.string().required(),
+  title: Joi.string().required(),
+  status: Joi.number().integer().required(),
+  code: Joi.string().required(),
+  detail: Joi.string(),
+  request_id: Joi.string().required(),
+  instance: Joi.string().required(),
+  reason: Joi.string(),
+  oldest: Joi.string().description('Of event.expired: the oldest mark that can be followed'),
+  errors: Joi.array().items(
+    Joi.object({
+      field: Joi.string().required(),
+      message: Joi.string().required(),
+      kind: need(oneOf(...KINDS)),
+    }),
+  ),
+  errors_omitted: Joi.number()
+    .integer()
+    .min(1)
+    .description('How many mistakes were found beyond the hundred in `errors`'),
+}))
