@@ -36,7 +36,8 @@ const jobs = values.jobs === undefined ? processors : Math.max(1, Number(values.
 const most = values.jobs === undefined ? 2 * processors : jobs
 
 const words = positionals.map((word) => word.replace(/^(dist\/)?test\//, '').replace(/\.test\.[jt]s$/, ''))
-const wanted = filesIn(folder)
+const there = filesIn(folder)
+const wanted = there
   .filter((name) => words.length === 0 || words.some((word) => name.includes(word)))
   .filter((name) => !values.quick || isQuick(folder, name))
 const isHouse = (name: string): boolean => name.startsWith('house/')
@@ -75,8 +76,10 @@ const run = async (report: Report): Promise<boolean> => {
   return done.length === wanted.length && done.every(({ ok }) => ok)
 }
 
-if (wanted.length === 0) {
-  process.stderr.write(`no test file has ${positionals.join(' or ') || 'been built'} in its path\n`)
+// a word that is misspelt would leave out what was meant, and the run would pass
+const unknown = positionals.filter((_, i) => !there.some((name) => name.includes(words[i] ?? '')))
+if (unknown.length > 0 || wanted.length === 0) {
+  process.stderr.write(`no test file has ${unknown.join(' or ') || 'been built'} in its path\n`)
   process.exit(64)
 }
 // what bin/postern runs is made of src/, and after a bare tsc it is older than that

@@ -52,6 +52,7 @@ t.test('all is well', async (t) => {
   const one = run(folder, 'test/http/one.test.ts')
   t.match(one, { status: 0, stdout: /^TAP version 14\n1\.\.1\nok 1 - http\/one / })
   t.match(run(folder, 'nowhere'), { status: 64, stderr: /no test file has nowhere in its path/ })
+  t.match(run(folder, 'http/one', 'nowhere'), { status: 64, stderr: /has nowhere in its path/ })
 })
 
 t.test('one that fails at first is told with its failure, and passes', async (t) => {
