@@ -19,13 +19,8 @@ import type { KeyRow, ManagedKind } from '../store/port/tenants.js'
 import { type ListPlace, listOfAccount, listOfWorkspace } from '../tenant/suppression.js'
 import { KIND_NAMES, SECTIONS } from './fields.js'
 import { FILL_IN, keyText } from './files.js'
-import {
-  type Context,
-  type Described,
-  type DescribedHeaders,
-  type DescribedUpstream,
-  kindOf,
-} from './kinds.js'
+import type { Context, Described } from './kind.js'
+import { type DescribedHeaders, type DescribedUpstream, kindOf } from './kinds.js'
 import { readWorld, type SetupDeps } from './world.js'
 
 interface Exported {

@@ -1,45 +1,23 @@
 /**
  * NAME      kinds - what the words of a setup mean: how each kind is read, compared, made, changed and removed
  * DESCRIPTION
- *   A kind describes a row in the words of the files, and says what a row would be described as once a file's words
- *   are applied: where the two differ, something is to be done. What a file leaves out stays as it is. The checks and
- *   the verbs are those of tenant/ and webhook/; there is no rule here that another door has not.
- *   Secrets are compared, never described: `the same` or `another`, or a keyed hash.
+ *   The checks and the verbs are those of tenant/ and webhook/; there is no rule here that another door has not.
  */
-
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
-import { timeOrNull } from '../base/clock.js'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError } from '../base/fault.js'
 import { unseal } from '../base/secret.js'
 import { camel } from '../base/text.js'
 import type { Role } from '../config/identity.js'
 import { dkimRecord, loadDkimKey } from '../mail/dkim.js'
 import { readTag, tagText } from '../mail/query.js'
 import { person as personRecord } from '../resource/people.js'
-import { keyRecord, poolRecord, sesVariables, workspaceRecord } from '../resource/tenants.js'
+import { poolRecord, workspaceRecord } from '../resource/tenants.js'
 import { webhook as webhookRecord } from '../resource/webhook.js'
 import { ALARMS, alarmLimitText, readAlarmLimit, readSoftLimit, SOFT_KINDS } from '../store/port/alarms.js'
 import type { KnownEndpoint, WebhookFormat } from '../store/port/hooks.js'
 import type { UserRow } from '../store/port/identity.js'
-import type {
-  CredentialRow,
-  DomainRow,
-  KeyRow,
-  KnownPool,
-  ManagedKind,
-  ManagedRow,
-  UpstreamRow,
-  WorkspaceRow,
-} from '../store/port/tenants.js'
-import {
-  checkNewCredential,
-  createCredential,
-  isChosenSecret,
-  isKeyedSecret,
-  plainFingerprint,
-  revokeCredential,
-} from '../tenant/credential.js'
+import type { DomainRow, KnownPool, ManagedKind, UpstreamRow, WorkspaceRow } from '../store/port/tenants.js'
 import {
   addDomain,
   type Brought,
@@ -48,15 +26,6 @@ import {
   removeDomain,
   wrongWithDomain,
 } from '../tenant/domain/domain.js'
-import {
-  checkNewKey,
-  createKey,
-  isKeyOf,
-  isTaken,
-  newKeyText,
-  revokeKey,
-  sesSecretOf,
-} from '../tenant/key.js'
 import { changePerson, checkNewPerson, createPerson } from '../tenant/people.js'
 import {
   createPool,
@@ -95,80 +64,25 @@ import {
   wrongWithEndpoint,
 } from '../webhook/endpoints.js'
 import { newSigningSecret } from '../webhook/formats.js'
-import { SECTIONS } from './fields.js'
-import { type Declared, type InlineUpstream, refText } from './files.js'
+import { credential, key } from './access.js'
+import type { Declared, InlineUpstream } from './files.js'
+import {
+  givenSecret,
+  type Kind,
+  type Owned,
+  outOf,
+  ownerOf,
+  plainOf,
+  SAME,
+  saidOf,
+  secretField,
+  secretFor,
+  sorted,
+  tried,
+} from './kind.js'
 import { importList, readList } from './lists.js'
-import { type FileRef, markOf, outPlace, readSecret, secretAt, secretIn, writeSecret } from './secrets.js'
-import { poolName, type SetupDeps, slugOf, type World, workspaceNamed } from './world.js'
-
-/** A row in the words of the files, secrets as marks. */
-export type Described = Readonly<Record<string, unknown>>
-
-export interface Context {
-  /** Its store knows the pools of the files, too. */
-  readonly deps: SetupDeps
-  readonly world: World
-  /** Slugs of the workspaces that the files describe. */
-  readonly planned: ReadonlySet<string>
-}
-
-/** What a file wants of a thing, beside the row that is there. */
-export interface Wanted {
-  /** Only of what the file says. */
-  readonly fields: Described
-  readonly errors: readonly FieldError[]
-  /** Texts by which two things that are to be made would be one and the same, whatever the files call them. */
-  readonly alike?: readonly string[]
-  /** Resolves with the id of the object. */
-  make(deps: SetupDeps): Promise<string>
-  change(deps: SetupDeps): Promise<unknown>
-}
-
-interface Owned {
-  readonly id: string
-  readonly createdAt: number
-}
-
-export interface Kind<Row extends Owned> {
-  rows(world: World): readonly Row[]
-  load(deps: SetupDeps, accountId: string, id: string): Promise<Row | null>
-  /** A row that nobody's setup made and that the file would make again. */
-  matches(context: Context, one: Declared, row: Row): boolean
-  /** It comes with an account, and nobody changes it. */
-  isBuiltIn?(row: Row): boolean
-  /** As the files name it. */
-  keyOf(world: World, row: Row): { readonly workspace: string; readonly name: string }
-  describe(context: Context, row: Row, managed: ManagedRow | null): Described
-  want(context: Context, one: Declared, row: Row | null, managed: ManagedRow | null): Promise<Wanted>
-  remove?(deps: SetupDeps, accountId: string, row: Row): Promise<unknown>
-}
-
-const SAME = 'the same'
-const ANOTHER = 'another'
-
-const errorsOf = (error: unknown): readonly FieldError[] => {
-  if (error instanceof Fault && error.options.errors !== undefined) return error.options.errors
-  if (error instanceof Fault) return [{ field: '', kind: 'unknown', message: error.message }]
-  throw error
-}
-
-/** The value, or what is wrong with it. */
-const tried = async <T>(errors: FieldError[], work: () => T | Promise<T>): Promise<T | undefined> => {
-  try {
-    return await work()
-  } catch (error) {
-    errors.push(...errorsOf(error))
-    return undefined
-  }
-}
-
-/** Of a record what a file says in the same words. */
-const saidOf = (kind: ManagedKind, record: object): Described =>
-  Object.fromEntries(
-    Object.entries(record).filter(([name]) => SECTIONS[kind].fields[name]?.isOfRecord === true),
-  )
-
-const sorted = (list: readonly string[]): readonly string[] => [...list].sort()
+import { type FileRef, markOf, readSecret, secretIn } from './secrets.js'
+import { poolName, type SetupDeps, slugOf, workspaceNamed } from './world.js'
 
 /** The URL of an upstream, and marks of what is sealed of it by the words of the URL. */
 const describeUpstream = (pepper: Uint8Array, row: UpstreamRow) => {
@@ -369,18 +283,6 @@ const normalRoute = (text: string): string => {
   return dot + (normalDomain(name) ?? name)
 }
 
-/** The row of the workspace that a thing is in, and what is wrong where the file names none. */
-const ownerOf = (world: World, slug: string, errors: FieldError[], planned: ReadonlySet<string>) => {
-  const row = slug === '' ? null : workspaceNamed(world, slug)
-  if (slug !== '' && row === null && !planned.has(slug))
-    errors.push({
-      field: '',
-      kind: 'unknown',
-      message: `there is no workspace ${slug}, here or in the files`,
-    })
-  return row
-}
-
 interface GivenKey {
   readonly selector: string
   readonly key_file: FileRef
@@ -454,225 +356,6 @@ const domain: Kind<DomainRow> = {
     }
   },
   remove: (deps, accountId, { id }) => removeDomain(deps, accountId, id),
-}
-
-/** The secret that a file names, or that is in the one that `out` names; null where one is to be made. */
-const givenSecret = (deps: SetupDeps, { given, folder, isInline }: Declared): string | null => {
-  const { secret_file: from, out } = given as { readonly secret_file?: FileRef; readonly out?: string }
-  if (isInline === true && from === undefined) return null
-  if ((from === undefined) === (out === undefined))
-    throw invalid([
-      { field: 'secret_file', kind: 'missing', message: 'one of secret_file and out is needed' },
-    ])
-  if (from !== undefined) return secretIn(folder, from, 'secret_file')
-  return secretAt(outPlace(resolve(folder, out ?? ''), deps.dataDir, 'out'), 'out')
-}
-
-/** Of a new secret: two things in one file would have the same. */
-const outOf = (deps: SetupDeps, { given, folder }: Declared): readonly string[] =>
-  ['out', 'ses_out'].flatMap((field) => {
-    const path = given[field]
-    if (typeof path !== 'string') return []
-    try {
-      return [`file ${outPlace(resolve(folder, path), deps.dataDir, field)}`]
-    } catch {
-      // told as a mistake already
-      return []
-    }
-  })
-
-/** The same once more, and a new one is written to its file first. */
-const secretFor = (deps: SetupDeps, one: Declared, make: () => string): string => {
-  const known = givenSecret(deps, one)
-  if (known !== null) return known
-  const secret = make()
-  if (one.isInline === true) deps.told?.(refText(one), secret)
-  else writeSecret(outPlace(resolve(one.folder, String(one.given.out)), deps.dataDir, 'out'), secret)
-  return secret
-}
-
-/** Of a thing whose secret is in `secret_file`; where `out` names a file, it was made with what was written there. */
-const secretField = async (
-  one: Declared,
-  secret: string | null,
-  isSame: (secret: string) => boolean | Promise<boolean>,
-): Promise<Described> =>
-  one.given.secret_file === undefined || secret === null
-    ? {}
-    : { secret_file: (await isSame(secret)) ? SAME : ANOTHER }
-
-const plainOf = ({ given }: Declared): Described => {
-  const { secret_file: _, out: __, ses_out: ___, ...rest } = given
-  return rest
-}
-
-const sesTextOf = (pepper: Uint8Array, row: KeyRow): string | null => {
-  const secret = sesSecretOf(pepper, row)
-  return secret && sesVariables(row, secret)
-}
-
-/**
- * The file for the access key of clients of SES; null where none is asked for. It is written when the key is there, since its
- * secret is made of that; one that is lost, or was never written, is written again.
- */
-const sesFile = (deps: SetupDeps, { given, folder }: Declared, row: KeyRow | null) => {
-  const { ses_out: path } = given
-  if (typeof path !== 'string') return null
-  const wrong = (message: string) => invalid([{ field: 'ses_out', kind: 'forbidden', message }])
-  const place = outPlace(resolve(folder, path), deps.dataDir, 'ses_out')
-  const wanted = row && sesTextOf(deps.pepper, row)
-  if (row !== null && wanted === null)
-    throw wrong('is for a new key: this one was made without an access key for clients of SES')
-  const there = secretAt(place, 'ses_out')
-  if (there !== null && there !== wanted)
-    throw wrong(`${place}: holds something else, and is not written over`)
-  const write = (made: KeyRow): void => writeSecret(place, sesTextOf(deps.pepper, made) ?? '')
-  return { isMissing: row !== null && there === null, write }
-}
-
-const key: Kind<KeyRow> = {
-  rows: ({ keys }) => keys,
-  load: ({ store }, accountId, id) => store.key(accountId, id),
-  keyOf: (world, row) => ({ workspace: slugOf(world, row.workspaceId), name: row.name }),
-  matches: ({ world }, one, row) =>
-    row.name === one.name && row.workspaceId === (workspaceNamed(world, one.workspace)?.id ?? null),
-  describe: (_context, row) => ({
-    ...saidOf('key', keyRecord(row)),
-    expires_at: timeOrNull(row.expiresAt),
-    secret_file: SAME,
-    ...(row.sesSalt !== null && { ses_out: SAME }),
-  }),
-  async want(context, one, row) {
-    const { deps, world } = context
-    const errors: FieldError[] = []
-    const { given } = one
-    const owner = ownerOf(world, one.workspace, errors, context.planned)
-    const secret = (await tried(errors, () => givenSecret(deps, one))) ?? null
-    const ses = (await tried(errors, () => sesFile(deps, one, row))) ?? null
-    const expires = given.expires_at as string | undefined
-    const expiresAt = expires === undefined ? null : Date.parse(expires)
-    if (Number.isNaN(expiresAt))
-      errors.push({
-        field: 'expires_at',
-        kind: 'format',
-        message: 'must be a time such as 2027-01-31T00:00:00Z',
-      })
-    const wish = {
-      name: one.name,
-      mode: (given.mode as KeyRow['mode'] | undefined) ?? 'live',
-      workspace: one.workspace === '' ? null : (owner?.id ?? one.workspace),
-      expiresAt: Number.isNaN(expiresAt) ? null : expiresAt,
-      rateLimitPerMinute: (given.rate_limit_per_minute as number | undefined) ?? null,
-      permission: given.permission as KeyRow['permission'] | undefined,
-      ses: ses !== null,
-    }
-    const checked = { ...wish, ...(secret !== null && { secret }) }
-    if (row === null) errors.push(...checkNewKey(checked, deps.clock.now()))
-    if (row === null && secret !== null && (await isTaken(deps, secret)))
-      errors.push({ field: 'secret_file', kind: 'not_unique', message: 'is the secret of another key' })
-    return {
-      fields: {
-        ...plainOf(one),
-        ...(expires !== undefined && { expires_at: timeOrNull(wish.expiresAt) }),
-        ...(ses !== null && { ses_out: ses.isMissing ? ANOTHER : SAME }),
-        ...(row !== null && (await secretField(one, secret, (text) => isKeyOf(deps.pepper, row, text)))),
-      },
-      errors,
-      alike: [...outOf(deps, one), ...(secret === null ? [] : [`secret ${markOf(deps.pepper, secret)}`])],
-      make: async (acting) => {
-        const text = secretFor(acting, one, () => newKeyText(wish.mode))
-        const { row: made } = await createKey(acting, world.accountId, { ...wish, secret: text })
-        ses?.write(made)
-        return made.id
-      },
-      change: async () => (row !== null && ses?.isMissing ? ses.write(row) : undefined),
-    }
-  },
-  remove: (deps, accountId, { id }) => revokeKey(deps, accountId, id),
-}
-
-const isLogin = (one: Declared): boolean =>
-  one.given.cidr === undefined && one.given.certificate_fingerprint === undefined
-
-const loginName = (one: Declared): string => (one.given.username as string | undefined) ?? one.name
-
-/** As rows have it; what is none stays, and is told as a mistake. */
-const fingerprintOf = ({ given: { certificate_fingerprint: text } }: Declared): string =>
-  plainFingerprint(String(text)) ?? String(text)
-
-const credential: Kind<CredentialRow> = {
-  rows: ({ credentials }) => credentials,
-  load: ({ store }, _accountId, id) => store.credential(id),
-  keyOf: (world, row) => ({
-    workspace: slugOf(world, row.workspaceId),
-    name: row.username ?? row.cidr ?? row.certificateFingerprint ?? row.id,
-  }),
-  matches: ({ world }, one, row) =>
-    row.workspaceId === workspaceNamed(world, one.workspace)?.id &&
-    (isLogin(one)
-      ? row.username === loginName(one)
-      : one.given.cidr === undefined
-        ? row.certificateFingerprint === fingerprintOf(one)
-        : row.cidr === one.given.cidr),
-  describe: (_context, row, managed) => ({
-    ...(row.username !== null && { username: row.username }),
-    ...(row.cidr !== null && { cidr: row.cidr }),
-    ...(row.certificateFingerprint !== null && { certificate_fingerprint: row.certificateFingerprint }),
-    mode: row.mode,
-    // only its keyed hash is known, where a setup made it
-    ...(row.hash !== null && { secret_file: managed?.applied.secret_file ?? SAME }),
-  }),
-  async want(context, one, row, managed) {
-    const { deps, world } = context
-    const errors: FieldError[] = []
-    const { given } = one
-    const owner = ownerOf(world, one.workspace, errors, context.planned)
-    const file = given.secret_file as FileRef | undefined
-    if (isLogin(one) && file === undefined)
-      errors.push({
-        field: 'secret_file',
-        kind: 'missing',
-        message: 'a user name needs the file of its password',
-      })
-    const password =
-      file === undefined
-        ? null
-        : ((await tried(errors, () => secretIn(one.folder, file, 'secret_file'))) ?? null)
-    const wish = {
-      workspace: owner?.id ?? one.workspace,
-      mode: (given.mode as CredentialRow['mode'] | undefined) ?? 'live',
-      username: isLogin(one) ? loginName(one) : ((given.username as string | undefined) ?? null),
-      password,
-      cidr: (given.cidr as string | undefined) ?? null,
-      certificateFingerprint: (given.certificate_fingerprint as string | undefined) ?? null,
-    }
-    if (row === null && errors.length === 0) errors.push(...checkNewCredential(wish))
-    const mark = password === null ? null : markOf(deps.pepper, password)
-    const isKnown = async (): Promise<boolean> =>
-      managed?.applied.secret_file === mark ||
-      (managed?.applied.secret_file === undefined &&
-        row !== null &&
-        (isKeyedSecret(deps.pepper, row, password ?? '') || (await isChosenSecret(row.hash, password ?? ''))))
-    return {
-      fields: {
-        ...plainOf(one),
-        ...(given.certificate_fingerprint !== undefined && {
-          certificate_fingerprint: fingerprintOf(one),
-        }),
-        ...(isLogin(one) && { username: loginName(one) }),
-        ...(mark !== null && { secret_file: row !== null && !(await isKnown()) ? ANOTHER : mark }),
-      },
-      errors,
-      alike: [
-        ...(wish.username === null ? [] : [`login ${one.workspace} ${wish.username}`]),
-        ...(wish.cidr === null ? [] : [`range ${one.workspace} ${wish.cidr.trim()}`]),
-        ...(wish.certificateFingerprint === null ? [] : [`certificate ${fingerprintOf(one)}`]),
-      ],
-      make: async (acting) => (await createCredential(acting, world.accountId, wish)).id,
-      change: async () => undefined,
-    }
-  },
-  remove: (deps, accountId, { id }) => revokeCredential(deps, accountId, id),
 }
 
 const webhookWish = ({ given }: Declared) => ({

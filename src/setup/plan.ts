@@ -13,14 +13,8 @@ import { DEFAULT_POOL, freshPool, freshWorkspace } from '../store/pools.js'
 import type { KnownPool, ManagedKey, ManagedKind, ManagedRow, WorkspaceRow } from '../store/port/tenants.js'
 import { KIND_NAMES, SECTIONS } from './fields.js'
 import { type Declared, type Mistake, refText, type Setup, SetupError } from './files.js'
-import {
-  type Context,
-  type Described,
-  type DescribedHeaders,
-  type DescribedUpstream,
-  kindOf,
-  type Wanted,
-} from './kinds.js'
+import type { Context, Described, Wanted } from './kind.js'
+import { type DescribedHeaders, type DescribedUpstream, kindOf } from './kinds.js'
 import { isSameKey, readWorld, type SetupDeps, type World } from './world.js'
 
 export type Sign = '+' | '~' | '-' | '!' | '='

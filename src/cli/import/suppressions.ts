@@ -19,8 +19,7 @@ import { badInput } from '../exit.js'
 import { readInstant } from '../table.js'
 import { type Entry, ReadAgain, Reading, type Wanted } from './entries.js'
 import type { ImportFile } from './file.js'
-import type { Told } from './providers.js'
-import { timeIn } from './providers.js'
+import { type Told, timeIn } from './providers.js'
 
 const MOST_ROWS = 5_000_000
 /** The words of a provider, in octets. */
