@@ -257,7 +257,7 @@ interface Call {
   readonly signal?: AbortSignal
 }
 
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   /** Names in lower case; of a repeated header the first. */
   readonly headers: Readonly<Record<string, string>>
@@ -268,7 +268,7 @@ export interface Answer {
 export interface Dialler {
   /** Why this URL is not called, in a sentence; null when it is, as far as one can tell before. A name without an address is not refused. */
   refusal(url: string): Promise<string | null>
-  request(call: Call): Promise<Answer>
+  request(call: Call): Promise<HttpAnswer>
   close(): Promise<void>
 }
 

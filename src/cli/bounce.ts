@@ -21,7 +21,7 @@ import { parseAddressList } from '../mail/address.js'
 import { fieldValue, scanHeader } from '../mail/header.js'
 import { parseReply } from '../mail/reply.js'
 import { bounceTypesOf } from '../mail/report/category.js'
-import { CATEGORIES, classify as classifyReason, type Rule } from '../mail/report/classify.js'
+import { CATEGORIES, type CategoryRule, classify as classifyReason } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
 import type { Report, ReportKind } from '../mail/report/report.js'
 import { isReportAddress, readReturnPath } from '../mail/return-path.js'
@@ -129,7 +129,7 @@ const OPTIONS = {
 /** Who only wants a mail read should not need a configuration that is good, or may be read. */
 const rulesOf = (
   args: Pick<Globals, 'config'> & { readonly rules?: string | undefined },
-): readonly Rule[] => {
+): readonly CategoryRule[] => {
   if (args.rules !== undefined) return rulesIn(args.rules)
   let file: string | null = null
   try {

@@ -41,14 +41,14 @@ export interface Subject {
 }
 
 /** A line of the catalog: its file is only loaded when its word stands on the command line. */
-export interface Entry {
+export interface CatalogEntry {
   /** The subject's word, or the first word of a command without a subject. */
   readonly name: string
   readonly summary: string
   readonly load: () => Promise<Subject | Command>
 }
 
-export type Catalog = readonly Entry[]
+export type Catalog = readonly CatalogEntry[]
 
 type Positional<P extends PositionalOptions> = P extends { array: true; demandOption: true }
   ? string[]

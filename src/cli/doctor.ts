@@ -12,7 +12,7 @@ import { adminOf, placeOf } from '../store/open.js'
 import { command } from './command.js'
 import { configOf, withContext } from './context.js'
 import { checkDatabase, checkServer } from './doctor/database.js'
-import { type Check, type Facts, type Finding, fail, ok, type Result } from './doctor/finding.js'
+import { type Check, type DoctorFacts, type Finding, type FindingResult, fail, ok } from './doctor/finding.js'
 import {
   checkClock,
   checkDaemon,
@@ -79,7 +79,7 @@ const attempt = async (
   }
 }
 
-const examine = async (facts: Facts): Promise<readonly Finding[]> => {
+const examine = async (facts: DoctorFacts): Promise<readonly Finding[]> => {
   const found: Finding[] = [...(await attempt('doctor', () => checkConfig(facts)))]
   const stranger = await attempt('doctor', () => checkOwner(facts))
   found.push(...stranger)
@@ -106,7 +106,7 @@ const examine = async (facts: Facts): Promise<readonly Finding[]> => {
   return [...found, ...inside]
 }
 
-const COLOUR: Readonly<Record<Result, (paint: Paint) => (text: string) => string>> = {
+const COLOUR: Readonly<Record<FindingResult, (paint: Paint) => (text: string) => string>> = {
   ok: (paint) => paint.green,
   warn: (paint) => paint.yellow,
   fail: (paint) => paint.red,
@@ -154,8 +154,8 @@ export const doctorCommand = command({
       remedy,
     }))
     terminal.data(records, (paint) => reportText(paint, found))
-    const count = (wanted: Result): number => found.filter(({ result }) => result === wanted).length
-    const many = (wanted: Result, word: string): string =>
+    const count = (wanted: FindingResult): number => found.filter(({ result }) => result === wanted).length
+    const many = (wanted: FindingResult, word: string): string =>
       `${count(wanted)} ${word}${count(wanted) === 1 ? '' : 's'}`
     terminal.say(`${count('ok')} ok, ${many('warn', 'warning')}, ${many('fail', 'failure')}`)
     if (count('fail') === 0)

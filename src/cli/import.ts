@@ -13,14 +13,14 @@ import { type ListPlace, takenOff } from '../tenant/suppression.js'
 import { command, type Globals, type OptionArgs } from './command.js'
 import { asOneOrder, type CliContext, withContext } from './context.js'
 import { badInput, type ExitCode, usage } from './exit.js'
-import type { Reading, Wanted } from './import/entries.js'
+import type { Reading, WantedList } from './import/entries.js'
 import { type ImportFile, openFile } from './import/file.js'
 import { LIST_NAMES, PROVIDER_NAMES } from './import/providers.js'
 import {
   importSetup,
   isSetupSource,
+  type ProgramSource,
   SETUP_SOURCES,
-  type SetupSource,
   setupSourceOf,
 } from './import/setup-files.js'
 import { type Counts, Rows, readRows, SeenEmails } from './import/suppressions.js'
@@ -72,7 +72,7 @@ const columnsOf = (text: string): ReadonlyMap<string, number> => {
   return found
 }
 
-const wantedOf = ({ from, columns }: Args): Wanted => {
+const wantedOf = ({ from, columns }: Args): WantedList => {
   const [name = null, list = null, ...more] = from?.split('/') ?? []
   if (name !== null && !PROVIDER_NAMES.includes(name))
     throw usage(`--from: ${name} is none of ${[...PROVIDER_NAMES, ...Object.keys(SETUP_SOURCES)].join(', ')}`)
@@ -117,7 +117,7 @@ class Import {
   readonly #context: CliContext
   readonly #place: ListPlace
   readonly #takenOff: ReadonlyMap<string, number>
-  readonly #wanted: Wanted
+  readonly #wanted: WantedList
   readonly #isBeside: boolean
   readonly #now = Date.now()
   /** One entry of the audit for each file. */
@@ -129,7 +129,7 @@ class Import {
     context: CliContext,
     place: ListPlace,
     off: ReadonlyMap<string, number>,
-    wanted: Wanted,
+    wanted: WantedList,
     isBeside: boolean,
   ) {
     this.#context = context
@@ -268,7 +268,7 @@ const finish = (terminal: Terminal, counted: readonly Counted[], work: Import, i
   return 75
 }
 
-const run = async (files: readonly ImportFile[], args: Args, terminal: Terminal, wanted: Wanted) =>
+const run = async (files: readonly ImportFile[], args: Args, terminal: Terminal, wanted: WantedList) =>
   withContext(args, async (context) => {
     const place = await placeOf(context, args)
     const isBeside = (await managementOf(context.config)) !== null
@@ -300,7 +300,7 @@ const run = async (files: readonly ImportFile[], args: Args, terminal: Terminal,
 const sourcesOf = async (
   files: readonly ImportFile[],
   args: Args,
-): Promise<readonly SetupSource[] | null> => {
+): Promise<readonly ProgramSource[] | null> => {
   const { from } = args
   if (args.columns !== undefined || (from !== undefined && !isSetupSource(from))) return null
   const found =

@@ -5,7 +5,7 @@
  *   themselves. It reads unless it was started with --write, with the key that it was given and nothing else. Standard
  *   output is protocol, standard error talk.
  */
-import type { Daemon } from '../mcp/call.js'
+import type { AskedDaemon } from '../mcp/call.js'
 import { instructions, methodsOf } from '../mcp/methods.js'
 import { Conversation } from '../mcp/protocol.js'
 import { apiBase, bodyOf, openCall } from './api.js'
@@ -20,7 +20,7 @@ import { versionText } from './version.js'
 const FIXED = { accept: 'application/json', connection: 'close' }
 
 /** The key is read anew each time, so that it can be changed. */
-const daemonAt = (base: string, key: () => Promise<string>): Daemon => ({
+const daemonAt = (base: string, key: () => Promise<string>): AskedDaemon => ({
   base,
   async ask(method, { path, headers, body }, signal) {
     const call = { method, path, signal, key: await key(), headers: { ...FIXED, ...headers } }

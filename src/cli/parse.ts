@@ -10,8 +10,8 @@ import yargs, { type Argv, type Options } from 'yargs'
 import { nearest } from '../base/text.js'
 import {
   type Catalog,
+  type CatalogEntry,
   type Command,
-  type Entry,
   GLOBAL_OPTIONS,
   type Globals,
   isSubject,
@@ -177,7 +177,12 @@ const addSubject = (onto: Argv, subject: Subject, summary: string, at: Place): A
     return inner.usage(`$0 ${subject.name} <verb>\n\n${summary}`).epilogue(EXIT_HELP)
   })
 
-const addEntry = async (onto: Argv, entry: Entry, argv: readonly string[], at: Place): Promise<void> => {
+const addEntry = async (
+  onto: Argv,
+  entry: CatalogEntry,
+  argv: readonly string[],
+  at: Place,
+): Promise<void> => {
   if (!argv.includes(entry.name)) {
     onto.command(entry.name, entry.summary)
     return

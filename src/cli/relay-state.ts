@@ -10,7 +10,7 @@ import type { CliContext } from './context.js'
 import { managementOf, reachable } from './listening.js'
 
 /** What the daemon knows of an upstream now. */
-export interface Live {
+export interface LiveUpstream {
   readonly breaker: string | null
   readonly connections: number | null
   readonly under_way: number | null
@@ -21,7 +21,7 @@ export interface Live {
 }
 
 export interface RelayState {
-  readonly data: readonly (Live & { readonly id: string })[]
+  readonly data: readonly (LiveUpstream & { readonly id: string })[]
   readonly throttled: readonly ReturnType<typeof throttle>[]
   readonly captures: boolean
 }

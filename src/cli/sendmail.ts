@@ -18,7 +18,7 @@ import { isLoopback } from '../base/network.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { formatMailbox, parseAddressList } from '../mail/address.js'
-import { type Field, fieldValue, type HeaderSection, scanHeader } from '../mail/header.js'
+import { fieldValue, type HeaderField, type HeaderSection, scanHeader } from '../mail/header.js'
 import { parseReply } from '../mail/reply.js'
 import { command } from './command.js'
 import { badInput, type ExitCode, Refusal, usage } from './exit.js'
@@ -65,7 +65,7 @@ const bareFrom = (text: string): { name: string | null; word: string } | null =>
 
 const line = (name: string, value: string): Buffer => Buffer.from(`${name}: ${octets(value)}\r\n`, 'latin1')
 
-const replace = (raw: Buffer, field: Field, by: Buffer): Buffer =>
+const replace = (raw: Buffer, field: HeaderField, by: Buffer): Buffer =>
   Buffer.concat([raw.subarray(0, field.start), by, raw.subarray(field.end)])
 
 /** A From that is missing is added; one without a domain gets ours. */

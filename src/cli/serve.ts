@@ -18,7 +18,7 @@ import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
 import { type Adopted, adoptSockets } from '../config/sockets.js'
 import { runDaemon } from '../daemon/daemon.js'
-import { ROLES, type Role, rolesOf } from '../daemon/roles.js'
+import { type DaemonRole, ROLES, rolesOf } from '../daemon/roles.js'
 import { demoMark, devKeyFile } from '../keys/pepper.js'
 import { command } from './command.js'
 import { configOf, keepRootOut } from './context.js'
@@ -51,7 +51,7 @@ const dieOfSurprises = (log: Log): void => {
 }
 
 /** With a store of its own a daemon would leave undone what no other one does. */
-const partsOf = (text: string | undefined, { store }: Config): ReadonlySet<Role> | undefined => {
+const partsOf = (text: string | undefined, { store }: Config): ReadonlySet<DaemonRole> | undefined => {
   if (text === undefined) return undefined
   const parts = rolesOf(text)
   if (parts === null) throw usage(`--only takes of ${ROLES.join(', ')}, with commas between`)

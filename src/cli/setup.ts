@@ -9,7 +9,7 @@ import { diallerOf } from '../base/dial.js'
 import { ApplyStopped, applyPlan } from '../setup/apply.js'
 import { exportSetup, writeExport } from '../setup/export.js'
 import { readSetup, refText } from '../setup/files.js'
-import { countOf, isToDo, type Plan, planRecord, planSetup, type Step } from '../setup/plan.js'
+import { countOf, isToDo, type Plan, type PlanStep, planRecord, planSetup } from '../setup/plan.js'
 import type { SetupDeps } from '../setup/world.js'
 import { command } from './command.js'
 import { type CliContext, cliActor, withContext } from './context.js'
@@ -37,7 +37,7 @@ const withSetup = <T>(
 
 const PAINTS = { '+': 'green', '~': 'yellow', '-': 'red', '!': 'magenta', '=': 'dim' } as const
 
-const stepLines = (paint: Paint, step: Step): readonly string[] => [
+const stepLines = (paint: Paint, step: PlanStep): readonly string[] => [
   paint[PAINTS[step.sign]](`${step.sign} ${refText(step)}${step.why === null ? '' : `: ${step.why}`}`),
   ...step.fields.map(({ field, before, after }) =>
     before === undefined ? `    ${field}: ${after}` : `    ${field}: ${before} -> ${after}`,
@@ -86,7 +86,7 @@ const consent = async (
 const stopped = (error: unknown): unknown => {
   if (!(error instanceof ApplyStopped)) return error
   const { exit, message } = endingOf(error.cause)
-  const names = (steps: readonly Step[]): string => steps.map(refText).join(', ') || 'nothing'
+  const names = (steps: readonly PlanStep[]): string => steps.map(refText).join(', ') || 'nothing'
   return new Refusal(
     exit,
     [

@@ -23,7 +23,7 @@ import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { listing, whole } from './list.js'
-import { type Live, NO_DAEMON, relayState } from './relay-state.js'
+import { type LiveUpstream, NO_DAEMON, relayState } from './relay-state.js'
 import { ago, type Columns, paintStatus, tableOf } from './table.js'
 import { whileAt } from './terminal.js'
 
@@ -108,13 +108,16 @@ const COLUMNS: Columns<Place> = [
 const placeTable = tableOf(COLUMNS)
 
 /** By upstream id; null when no daemon answers. */
-const liveOf = async (context: CliContext, given: string | undefined): Promise<Map<string, Live> | null> => {
+const liveOf = async (
+  context: CliContext,
+  given: string | undefined,
+): Promise<Map<string, LiveUpstream> | null> => {
   const state = await relayState(context, given)
   return state && new Map(state.data.map(({ id, ...live }) => [id, live]))
 }
 
 /** The later of its last success and its last failure, in words. */
-const lately = (live: Live | undefined): string | null => {
+const lately = (live: LiveUpstream | undefined): string | null => {
   const { last_success_at: took = null, last_error: error = null } = live ?? {}
   const [tookAt, failedAt] = [Date.parse(took ?? ''), Date.parse(error?.at ?? '')]
   if (error !== null && !(tookAt > failedAt)) return `${error.stage}: ${error.message}, ${ago(failedAt)}`
@@ -122,7 +125,7 @@ const lately = (live: Live | undefined): string | null => {
 }
 
 interface LivePlace extends Place {
-  readonly live: Live | undefined
+  readonly live: LiveUpstream | undefined
   readonly warmup: WarmupState | undefined
 }
 

@@ -15,7 +15,7 @@ import { ConfigError } from './problem.js'
 export type Role = 'owner' | 'member' | 'viewer'
 export const ROLES: readonly Role[] = ['owner', 'member', 'viewer']
 
-export interface Provider {
+export interface SignInProvider {
   /** A word of the redirect address: `{base_url}/sign-in/{name}/callback`. */
   readonly name: string
   readonly label: string | null
@@ -35,7 +35,7 @@ export interface Provider {
   readonly ca_file: string | null
 }
 
-export const labelOf = ({ label, name }: Pick<Provider, 'label' | 'name'>): string => label ?? name
+export const labelOf = ({ label, name }: Pick<SignInProvider, 'label' | 'name'>): string => label ?? name
 
 export interface IdentitySettings {
   readonly local: boolean
@@ -46,7 +46,7 @@ export interface IdentitySettings {
   readonly default_role: Role
   readonly session: { readonly idle: number; readonly lifetime: number }
   readonly release_to: readonly string[]
-  readonly oidc: readonly Provider[]
+  readonly oidc: readonly SignInProvider[]
 }
 
 /** Sessions of people who came otherwise are called so. */
@@ -74,7 +74,7 @@ const claim = () =>
     .meta(NEEDED)
     .description('Its name in the ID token or userinfo; a dot leads into an object: realm_access.roles')
 
-const provider = Joi.object<Provider, true>({
+const provider = Joi.object<SignInProvider, true>({
   name: Joi.string()
     .pattern(/^[a-z0-9][a-z0-9-]{0,31}$/, 'up to 32 of a-z, 0-9 and -')
     .invalid(...TAKEN)
@@ -194,14 +194,14 @@ export const identity = group(
 )
 
 /** Our secret at the provider at this place of the list; null: a public client. Throws ConfigError. */
-export const readSecret = ({ client_secret_file: name }: Provider, at: number): string | null => {
+export const readSecret = ({ client_secret_file: name }: SignInProvider, at: number): string | null => {
   if (name === null) return null
   const key = `identity.oidc.${at}.client_secret_file`
   return secretIn(key, name, 'put the secret of the client there')
 }
 
 /** The certificates that are believed for it; null: those of the system. Throws ConfigError. */
-export const readCa = ({ ca_file: name }: Provider, at: number): string | null => {
+export const readCa = ({ ca_file: name }: SignInProvider, at: number): string | null => {
   if (name === null) return null
   const key = `identity.oidc.${at}.ca_file`
   const text = readText(key, name)

@@ -43,7 +43,7 @@ import { type Certificate, loadCertificate } from '../keys/certificate.js'
 import { devKeyFile, loadPepper, readDevKey } from '../keys/pepper.js'
 import { bringRing, liveKeys } from '../keys/return-path.js'
 import { collect } from '../lifecycle/page.js'
-import type { Rule } from '../mail/report/category.js'
+import type { CategoryRule } from '../mail/report/category.js'
 import { createDomainReportIntake } from '../outcome/domain-report.js'
 import { createIntake, type Recorded, reportSpans } from '../outcome/report.js'
 import { rulesIn } from '../outcome/rules.js'
@@ -66,7 +66,7 @@ import { createSenderAllowed } from '../tenant/domain/domain.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import { createTenants } from '../tenant/tenants.js'
 import { ensureAccount } from '../tenant/workspace.js'
-import { ALL_ROLES, type Role } from './roles.js'
+import { ALL_ROLES, type DaemonRole } from './roles.js'
 
 export interface DaemonOptions {
   readonly config: Config
@@ -83,7 +83,7 @@ export interface DaemonOptions {
   /** How listeners get their sockets; by default they are bound. */
   readonly listen?: Listen | undefined
   /** The parts that run here; by default all. */
-  readonly only?: ReadonlySet<Role> | undefined
+  readonly only?: ReadonlySet<DaemonRole> | undefined
 }
 
 /** What is true of the daemon at the moment; every part that asks gets the same answer. */
@@ -91,7 +91,7 @@ interface State {
   /** Replaced by SIGHUP; only the settings that reload.ts calls live are read from here. */
   config: Config
   /** What `bounce.rules_file` holds; read again by SIGHUP. */
-  rules: readonly Rule[]
+  rules: readonly CategoryRule[]
   certificate: Certificate
   /** The settings that are in force, wherever a restart would change them. */
   inForce: Marks
@@ -330,7 +330,7 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
 /** Services of a part that runs here. */
 const running =
   ({ only = ALL_ROLES }: DaemonOptions) =>
-  (role: Role, ...services: readonly Service[]): readonly Service[] =>
+  (role: DaemonRole, ...services: readonly Service[]): readonly Service[] =>
     only.has(role) ? services : []
 
 const WORK_MS = 5_000

@@ -8,12 +8,12 @@ import { createHash } from 'node:crypto'
 import type { Config } from '../config/config.js'
 
 export const ROLES = ['http', 'submission', 'bounce', 'relay', 'webhook'] as const
-export type Role = (typeof ROLES)[number]
+export type DaemonRole = (typeof ROLES)[number]
 
-export const ALL_ROLES: ReadonlySet<Role> = new Set(ROLES)
+export const ALL_ROLES: ReadonlySet<DaemonRole> = new Set(ROLES)
 
 /** From `http,submission`; null when there is another word in it. */
-export const rolesOf = (text: string): ReadonlySet<Role> | null => {
+export const rolesOf = (text: string): ReadonlySet<DaemonRole> | null => {
   const words = text.split(',').map((word) => word.trim())
   const found = ROLES.filter((role) => words.includes(role))
   return words.every((word) => (ROLES as readonly string[]).includes(word)) ? new Set(found) : null

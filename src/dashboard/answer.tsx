@@ -11,7 +11,7 @@ import type { VNode } from 'preact'
 import { outageOf } from '../base/fault.js'
 import type { Kept } from '../base/kept.js'
 import type { Log } from '../base/log.js'
-import { type Ask, AskError, type AskOptions, jsonOf, type Problem, queryText } from './ask.js'
+import { type AskApi, AskError, type AskOptions, jsonOf, type Problem, queryText } from './ask.js'
 import type { Assets } from './assets/assets.js'
 import { cookieRules, readCookie, setCookie } from './cookie.js'
 import { Form, formTokenOf, isOwnOrigin, sameToken } from './form.js'
@@ -22,8 +22,17 @@ import { refusalOf, troubleView } from './parts/page-parts.js'
 import { readZone } from './parts/text.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from './render.js'
 import type { Recheck } from './sign-in/with-provider.js'
-import type { Done, Page, Raw, Refused, View } from './visit.js'
-import { type Scope, THEMES, Visit, type Who } from './visit.js'
+import {
+  type FormDone,
+  type Raw,
+  type RefusedForm,
+  type SitePage,
+  THEMES,
+  type View,
+  Visit,
+  type VisitScope,
+  type Who,
+} from './visit.js'
 
 export interface ResponseDeps {
   readonly baseUrl: () => string
@@ -34,7 +43,7 @@ export interface ResponseDeps {
 interface Shown {
   readonly view: View
   readonly visit: Visit
-  readonly refused?: Refused | null
+  readonly refused?: RefusedForm | null
 }
 
 export const sendRaw = (
@@ -48,7 +57,7 @@ export const sendRaw = (
   return response
 }
 
-type Onward = Extract<Done, { readonly to: string }>
+type Onward = Extract<FormDone, { readonly to: string }>
 
 type Answer = Shown | Onward
 
@@ -92,7 +101,7 @@ const show = async (
   }
   const workspaces = await visit.newestWorkspaces().catch(() => null)
   const summary = await visit.summary()
-  const document = (untold: Refused | null) => (
+  const document = (untold: RefusedForm | null) => (
     <Layout {...{ visit, assets, version, workspaces, summary }} title={view.title}>
       {untold === null ? null : <Untold refused={untold} />}
       {view.body}
@@ -138,7 +147,7 @@ const STALE: Problem = {
 
 const NO_ACTION: Problem = { ...STALE, title: 'This page has no such action', status: 400 }
 
-export const act = async (page: Page, { payload, raw }: Request, visit: Visit): Promise<Answer> => {
+export const act = async (page: SitePage, { payload, raw }: Request, visit: Visit): Promise<Answer> => {
   const form = new Form(String(payload ?? ''))
   const action = form.raw('_action')
   const run = Object.hasOwn(page.actions ?? {}, action) ? page.actions?.[action] : undefined
@@ -163,7 +172,7 @@ export const act = async (page: Page, { payload, raw }: Request, visit: Visit): 
 }
 
 interface VisitorDeps {
-  readonly ask: Ask
+  readonly ask: AskApi
   readonly baseUrl: () => string
   readonly pepper: Uint8Array
   readonly isDev: boolean
@@ -196,13 +205,13 @@ const decoded = (text: string): string => {
   }
 }
 
-const whoIs = async (ask: Ask, asker: Omit<AskOptions, 'asValue'>): Promise<Who> => {
+const whoIs = async (ask: AskApi, asker: Omit<AskOptions, 'asValue'>): Promise<Who> => {
   const answer = await ask('GET', '/v1/session', { ...asker, asValue: true })
   if (answer.status === 401) throw new SignInNeeded()
   return jsonOf<Who>(answer)
 }
 
-const scopeOf = ({ searchParams }: URL, defaultMode: Scope['mode']): Scope => {
+const scopeOf = ({ searchParams }: URL, defaultMode: VisitScope['mode']): VisitScope => {
   const mode = searchParams.get('mode')
   return {
     workspace: searchParams.get('workspace') || null,

@@ -6,8 +6,8 @@
  */
 import type { Readable } from 'node:stream'
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
+export type AskMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type AskQuery = Readonly<Record<string, string | number | boolean | null | undefined>>
 
 export interface AskOptions {
   /** A `ses_…` token; null for what is public. */
@@ -33,7 +33,7 @@ export interface AskAnswer {
 }
 
 /** Given by the daemon: one request to the API without a socket; the path has its query. */
-export type Ask = (method: Method, path: string, options: AskOptions) => Promise<AskAnswer>
+export type AskApi = (method: AskMethod, path: string, options: AskOptions) => Promise<AskAnswer>
 
 interface FieldProblem {
   /** Such as `body.name` or `query.q`. */
@@ -73,7 +73,7 @@ export const mistake = (field: string, message: string): AskError =>
   })
 
 /** With its `?`, or nothing. Members that are null, undefined or empty are left out. */
-export const queryText = (query: Query): string => {
+export const queryText = (query: AskQuery): string => {
   let text: URLSearchParams | null = null
   for (const [name, value] of Object.entries(query)) {
     if (value === null || value === undefined || value === '') continue

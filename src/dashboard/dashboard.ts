@@ -23,7 +23,7 @@ import {
   respond,
   sendRaw,
 } from './answer.js'
-import { type Ask, jsonOf, type Problem } from './ask.js'
+import { type AskApi, jsonOf, type Problem } from './ask.js'
 import { type Assets, loadAssets } from './assets/assets.js'
 import { formPayload, isOwnOrigin } from './form.js'
 import { type Follow, liveRoute } from './live.js'
@@ -33,10 +33,10 @@ import { SAFE_HEADERS } from './render.js'
 import { createProviders } from './sign-in/deps.js'
 import { signInRoutes } from './sign-in/sign-in.js'
 import { createRecheck } from './sign-in/with-provider.js'
-import type { Page, RawRoute, Reader, Visit } from './visit.js'
+import type { RawRoute, SitePage, SiteReader, Visit } from './visit.js'
 
 export interface DashboardOptions {
-  readonly ask: Ask
+  readonly ask: AskApi
   /** What stands around pages; the API forgets it when something is changed. */
   readonly kept: Kept
   readonly follow: Follow
@@ -61,7 +61,7 @@ export interface DashboardOptions {
 }
 
 /** What the API's listener takes in. */
-export interface Site {
+export interface DashboardSite {
   readonly plugin: Plugin<void>
   /** The page at an address where programs get JSON. */
   page(request: Request, h: ResponseToolkit): Promise<ResponseObject>
@@ -71,7 +71,7 @@ export interface Site {
 const MOST_FORM = 4 * 1024 * 1024
 const OPEN = { auth: false as const }
 
-const routesOf = (deps: ResponseDeps, { guarded }: Guard, page: Page) => [
+const routesOf = (deps: ResponseDeps, { guarded }: Guard, page: SitePage) => [
   {
     method: 'GET' as const,
     path: page.path,
@@ -109,7 +109,7 @@ const readerOf = (
   { ask, addressOf, baseUrl, docs }: DashboardOptions,
   request: Request,
   visit: Visit | null,
-): Reader => {
+): SiteReader => {
   const openly = (path: string, asValue = false) =>
     ask('GET', path, { session: null, address: addressOf(request), asValue })
   const asMember = visit && (() => visit.fetch('GET', '/v1/openapi.json', { scoped: false }))
@@ -172,7 +172,7 @@ const finish =
     return isProblem ? last : h.continue
   }
 
-export const createDashboard = (options: DashboardOptions): Site => {
+export const createDashboard = (options: DashboardOptions): DashboardSite => {
   const { follow, baseUrl, log, addressOf } = options
   const { tenant, accountId, provePerson, proveFactor, identity: settings } = options
   const assets = loadAssets()

@@ -7,7 +7,7 @@
  */
 import { isIP } from 'node:net'
 import type { Request } from '@hapi/hapi'
-import type { DashboardOptions, Site } from './dashboard.js'
+import type { DashboardOptions, DashboardSite } from './dashboard.js'
 
 /** What needs no page of these: the API, and the links of readers. */
 const API = /^\/(?:v\d+|u)(?:\/|$)/
@@ -25,9 +25,9 @@ const otherName = (request: Request, baseUrl: string): string | null => {
   return baseUrl.replace(/\/+$/, '') + request.url.pathname + request.url.search
 }
 
-export const createSite = (options: DashboardOptions): Site => {
-  let loading: Promise<Site> | null = null
-  const load = (): Promise<Site> => {
+export const createSite = (options: DashboardOptions): DashboardSite => {
+  let loading: Promise<DashboardSite> | null = null
+  const load = (): Promise<DashboardSite> => {
     loading ??= import('./dashboard.js').then(({ createDashboard }) => createDashboard(options))
     return loading
   }

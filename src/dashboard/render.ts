@@ -14,7 +14,7 @@
 import type { ComponentChildren, VNode } from 'preact'
 import { jsxEscape, jsxTemplate } from 'preact/jsx-runtime'
 import { renderToString } from 'preact-render-to-string'
-import type { Refused, Visit } from './visit.js'
+import type { RefusedForm, Visit } from './visit.js'
 
 interface Template {
   readonly tpl?: readonly string[]
@@ -77,7 +77,7 @@ export const fixed = (of: VNode): VNode => jsxTemplate([renderToString(of)])
 
 interface Shown {
   readonly visit: Visit
-  readonly refused: Refused | null
+  readonly refused: RefusedForm | null
   /** Called by the form that says why it was refused; one that is gone meanwhile cannot. */
   readonly onTold: () => void
 }

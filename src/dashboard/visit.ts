@@ -14,13 +14,13 @@ import type { Role } from '../config/identity.js'
 import type { QueueStateRecord } from '../record/queue.js'
 import { leastFor, type Operation, reaches } from '../tenant/rights.js'
 import {
-  type Ask,
   type AskAnswer,
+  type AskApi,
   AskError,
+  type AskMethod,
+  type AskQuery,
   jsonOf,
-  type Method,
   type Problem,
-  type Query,
   queryText,
 } from './ask.js'
 import type { Form } from './form.js'
@@ -34,29 +34,29 @@ export interface View {
 }
 
 /** A form that was refused: shown again. */
-export interface Refused {
+export interface RefusedForm {
   readonly action: string
   readonly form: Form
   readonly problem: Problem
 }
 
-export type Done =
+export type FormDone =
   /** Seen after a redirect; `notice` is one sentence on top of it. */
   { readonly to: string; readonly notice?: string; readonly theme?: Theme } | { readonly view: View }
 
-export interface Page {
+export interface SitePage {
   /** With `{name}` for parameters, as hapi has it. */
   readonly path: string
   /** What nobody may do for whom this page is of no use; unsaid, anybody sees it. */
   readonly opens?: Operation
-  view(visit: Visit, refused: Refused | null): Promise<View>
-  readonly actions?: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>>
+  view(visit: Visit, refused: RefusedForm | null): Promise<View>
+  readonly actions?: Readonly<Record<string, (visit: Visit, form: Form) => Promise<FormDone>>>
   /** What each action does of /v1: who may not do that is told so before the form is looked at. */
   readonly does?: Readonly<Record<string, Operation>>
 }
 
 /** Who looks at what needs no session. */
-export interface Reader {
+export interface SiteReader {
   /** Null for whoever has not signed in. */
   readonly visit: Visit | null
   readonly params: Readonly<Record<string, string>>
@@ -73,7 +73,7 @@ export interface Reader {
 /** A page for everybody, at an address where programs get JSON. */
 export interface OpenPage {
   readonly path: string
-  view(reader: Reader): Promise<View>
+  view(reader: SiteReader): Promise<View>
 }
 
 export interface Raw {
@@ -91,7 +91,7 @@ export interface RawRoute {
 /** The same for everybody who may read the documentation. */
 export interface OpenRaw {
   readonly path: string
-  answer(reader: Reader): Promise<Raw>
+  answer(reader: SiteReader): Promise<Raw>
 }
 
 /** `system` is what the browser says. */
@@ -133,7 +133,7 @@ export interface PageOfWorkspaces {
   readonly pagination: { readonly next_cursor: string | null }
 }
 
-export interface Scope {
+export interface VisitScope {
   /** Id or slug; null is all of them. */
   readonly workspace: string | null
   readonly mode: 'live' | 'test'
@@ -145,7 +145,7 @@ const OF_A_WORKSPACE: ReadonlySet<string> = new Set(['emails', 'webhooks', 'jobs
 const ONE_THING = ['hold', 'email_id', 'mail', 'event']
 
 interface VisitParts {
-  readonly ask: Ask
+  readonly ask: AskApi
   readonly session: string
   readonly address: string
   readonly look: object
@@ -153,7 +153,7 @@ interface VisitParts {
   readonly who: Who
   readonly url: URL
   readonly params: Readonly<Record<string, string>>
-  readonly scope: Scope
+  readonly scope: VisitScope
   /** What each form carries; it belongs to the session. */
   readonly formToken: string
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
@@ -170,7 +170,7 @@ interface VisitParts {
 }
 
 export interface AskFor {
-  readonly query?: Query
+  readonly query?: AskQuery
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** False leaves the workspace of the URL out. */
@@ -187,7 +187,7 @@ export class Visit {
   readonly who: Who
   readonly url: URL
   readonly params: Readonly<Record<string, string>>
-  readonly scope: Scope
+  readonly scope: VisitScope
   readonly formToken: string
   readonly isDev: boolean
   readonly baseUrl: string
@@ -250,7 +250,7 @@ export class Visit {
 
   /** The answer as it came; refusals too. */
   async fetch(
-    method: Method,
+    method: AskMethod,
     path: string,
     { query = {}, body, headers, scoped = true, ...as }: AskFor = {},
   ): Promise<AskAnswer> {
@@ -265,12 +265,12 @@ export class Visit {
   }
 
   /** The JSON of a success; throws AskError. */
-  async ask<T>(method: Method, path: string, options: AskFor = {}): Promise<T> {
+  async ask<T>(method: AskMethod, path: string, options: AskFor = {}): Promise<T> {
     return jsonOf<T>(await this.fetch(method, path, { asValue: true, ...options }))
   }
 
   /** A page of a list, at the cursor of the URL. */
-  list<T>(path: string, query: Query = {}, options: AskFor = {}): Promise<T> {
+  list<T>(path: string, query: AskQuery = {}, options: AskFor = {}): Promise<T> {
     const cursor = this.query('cursor')
     return this.ask<T>('GET', path, { ...options, query: { limit: 100, cursor, ...query } })
   }
@@ -359,7 +359,7 @@ export class Visit {
   }
 
   /** A path of ours with workspace and mode, and this query; null or '' leaves a name out, also `workspace` and `mode`. */
-  link(path: string, query: Query = {}): string {
+  link(path: string, query: AskQuery = {}): string {
     const { scope, defaultMode } = this.#parts
     const mode = scope.mode === defaultMode ? null : scope.mode
     return path + queryText({ workspace: scope.workspace, mode, ...query })
@@ -372,7 +372,7 @@ export class Visit {
   }
 
   /** This very page with some parameters changed; `cursor` never stays. */
-  here(change: Query): string {
+  here(change: AskQuery): string {
     return this.beside(this.url.pathname, change)
   }
 
@@ -390,8 +390,8 @@ export class Visit {
     return this.here({ workspace })
   }
 
-  beside(path: string, change: Query): string {
-    const query: Record<string, Query[string]> = Object.fromEntries(this.url.searchParams)
+  beside(path: string, change: AskQuery): string {
+    const query: Record<string, AskQuery[string]> = Object.fromEntries(this.url.searchParams)
     return path + queryText({ ...query, cursor: null, ...change })
   }
 }

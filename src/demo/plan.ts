@@ -22,7 +22,7 @@ export interface PlannedMail {
   readonly draft: WireDraft
 }
 
-export interface Step {
+export interface DemoStep {
   /** Milliseconds before the end of the week. */
   readonly before: number
   readonly mails: readonly PlannedMail[]
@@ -204,7 +204,7 @@ const INCIDENT = { before: 20 * HOUR, domain: 'stadtwerk.example', addresses: 26
 /** The bills of a month, at one time. */
 const RUN = { before: 3 * DAY + 5 * HOUR, mails: 240, steps: 8 }
 
-const incident = (random: () => number): Step[] =>
+const incident = (random: () => number): DemoStep[] =>
   Array.from({ length: 2 }, (_, i) => ({
     before: INCIDENT.before - i * 2 * MINUTE,
     mails: Array.from({ length: INCIDENT.addresses / 2 }, (_, j) => {
@@ -214,7 +214,7 @@ const incident = (random: () => number): Step[] =>
     }),
   }))
 
-const run = (random: () => number): Step[] =>
+const run = (random: () => number): DemoStep[] =>
   Array.from({ length: RUN.steps }, (_, i) => ({
     before: RUN.before - i * MINUTE,
     mails: Array.from({ length: RUN.mails / RUN.steps }, (_, j) =>
@@ -223,7 +223,7 @@ const run = (random: () => number): Step[] =>
   }))
 
 /** Some that are not at an end when the week is over. */
-const open = (random: () => number): Step[] =>
+const open = (random: () => number): DemoStep[] =>
   [30, 22, 9, 3].map((hours, i) => {
     const { name, address } = someone(random)
     const full = `deferred+forever@${address.slice(address.indexOf('@') + 1)}`
@@ -236,7 +236,7 @@ const open = (random: () => number): Step[] =>
 /** Once more to addresses that bounced: they are suppressed by then. */
 const AGAIN = { before: 2 * DAY, mails: 6 }
 
-const again = (steps: readonly Step[]): Step[] => {
+const again = (steps: readonly DemoStep[]): DemoStep[] => {
   const dead = steps
     .filter(({ before }) => before > AGAIN.before + HOUR)
     .flatMap(({ mails }) => mails)
@@ -246,7 +246,7 @@ const again = (steps: readonly Step[]): Step[] => {
 }
 
 /** In the order of time. */
-export const planWeek = (): readonly Step[] => {
+export const planWeek = (): readonly DemoStep[] => {
   const random = seeded(20_261_127)
   const special = [...incident(random), ...run(random), ...open(random)]
   const count = special.reduce((sum, { mails }) => sum + mails.length, AGAIN.mails)
@@ -256,7 +256,7 @@ export const planWeek = (): readonly Step[] => {
   const all = weights.reduce((sum, one) => sum + one, 0)
   let made = 0
   let wanted = 0
-  const usual = at.map((before, i): Step => {
+  const usual = at.map((before, i): DemoStep => {
     wanted += ((weights[i] ?? 0) / all) * (MAILS - count)
     const mails: PlannedMail[] = []
     while (made < Math.round(wanted)) mails.push(anyMail(random, made++))

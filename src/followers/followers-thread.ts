@@ -13,7 +13,7 @@ import { startAll, stopAll } from '../base/service.js'
 import { enterThread } from '../base/thread.js'
 import type { Recorded } from '../outcome/report.js'
 import { reachStore } from '../store/open.js'
-import type { FollowerStart, FromFollowers, LogLine, ToFollowers } from './followers.js'
+import type { FollowerStart, FollowersLogLine, FromFollowers, ToFollowers } from './followers.js'
 import { followersOf } from './reader.js'
 
 const start = workerData as FollowerStart
@@ -21,10 +21,10 @@ const port = parentPort as MessagePort
 enterThread('postern-follow')
 const tell = (message: FromFollowers): void => port.postMessage(message)
 
-let lines: LogLine[] = []
+let lines: FollowersLogLine[] = []
 const write =
-  (level: LogLine['level']) =>
-  (fields: LogLine['fields'], text?: string): void => {
+  (level: FollowersLogLine['level']) =>
+  (fields: FollowersLogLine['fields'], text?: string): void => {
     if (lines.push({ level, fields, text }) > 1) return
     // the lines of one turn cross the threads together
     setImmediate(() => {

@@ -10,7 +10,7 @@ import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import { startThread, stopThread } from '../base/thread.js'
 import type { Config } from '../config/config.js'
-import type { Rule } from '../mail/report/category.js'
+import type { CategoryRule } from '../mail/report/category.js'
 import type { Recorded } from '../outcome/report.js'
 import type { SharedStore } from '../store/open.js'
 
@@ -23,10 +23,10 @@ export interface FollowerStart {
   /** All mail goes to the sandbox, that of live keys, too. */
   readonly capture: boolean
   /** What `bounce.rules_file` holds. */
-  readonly rules: readonly Rule[]
+  readonly rules: readonly CategoryRule[]
 }
 
-export interface LogLine {
+export interface FollowersLogLine {
   readonly level: 'info' | 'warn' | 'error'
   readonly fields: Readonly<Record<string, unknown>>
   readonly text: string | undefined
@@ -37,11 +37,11 @@ export type ToFollowers =
   /** Live mail comes in. */
   | { readonly say: 'live' }
   /** Read anew. */
-  | { readonly say: 'rules'; readonly rules: readonly Rule[] }
+  | { readonly say: 'rules'; readonly rules: readonly CategoryRule[] }
 
 export type FromFollowers =
   | { readonly say: 'ready' }
-  | { readonly say: 'log'; readonly lines: readonly LogLine[] }
+  | { readonly say: 'log'; readonly lines: readonly FollowersLogLine[] }
   /** Of the sandbox: what was made of its reports, and how many more were given up. */
   | { readonly say: 'reported'; readonly made: readonly Recorded[]; readonly lost: number }
   /** The log is read more slowly than records come. */
@@ -64,7 +64,7 @@ interface FollowerParts {
   /** All mail goes to the sandbox (`postern dev`). */
   readonly capture: boolean
   /** Asked at each start of the thread. */
-  readonly rules: () => readonly Rule[]
+  readonly rules: () => readonly CategoryRule[]
   /** What came of reports of the sandbox, and how many more were given up. */
   readonly reported: (made: readonly Recorded[], lost: number) => void
   /** The log is read more slowly than records come. */

@@ -24,7 +24,7 @@ import type { Config } from '../config/config.js'
 import { liveKeys } from '../keys/return-path.js'
 import { compare, readMark } from '../lifecycle/page.js'
 import { providerOf } from '../mail/mailbox-provider.js'
-import type { Rule } from '../mail/report/category.js'
+import type { CategoryRule } from '../mail/report/category.js'
 import { createIntake, type Recorded } from '../outcome/report.js'
 import { logIncident } from '../outcome/suppress.js'
 import { createReporter, type ReporterParts } from '../sandbox/reporter.js'
@@ -241,7 +241,7 @@ interface FollowerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly capture: boolean
-  readonly rules: () => readonly Rule[]
+  readonly rules: () => readonly CategoryRule[]
   readonly way: GiveWay
   /** What was made of a report of the sandbox; null of one that was given up. */
   readonly reported: (made: Recorded | null) => void

@@ -11,7 +11,7 @@
  */
 import type Joi from 'joi'
 import { type FieldError, type FieldErrorKind, MOST_ERRORS } from '../base/fault.js'
-import type { Description, Meta, Rule, Shape } from './shapes/common.js'
+import type { Description, JoiRule, Meta, Shape } from './shapes/common.js'
 
 /** A place in a value, from the inside out. */
 type At = { readonly up: At; readonly step: string | number } | null
@@ -90,7 +90,7 @@ const limitTest = (type: string, name: string, limit: number): Test => {
   return (value) => (sizeOf(value) > limit ? [kind, `must ${verb} at most ${limit}${unit}`] : null)
 }
 
-const testOf = (type: string, { name, args }: Rule, { must, kind = 'format' }: Meta): Test => {
+const testOf = (type: string, { name, args }: JoiRule, { must, kind = 'format' }: Meta): Test => {
   if (name === 'integer') return (value) => (Number.isInteger(value) ? null : ['type', 'must be an integer'])
   if (name === 'min' || name === 'max') return limitTest(type, name, args?.limit ?? 0)
   if (name === 'pattern') {
@@ -250,7 +250,7 @@ const checkerOf = (shape: Shape): Checker => {
 /** Makes what the first check of it would make. */
 export const prepare = (shape: Shape): void => void checkerOf(shape)
 
-export type Checked<T> =
+export type CheckedValue<T> =
   | { readonly value: T; readonly errors: null }
   | {
       readonly value: null
@@ -262,7 +262,7 @@ export type Checked<T> =
     }
 
 /** The value as the shape has it, or one mistake for each wrong field. `root` is where it stands: `body`, `query`, `body[3]`. */
-export const check = <T>(root: string, shape: Shape<Joi.Schema<T>>, value: unknown): Checked<T> => {
+export const check = <T>(root: string, shape: Shape<Joi.Schema<T>>, value: unknown): CheckedValue<T> => {
   const found = new Findings(root)
   const rest = checkerOf(shape)(value, null, found)
   if (found.count === 0) return { value: rest as T, errors: null }

@@ -54,7 +54,7 @@ type HttpStore = Acted<
     Pick<Lifecycle, 'system'>
 >
 
-export interface Deps {
+export interface HttpDeps {
   readonly store: HttpStore
   readonly tenants: Tenancy
   readonly submission: Submission

@@ -54,7 +54,7 @@ export const alsoWrong = (
 }
 
 /** A mail that is ready to be stored, or what is wrong with it. */
-export type Item = Prepared | Wrong
+export type DraftItem = Prepared | Wrong
 
 type Read = Draft | { readonly errors: readonly FieldError[]; readonly omitted: number }
 
@@ -131,13 +131,13 @@ export const readMerge = async (
   { template, recipients }: MergeBody,
   rules: DraftRules,
   perMinute: number,
-): Promise<readonly Item[]> => {
+): Promise<readonly DraftItem[]> => {
   if (recipients.length > perMinute)
     throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${perMinute} emails` }])
   const merge = await readAlone(template, rules)
   const room = new Room(rules.messageSize)
   const files = filesIn(template)
-  const items: Item[] = []
+  const items: DraftItem[] = []
   for (const [i, one] of recipients.entries()) {
     const at = `body.recipients[${i}]`
     const read = readRecipient(one, at, rules, (values, errors) => {

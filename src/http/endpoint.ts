@@ -20,9 +20,9 @@ import type { WorkspaceRow } from '../store/port/tenants.js'
 import { type Principal, seesSubjects, visibleMode } from '../tenant/principal.js'
 import type { Operation } from '../tenant/rights.js'
 import { type QueueStates, queueStates, type StateOwner } from '../tenant/waiting.js'
-import type { Deps } from './deps.js'
+import type { HttpDeps } from './deps.js'
 import type { Dialect } from './dialect/dialect.js'
-import { type Envelope, type Filters, type ListRequest, listPage, type PageQuery } from './list.js'
+import { type Filters, type ListEnvelope, type ListRequest, listPage, type PageQuery } from './list.js'
 import { listOf, pageOnly, removedOf, type Shape } from './shapes/common.js'
 import { headerValues } from './wire/values.js'
 
@@ -113,9 +113,9 @@ interface Row<Query, Body> {
     left: { readonly query: Partial<Query>; readonly body: Partial<Body> },
     told: ReadonlySet<string>,
     call: Pick<Call, 'principal' | 'workspace' | 'params'>,
-    deps: Deps,
+    deps: HttpDeps,
   ): readonly FieldError[] | Promise<readonly FieldError[]>
-  handle(call: Call<Query, Body>, deps: Deps): Promise<Answer>
+  handle(call: Call<Query, Body>, deps: HttpDeps): Promise<Answer>
 }
 
 /** A row as it is written down, once for all daemons of this process. */
@@ -259,7 +259,7 @@ const rowsWanted = ({ limit, ...places }: FormatQuery): number => {
 
 /** A page of a list, or all of it as a file, as the caller wants it. */
 export const listAnswer = async <Row>(
-  deps: Deps,
+  deps: HttpDeps,
   endpoint: string,
   call: Call<FormatQuery>,
   columns: Columns,
@@ -275,11 +275,11 @@ export const listAnswer = async <Row>(
 
 /** A page of an endpoint, for this caller: its cursors fit no other endpoint, account, workspace or mode. */
 const pageFor = <Row>(
-  deps: Deps,
+  deps: HttpDeps,
   endpoint: string,
   call: Call,
   list: Omit<ListRequest<Row>, 'bound'>,
-): Promise<Envelope> => {
+): Promise<ListEnvelope> => {
   const { accountId, workspaceId, via, mode } = call.principal
   const bound = [endpoint, accountId, workspaceId ?? '', via === 'session' ? '' : mode]
   return listPage(deps.cursors, { ...list, bound })
@@ -294,7 +294,7 @@ interface Listing<Query, Found> extends SharedRow<Query> {
   readonly of: Shape
   readonly query?: Shape<Joi.ObjectSchema<Query>>
   readonly faults?: RouteRow['faults']
-  rows(call: Call<Query>, deps: Deps): Listed<Found> | Promise<Listed<Found>>
+  rows(call: Call<Query>, deps: HttpDeps): Listed<Found> | Promise<Listed<Found>>
 }
 
 interface Listed<Found> extends Pick<ListRequest<Found>, 'fetch' | 'render'> {
@@ -336,7 +336,7 @@ interface Removing<Query> extends SharedRow<Query> {
   /** What stands beside it in the answer. */
   readonly more?: Shape<Joi.ObjectSchema>
   /** Answers what is gone, where the path may name it by something else than its id. */
-  remove(call: Call<Query>, ref: string, deps: Deps): Promise<Gone>
+  remove(call: Call<Query>, ref: string, deps: HttpDeps): Promise<Gone>
 }
 
 /** DELETE of one record, which the end of the path names. */
@@ -361,7 +361,7 @@ export const removing = <Query>({
   })
 
 /** The state of the queue, at most a second old; `isFresh`: as it is now. */
-export const statesOf = (deps: Deps, of: StateOwner, isFresh = false): Promise<QueueStates> => {
+export const statesOf = (deps: HttpDeps, of: StateOwner, isFresh = false): Promise<QueueStates> => {
   const { store, clock, relay, kept } = deps
   const key = `states ${of.accountId} ${of.workspaceId} ${of.isOperator}`
   const view = relay?.view() ?? null
@@ -378,7 +378,7 @@ export const scopeOf = (call: Pick<Call, 'principal' | 'workspace'>): EmailScope
 
 /** A record as this caller may see it: without its subject, where viewers see nothing of what is written. */
 export const asSeenBy =
-  ({ config }: Deps, { principal }: Pick<Call, 'principal'>) =>
+  ({ config }: HttpDeps, { principal }: Pick<Call, 'principal'>) =>
   <T extends object>(record: T): T => {
     if (seesSubjects(principal, config.identity.viewers_see)) return record
     return 'subject' in record ? { ...record, subject: null } : record
@@ -391,19 +391,19 @@ const reasonIn = (body: unknown): { readonly reason?: string } => {
 }
 
 /** The deps of one call: what is changed from it is written down as the caller's, with the reason in its body. */
-const depsOf = (deps: Deps, { principal, address, body }: Call): Deps => {
+const depsOf = (deps: HttpDeps, { principal, address, body }: Call): HttpDeps => {
   const actor = { ...principal.actor, address, ...reasonIn(body) }
   return { ...deps, store: deps.store.by(actor), tenants: deps.tenants.by(actor) }
 }
 
 /** The answer, with the setup that made what is in it. */
-const told = async (answer: Answer, { principal }: Call, { store }: Deps): Promise<Answer> => ({
+const told = async (answer: Answer, { principal }: Call, { store }: HttpDeps): Promise<Answer> => ({
   ...answer,
   body: await withManaged(store, principal.accountId, answer.body),
 })
 
 /** What is served: rows with what they work with. Changes are the caller's; a send writes its own record, and goes without. */
-export const served = (rows: readonly RouteRow[], deps: Deps): readonly Endpoint[] =>
+export const served = (rows: readonly RouteRow[], deps: HttpDeps): readonly Endpoint[] =>
   rows.map(({ handle, alsoWrong, ...row }) => {
     const acted = async (call: Call): Promise<Answer> => {
       try {

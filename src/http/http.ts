@@ -23,11 +23,10 @@ import { ownUrl } from '../config/load.js'
 import { MarkCodec } from '../record/event.js'
 import { prepare } from './check.js'
 import { contract } from './contract.js'
-import type { Deps } from './deps.js'
+import type { HttpDeps } from './deps.js'
 import { dialects } from './dialect/routes.js'
 import { createDirect, type DirectSends } from './direct.js'
-import type { Endpoint } from './endpoint.js'
-import { served } from './endpoint.js'
+import { type Endpoint, served } from './endpoint.js'
 import { Feed, Slots } from './feed.js'
 import { CursorCodec } from './list.js'
 import type { UnsubscribeMetrics } from './metrics.js'
@@ -47,7 +46,7 @@ interface TlsFiles {
 
 interface HttpOptions
   extends Omit<
-    Deps,
+    HttpDeps,
     | 'baseUrl'
     | 'cursors'
     | 'marks'
@@ -136,7 +135,7 @@ const keepOthersOut = (trusted: readonly string[]) => {
 }
 
 /** Its endpoints, with what they work with. */
-export const endpoints = (deps: Omit<Deps, 'baseUrl'>, baseUrl: () => string): readonly Endpoint[] =>
+export const endpoints = (deps: Omit<HttpDeps, 'baseUrl'>, baseUrl: () => string): readonly Endpoint[] =>
   served(contract(deps.config?.docs !== 'members'), { ...deps, baseUrl })
 
 /** A base URL that nobody configured names the port that was really taken. */
@@ -146,7 +145,7 @@ const baseUrlAt = ({ base_url, http }: Config, { host, port }: ListenAddress): s
 }
 
 /** What its endpoints stand on, as far as the daemon does not bring it. */
-const depsOf = (options: HttpOptions): Omit<Deps, 'baseUrl'> => {
+const depsOf = (options: HttpOptions): Omit<HttpDeps, 'baseUrl'> => {
   const { config, log, pepper, store } = options
   const marks = new MarkCodec(pepper)
   return {
@@ -205,7 +204,7 @@ interface Door {
 /** A server that listens and is not started yet. */
 const listeningServer = async (
   { config, log, tenants, ...options }: HttpOptions,
-  deps: Deps,
+  deps: HttpDeps,
   { baseUrl, draining, ...certificates }: Now,
 ): Promise<Door> => {
   const tls = certificates.files()
@@ -265,7 +264,7 @@ const warm = ({ rows, complete }: Door): void => {
 
 export const createHttp = (options: HttpOptions): Http => {
   let url = baseUrlAt(options.config, options.config.http)
-  const deps: Deps = { ...depsOf(options), baseUrl: () => url }
+  const deps: HttpDeps = { ...depsOf(options), baseUrl: () => url }
   const { config, reader, dialler, tokenDialler, feed } = deps
   const certificates = createCertificates(options.tls ?? null)
   let isDraining = false

@@ -26,7 +26,7 @@ interface Position {
   readonly anchor: string | null
 }
 
-export interface Cursor extends Position {
+export interface ListCursor extends Position {
   readonly limit: number
   /** Of the filters in force, by filterHash. */
   readonly filters: Uint8Array
@@ -62,7 +62,7 @@ export class CursorCodec {
     return keyedHash(this.#key, 'cursor', text, ...bound).subarray(0, MAC_LENGTH)
   }
 
-  write(cursor: Cursor, bound: readonly string[]): string {
+  write(cursor: ListCursor, bound: readonly string[]): string {
     const payload = Buffer.concat([
       Uint8Array.of(cursor.direction === 'newer' ? NEWER : 0, cursor.limit),
       cursor.filters,
@@ -72,7 +72,7 @@ export class CursorCodec {
   }
 
   /** Throws validation.cursor_invalid unless this very text was written for `bound`. */
-  read(text: string, bound: readonly string[]): Cursor {
+  read(text: string, bound: readonly string[]): ListCursor {
     const bytes = Buffer.from(text.slice(PREFIX.length), 'base64url')
     const payload = bytes.subarray(0, -MAC_LENGTH)
     if (
@@ -122,7 +122,7 @@ export interface ListRequest<Row> {
   readonly beside?: () => object
 }
 
-export interface Envelope {
+export interface ListEnvelope {
   readonly object: 'list'
   readonly data: readonly unknown[]
   readonly has_more: boolean
@@ -139,7 +139,10 @@ export interface Envelope {
   }
 }
 
-const readCursor = (codec: CursorCodec, list: Pick<ListRequest<never>, 'query' | 'bound'>): Cursor | null => {
+const readCursor = (
+  codec: CursorCodec,
+  list: Pick<ListRequest<never>, 'query' | 'bound'>,
+): ListCursor | null => {
   const text = list.query.cursor
   if (text === undefined) return null
   if (typeof text !== 'string') throw new Fault('validation.cursor_invalid')
@@ -192,7 +195,7 @@ const startOf = (mark: string | null, beside: ReturnType<typeof besideOf>): Posi
 }
 
 /** One page as the endpoint answers it; throws validation.cursor_invalid and validation.cursor_filters_mismatch. */
-export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>): Promise<Envelope> => {
+export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>): Promise<ListEnvelope> => {
   const asked = list.query.limit === undefined ? null : Number(list.query.limit)
   if (asked !== null && asked > MOST_LIMIT)
     throw invalid([

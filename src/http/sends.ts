@@ -13,11 +13,11 @@ import type { Content } from '../record/email.js'
 import type { IdempotencyWish } from '../submission/draft.js'
 import { checkIdempotencyKey, sendFingerprint } from '../submission/idempotency.js'
 import { rulesOf } from '../submission/submit.js'
-import type { Deps } from './deps.js'
+import type { HttpDeps } from './deps.js'
 import type { Dialect } from './dialect/dialect.js'
-import type { Item } from './drafts.js'
+import type { DraftItem } from './drafts.js'
 import type { Call } from './endpoint.js'
-import type { Job } from './thread/job.js'
+import type { BodyJob } from './thread/job.js'
 import { headerValues } from './wire/values.js'
 
 export const REPLAYED = { 'idempotent-replayed': 'true' }
@@ -50,7 +50,7 @@ export const idempotencyOf = async (call: Sent, variant = ''): Promise<Idempoten
 }
 
 interface LargeSend {
-  readonly items: readonly Item[]
+  readonly items: readonly DraftItem[]
   readonly idempotency: IdempotencyWish | null
   /** As the thread says it. */
   readonly isTrial: boolean
@@ -58,9 +58,9 @@ interface LargeSend {
 
 /** Throws the Fault to answer with. */
 export const readLarge = async (
-  { reader, config, clock }: Deps,
+  { reader, config, clock }: HttpDeps,
   call: Sent & { readonly large: Uint8Array },
-  what: Job['what'],
+  what: BodyJob['what'],
   variant = '',
 ): Promise<LargeSend> => {
   const key = keyOf(call)
@@ -82,7 +82,7 @@ export const readLarge = async (
 const LARGE_MESSAGE = 48 * 1024
 
 /** What was written in a message. */
-export const contentOf = async ({ reader }: Pick<Deps, 'reader'>, raw: Uint8Array): Promise<Content> => {
+export const contentOf = async ({ reader }: Pick<HttpDeps, 'reader'>, raw: Uint8Array): Promise<Content> => {
   if (raw.length <= LARGE_MESSAGE) return parseContent(raw)
   // what is given away must be nobody else's
   const { content } = await reader.read({ bytes: new Uint8Array(raw), what: 'content' })
@@ -91,7 +91,7 @@ export const contentOf = async ({ reader }: Pick<Deps, 'reader'>, raw: Uint8Arra
 }
 
 /** Octets that belong to no workspace are read all the same: what is no JSON is that before all else. */
-export const demandJson = async ({ reader, config, clock }: Deps, bytes: Uint8Array): Promise<void> => {
+export const demandJson = async ({ reader, config, clock }: HttpDeps, bytes: Uint8Array): Promise<void> => {
   await reader.read({
     bytes,
     what: 'json',

@@ -15,7 +15,7 @@ import { Fault, invalid, OutageError, outageOf } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { readTraceparent, type Span, type Spans } from '../base/trace.js'
-import { type Checked, check } from './check.js'
+import { type CheckedValue, check } from './check.js'
 import type { Dialect } from './dialect/dialect.js'
 import type { Answer, Call, Endpoint, Method } from './endpoint.js'
 import { admit, type GateDeps, readBody, recognize, spend, windowFor, workspaceOf } from './gate.js'
@@ -131,7 +131,7 @@ const begin = (deps: ServerDeps) => (request: Request, h: ResponseToolkit) => {
   return h.continue
 }
 
-const leftOf = (one: Checked<unknown> | undefined): object =>
+const leftOf = (one: CheckedValue<unknown> | undefined): object =>
   ((one?.errors ? one.rest : one?.value) ?? {}) as object
 
 /** Query and body against the schemas of the endpoint, with all that is wrong in one answer. */

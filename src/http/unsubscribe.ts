@@ -14,7 +14,7 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { entryOf } from '../lifecycle/suppress.js'
 import type { Tenants } from '../store/port/tenants.js'
-import { ONE_CLICK, type Reader, readToken } from '../submission/unsubscribe.js'
+import { type ListReader, ONE_CLICK, readToken } from '../submission/unsubscribe.js'
 import { createFailures, type Failures, secondsUntil } from '../tenant/limits.js'
 import { listOfWorkspace, suppressionRow } from '../tenant/suppression.js'
 import type { UnsubscribeMetrics } from './metrics.js'
@@ -67,8 +67,8 @@ const page = (title: string, says: string, more = ''): string => `<!doctype html
 <body><h1>${title}</h1><p>${says}</p>${more}</body></html>
 `
 
-const whoOf = ({ email }: Reader): string => `<bdi>${escaped(masked(email))}</bdi>`
-const listOf = ({ list }: Reader): string => `the list <b>${escaped(list)}</b>`
+const whoOf = ({ email }: ListReader): string => `<bdi>${escaped(masked(email))}</bdi>`
+const listOf = ({ list }: ListReader): string => `the list <b>${escaped(list)}</b>`
 
 const answer = (h: ResponseToolkit, status: number, html: string) => {
   const response = h.response(html).code(status)
@@ -114,7 +114,7 @@ const means = async (request: Request): Promise<boolean | null> => {
 }
 
 /** Of a workspace that was deleted there is no mail to stop. */
-const unsubscribe = async (deps: UnsubscribeDeps, reader: Reader): Promise<void> => {
+const unsubscribe = async (deps: UnsubscribeDeps, reader: ListReader): Promise<void> => {
   const { store, clock, unsubscribes } = deps
   const { accountId, workspaceId, mode, list, email, emailId } = reader
   const workspace = await store.workspace(accountId, workspaceId)

@@ -42,7 +42,7 @@ export const firstState = (status: Status, dueAt: number, boot: number | null): 
 
 export const ANSWER_KEPT_MS = 24 * 3600_000
 
-export interface KeyRow {
+export interface IdempotencyRow {
   readonly fingerprint: string
   readonly token: string
   readonly lockedUntil: number
@@ -54,7 +54,7 @@ export interface KeyRow {
 
 /** What a claim finds; `claimed`: the key is free, or what held it is over and makes room. */
 export const keyState = (
-  row: Omit<KeyRow, 'token'> | null,
+  row: Omit<IdempotencyRow, 'token'> | null,
   { fingerprint, now }: Pick<IdempotencyClaim, 'fingerprint' | 'now'>,
 ): IdempotencyState => {
   if (row === null) return { state: 'claimed' }
@@ -68,7 +68,7 @@ export const keyState = (
 }
 
 /** Only who locked the key answers or frees it, and only once. */
-export const isLockedBy = (row: Pick<KeyRow, 'token' | 'completedAt'>, token: string): boolean =>
+export const isLockedBy = (row: Pick<IdempotencyRow, 'token' | 'completedAt'>, token: string): boolean =>
   row.completedAt === null && row.token === token
 
 export interface WindowCount {

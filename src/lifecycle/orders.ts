@@ -124,7 +124,7 @@ export const setFree = (
 export type OrderAction = 'hold' | 'release' | 'retry' | 'reroute' | 'purge' | 'discard'
 
 /** What is told of one in the log. */
-export interface Note {
+export interface OrderNote {
   /** What was ordered; also what an order did to the mail, where that has the same name. */
   readonly action: string
   readonly did: OrderKind

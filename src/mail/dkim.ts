@@ -13,7 +13,7 @@
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { promisify } from 'node:util'
-import { asBuffer, type Field, scanHeader, trimBlanks } from './header.js'
+import { asBuffer, type HeaderField, scanHeader, trimBlanks } from './header.js'
 
 export interface DkimKey {
   /** `d=`, in A-labels. */
@@ -100,11 +100,11 @@ const relaxedField = (name: string, value: string): string =>
 
 /** The fields to sign in the order of `h=`: of several with one name, the last comes first (section 5.4.2). */
 const choose = (
-  fields: readonly Field[],
+  fields: readonly HeaderField[],
   rewritten: readonly string[],
-): { names: string[]; chosen: Field[] } => {
+): { names: string[]; chosen: HeaderField[] } => {
   const names: string[] = []
-  const chosen: Field[] = []
+  const chosen: HeaderField[] = []
   for (const name of [...OVERSIGNED, ...SIGNED]) {
     if (rewritten.includes(name)) continue
     const present = fields.filter((field) => field.name === name).reverse()

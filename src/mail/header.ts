@@ -111,7 +111,7 @@ export const textField = (name: string, value: string, literal = true): string =
   return foldField(name, encode ? encodeWords(line) : line)
 }
 
-export interface Field {
+export interface HeaderField {
   /** Lower case; empty for a line that is no field. */
   readonly name: string
   /** Offsets: of the name, after the colon, and after the line end of the last line. */
@@ -121,7 +121,7 @@ export interface Field {
 }
 
 export interface HeaderSection {
-  readonly fields: readonly Field[]
+  readonly fields: readonly HeaderField[]
   /** Where the fields end (the empty line begins here) and where the body begins. */
   readonly end: number
   readonly body: number
@@ -183,7 +183,7 @@ export const trimBlanks = (octets: string): string => {
 }
 
 /** The value of a field on one line, one character per octet. */
-export const fieldValue = (raw: Buffer, field: Field): string => {
+export const fieldValue = (raw: Buffer, field: HeaderField): string => {
   const text = trimBlanks(raw.toString('latin1', field.value, field.end))
   return text.includes('\n') ? text.replace(/\r?\n(?=[ \t])/g, '') : text
 }

@@ -27,9 +27,9 @@ import {
 import { decodeWords, fromRaw } from './encoding.js'
 import {
   asBuffer,
-  type Field,
   fieldValue,
   foldField,
+  type HeaderField,
   type HeaderSection,
   normalizeLineEnds,
   scanHeader,
@@ -99,8 +99,8 @@ const hasHighOctet = (raw: Buffer, start: number, end: number): boolean => {
 }
 
 /** The first field of each name, and which of those that may stand once stand again. */
-const firstFields = (fields: readonly Field[]) => {
-  const first = new Map<string, Field>()
+const firstFields = (fields: readonly HeaderField[]) => {
+  const first = new Map<string, HeaderField>()
   const repeated = new Set<string>()
   for (const field of fields) {
     const { name } = field
@@ -112,7 +112,7 @@ const firstFields = (fields: readonly Field[]) => {
 }
 
 /** What the fields say that speak to the gateway. */
-const readControls = (raw: Buffer, fields: readonly Field[]) => {
+const readControls = (raw: Buffer, fields: readonly HeaderField[]) => {
   const tags: HeaderTag[] = []
   const wishes: string[] = []
   const keys = new Set<string>()
@@ -229,7 +229,7 @@ export const prepareForRelay = (
 const isMboxLine = (raw: Buffer): boolean => /^>?From /.test(raw.toString('latin1', 0, 6))
 
 /** A field without a value, in place of which one was added. */
-const isEmptyField = ({ name }: Field, { date, messageId }: Submitted, from: string | null): boolean =>
+const isEmptyField = ({ name }: HeaderField, { date, messageId }: Submitted, from: string | null): boolean =>
   (name === 'date' && date === null) ||
   (name === 'message-id' && messageId === null) ||
   (name === 'from' && from !== null)
@@ -244,7 +244,7 @@ export const signedNames = (signature: string): readonly string[] => {
 }
 
 /** True for a signature over one of them, which would no longer hold. */
-const signsThose = (raw: Buffer, field: Field): boolean =>
+const signsThose = (raw: Buffer, field: HeaderField): boolean =>
   field.name === 'dkim-signature' && signedNames(fieldValue(raw, field)).some((name) => MADE_ANEW.has(name))
 
 interface AgainFields {

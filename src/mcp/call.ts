@@ -19,7 +19,7 @@ export interface Request {
   readonly body: unknown
 }
 
-export interface Answered {
+export interface ApiAnswer {
   readonly status: number
   readonly body: unknown
   readonly retryAfter: string | undefined
@@ -27,14 +27,14 @@ export interface Answered {
 }
 
 /** Where the daemon is, and how it is asked with the key. */
-export interface Daemon {
+export interface AskedDaemon {
   readonly base: string
-  ask(method: string, request: Request, signal: AbortSignal): Promise<Answered>
+  ask(method: string, request: Request, signal: AbortSignal): Promise<ApiAnswer>
   /** What an error of `ask` says; null where it is a bug of ours. */
   explain(error: unknown): { readonly title: string; readonly isAway: boolean } | null
 }
 
-export type Result = {
+export type ToolResult = {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[]
   readonly structuredContent?: Json
   readonly isError?: true
@@ -53,16 +53,16 @@ const isObject = (value: unknown): value is Json =>
 
 const textOf = (value: unknown): string => escapeWild(JSON.stringify(value))
 
-const resultOf = (value: Json, notes: readonly string[], isError = false): Result => ({
+const resultOf = (value: Json, notes: readonly string[], isError = false): ToolResult => ({
   content: [textOf(value), ...notes].map((text) => ({ type: 'text', text })),
   structuredContent: value,
   ...(isError && { isError: true }),
 })
 
 /** What the agent itself did wrong, or what the daemon never heard of. */
-export const refusal = (title: string, remedy: string): Result => resultOf({ title, remedy }, [], true)
+export const refusal = (title: string, remedy: string): ToolResult => resultOf({ title, remedy }, [], true)
 
-const problemOf = (problem: Json, retryAfter: string | undefined): Result => {
+const problemOf = (problem: Json, retryAfter: string | undefined): ToolResult => {
   const { code } = problem
   const row = typeof code === 'string' && Object.hasOwn(FAULTS, code) ? FAULTS[code as FaultCode] : null
   const more = {
@@ -139,7 +139,7 @@ const shortened = (value: unknown, most: number): unknown => {
 }
 
 /** As much of it as an agent can read, and a word on what is missing. */
-const bounded = (value: Json, notes: readonly string[]): Result => {
+const bounded = (value: Json, notes: readonly string[]): ToolResult => {
   if (textOf(value).length <= MOST) return resultOf(value, notes)
   for (const most of SHORTER) {
     const shorter = shortened(value, most) as Json
@@ -159,12 +159,17 @@ const fewer = ({ places }: Tool, { cursor }: Json, { data }: Json): number | nul
 }
 
 /** The body of an answer is an object. */
-const asked = async (daemon: Daemon, tool: Tool, args: Json, signal: AbortSignal) => {
+const asked = async (daemon: AskedDaemon, tool: Tool, args: Json, signal: AbortSignal) => {
   const answer = await daemon.ask(tool.row.method, requestOf(tool, args), signal)
   return { ...answer, body: isObject(answer.body) ? answer.body : { value: answer.body } }
 }
 
-const answered = async (daemon: Daemon, tool: Tool, args: Json, signal: AbortSignal): Promise<Result> => {
+const answered = async (
+  daemon: AskedDaemon,
+  tool: Tool,
+  args: Json,
+  signal: AbortSignal,
+): Promise<ToolResult> => {
   const first = await asked(daemon, tool, args, signal)
   if (first.status >= 400) return problemOf(first.body, first.retryAfter)
   const notes = tool.isOfStrangers ? [AS_DATA] : []
@@ -181,11 +186,11 @@ const answered = async (daemon: Daemon, tool: Tool, args: Json, signal: AbortSig
 
 /** Throws only what is a bug of ours, and what the signal ended. */
 export const callTool = async (
-  daemon: Daemon,
+  daemon: AskedDaemon,
   tool: Tool,
   args: Json,
   signal: AbortSignal,
-): Promise<Result> => {
+): Promise<ToolResult> => {
   try {
     return await answered(daemon, tool, args, signal)
   } catch (error) {

@@ -4,14 +4,14 @@
  *   Tools are asked of the daemon, papers are at hand. Contract and papers are loaded when somebody asks for them: a client
  *   hears who is there before that.
  */
-import { callTool, type Daemon, refusal } from './call.js'
+import { type AskedDaemon, callTool, refusal } from './call.js'
 import { ProtocolError, WRONG_PARAMS } from './protocol.js'
 import type { KeyFacts } from './tool.js'
 
 type Json = Readonly<Record<string, unknown>>
 
 interface Serving {
-  readonly daemon: Daemon
+  readonly daemon: AskedDaemon
   /** Whether there are tools that send and change. */
   readonly writes: boolean
   /** Tells whoever runs this. */

@@ -5,7 +5,7 @@ import type { RouteRow } from '../http/endpoint.js'
 import type { JsonSchema } from '../http/openapi/document.js'
 
 /** Where an argument goes. */
-export interface Place {
+export interface ArgumentPlace {
   readonly in: 'path' | 'query' | 'header'
   readonly name: string
 }
@@ -15,7 +15,7 @@ export interface Tool {
   readonly isReading: boolean
   readonly isOfStrangers: boolean
   /** The arguments beside `body`. */
-  readonly places: ReadonlyMap<string, Place>
+  readonly places: ReadonlyMap<string, ArgumentPlace>
   readonly definition: JsonSchema & { readonly name: string }
 }
 

@@ -9,9 +9,9 @@
  */
 import { contract } from '../http/contract.js'
 import type { RouteRow } from '../http/endpoint.js'
-import { type JsonSchema, type Named, parameters, toJsonSchema } from '../http/openapi/document.js'
+import { type JsonSchema, type NamedSchemas, parameters, toJsonSchema } from '../http/openapi/document.js'
 import type { Operation } from '../tenant/rights.js'
-import { AS_DATA, type KeyFacts, type Place, type Tool } from './tool.js'
+import { type ArgumentPlace, AS_DATA, type KeyFacts, type Tool } from './tool.js'
 
 /** The document of all of this is larger than what an agent can read. */
 const TOO_LARGE: readonly Operation[] = ['getOpenApi', 'getOpenDocument']
@@ -39,7 +39,7 @@ const members = (schema: unknown): readonly string[] => {
 }
 
 const tellsSecret = ({ answers }: RouteRow): boolean => {
-  const named: Named = new Map()
+  const named: NamedSchemas = new Map()
   const all = Object.values(answers).map((one) => toJsonSchema(one, { named, closed: false }))
   return members([...all, ...named.values()]).some((name) => SECRET.test(name))
 }
@@ -53,7 +53,7 @@ const snake = (header: string): string => header.toLowerCase().replace(/^x-/, ''
 const WITHOUT_NUL = '^[^\\u0000]*$'
 
 /** As it stands by itself: what it refers to goes along. */
-const alone = (schema: JsonSchema, named: Named): JsonSchema => {
+const alone = (schema: JsonSchema, named: NamedSchemas): JsonSchema => {
   const whole = named.size === 0 ? schema : { ...schema, $defs: Object.fromEntries(named) }
   const text = JSON.stringify(whole, (name, value) =>
     (name === 'pattern' && value === WITHOUT_NUL) || (name === 'allOf' && value[0]?.pattern === WITHOUT_NUL)
@@ -63,15 +63,15 @@ const alone = (schema: JsonSchema, named: Named): JsonSchema => {
   return JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/')) as JsonSchema
 }
 
-interface Parameter extends Place {
+interface Parameter extends ArgumentPlace {
   readonly description?: string
   readonly required?: boolean
   readonly schema: JsonSchema
 }
 
 const inputOf = (row: RouteRow) => {
-  const named: Named = new Map()
-  const places = new Map<string, Place>()
+  const named: NamedSchemas = new Map()
+  const places = new Map<string, ArgumentPlace>()
   const properties: Record<string, JsonSchema> = {}
   const required: string[] = []
   // a list as a file is no answer to an agent

@@ -22,7 +22,7 @@
 import { type Claimed, type Outcome, observed, type Settled } from '../lifecycle/facts.js'
 import { wellFormed } from '../mail/encoding.js'
 import type { Reply } from '../mail/reply.js'
-import { classify, type Rule, suppresses, type Verdict } from '../mail/report/classify.js'
+import { type CategoryRule, classify, suppresses, type Verdict } from '../mail/report/classify.js'
 import type { Queue } from '../store/port/mail.js'
 
 const isWellFormed = (value: unknown): boolean => typeof value !== 'string' || wellFormed(value) === value
@@ -64,7 +64,7 @@ export interface RetryPlan {
   /** When the wall clock was last set, or the start, on the tick clock. */
   readonly steadySince: () => number
   /** A site's own lines before the table that tells hard from soft. */
-  readonly rules?: readonly Rule[]
+  readonly rules?: readonly CategoryRule[]
 }
 
 /** One attempt to hand one recipient to one upstream, and how it ended. */
@@ -152,7 +152,7 @@ const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => 
 }
 
 /** Why, as far as the upstream said it about this mail. */
-const whyOf = (end: AttemptEnd, rules: readonly Rule[] | undefined): Verdict | null =>
+const whyOf = (end: AttemptEnd, rules: readonly CategoryRule[] | undefined): Verdict | null =>
   end.reply === null || !ABOUT_THE_MAIL.has(end.stage) ? null : classify(end.reply, rules)
 
 const detailOf = (end: AttemptEnd, why: Verdict | null): NonNullable<Outcome['detail']> => {

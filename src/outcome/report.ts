@@ -31,7 +31,7 @@ import { type EventRow, type KeptReport, type Outcome, observed, type Settled } 
 import type { Page } from '../lifecycle/page.js'
 import { normalizeAddress } from '../mail/address.js'
 import { parseReply, type Reply } from '../mail/reply.js'
-import { type Rule, suppresses } from '../mail/report/classify.js'
+import { type CategoryRule, suppresses } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
 import {
   type Action,
@@ -249,7 +249,7 @@ interface ReportParts {
   /** How long other servers may hold a mail that they reported as delayed, in milliseconds. */
   readonly lifetime?: number
   /** A site's own lines before the table that tells hard from soft; asked at each report, since they may change. */
-  readonly rules?: () => readonly Rule[]
+  readonly rules?: () => readonly CategoryRule[]
   readonly begun?: SuppressParts['begun']
 }
 

@@ -6,11 +6,11 @@
  *   mistake in it is a mistake in the settings: nothing starts with half a table.
  */
 import { readRulesFile, rulesProblem } from '../config/rules-file.js'
-import type { Rule } from '../mail/report/category.js'
+import type { CategoryRule } from '../mail/report/category.js'
 import { readRules } from '../mail/report/classify.js'
 
 /** Throws ConfigError; no file, no rules. */
-export const rulesIn = (file: string | null): readonly Rule[] => {
+export const rulesIn = (file: string | null): readonly CategoryRule[] => {
   if (file === null) return []
   const written = readRulesFile(file)
   try {

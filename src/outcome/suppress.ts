@@ -21,7 +21,7 @@ import type { RecipientOwner } from '../store/port/mail.js'
 import type { Store } from '../store/port/store.js'
 import type { SuppressionRow } from '../store/port/tenants.js'
 import type { IncidentRow } from '../store/port/watch.js'
-import { isNameOf, type Named } from './trust.js'
+import { isNameOf, type NamedRecipient } from './trust.js'
 
 const LONGEST = 200
 const LINK = /\bhttps?:\/\/\S+/gi
@@ -99,7 +99,7 @@ const isForwarded = (raw: Uint8Array, ours: string): boolean => {
  */
 export const speaksForAddress = (
   { address, finalRecipient, diagnostic }: Pick<ReportRecipient, 'address' | 'finalRecipient' | 'diagnostic'>,
-  ours: Named,
+  ours: NamedRecipient,
   raw: Uint8Array,
 ): boolean => {
   const mine = normalizeAddress(ours.address)

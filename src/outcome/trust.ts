@@ -36,10 +36,10 @@ export interface OurGroups {
 }
 
 /** Whom we wrote to, and what the client had us call him. */
-export type Named = Pick<RecipientOwner, 'address' | 'orcpt'>
+export type NamedRecipient = Pick<RecipientOwner, 'address' | 'orcpt'>
 
 /** True for the recipient's address, and for the one that the client gave as its original. */
-export const isNameOf = (one: string | null, { address, orcpt }: Named): boolean => {
+export const isNameOf = (one: string | null, { address, orcpt }: NamedRecipient): boolean => {
   if (one === null) return false
   const name = normalizeAddress(one)
   if (name === normalizeAddress(address)) return true
@@ -47,7 +47,7 @@ export const isNameOf = (one: string | null, { address, orcpt }: Named): boolean
   return given !== null && name === normalizeAddress(given)
 }
 
-const isAddressOf = (one: string | null, { address }: Named): boolean =>
+const isAddressOf = (one: string | null, { address }: NamedRecipient): boolean =>
   one !== null && normalizeAddress(one) === normalizeAddress(address)
 
 /** Any of them would do, since they agree; none, when they do not. */
@@ -59,7 +59,10 @@ const agreed = (groups: readonly ReportRecipient[]): OurGroups => {
 }
 
 /** Those that name this very recipient. */
-export const groupsNaming = (groups: readonly ReportRecipient[], ours: Named): readonly ReportRecipient[] => {
+export const groupsNaming = (
+  groups: readonly ReportRecipient[],
+  ours: NamedRecipient,
+): readonly ReportRecipient[] => {
   const original = groups.filter((group) => isNameOf(group.originalRecipient, ours))
   if (original.length > 0) return original
   return groups.filter(
@@ -71,7 +74,7 @@ export const groupsNaming = (groups: readonly ReportRecipient[], ours: Named): r
 /** The groups that speak for `ours`, where the report is about nobody else of us. */
 export const groupsFor = (
   groups: readonly ReportRecipient[],
-  ours: Named,
+  ours: NamedRecipient,
   cameByPath: boolean,
 ): OurGroups => {
   if (groups.length > 0 && (cameByPath || groups.length === 1)) return { groups, why: null }

@@ -393,7 +393,7 @@ const flowing = ({ pools, isTold }: QueueFacts, now: number, isOpen: boolean): T
   return { title, says: [says] }
 }
 
-export interface QueueState {
+export interface QueueSentence {
   readonly tone: 'ok' | 'wait' | 'bad'
   readonly title: string
   readonly says: string
@@ -409,7 +409,7 @@ export interface QueueState {
 }
 
 /** What there is to say of the queue now. */
-export const queueState = (facts: QueueFacts, now: number): QueueState => {
+export const queueState = (facts: QueueFacts, now: number): QueueSentence => {
   const { pools } = facts
   const waiting = sum(pools, (pool) => pool.waiting)
   const scheduled = sum(pools, (pool) => pool.scheduled)
@@ -484,7 +484,7 @@ const holdRecord = (hold: HoldFacts, now: number) => ({
 })
 
 /** As the wire has it. */
-export const queueStateRecord = ({ facts, oldestAt, ...state }: QueueState, now: number) => ({
+export const queueStateRecord = ({ facts, oldestAt, ...state }: QueueSentence, now: number) => ({
   ...state,
   oldest_at: timeOrNull(oldestAt),
   pools: facts.pools.map((pool) => poolRecord(pool, now)),
@@ -704,7 +704,7 @@ export const order = (done: OrderDone) => ({
 })
 
 export type Hold = ReturnType<typeof hold>
-export type Entry = ReturnType<typeof entry>
+export type QueueEntryRecord = ReturnType<typeof entry>
 export type PoolDepth = ReturnType<typeof depth>
 export type Age = ReturnType<typeof queueAge>
 export type SlowDomain = ReturnType<typeof throttle>

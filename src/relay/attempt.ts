@@ -15,7 +15,7 @@ import type { Reply } from '../mail/reply.js'
 import { type AttemptEnd, OUR_LOGIN } from '../outcome/reply.js'
 import type { Queue } from '../store/port/mail.js'
 import { MissingBodyError } from '../store/port/upkeep.js'
-import type { Carrier, CarryVerdict, Refused } from './dialogue/connection.js'
+import type { Carrier, CarryVerdict, RefusedRecipients } from './dialogue/connection.js'
 import { downgradeHeader, type Envelope, type EnvelopeNeeds, toEnvelope } from './dialogue/envelope.js'
 import { SetupFailure } from './dialogue/session.js'
 import { scan } from './dialogue/wire.js'
@@ -23,7 +23,7 @@ import type { Journal } from './journal.js'
 import type { Pool } from './pools.js'
 import type { CrashPoint } from './settings.js'
 import type { ToSign } from './signing.js'
-import { type Item, recipientsOf } from './throttles.js'
+import { type RelayItem, recipientsOf } from './throttles.js'
 import type { Upstream } from './upstream.js'
 
 const LIMIT = 50
@@ -84,7 +84,7 @@ const LOOP: Reply = { code: 554, enhanced: '5.4.6', text: 'Mail loop: this messa
 const LOST: Reply = { code: 451, enhanced: '4.3.0', text: 'The stored message is missing' }
 const GONE: Reply = { code: 554, enhanced: '5.3.0', text: 'The message is no longer stored' }
 
-const NONE_REFUSED: Refused = new Map()
+const NONE_REFUSED: RefusedRecipients = new Map()
 
 /** "Too many recipients" (RFC 5321, 4.5.3.1.10): no fault of this recipient, and no reason to wait. */
 const isTooMany = (reply: Reply | undefined): boolean =>
@@ -92,13 +92,13 @@ const isTooMany = (reply: Reply | undefined): boolean =>
   (/^[45]\.5\.3$/.test(reply.enhanced ?? '') || /too many recipients/i.test(reply.text))
 
 export class Attempt {
-  readonly #item: Item
+  readonly #item: RelayItem
   readonly #pool: Pool
   readonly #upstream: Upstream
   readonly #around: Surroundings
   readonly #began: AttemptEnd['began']
 
-  constructor(item: Item, pool: Pool, upstream: Upstream, around: Surroundings) {
+  constructor(item: RelayItem, pool: Pool, upstream: Upstream, around: Surroundings) {
     this.#item = item
     this.#pool = pool
     this.#upstream = upstream
@@ -255,7 +255,7 @@ export class Attempt {
   }
 
   /** How the message ended, for each recipient that was not refused before it. */
-  #settled(end: AttemptEnd, refused: Refused, connection: Carrier | null): AttemptResult {
+  #settled(end: AttemptEnd, refused: RefusedRecipients, connection: Carrier | null): AttemptResult {
     if (this.#item.others.length === 0) return { kind: 'settled', ends: [end], left: [] }
     const all = recipientsOf(this.#item)
     const left = refused.size === all.length ? [] : all.filter((_, i) => isTooMany(refused.get(i)))

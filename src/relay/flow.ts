@@ -20,8 +20,8 @@ import { Attempt, type AttemptResult, type Surroundings } from './attempt.js'
 import { Expiry, isTaken, type Journal, moved, recorded } from './journal.js'
 import { DueTimer, type Lane, Lanes, Pace } from './lanes.js'
 import type { Pool, Pools } from './pools.js'
-import { emptyStats, type LogLine, type RelaySettings, type RelayStats } from './settings.js'
-import { type Item, recipientsOf, type SlowedDomain, split, Throttles } from './throttles.js'
+import { emptyStats, type RelayLogLine, type RelaySettings, type RelayStats } from './settings.js'
+import { type RelayItem, recipientsOf, type SlowedDomain, split, Throttles } from './throttles.js'
 import type { Upstream } from './upstream.js'
 
 export type RelayQueue = Pick<
@@ -55,7 +55,7 @@ interface FlowParts {
   readonly attempted?: ((ends: readonly AttemptEnd[]) => void) | undefined
   /** Mail came for a pool that is not known here: it may be new. */
   readonly unknownPool: () => void
-  readonly log: (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
+  readonly log: (level: RelayLogLine['level'], fact: string, fields: RelayLogLine['fields']) => void
 }
 
 /** Longer than the longest attempt can be: connect, envelope, body and dot at their deadlines. */
@@ -329,7 +329,7 @@ export class Flow {
   }
 
   /** Where the upstream warms up, as many of its recipients as that allows; the others wait for another turn. */
-  #send(item: Item, pool: Pool, upstream: Upstream): void {
+  #send(item: RelayItem, pool: Pool, upstream: Upstream): void {
     const { warmup } = upstream
     if (warmup === null) {
       this.#begin(item, pool, upstream)
@@ -345,7 +345,12 @@ export class Flow {
   }
 
   /** `told`: hears how it ended, if anybody knows. */
-  #begin(item: Item, pool: Pool, upstream: Upstream, told?: (ends: readonly AttemptEnd[]) => void): void {
+  #begin(
+    item: RelayItem,
+    pool: Pool,
+    upstream: Upstream,
+    told?: (ends: readonly AttemptEnd[]) => void,
+  ): void {
     const { kind } = pool.row
     const began = this.#around.tick()
     if (kind === 'sandbox') this.#pace.begun()
@@ -389,7 +394,7 @@ export class Flow {
   }
 
   /** A member failed before the content was sent: another one may have the mail, if there is one. */
-  #leave(item: Item, pool: Pool, upstream: Upstream, { end, hurried }: MovedOn): void {
+  #leave(item: RelayItem, pool: Pool, upstream: Upstream, { end, hurried }: MovedOn): void {
     item.tried.add(upstream.row.id)
     if (hurried === true) item.left.set(upstream.row.id, this.#around.tick())
     pool.forgive(item)
@@ -402,14 +407,14 @@ export class Flow {
   }
 
   /** Recipients that the upstream wants in another transaction. */
-  #rest(pool: Pool, item: Item, [first, ...others]: readonly Claimed[]): void {
+  #rest(pool: Pool, item: RelayItem, [first, ...others]: readonly Claimed[]): void {
     if (first === undefined) return
     this.#lanes.of(pool.row.id).backlog.addAgain({ ...item, claimed: first, others })
     if (this.#stopping) this.#giveBackAll(pool.row.id, this.#lanes.of(pool.row.id))
   }
 
   /** No member is left for it. */
-  #giveUp(item: Item): void {
+  #giveUp(item: RelayItem): void {
     const { last } = item
     if (last === null) this.#giveBackItem(item, PARKED_MS)
     else for (const claimed of recipientsOf(item)) this.#conclude({ ...last, claimed })
@@ -437,7 +442,7 @@ export class Flow {
     this.#parts.journal.release({ recipientId, leaseGen }, this.#around.now() + delayMs)
   }
 
-  #giveBackItem(item: Item, delayMs: number): void {
+  #giveBackItem(item: RelayItem, delayMs: number): void {
     for (const claimed of recipientsOf(item)) this.#giveBack(claimed, delayMs)
   }
 

@@ -18,7 +18,7 @@
  *   event: it will never be up.
  */
 import { toRfc3339 } from '../base/clock.js'
-import type { Notice } from '../store/port/log.js'
+import type { EventNotice } from '../store/port/log.js'
 import type { KnownPool, Tenants } from '../store/port/tenants.js'
 import type { Watch } from '../store/port/watch.js'
 import type { Pool } from './pools.js'
@@ -188,8 +188,8 @@ export class Outages {
     { upstreamId, poolId, host, port }: UpstreamHealth,
     pools: readonly KnownPool[],
     now: number,
-    more: Notice['data'],
-  ): Notice | null {
+    more: EventNotice['data'],
+  ): EventNotice | null {
     const accountId = pools.find(({ id }) => id === poolId)?.accountId
     if (accountId === undefined) return null
     const data = { upstream_id: upstreamId, egress_pool_ids: poolsOf(pools, poolId), host, port, ...more }

@@ -20,7 +20,7 @@ import type { AttemptMark, Claimed, LeaseRef, Outcome } from '../lifecycle/facts
 import { type AttemptEnd, endOfLife, fromAttempt, type RetryPlan, settle } from '../outcome/reply.js'
 import type { Queue } from '../store/port/mail.js'
 import type { PoolRow } from '../store/port/tenants.js'
-import type { LogLine, RelayStats } from './settings.js'
+import type { RelayLogLine, RelayStats } from './settings.js'
 
 export type JournalQueue = Pick<Queue, 'attempting' | 'settle' | 'release'>
 
@@ -184,7 +184,7 @@ export class Journal {
   }
 }
 
-type LogFact = (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
+type LogFact = (level: RelayLogLine['level'], fact: string, fields: RelayLogLine['fields']) => void
 
 const MOST_TEXT = 300
 const ADDRESS = /[^\s<>"'(),:;]+@(?=[\w[])/g
@@ -207,7 +207,7 @@ export const withoutAddresses = (text: string, address: string): string => {
 }
 
 /** Where an attempt was made, and what came of it. */
-const factsOf = (end: AttemptEnd, pool: Pick<PoolRow, 'name'> | undefined): LogLine['fields'] => {
+const factsOf = (end: AttemptEnd, pool: Pick<PoolRow, 'name'> | undefined): RelayLogLine['fields'] => {
   const { claimed, reply, error, detail } = end
   const text = reply?.text ?? null
   return {

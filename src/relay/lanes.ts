@@ -13,7 +13,7 @@
 
 import type { GiveWay } from '../base/give-way.js'
 import type { Pool } from './pools.js'
-import { Backlog, type Item, type Throttles } from './throttles.js'
+import { Backlog, type RelayItem, type Throttles } from './throttles.js'
 
 const MOST_AT_HAND = 256
 
@@ -30,7 +30,7 @@ export interface Lane {
 
 interface Next {
   readonly pool: Pool
-  readonly item: Item
+  readonly item: RelayItem
 }
 
 export class Lanes {

@@ -11,7 +11,7 @@
  */
 import { led } from '../store/pools.js'
 import type { KnownPool, PoolRow, UpstreamRow, WarmupRow } from '../store/port/tenants.js'
-import type { Item } from './throttles.js'
+import type { RelayItem } from './throttles.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
 import { type DaemonShare, Warmup, type WarmupSettings, WHOLE } from './warmup.js'
 
@@ -20,7 +20,7 @@ type Choice = Upstream | 'busy' | 'none'
 
 const NOTHING_TRIED: ReadonlySet<string> = new Set()
 
-const isBack = ({ row, succeededAt }: Upstream, left: Item['left']): boolean =>
+const isBack = ({ row, succeededAt }: Upstream, left: RelayItem['left']): boolean =>
   (succeededAt ?? Number.NEGATIVE_INFINITY) > (left.get(row.id) ?? Number.POSITIVE_INFINITY)
 
 export class Pool {
@@ -91,7 +91,7 @@ export class Pool {
   }
 
   /** True when a mail under way at `upstream` could go elsewhere: another member takes mail, and is not stuck itself. */
-  hasOther(upstream: Upstream, { tried, left }: Pick<Item, 'tried' | 'left'>): boolean {
+  hasOther(upstream: Upstream, { tried, left }: Pick<RelayItem, 'tried' | 'left'>): boolean {
     return this.upstreams.some(
       (one) =>
         one !== upstream && (!tried.has(one.row.id) || isBack(one, left)) && one.isOpen && !one.isStuck(),
@@ -99,7 +99,7 @@ export class Pool {
   }
 
   /** A member that a mail left in a hurry, and that has taken another since, may have it after all. */
-  forgive({ tried, left }: Pick<Item, 'tried' | 'left'>): void {
+  forgive({ tried, left }: Pick<RelayItem, 'tried' | 'left'>): void {
     for (const one of this.upstreams) {
       if (!isBack(one, left)) continue
       left.delete(one.row.id)

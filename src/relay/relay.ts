@@ -17,7 +17,7 @@ import type { Service } from '../base/service.js'
 import { startThread, stopThread } from '../base/thread.js'
 import type { Spans, Traceparent } from '../base/trace.js'
 import type { Config } from '../config/config.js'
-import type { Rule } from '../mail/report/category.js'
+import type { CategoryRule } from '../mail/report/category.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { SharedStore } from '../store/open.js'
 import type { RelayView } from '../tenant/pool.js'
@@ -50,7 +50,7 @@ interface RelayParts {
   /** A refresh token of an upstream was rotated. */
   readonly rotated?: (was: string, is: string) => Promise<unknown>
   /** A site's own lines before the table that tells hard from soft. */
-  readonly rules?: readonly Rule[]
+  readonly rules?: readonly CategoryRule[]
   readonly timeouts?: Partial<Timeouts & SetupTimeouts>
   /** How long an unused connection is kept, in milliseconds. */
   readonly idle?: number
@@ -89,7 +89,7 @@ export interface Relay extends Service {
   /** Mail of the sandbox gives way for a while. */
   giveWay(why: Reason): void
   /** Settings were read anew: the next reply is judged by these rules, and told as the log wants it now. */
-  renew(rules: readonly Rule[]): void
+  renew(rules: readonly CategoryRule[]): void
   /** The sandbox listens there from now on. */
   useSandbox(address: { readonly host: string; readonly port: number }): void
   /** Resolves, with the reason, when the thread has died unasked. */

@@ -7,7 +7,7 @@
 import type { FaultPoint } from '../base/crash.js'
 import type { DialSettings } from '../base/dial.js'
 import type { Reason } from '../base/give-way.js'
-import type { Rule } from '../mail/report/category.js'
+import type { CategoryRule } from '../mail/report/category.js'
 import type { AttemptEnd } from '../outcome/reply.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { SharedStore } from '../store/open.js'
@@ -39,7 +39,7 @@ export interface RelaySettings {
   readonly retry: readonly number[]
   readonly lifetime: number
   /** A site's own lines before the table that tells hard from soft. */
-  readonly rules: readonly Rule[]
+  readonly rules: readonly CategoryRule[]
   readonly poll: number
   readonly pepper: Uint8Array
   readonly sandboxAddress: { readonly host: string; readonly port: number } | null
@@ -97,10 +97,10 @@ export type ToWorker =
   | { readonly say: 'wake' }
   /** Why mail of the sandbox gives way. */
   | { readonly say: Reason }
-  | { readonly say: 'renewed'; readonly rules: readonly Rule[]; readonly quiet: boolean }
+  | { readonly say: 'renewed'; readonly rules: readonly CategoryRule[]; readonly quiet: boolean }
   | { readonly say: 'sandbox'; readonly address: { readonly host: string; readonly port: number } }
 
-export interface LogLine {
+export interface RelayLogLine {
   readonly level: 'info' | 'warn' | 'error'
   readonly fact: string
   readonly fields: Readonly<Record<string, string | number | boolean | null>>
@@ -155,4 +155,4 @@ export type FromWorker =
   | { readonly say: 'dead'; readonly recipientId: string; readonly refusal: Refusal }
   /** A refresh token, sealed, in place of another. */
   | { readonly say: 'rotated'; readonly was: string; readonly is: string }
-  | { readonly say: 'log'; readonly lines: readonly LogLine[] }
+  | { readonly say: 'log'; readonly lines: readonly RelayLogLine[] }

@@ -25,7 +25,7 @@ import { isPlain } from './dialogue/envelope.js'
 /** Every server takes so many recipients at once (RFC 5321, 4.5.3.1.8). */
 const MOST_TOGETHER = 100
 
-export interface Item {
+export interface RelayItem {
   readonly claimed: Claimed
   /** Further recipients of the same message, in the same transaction. */
   readonly others: Claimed[]
@@ -41,7 +41,7 @@ export interface Item {
   stale: boolean
 }
 
-const itemOf = (claimed: Claimed, others: Claimed[] = []): Item => ({
+const itemOf = (claimed: Claimed, others: Claimed[] = []): RelayItem => ({
   claimed,
   others,
   tried: new Set(),
@@ -52,10 +52,10 @@ const itemOf = (claimed: Claimed, others: Claimed[] = []): Item => ({
 })
 
 /** The first of its recipients apart from the others, as one of nobody has it: another item. */
-export const split = (item: Item, count: number): readonly [Item | null, Item | null] => {
+export const split = (item: RelayItem, count: number): readonly [RelayItem | null, RelayItem | null] => {
   const all = recipientsOf(item)
   if (count >= all.length) return [item, null]
-  const part = ([claimed, ...others]: readonly Claimed[]): Item | null =>
+  const part = ([claimed, ...others]: readonly Claimed[]): RelayItem | null =>
     claimed === undefined
       ? null
       : {
@@ -65,19 +65,19 @@ export const split = (item: Item, count: number): readonly [Item | null, Item | 
   return count === 0 ? [null, item] : [part(all.slice(0, count)), part(all.slice(count))]
 }
 
-export const recipientsOf = ({ claimed, others }: Item): readonly Claimed[] =>
+export const recipientsOf = ({ claimed, others }: RelayItem): readonly Claimed[] =>
   others.length === 0 ? [claimed] : [claimed, ...others]
 
 interface Turn {
-  readonly items: Item[]
+  readonly items: RelayItem[]
   next: number
 }
 
 export class Backlog {
   readonly #turns = new Map<string, Turn>()
-  readonly #again: Item[] = []
+  readonly #again: RelayItem[] = []
   /** Where a further recipient of an email could join, by email. */
-  readonly #joinable = new Map<string, Item>()
+  readonly #joinable = new Map<string, RelayItem>()
   size = 0
 
   /** `shared`: recipients of one message go together. */
@@ -97,13 +97,13 @@ export class Backlog {
   }
 
   /** For another try of the same attempt. */
-  addAgain(item: Item): void {
+  addAgain(item: RelayItem): void {
     this.#again.push(item)
     this.size++
   }
 
   /** Those waiting for another upstream, out of the line. */
-  takeAgain(): Item[] {
+  takeAgain(): RelayItem[] {
     this.size -= this.#again.length
     return this.#again.splice(0)
   }
@@ -113,7 +113,7 @@ export class Backlog {
     return this.#turns.keys().next().value
   }
 
-  take(): Item | null {
+  take(): RelayItem | null {
     for (const [workspaceId, turn] of this.#turns) {
       const item = turn.items[turn.next++]
       if (item === undefined) break
@@ -132,7 +132,7 @@ export class Backlog {
   }
 
   /** Empties it. */
-  takeAll(): Item[] {
+  takeAll(): RelayItem[] {
     const all = this.takeAgain()
     for (let item = this.take(); item !== null; item = this.take()) all.push(item)
     return all
@@ -241,7 +241,7 @@ interface Pace {
   /** The reply that slowed it down last, and what our table calls that. */
   said: string
   rule: string
-  readonly aside: Item[]
+  readonly aside: RelayItem[]
 }
 
 /** A recipient domain that has a slower pace in a pool. */
@@ -266,7 +266,7 @@ interface ThrottleParts {
 
 const domainOf = ({ address }: Claimed): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 const keyOf = (claimed: Claimed): string => `${claimed.poolId} ${domainOf(claimed)}`
-const keysOf = (item: Item): ReadonlySet<string> | readonly string[] =>
+const keysOf = (item: RelayItem): ReadonlySet<string> | readonly string[] =>
   item.others.length === 0 ? [keyOf(item.claimed)] : new Set(recipientsOf(item).map(keyOf))
 
 export class Throttles {
@@ -289,7 +289,7 @@ export class Throttles {
   }
 
   /** The next mail of a pool that may begin now. Mails that may not are put aside or given back. */
-  next(poolId: string, backlog: Backlog): Item | null {
+  next(poolId: string, backlog: Backlog): RelayItem | null {
     for (const [key, pace] of this.#paces) {
       if (pace.aside.length > 0 && key.startsWith(`${poolId} `) && this.#mayBegin(key, pace))
         return pace.aside.shift() ?? null
@@ -303,7 +303,7 @@ export class Throttles {
   }
 
   /** Of an item, what may begin now; the rest is put aside or given back. */
-  #mayBeginOf(item: Item): Item | null {
+  #mayBeginOf(item: RelayItem): RelayItem | null {
     const free: Claimed[] = []
     for (const claimed of recipientsOf(item)) {
       const key = keyOf(claimed)
@@ -320,7 +320,7 @@ export class Throttles {
     return this.#parts.tick() >= until && (this.#under.get(key) ?? 0) < Math.max(1, Math.floor(limit))
   }
 
-  #defer(item: Item, pace: Pace): void {
+  #defer(item: RelayItem, pace: Pace): void {
     this.deferred++
     const now = this.#parts.tick()
     if (now >= pace.until && pace.aside.length < MOST_ASIDE) {
@@ -355,20 +355,20 @@ export class Throttles {
   }
 
   /** Takes what stands aside of a pool, out of the line. */
-  takeAside(poolId: string): Item[] {
-    const taken: Item[] = []
+  takeAside(poolId: string): RelayItem[] {
+    const taken: RelayItem[] = []
     for (const [key, { aside }] of this.#paces) {
       if (key.startsWith(`${poolId} `)) taken.push(...aside.splice(0))
     }
     return taken
   }
 
-  begun(item: Item): void {
+  begun(item: RelayItem): void {
     for (const key of keysOf(item)) this.#under.set(key, (this.#under.get(key) ?? 0) + 1)
   }
 
   /** A message has come to an end; `ends` is empty when nothing was said about it. */
-  ended(item: Item, ends: readonly AttemptEnd[]): void {
+  ended(item: RelayItem, ends: readonly AttemptEnd[]): void {
     for (const key of keysOf(item)) {
       const end = ends.length < 2 ? ends[0] : this.#worst(ends, key)
       // the sandbox plays its refusals for the mail, not for the pace

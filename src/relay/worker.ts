@@ -15,7 +15,7 @@ import { createTrouble } from '../base/service.js'
 import { enterThread } from '../base/thread.js'
 import { liveKeys } from '../keys/return-path.js'
 import type { Claimed } from '../lifecycle/facts.js'
-import type { Rule } from '../mail/report/category.js'
+import type { CategoryRule } from '../mail/report/category.js'
 import { fixedReturnPath, makeRef, makeReturnPath, REF_HEADER } from '../mail/return-path.js'
 import { longestWaitMs } from '../outcome/reply.js'
 import { reachStore } from '../store/open.js'
@@ -29,7 +29,7 @@ import { Journal } from './journal.js'
 import { type Pool, Pools } from './pools.js'
 import {
   type FromWorker,
-  type LogLine,
+  type RelayLogLine,
   type RelaySettings,
   type ToWorker,
   toldOf,
@@ -43,7 +43,7 @@ const { settings, queue: shared } = workerData as WorkerStart
 const port = parentPort as MessagePort
 enterThread('postern-relay')
 /** A reload may change some of them: they are asked each time. */
-const live: { rules: readonly Rule[]; quiet: boolean } & RelaySettings = { ...settings }
+const live: { rules: readonly CategoryRule[]; quiet: boolean } & RelaySettings = { ...settings }
 const SWEEP_MS = 250
 const RELOAD_MS = 1_000
 const SOON_MS = 20
@@ -54,13 +54,13 @@ const ARRIVED_MS = 1_000
 const MOST_SLOW = 1_000
 
 const tell = (message: FromWorker): void => port.postMessage(message)
-let lines: LogLine[] = []
+let lines: RelayLogLine[] = []
 const tellLines = (): void => {
   if (lines.length > 0) tell({ say: 'log', lines })
   lines = []
 }
 /** The lines of one turn cross the threads together. */
-const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void => {
+const log = (level: RelayLogLine['level'], fact: string, fields: RelayLogLine['fields']): void => {
   if (level === 'info' && live.quiet) return
   if (lines.push({ level, fact, fields }) === 1) setImmediate(tellLines)
 }

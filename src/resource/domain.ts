@@ -5,8 +5,12 @@
  *   somebody else than it says.
  */
 import { reportAddress } from '../mail/return-path.js'
-import type { DkimKeyRow, DomainRow } from '../store/port/tenants.js'
-import { type DomainReportRow, SOURCE_ORIGINS } from '../store/port/tenants.js'
+import {
+  type DkimKeyRow,
+  type DomainReportRow,
+  type DomainRow,
+  SOURCE_ORIGINS,
+} from '../store/port/tenants.js'
 import { constant, flag, id, list, MANAGED, record, recordsOf, text, time, whole, words } from './member.js'
 
 export interface DnsRecord {
@@ -21,10 +25,10 @@ export interface DnsRecord {
 export type ReportRecord = Pick<DnsRecord, 'type' | 'name' | 'value'>
 
 const SEEN = ['ok', 'missing', 'different', 'unknown'] as const
-export type Seen = (typeof SEEN)[number]
+export type SeenInDns = (typeof SEEN)[number]
 
 export interface CheckedRecord extends DnsRecord {
-  readonly seen: Seen
+  readonly seen: SeenInDns
   /** What DNS says instead, or why it said nothing. */
   readonly found: string | null
 }

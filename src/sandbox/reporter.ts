@@ -26,7 +26,7 @@ import { makeRef, makeReturnPath, type ReturnPathKeys } from '../mail/return-pat
 import type { Intake } from '../outcome/report.js'
 import type { LogRow, MailOfEvent, WholeLog } from '../store/port/log.js'
 import type { Store } from '../store/port/store.js'
-import { PACE_MS, type Report, type Step, simulationFor } from './simulation.js'
+import { PACE_MS, type SimulatedReport, type SimulationStep, simulationFor } from './simulation.js'
 
 /** A mail that the sandbox took. */
 export interface Received {
@@ -102,7 +102,7 @@ const TEXT = ['Content-Type: text/plain; charset=us-ascii', '']
 /** The mail that came, as the last part of a report. */
 const returned = ({ headers }: Received): string[] => ['Content-Type: text/rfc822-headers', '', headers]
 
-type Dsn = Extract<Report, { kind: keyof typeof TITLES }>
+type Dsn = Extract<SimulatedReport, { kind: keyof typeof TITLES }>
 
 const wordsOf = (report: Dsn): { basic: string; status: string; text: string } => {
   if (report.kind === 'delivered') return { basic: '250', status: '2.0.0', text: 'Delivered to mailbox' }
@@ -188,7 +188,7 @@ const writeAutoReply = (mail: Received, parts: Parts): string[] => [
 ]
 
 /** The mail that reports, as bytes. */
-export const writeReport = (report: Report, mail: Received, parts: Parts): Buffer => {
+export const writeReport = (report: SimulatedReport, mail: Received, parts: Parts): Buffer => {
   const lines =
     report.kind === 'complaint'
       ? writeComplaint(mail, parts)
@@ -226,7 +226,7 @@ interface Waiting {
   readonly row: LogRow
   /** The place in the log right before it. */
   readonly before: string
-  readonly steps: readonly Step[]
+  readonly steps: readonly SimulationStep[]
   /** Which of the steps is next. */
   at: number
   /** On the tick clock. */
@@ -247,14 +247,14 @@ const REST_MS = 1_000
 const MOST_TRIES = 5
 
 /** What NOTIFY must hold for a report; others are not DSNs and ignore it. */
-const WANTS: Partial<Record<Report['kind'], string>> = {
+const WANTS: Partial<Record<SimulatedReport['kind'], string>> = {
   delivered: 'SUCCESS',
   relayed: 'SUCCESS',
   delayed: 'DELAY',
   failed: 'FAILURE',
 }
 
-const isWanted = ({ kind }: Report, notify: readonly string[]): boolean => {
+const isWanted = ({ kind }: SimulatedReport, notify: readonly string[]): boolean => {
   const word = WANTS[kind]
   return word === undefined || notify.includes(word)
 }
@@ -333,14 +333,14 @@ class Reporter {
     return !found.isEnd
   }
 
-  #restBefore(step: Step | undefined): number {
+  #restBefore(step: SimulationStep | undefined): number {
     return step?.when === 'later' ? this.#pace : 0
   }
 
   /** The next report of one; what is not taken is due again. */
   async #tell(one: Waiting): Promise<void> {
     const { clock, log, lost } = this.#parts
-    const { report } = one.steps[one.at] as Step
+    const { report } = one.steps[one.at] as SimulationStep
     this.#told = true
     try {
       await this.#report(one, report)
@@ -361,7 +361,7 @@ class Reporter {
     one.due = clock.tick() + this.#restBefore(one.steps[one.at])
   }
 
-  async #report({ row, at }: Waiting, report: Report): Promise<void> {
+  async #report({ row, at }: Waiting, report: SimulatedReport): Promise<void> {
     const { hostname, clock, ingest } = this.#parts
     const mail = await this.#received(row)
     if (mail === null || !isWanted(report, mail.notify)) return

@@ -11,7 +11,7 @@
  */
 
 /** A report that goes back to the envelope sender. */
-export type Report =
+export type SimulatedReport =
   | { readonly kind: 'delivered' }
   /** Handed to a server that reports nothing: all that will ever be known. */
   | { readonly kind: 'relayed' }
@@ -23,10 +23,10 @@ export type Report =
 /** Milliseconds that `later` means, and that slow@ takes. */
 export const PACE_MS = 1_500
 
-export interface Step {
+export interface SimulationStep {
   /** Soon is at once; later is after PACE_MS. */
   readonly when: 'soon' | 'later'
-  readonly report: Report
+  readonly report: SimulatedReport
 }
 
 interface Simulation {
@@ -39,10 +39,10 @@ interface Simulation {
   readonly reply: string | null
   /** True holds the reply to the final dot back for a while. */
   readonly slow: boolean
-  readonly steps: readonly Step[]
+  readonly steps: readonly SimulationStep[]
 }
 
-const DELIVERED: Step = { when: 'soon', report: { kind: 'delivered' } }
+const DELIVERED: SimulationStep = { when: 'soon', report: { kind: 'delivered' } }
 
 const row = (name: string, shows: string, more: Partial<Simulation> = {}): Simulation => ({
   name,
@@ -54,7 +54,7 @@ const row = (name: string, shows: string, more: Partial<Simulation> = {}): Simul
   ...more,
 })
 
-const failed = (status: string, text: string): Report => ({ kind: 'failed', status, text })
+const failed = (status: string, text: string): SimulatedReport => ({ kind: 'failed', status, text })
 
 export const SIMULATIONS: readonly Simulation[] = [
   row('delivered', 'queued → sent → delivered (a success DSN); so does every name not in this table'),

@@ -14,7 +14,7 @@ import type { Actor } from '../store/port/identity.js'
 import type { DomainRow, ManagedKey, ManagedRow, SetupLock, WorkspaceRow } from '../store/port/tenants.js'
 import { refText } from './files.js'
 import { kindOf } from './kinds.js'
-import { isToDo, type Plan, type Step } from './plan.js'
+import { isToDo, type Plan, type PlanStep } from './plan.js'
 import type { SetupDeps, World } from './world.js'
 
 const LOCK_MS = 5_000
@@ -27,9 +27,9 @@ const LOOK_MS = 250
 export class ApplyStopped extends Error {
   override name = 'ApplyStopped'
   constructor(
-    readonly failed: Step,
-    readonly done: readonly Step[],
-    readonly left: readonly Step[],
+    readonly failed: PlanStep,
+    readonly done: readonly PlanStep[],
+    readonly left: readonly PlanStep[],
     override readonly cause: unknown,
   ) {
     super(`${refText(failed)} failed; ${done.length} done, ${left.length} not`)
@@ -58,7 +58,7 @@ const namesFor = async ({ deps: { store }, accountId }: Applying, row: unknown):
 /** What the row is by now, in the words of the files. */
 const noteOf = async (
   applying: Applying,
-  { kind: name, workspace, name: own, sign, said, applied: before, marks }: Step,
+  { kind: name, workspace, name: own, sign, said, applied: before, marks }: PlanStep,
   objectId: string,
 ): Promise<Omit<ManagedRow, 'setup'>> => {
   const { deps, accountId } = applying
@@ -143,7 +143,7 @@ export const applyPlan = async (
   { setup, steps, gone, digest }: Plan,
   again: () => Promise<Plan>,
   { told = () => {}, waitMs = WAIT_MS, signal }: ApplyOptions = {},
-): Promise<readonly Step[]> => {
+): Promise<readonly PlanStep[]> => {
   const { deps, accountId, actor } = applying
   const todo = steps.filter(isToDo)
   const noted = steps.filter((step) => step.isNoted && !isToDo(step))
@@ -157,7 +157,7 @@ export const applyPlan = async (
     if (await store.noteManaged(lock(), kept, removed)) return
     throw takenOver(setup)
   }
-  const done: Step[] = []
+  const done: PlanStep[] = []
   const renewal = setInterval(() => void store.noteManaged(lock(), [], []).catch(() => {}), RENEW_MS)
   try {
     if ((await again()).digest !== digest) throw planChanged()

@@ -36,12 +36,12 @@ export interface Wanted {
   change(deps: SetupDeps): Promise<unknown>
 }
 
-export interface Owned {
+export interface OwnedRow {
   readonly id: string
   readonly createdAt: number
 }
 
-export interface Kind<Row extends Owned> {
+export interface Kind<Row extends OwnedRow> {
   rows(world: World): readonly Row[]
   load(deps: SetupDeps, accountId: string, id: string): Promise<Row | null>
   /** A row that nobody's setup made and that the file would make again. */

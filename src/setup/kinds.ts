@@ -69,7 +69,7 @@ import type { Declared, InlineUpstream } from './files.js'
 import {
   givenSecret,
   type Kind,
-  type Owned,
+  type OwnedRow,
   outOf,
   ownerOf,
   plainOf,
@@ -574,4 +574,4 @@ const person: Kind<UserRow> = {
 export const KINDS = { pool, workspace, domain, key, credential, webhook, suppressions, person }
 
 /** The same for a caller who does not know which row it is. */
-export const kindOf = (kind: ManagedKind): Kind<Owned> => KINDS[kind] as unknown as Kind<Owned>
+export const kindOf = (kind: ManagedKind): Kind<OwnedRow> => KINDS[kind] as unknown as Kind<OwnedRow>

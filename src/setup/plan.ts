@@ -26,7 +26,7 @@ interface FieldChange {
   readonly after: string
 }
 
-export interface Step extends ManagedKey {
+export interface PlanStep extends ManagedKey {
   readonly sign: Sign
   readonly why: string | null
   readonly fields: readonly FieldChange[]
@@ -46,7 +46,7 @@ export interface Step extends ManagedKey {
 
 export interface Plan {
   readonly setup: string
-  readonly steps: readonly Step[]
+  readonly steps: readonly PlanStep[]
   /** Marks whose thing is gone, and which no file names. */
   readonly gone: readonly ManagedKey[]
   /** Of what it would do; another one after somebody changed something. */
@@ -159,13 +159,13 @@ const mistakesOf = (one: Declared, errors: readonly FieldError[]): readonly Mist
     }
   })
 
-const step = (one: ManagedKey, over: Partial<Step> & Pick<Step, 'sign'>): Step => ({
+const step = (one: ManagedKey, over: Partial<PlanStep> & Pick<PlanStep, 'sign'>): PlanStep => ({
   ...{ kind: one.kind, workspace: one.workspace, name: one.name },
   ...{ why: null, fields: [], objectId: null, run: null, said: [], applied: {}, marks: {}, isNoted: false },
   ...over,
 })
 
-const left = (one: ManagedKey, why: string): Step => step(one, { sign: '!', why })
+const left = (one: ManagedKey, why: string): PlanStep => step(one, { sign: '!', why })
 
 const noteOf = (planning: Planning, one: ManagedKey): ManagedRow | null =>
   planning.world.managed.find((row) => row.setup === planning.setup && isSameKey(row, one)) ?? null
@@ -180,7 +180,7 @@ interface Found {
 }
 
 /** The row that a name means, and whose it is; a step where it is to be left alone. */
-const find = async (planning: Planning, one: Declared): Promise<Found | Step> => {
+const find = async (planning: Planning, one: Declared): Promise<Found | PlanStep> => {
   const { world, wish, deps } = planning
   const kind = kindOf(one.kind)
   const ref = refText(one)
@@ -215,7 +215,7 @@ const compare = async (
   one: Declared,
   found: Found & { readonly row: NonNullable<Found['row']> },
   wanted: Wanted,
-): Promise<Step> => {
+): Promise<PlanStep> => {
   const { row, managed, isOurs, isAdopted } = found
   const current = kindOf(one.kind).describe(planning, row, managed)
   const fields = differing(wanted.fields, current)
@@ -253,7 +253,7 @@ const compare = async (
   return step(one, { ...base, sign: '=', isNoted: isStale || managed?.objectId == null })
 }
 
-const planOne = async (planning: Planning, one: Declared): Promise<Step> => {
+const planOne = async (planning: Planning, one: Declared): Promise<PlanStep> => {
   const found = await find(planning, one)
   if ('sign' in found) return found
   const { row, managed } = found
@@ -318,7 +318,7 @@ const planRest = async (planning: Planning, declared: readonly Declared[]) => {
     (row) => row.setup === setup && !declared.some((one) => isSameKey(one, row)),
   )
   const order = (row: ManagedRow): number => -KIND_NAMES.indexOf(row.kind)
-  const steps: Step[] = []
+  const steps: PlanStep[] = []
   const gone: ManagedKey[] = []
   for (const one of rest.sort((a, b) => order(a) - order(b))) {
     const { kind: name, objectId } = one
@@ -376,7 +376,7 @@ export const planSetup = async (
   const planning: Planning = {
     ...{ deps: knowingPools(deps, objects), world, planned, setup, wish, mistakes, made: new Map() },
   }
-  const steps: Step[] = []
+  const steps: PlanStep[] = []
   const inOrder = [...objects].sort((a, b) => KIND_NAMES.indexOf(a.kind) - KIND_NAMES.indexOf(b.kind))
   for (const one of inOrder) if (!one.isWrong) steps.push(await planOne(planning, one))
   if (mistakes.length > 0) throw new SetupError(mistakes)
@@ -390,10 +390,10 @@ export const planSetup = async (
 }
 
 /** Whether it would do anything. */
-export const isToDo = ({ run, sign, isNoted }: Step): boolean => run !== null || (isNoted && sign === '~')
+export const isToDo = ({ run, sign, isNoted }: PlanStep): boolean => run !== null || (isNoted && sign === '~')
 
 /** As documents have it. */
-const stepRecord = ({ sign, kind, workspace, name, why, fields, objectId }: Step) => ({
+const stepRecord = ({ sign, kind, workspace, name, why, fields, objectId }: PlanStep) => ({
   action: { '+': 'create', '~': 'change', '-': 'remove', '!': 'leave', '=': 'same' }[sign],
   kind,
   ...(workspace !== '' && { workspace }),

@@ -26,7 +26,7 @@ import type { ManagedKind } from '../store/port/tenants.js'
 import { secretWord, serviceOf, withWord } from '../tenant/upstream.js'
 import { ApplyStopped, applyPlan, whileAlone } from './apply.js'
 import { type Declared, InlineUpstream, type Mistake, refText, type Setup, SetupError } from './files.js'
-import { isToDo, type Plan, planSetup, type Sign, type Step } from './plan.js'
+import { isToDo, type Plan, type PlanStep, planSetup, type Sign } from './plan.js'
 import { readWorld, type SetupDeps } from './world.js'
 
 type Variables = Readonly<Record<string, string | undefined>>
@@ -226,7 +226,7 @@ interface Starting {
   readonly log: Log
 }
 
-const refsOf = (steps: readonly Step[], ...signs: readonly Sign[]): readonly string[] =>
+const refsOf = (steps: readonly PlanStep[], ...signs: readonly Sign[]): readonly string[] =>
   steps.filter(({ sign }) => signs.includes(sign)).map(refText)
 
 /** Another daemon has done it meanwhile, or a part of it: what is left is looked at again. */

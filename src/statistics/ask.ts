@@ -7,7 +7,7 @@
  *   clock on the wall. A day whose midnight is skipped begins at the first moment that it has.
  */
 import type { FieldError } from '../base/fault.js'
-import { type Dimension, KEPT, type Span } from '../store/port/watch.js'
+import { type Dimension, KEPT, type StatisticsSpan } from '../store/port/watch.js'
 
 export const INTERVALS = ['minute', 'hour', 'day'] as const
 type Interval = (typeof INTERVALS)[number]
@@ -125,7 +125,7 @@ export const GROUPS = [
 export type GroupBy = (typeof GROUPS)[number]
 
 /** As it was written. */
-export interface Words {
+export interface AskedWords {
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly interval?: Interval | undefined
@@ -147,7 +147,7 @@ export interface Question {
   readonly starts: readonly number[]
   /** Of which rows it is answered. */
   readonly dimension: Dimension
-  readonly span: Span
+  readonly span: StatisticsSpan
   /** What its fields are called where it was asked. */
   readonly nameOf: NameField
 }
@@ -165,7 +165,7 @@ const BY_MINUTE: readonly GroupBy[] = ['none', 'workspace', 'pool', 'upstream', 
 
 const WITH_ZONE = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?([Zz]|[+-]\d\d:?\d\d)$/
 
-const KEPT_WORDS: Readonly<Record<Span, string>> = {
+const KEPT_WORDS: Readonly<Record<StatisticsSpan, string>> = {
   1: 'minutes are kept for 48 hours',
   15: 'in a zone that is not whole hours from UTC, hours and days are kept for 35 days; ask with tz=UTC',
   60: 'hours and days are kept for 13 months',
@@ -174,7 +174,7 @@ const KEPT_WORDS: Readonly<Record<Span, string>> = {
 /** The fields of a door that a mistake is told of, such as `query.from` or `--from`. */
 export type NameField = (field: 'from' | 'to' | 'interval' | 'group_by' | 'tag' | 'tz' | 'limit') => string
 
-const rowsFor = (interval: Interval, starts: readonly number[]): Span =>
+const rowsFor = (interval: Interval, starts: readonly number[]): StatisticsSpan =>
   interval === 'minute' ? 1 : starts.every((at) => at % HOUR === 0) ? 60 : 15
 
 const dimensionOf = (groupBy: GroupBy): Dimension =>
@@ -182,7 +182,7 @@ const dimensionOf = (groupBy: GroupBy): Dimension =>
 
 /** Adds to `errors` all that is wrong; the question means nothing then. */
 export const readQuestion = (
-  words: Words,
+  words: AskedWords,
   now: number,
   nameOf: NameField,
   errors: FieldError[],

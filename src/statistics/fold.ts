@@ -20,8 +20,8 @@ import {
   type Dimension,
   OTHER,
   SPANS,
-  type Span,
   type StatisticsRow,
+  type StatisticsSpan,
   TAG_SEPARATOR,
 } from '../store/port/watch.js'
 import { bouncedAs, deliveredAfter, type Fact, ofAccepted, sentAfter, volume } from './counters.js'
@@ -130,7 +130,8 @@ type Growing = Key & { readonly counts: Map<number, number> }
 /** Of one span. */
 type Rows = Map<string, Growing>
 
-const beginOf = (span: Span, time: number): number => Math.floor(time / (span * MINUTE)) * span * MINUTE
+const beginOf = (span: StatisticsSpan, time: number): number =>
+  Math.floor(time / (span * MINUTE)) * span * MINUTE
 
 const countsAt = (rows: Rows, key: Key): Map<number, number> => {
   const name = `${key.at} ${key.mode} ${key.workspaceId} ${key.dimension} ${key.value}`

@@ -21,7 +21,7 @@ import {
   timesToSent,
   volume,
 } from './counters.js'
-import type { Cells, Report, Scope } from './report.js'
+import type { Cells, ReportScope, StatisticsReport } from './report.js'
 
 /** What each rate is a share of. */
 const RATE_BASES = {
@@ -71,7 +71,13 @@ const NOTHING: Sums = new Map()
 /** What people call a group, by its key; nothing for what is its own name. */
 type Names = ReadonlyMap<string, string>
 
-export const statisticsRecord = (scope: Scope, asked: Question, told: Report, names: Names, asOf: number) => {
+export const statisticsRecord = (
+  scope: ReportScope,
+  asked: Question,
+  told: StatisticsReport,
+  names: Names,
+  asOf: number,
+) => {
   const { groupBy, starts } = asked
   // a total of all is no group's
   const whole = (sums: Sums) => figures('none', sums)
@@ -110,7 +116,7 @@ export const namesOf = async (
   store: NameReads,
   accountId: string,
   groupBy: GroupBy,
-  { groups }: Report,
+  { groups }: StatisticsReport,
 ): Promise<Names> => {
   const names = new Map<string, string>()
   if (groupBy === 'upstream')

@@ -13,7 +13,7 @@ import { OTHER, type Statistics, type StatisticsRow, TAG_SEPARATOR } from '../st
 import type { Question } from './ask.js'
 import { bouncedAs, categoriesOf, ofAccepted, type Sums, sumOf, volume } from './counters.js'
 
-export interface Scope {
+export interface ReportScope {
   readonly accountId: string
   /** null: all workspaces. */
   readonly workspaceId: string | null
@@ -30,7 +30,7 @@ interface Group {
   readonly cells: Cells
 }
 
-export interface Report {
+export interface StatisticsReport {
   readonly total: Sums
   readonly cells: Cells
   /** Busiest first; empty when none were asked for. */
@@ -105,7 +105,7 @@ const busyOf = (sums: Sums): number => {
 
 const read = async (
   store: Pick<Statistics, 'statistics'>,
-  scope: Scope,
+  scope: ReportScope,
   question: Question,
 ): Promise<ReadonlyMap<string, Growing>> => {
   const { starts, span, dimension, tag } = question
@@ -136,9 +136,9 @@ const keyOf = ({ groupBy }: Question, value: string): string | null =>
 
 export const report = async (
   store: Pick<Statistics, 'statistics'>,
-  scope: Scope,
+  scope: ReportScope,
   question: Question,
-): Promise<Report> => {
+): Promise<StatisticsReport> => {
   const found = await read(store, scope, question)
   // in the groups of these a recipient is several times, or not at all
   const isWhole = !['tag', 'upstream', 'category'].includes(question.groupBy)

@@ -22,7 +22,7 @@ export interface Sum {
 }
 
 /** Of tables; each over these columns. */
-export type Sums = Readonly<Record<string, Sum & { readonly columns: readonly string[] }>>
+export type TableSums = Readonly<Record<string, Sum & { readonly columns: readonly string[] }>>
 
 const MODULUS = 2 ** 52
 export const SEPARATOR = '\u001f'
@@ -144,7 +144,7 @@ export interface Arrival {
   readonly from: string
   readonly at: number
   readonly state: MoveState
-  readonly sums: Sums
+  readonly sums: TableSums
 }
 
 export interface Column {
@@ -152,19 +152,19 @@ export interface Column {
   readonly type: string
 }
 
-export interface Rows {
+export interface MovedRows {
   readonly columns: readonly string[]
   readonly rows: Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>
 }
 
 /** A folder, locked, on which nobody else writes. */
-export interface Source {
+export interface MoveSource {
   readonly name: string
   departure(): Departure | null
   /** From here on one transaction; what was under way is as after a crash. */
   begin(now: number): void
   /** Columns of a table that it has, of those that the target has. */
-  rows(table: string, wanted: readonly string[]): Rows
+  rows(table: string, wanted: readonly string[]): MovedRows
   /** Ids of mails whose bodies are gone from the disk. */
   readonly missing: readonly string[]
   /** Ends the transaction: from then on every Postern refuses the folder. */
@@ -187,18 +187,18 @@ export interface Target {
   begin(arrival: Arrival): Promise<void>
   columns(table: string): Promise<readonly Column[]>
   /** Stores rows and compares what is there with what was given. */
-  copy(table: string, columns: readonly Column[], rows: Rows['rows']): Promise<Sum>
+  copy(table: string, columns: readonly Column[], rows: MovedRows['rows']): Promise<Sum>
   /** Gives all writers places above those that came along. */
   rise(): Promise<void>
   /** The rows that are there now. */
-  sums(of: Sums): Promise<Sums>
+  sums(of: TableSums): Promise<TableSums>
   /** Ends the transaction, if there is one. */
   set(arrival: Arrival): Promise<void>
   close(): Promise<void>
 }
 
 export interface Moving {
-  readonly source: Source
+  readonly source: MoveSource
   readonly target: Target
   readonly id: string
   readonly now: number
@@ -212,7 +212,7 @@ export interface Moved {
   readonly place: string
   /** An earlier run had done it, but for the end. */
   readonly isFinished: boolean
-  readonly tables: Sums
+  readonly tables: TableSums
   readonly missing: readonly string[]
 }
 
@@ -222,7 +222,7 @@ const refuse = (message: string): never => {
 
 const NAMES = Object.keys(MOVED)
 
-const copyAll = async ({ source, target, pass, say }: Moving): Promise<Sums> => {
+const copyAll = async ({ source, target, pass, say }: Moving): Promise<TableSums> => {
   const sums: Record<string, Sum & { readonly columns: readonly string[] }> = {}
   for (const table of NAMES) {
     const there = await target.columns(table)

@@ -29,7 +29,7 @@ import { wellFormed } from '../mail/encoding.js'
 import { asBuffer, fieldValue, formatDate, isHeaderTooLarge, receivedLine } from '../mail/header.js'
 import { readableOf, readMail, toBinary, words } from '../mail/report/mime.js'
 import { prepareForRelay, readSubmitted, type Submitted } from '../mail/submitted.js'
-import type { EventLog, LogRow, Notice } from '../store/port/log.js'
+import type { EventLog, EventNotice, LogRow } from '../store/port/log.js'
 import type { Queue } from '../store/port/mail.js'
 import type { Tenants, WorkspaceRow } from '../store/port/tenants.js'
 import { defaultWorkspace, ownMail } from './own-mail.js'
@@ -257,7 +257,7 @@ const noticeOf = (
   { accountId }: PostmasterMailParts,
   { to, raw, ip, hello }: MailToPostmaster,
   now: number,
-): Notice => {
+): EventNotice => {
   const mail = readMail(toBinary(raw.subarray(0, MOST_READ)))
   const text = mail.parts.map((part) => readableOf(part)).find((one) => one.trim() !== '') ?? ''
   const field = (name: string): string => plain(words(mail.headers, name).replace(/\s+/g, ' '), MOST_FIELD)

@@ -40,7 +40,7 @@ import {
 } from './finished-message.js'
 import { checkUnsubscribe } from './unsubscribe.js'
 import {
-  type Checked,
+  type CheckedDraft,
   type CheckedMime,
   checkSend,
   type DraftRules,
@@ -97,7 +97,7 @@ export type BatchItem = Draft | Prepared | Wrong
 const textOf = ({ text }: Party): string => text
 const mailboxOf = ({ mailbox }: Party) => mailbox
 
-const isBeyondAscii = (checked: Checked): boolean =>
+const isBeyondAscii = (checked: CheckedDraft): boolean =>
   !(
     checked.recipients.every(({ address }) => isAscii(address)) &&
     [checked.from, ...checked.replyTo].every(({ mailbox }) => isAscii(wireAddress(mailbox.address)))
@@ -106,7 +106,7 @@ const isBeyondAscii = (checked: Checked): boolean =>
 const extrasFor = (list: string | null) => (list === null ? null : { unsubscribe_list: list })
 
 /** What the API says of a mail, however it is made. */
-const saidOf = (checked: Checked | CheckedMime) => ({
+const saidOf = (checked: CheckedDraft | CheckedMime) => ({
   source: 'api' as const,
   to: checked.to.map(textOf),
   cc: checked.cc.map(textOf),
@@ -138,7 +138,7 @@ const complete = (checked: CheckedMime, rules: DraftRules): Prepared => {
   }
 }
 
-const compose = (checked: Checked, rules: DraftRules): Prepared | Promise<Prepared> => {
+const compose = (checked: CheckedDraft, rules: DraftRules): Prepared | Promise<Prepared> => {
   const { from, subject, html, text, headers, attachments } = checked
   const id = newId('em', rules.now)
   const messageId = `<${id}@${rules.hostname}>`

@@ -17,7 +17,7 @@ import { normalizeAddress } from '../mail/address.js'
 import { asBuffer, scanHeader } from '../mail/header.js'
 
 /** Whose link it is. */
-export interface Reader {
+export interface ListReader {
   readonly accountId: string
   readonly workspaceId: string
   readonly mode: Mode
@@ -36,7 +36,7 @@ const PURPOSE = 'unsubscribe'
 /** Of the longest address and list. */
 const TOKEN = /^[\w-]{40,1000}$/
 
-export const tokenOf = (pepper: Uint8Array, one: Reader): string =>
+export const tokenOf = (pepper: Uint8Array, one: ListReader): string =>
   seal(
     pepper,
     PURPOSE,
@@ -44,7 +44,7 @@ export const tokenOf = (pepper: Uint8Array, one: Reader): string =>
   )
 
 /** Null for what is none of ours. */
-export const readToken = (pepper: Uint8Array, token: string): Reader | null => {
+export const readToken = (pepper: Uint8Array, token: string): ListReader | null => {
   if (!TOKEN.test(token) || Buffer.from(token, 'base64url').toString('base64url') !== token) return null
   try {
     const [accountId, workspaceId, mode, list, email, emailId] = JSON.parse(unseal(pepper, PURPOSE, token))

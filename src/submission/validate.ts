@@ -181,7 +181,7 @@ export type Listed = ReadonlySet<string>
 export const MOST_TAGS = 75
 const MOST_LETTERS = 256
 
-export interface Checked extends Parties {
+export interface CheckedDraft extends Parties {
   readonly from: Party
   readonly subject: string
   readonly html: string | null
@@ -213,7 +213,7 @@ export interface DraftRules extends FinishedRules {
   readonly baseUrl?: string | undefined
 }
 
-type Verdict<T = Checked> =
+type Verdict<T = CheckedDraft> =
   | { readonly checked: T; readonly errors: null }
   | { readonly checked: null; readonly errors: readonly FieldError[] }
 
@@ -265,7 +265,7 @@ const readTime = (draft: Draft, now: number, at: string, errors: FieldError[]): 
 }
 
 /** Fields that other providers heed leave the header; what they say of tags is added to the tags, the caller's own first. */
-const takeControls = ({ headers, tags, foundTags = [] }: Draft): Pick<Checked, 'headers' | 'tags'> => {
+const takeControls = ({ headers, tags, foundTags = [] }: Draft): Pick<CheckedDraft, 'headers' | 'tags'> => {
   const controls = Object.entries(headers).filter(([name]) => isControlHeader(name.toLowerCase()))
   if (controls.length === 0 && foundTags.length === 0) return { headers, tags }
   const inHeader = controls.flatMap(([name, value]) => readTags(name.toLowerCase(), decodeWords(value)))
@@ -424,5 +424,9 @@ export const checkDraft = (draft: Draft, rules: DraftRules, at = 'body'): Verdic
 }
 
 /** Checks what is to be sent, composed or whole. */
-export const checkSend = (draft: Draft, rules: DraftRules, at = 'body'): Verdict<Checked | CheckedMime> =>
+export const checkSend = (
+  draft: Draft,
+  rules: DraftRules,
+  at = 'body',
+): Verdict<CheckedDraft | CheckedMime> =>
   draft.mime == null ? checkDraft(draft, rules, at) : checkMime(draft, draft.mime, rules, at)

@@ -22,7 +22,7 @@ import {
   type PoolFacts,
   type PoolHealth,
   type QueueFacts,
-  type QueueState,
+  type QueueSentence,
   queueState,
   STOPPING_REASONS,
   scopeOfHold,
@@ -91,8 +91,8 @@ export interface StateOwner extends QueueOwner {
 export interface QueueStates {
   /** Of both, by pool and workspace; what is due most comes first. */
   readonly depths: readonly Depth[]
-  readonly live: QueueState
-  readonly test: QueueState
+  readonly live: QueueSentence
+  readonly test: QueueSentence
 }
 
 /** Enough to know where it hurts; looking at all of a deep queue would keep other readers waiting. */
@@ -263,7 +263,7 @@ export const queueStates = async (deps: StateDeps, of: StateOwner): Promise<Queu
     seen.pools.flatMap(({ upstreams }) => upstreams),
     now,
   )
-  const stateIn = async (kind: KnownPool['kind']): Promise<QueueState> => {
+  const stateIn = async (kind: KnownPool['kind']): Promise<QueueSentence> => {
     const ours = seen.pools.filter((pool) => pool.kind === kind && concerns(seen, pool))
     const ids = new Set(ours.map(({ id }) => id))
     const ages = await agesIn(deps, seen, ids, kind === 'relay' ? { liveOnly: true } : { testOnly: true })

@@ -21,7 +21,7 @@ import type { EndpointRow, ListedPost, PostRow, ReplayRow } from '../store/port/
 import type { LogFilter, LogRow } from '../store/port/log.js'
 import { createWants, filterOf } from './body.js'
 import { newPost } from './post.js'
-import { type Deps, type HookStore, type Poster, tell } from './poster.js'
+import { type HookStore, type Poster, type PosterDeps, tell } from './poster.js'
 
 const AT_HEAD = 500
 const BEHIND = 100
@@ -34,7 +34,7 @@ interface Reading {
 }
 
 /** What it had not read is gone: it goes on from what is left, and its owner is told. */
-const skipLost = async (deps: Deps, poster: Poster): Promise<void> => {
+const skipLost = async (deps: PosterDeps, poster: Poster): Promise<void> => {
   const { oldest } = await deps.store.logEnds()
   const since = deps.signMark(oldest, poster.endpoint.accountId)
   poster.jump(oldest)
@@ -43,7 +43,7 @@ const skipLost = async (deps: Deps, poster: Poster): Promise<void> => {
 
 /** One reading for all of a mode that are at the end of the log, from `head` on; where the next one begins. */
 const readHead = async (
-  { store }: Deps,
+  { store }: PosterDeps,
   mode: Mode,
   head: string | null,
   posters: readonly Poster[],
@@ -60,7 +60,7 @@ const readHead = async (
   return { head: read.mark, isMore: !read.isEnd }
 }
 
-export const createReading = (deps: Deps, mode: Mode): Reading => {
+export const createReading = (deps: PosterDeps, mode: Mode): Reading => {
   const { store, clock } = deps
   let head: string | null = null
   let next = 0
@@ -137,7 +137,7 @@ interface Replays {
   look(replays: readonly ReplayRow[], posters: ReadonlyMap<string, Poster>): Promise<void>
 }
 
-export const createReplays = ({ store, clock }: Deps): Replays => {
+export const createReplays = ({ store, clock }: PosterDeps): Replays => {
   /** When an endpoint was last given some, on the tick clock. */
   const given = new Map<string, number>()
 

@@ -9,7 +9,7 @@
  */
 import { STATUS_CODES } from 'node:http'
 import type { Clock } from '../base/clock.js'
-import { type Answer, DialError, type Dialler } from '../base/dial.js'
+import { DialError, type Dialler, type HttpAnswer } from '../base/dial.js'
 import { newId } from '../base/id.js'
 import type { EndpointRow, PostKind, PostRow } from '../store/port/hooks.js'
 import type { LogRow } from '../store/port/log.js'
@@ -84,7 +84,7 @@ const readRetryAfter = (text: string | undefined, now: number): number | null =>
   return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000))
 }
 
-const causeOfAnswer = ({ status, headers }: Answer): string | null => {
+const causeOfAnswer = ({ status, headers }: HttpAnswer): string | null => {
   if (status >= 200 && status < 300) return null
   const words = `${status} ${STATUS_CODES[status] ?? ''}`.trim()
   const to = headers.location

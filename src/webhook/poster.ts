@@ -55,7 +55,7 @@ export type HookStore = Pick<
 > &
   Pick<EventLog, 'log' | 'follow' | 'logEnds' | 'loggedEvent' | 'addNotice'>
 
-export interface Deps {
+export interface PosterDeps {
   readonly store: HookStore
   readonly clock: SteadyClock
   readonly log: Log
@@ -72,11 +72,11 @@ const STEADY_MS = 3600_000
 /** After the store could not do something. */
 const AGAIN_MS = 1000
 
-const isSteady = ({ clock }: Deps): boolean => clock.tick() - clock.steadySince() >= STEADY_MS
+const isSteady = ({ clock }: PosterDeps): boolean => clock.tick() - clock.steadySince() >= STEADY_MS
 
 /** An event about an endpoint, for the log of its account. */
 export const tell = async (
-  { store, clock, log }: Deps,
+  { store, clock, log }: PosterDeps,
   type: EventType,
   { id, accountId, workspaceId, mode, url }: EndpointRow,
   data: Readonly<Record<string, unknown>>,
@@ -88,7 +88,7 @@ export const tell = async (
 
 /** Stores posts, however long the store can not (a full disk); false when it was stopped before. */
 const save = async (
-  { store, log }: Deps,
+  { store, log }: PosterDeps,
   posts: readonly PostRow[],
   stopped: AbortSignal,
 ): Promise<boolean> => {
@@ -105,7 +105,7 @@ const save = async (
 }
 
 /** The mark after which all stands that an endpoint may have been told and that was stored at this time or later. */
-const markBefore = async ({ store }: Deps, endpoint: EndpointRow, time: number): Promise<string> => {
+const markBefore = async ({ store }: PosterDeps, endpoint: EndpointRow, time: number): Promise<string> => {
   const filter = { ...filterOf(endpoint), types: null, createdBefore: time }
   const { rows } = await store.log(filter, { limit: 1, direction: 'older', anchor: null, countUpTo: 0 })
   return rows[0]?.mark ?? (await store.logEnds()).oldest
@@ -183,7 +183,7 @@ export class Poster {
   #endpoint: EndpointRow
   #state: EndpointState
   #wants: (row: LogRow) => boolean
-  readonly #deps: Deps
+  readonly #deps: PosterDeps
   readonly #place: Place
   readonly #queue: Queued[] = []
   #due: PostRow[] = []
@@ -204,7 +204,7 @@ export class Poster {
   #gatheredFrom: number | null = null
   readonly #abort = new AbortController()
 
-  constructor(deps: Deps, known: KnownEndpoint, mark: string, stored: readonly PostRow[]) {
+  constructor(deps: PosterDeps, known: KnownEndpoint, mark: string, stored: readonly PostRow[]) {
     this.#deps = deps
     this.#endpoint = known
     this.#state = { ...known.state, mark }

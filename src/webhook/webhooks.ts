@@ -25,7 +25,7 @@ import { targetOf } from './endpoints.js'
 import { LONGEST_WAIT_MS, MOST_WAITING } from './health.js'
 import { createReading, createReplays } from './log-reading.js'
 import { createPost } from './post.js'
-import { type Deps, type HookStore, Poster } from './poster.js'
+import { type HookStore, Poster, type PosterDeps } from './poster.js'
 
 const LOOK_MS = 50
 const LOAD_MS = 500
@@ -37,7 +37,7 @@ const LONGEST_REST_MS = 1000
 /** Longer than any post takes. */
 const LAST_POSTS_MS = 20_000
 
-export interface WebhookParts extends Omit<Deps, 'clock' | 'random'> {
+export interface WebhookParts extends Omit<PosterDeps, 'clock' | 'random'> {
   readonly clock: Clock
   readonly random?: () => number
 }
@@ -54,7 +54,7 @@ const every = (ms: number, run: () => Promise<void>): (() => Promise<void>) => {
 }
 
 class Engine {
-  readonly #deps: Deps
+  readonly #deps: PosterDeps
   readonly #posters = new Map<string, Poster>()
   /** What is under way to endpoints that were disabled or enabled ends first, and its place is kept. */
   readonly #leaving = new Map<string, { readonly poster: Poster; readonly left: Promise<void> }>()

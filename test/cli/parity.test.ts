@@ -2,7 +2,7 @@
 import t from 'tap'
 import { CATALOG } from '../../src/cli/catalog.js'
 import { type Command, GLOBAL_OPTIONS, isSubject, optionsOf, verbOf } from '../../src/cli/command.js'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { here } from './desk.js'
 
@@ -13,7 +13,7 @@ for (const entry of CATALOG) {
   else commands.set(entry.name, loaded)
 }
 
-const twins = endpoints({} as Deps, () => 'https://mail.acme.example').map(
+const twins = endpoints({} as HttpDeps, () => 'https://mail.acme.example').map(
   ({ id, cli }) => [id, cli] as const,
 )
 

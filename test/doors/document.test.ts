@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { openApi } from '../../src/http/openapi/document.js'
 import { compact, demandPaper } from './paper.js'
@@ -33,7 +33,7 @@ const operationOf = ({ responses, ...rest }: Operation) => {
 }
 
 t.test('the document of the API', (t) => {
-  const all = endpoints({} as Deps, () => 'https://mail.test')
+  const all = endpoints({} as HttpDeps, () => 'https://mail.test')
   const { paths, ...rest } = openApi(all, 'https://mail.test', 'v1')
   const operations = Object.entries(paths as Record<string, Record<string, Operation>>).flatMap(
     ([path, methods]) =>

@@ -3,7 +3,7 @@
  * requests to all that take a body or a query, and what each change leaves in the audit.
  */
 import t from 'tap'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 import type { Endpoint } from '../../src/http/endpoint.js'
 import { endpoints } from '../../src/http/http.js'
 import { txtLookup } from '../../src/tenant/domain/check.js'
@@ -24,7 +24,7 @@ const kit = await openKit({
 })
 t.teardown(() => kit.stop())
 const { tenants, accountId, workspaceId } = kit
-const all = endpoints({} as Deps, () => 'https://mail.test')
+const all = endpoints({} as HttpDeps, () => 'https://mail.test')
 
 const hook = await receiver(t, { behave: answer(200) })
 const people = {

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { SCHEMA, type Step } from '../../src/store/postgres/schema/steps.js'
+import { SCHEMA, type SchemaStep } from '../../src/store/postgres/schema/steps.js'
 import { balanceOf, wrongIn } from '../crash/balance.js'
 import { type Dot, Upstream } from '../crash/cluster/upstream.js'
 import { Load } from '../crash/load.js'
@@ -18,7 +18,7 @@ import { noPostgres, postgres } from '../parts/postgres.js'
 /** Each daemon takes so many mails before anything else happens. */
 const LEAST = 8
 
-const EXPAND: readonly Step[] = [
+const EXPAND: readonly SchemaStep[] = [
   {
     text: 'ALTER TABLE emails ADD COLUMN novelty text; CREATE TABLE novelties (id text PRIMARY KEY)',
     compatibleFrom: SCHEMA,
@@ -26,7 +26,10 @@ const EXPAND: readonly Step[] = [
   { index: 'emails_novelty', on: 'emails (novelty)', compatibleFrom: SCHEMA },
 ]
 /** What the older release cannot serve any more. */
-const CONTRACT: readonly Step[] = [...EXPAND, { text: 'DROP TABLE novelties', compatibleFrom: SCHEMA + 1 }]
+const CONTRACT: readonly SchemaStep[] = [
+  ...EXPAND,
+  { text: 'DROP TABLE novelties', compatibleFrom: SCHEMA + 1 },
+]
 
 interface Restart {
   readonly from: number
@@ -133,7 +136,7 @@ const refusal = async (fleet: Fleet, bin: string): Promise<string> => {
 
 t.test('from a release to the next', { skip: noPostgres() }, async (t) => {
   t.setTimeout(280_000)
-  const build = (version: string, postgres: readonly Step[]): string =>
+  const build = (version: string, postgres: readonly SchemaStep[]): string =>
     join(buildWith(t, version, { postgres }), 'bin', 'postern')
   const [newer, newest] = [build('98.0.0', EXPAND), build('99.0.0', CONTRACT)]
   const fleet = await Fleet.start(t)

@@ -85,6 +85,18 @@ t.test('the folders of a room import each other one way', async (t) => {
     t.ok(circleWithout(BACK.filter((one) => one !== row)), `${row.join(' to ')} is still needed in BACK`)
 })
 
+t.test('an exported type has a name of its own', async (t) => {
+  const declared = new Map<string, string[]>()
+  for (const file of all)
+    for (const [, name = ''] of readFileSync(join(SRC, file), 'utf8').matchAll(
+      /^export (?:interface|type) (\w+)/gm,
+    ))
+      declared.set(name, [...(declared.get(name) ?? []), file])
+  t.ok(declared.size > 0)
+  for (const [name, files] of declared)
+    if (files.length > 1) t.fail(`${name} is declared in ${files.join(' and ')}`)
+})
+
 /** Functions of more than MOST_LINES, by file and name. */
 const longFunctionsOf = (file: string): (readonly [where: string, lines: number])[] => {
   const kind = file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS

@@ -1,7 +1,7 @@
 /** Who may do what, and that nobody learns of anybody else's things. */
 import t from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { openIncident } from '../parts/incident.js'
 import { fieldsOf, MAIL, openKit } from './kit.js'
@@ -82,7 +82,7 @@ t.test('every id of every route: what is foreign looks like what never was', asy
     updateUser: { name: 'x' },
   }
   const absent = (id: string) => `${id.slice(0, -3)}zzz`
-  const withIds = endpoints({} as Deps, () => '').filter(({ path }) => /\{(id|ref)\}/.test(path))
+  const withIds = endpoints({} as HttpDeps, () => '').filter(({ path }) => /\{(id|ref)\}/.test(path))
   t.ok(withIds.length > 12)
   for (const { method, path, id: operation } of withIds) {
     const id = ids[path.split('/')[2] ?? ''] ?? ''

@@ -1,6 +1,6 @@
 /** Every endpoint that changes something is called as a person, and leaves one entry in the audit: of that person, with the reason given. */
 import t, { type Test } from 'tap'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 import type { Endpoint } from '../../src/http/endpoint.js'
 import { endpoints } from '../../src/http/http.js'
 import type { AuditRow } from '../../src/store/port/identity.js'
@@ -16,7 +16,7 @@ const lookup = txtLookup(`127.0.0.1:${dns.port}`)
 const kit = await openKit({ lookup, allowNetworks: ['127.0.0.0/8'] })
 t.teardown(() => kit.stop())
 
-const changing = endpoints({} as Deps, () => 'https://mail.test').filter(({ method }) => method !== 'GET')
+const changing = endpoints({} as HttpDeps, () => 'https://mail.test').filter(({ method }) => method !== 'GET')
 
 /** What leaves no entry. */
 const OWNS_NOTHING: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { check } from '../../src/http/check.js'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { type JsonSchema, openApi, toJsonSchema } from '../../src/http/openapi/document.js'
 import type { Shape } from '../../src/http/shapes/common.js'
@@ -12,7 +12,7 @@ import { nearly } from './arbitrary.js'
 
 const RUNS = process.env.POSTERN_FULL === undefined ? 400 : 20_000
 
-const all = endpoints({} as Deps, () => 'https://mail.test')
+const all = endpoints({} as HttpDeps, () => 'https://mail.test')
 const { components } = openApi(all, 'https://mail.test', 'v1') as {
   components: { schemas: Record<string, JsonSchema> }
 }

@@ -2,11 +2,11 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import { type Cursor, CursorCodec, filterHash } from '../../src/http/list.js'
+import { CursorCodec, filterHash, type ListCursor } from '../../src/http/list.js'
 
 const codec = new CursorCodec(Buffer.alloc(32, 7))
 const BOUND = ['emails', 'acct_1', '', 'live']
-const CURSOR: Cursor = {
+const CURSOR: ListCursor = {
   direction: 'older',
   limit: 20,
   anchor: '900719925474099',

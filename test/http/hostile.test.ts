@@ -3,7 +3,7 @@
  * Each must be refused in few words, and for about the CPU of a right body of the same size.
  */
 import t, { type Test } from 'tap'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { type JsonSchema, toJsonSchema } from '../../src/http/openapi/document.js'
 import { MAIL, openKit } from './kit.js'
@@ -106,7 +106,7 @@ t.test('bad bodies cost what good ones cost', async (t) => {
     if (cost > MARGIN * good) t.fail(`${name}: ${cost} us, a good one ${good} us; ${answer}`)
   }
 
-  const all = endpoints({} as Deps, () => 'https://mail.test').filter(({ body }) => body !== undefined)
+  const all = endpoints({} as HttpDeps, () => 'https://mail.test').filter(({ body }) => body !== undefined)
   t.ok(all.length >= 10, `${all.length} endpoints take a body`)
   for (const { id, method, path, body } of all) {
     await t.test(id, async (t) => {

@@ -11,7 +11,7 @@ import { type Log, silentLog } from '../../src/base/log.js'
 import type { Budget } from '../../src/base/memory.js'
 import type { Config } from '../../src/config/config.js'
 import { readConfig } from '../../src/config/load.js'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 import type { createDirect } from '../../src/http/direct.js'
 import { createHttp, endpoints, type Http } from '../../src/http/http.js'
 import { openApi } from '../../src/http/openapi/document.js'
@@ -75,7 +75,7 @@ export interface Wish {
   readonly memory?: Budget
   readonly requestTimeoutMs?: number
   readonly trustedProxies?: readonly string[]
-  readonly lookup?: Deps['lookup']
+  readonly lookup?: HttpDeps['lookup']
   /** Where endpoints of webhooks may lie. */
   readonly allowNetworks?: readonly string[]
   /** identity.release_to */
@@ -120,7 +120,7 @@ const resolve: Lookup = (name, _options, done) =>
   done(null, [{ address: name.startsWith('private.') ? '10.1.2.3' : '203.0.113.7', family: 4 }])
 
 /** A file asks few of the paths, and the whole document would take it most of a second. */
-const all = endpoints({} as Deps, () => 'https://mail.test')
+const all = endpoints({} as HttpDeps, () => 'https://mail.test')
 const demandDocumented = documented([...new Set(all.map(({ path }) => path))], (paths) =>
   openApi(
     all.filter(({ path }) => paths.includes(path)),

@@ -1,7 +1,7 @@
 /** Walking lists, forward and back, over the wire. */
 import t from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { CursorCodec, listPage } from '../../src/http/list.js'
 import type { NewEmail } from '../../src/lifecycle/facts.js'
@@ -278,7 +278,7 @@ t.test('beside a row that is named by its id', async (t) => {
         ['query.after format'],
         `${path}: foreign and unknown alike`,
       )
-  for (const row of endpoints({} as Deps, () => 'https://mail.test')) {
+  for (const row of endpoints({} as HttpDeps, () => 'https://mail.test')) {
     const takes = Object.keys(row.query?.().describe().keys ?? {})
     if (row.path.includes('{') || !takes.includes('cursor')) continue
     t.equal(takes.includes('before') && takes.includes('after'), row.id !== 'listQueueEntries', row.id)

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { FAULTS } from '../../src/base/fault.js'
 import { check } from '../../src/http/check.js'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { type JsonSchema, openApi } from '../../src/http/openapi/document.js'
 import { mergeRecipientShape, sendBody } from '../../src/http/shapes/emails.js'
@@ -17,7 +17,7 @@ import { openKit } from './kit.js'
 const FULL = process.env.POSTERN_FULL !== undefined
 const RUNS = FULL ? 10_000 : 1_000
 if (FULL) t.setTimeout(300_000)
-const all = endpoints({} as Deps, () => 'https://mail.test')
+const all = endpoints({} as HttpDeps, () => 'https://mail.test')
 const document = openApi(all, 'https://mail.test', 'v1')
 const validator = validatorOf(document)
 

@@ -1,7 +1,7 @@
 /** A start makes no shape of the contract: joi takes a third of a second for all of them. */
 import Joi from 'joi'
 import t from 'tap'
-import type { Deps } from '../../src/http/deps.js'
+import type { HttpDeps } from '../../src/http/deps.js'
 
 const made: string[] = []
 for (const type of ['any', 'array', 'boolean', 'number', 'object', 'string'] as const) {
@@ -15,7 +15,7 @@ for (const type of ['any', 'array', 'boolean', 'number', 'object', 'string'] as 
 
 t.test('rows of the contract hold what makes their shapes, and make none', async (t) => {
   const { endpoints } = await import('../../src/http/http.js')
-  const rows = endpoints({} as Deps, () => 'https://mail.test')
+  const rows = endpoints({} as HttpDeps, () => 'https://mail.test')
   t.same(
     made.filter((stack) => stack.includes('src/http/')),
     [],

@@ -16,7 +16,7 @@ import {
   type QueueScope,
 } from '../../src/store/port/operations.js'
 import { poolFor, type Tenants } from '../../src/store/port/tenants.js'
-import type { QueueDepth, Times } from '../../src/store/port/upkeep.js'
+import type { QueueDepth, TimeVerbs } from '../../src/store/port/upkeep.js'
 import { type Key, pageOfQueue } from './page.js'
 import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'
@@ -278,7 +278,7 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
     )
   }
 
-  const times: Plain<Times> = {
+  const times: Plain<TimeVerbs> = {
     adjustTimes(now, by, longestWait) {
       let shifted = 0
       for (const one of recipients.where(() => true)) {

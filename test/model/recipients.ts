@@ -3,7 +3,7 @@
  */
 
 import { type EventSource, MAX_REPORTS, type Outcome, type Settled } from '../../src/lifecycle/facts.js'
-import { covers, holdBack, type Note, type Pause, setFree } from '../../src/lifecycle/orders.js'
+import { covers, holdBack, type OrderNote, type Pause, setFree } from '../../src/lifecycle/orders.js'
 import { leaveSchedule } from '../../src/lifecycle/schedule.js'
 import { factKey, movedCounts, settle } from '../../src/lifecycle/settle.js'
 import {
@@ -25,8 +25,8 @@ export interface Recipients {
   /** The hold that keeps it, or null. */
   holdOver(one: Recipient): Pick<HoldRow, 'id' | 'reason'> | null
   hold(one: Recipient, hold: Pick<HoldRow, 'id' | 'reason'>, now: number): void
-  free(one: Recipient, note: Note): void
-  note(one: Recipient, note: Note): void
+  free(one: Recipient, note: OrderNote): void
+  note(one: Recipient, note: OrderNote): void
   /** All that are scheduled of a mail are due, or canceled, together. */
   leaveSchedule(emailId: string, seen: 'due' | 'canceled', source: EventSource, now: number): void
   /** Ends it where its address is on a list by now. */

@@ -6,7 +6,7 @@
  *   changes it can take back, so that a verb that throws has changed nothing.
  */
 import type { Clock } from '../../src/base/clock.js'
-import type { KeyRow as IdempotencyRow } from '../../src/lifecycle/accept.js'
+import type { IdempotencyRow } from '../../src/lifecycle/accept.js'
 import type {
   DsnRequest,
   EmailFacts,

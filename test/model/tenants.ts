@@ -8,7 +8,7 @@ import type { Page, Rows } from '../../src/lifecycle/page.js'
 import { isSuppressing, partsOfEntry } from '../../src/lifecycle/suppress.js'
 import { numbered } from '../../src/store/pools.js'
 import type { ReturnPathRing } from '../../src/store/port/cluster.js'
-import type { Notice } from '../../src/store/port/log.js'
+import type { EventNotice } from '../../src/store/port/log.js'
 import {
   type Domains,
   isRoutedTo,
@@ -240,7 +240,7 @@ const createForgive =
     return row
   }
 
-const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown) => {
+const createSuppressions = (state: State, addNotice: (notice: EventNotice) => unknown) => {
   const { suppressions, windows } = state
   const tell = createSuppressionEvents(addNotice)
   const found = (list: string, ref: string) =>
@@ -306,7 +306,7 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
   } satisfies Partial<TenantVerbs>
 }
 
-const createDomains = (state: State, addNotice: (notice: Notice) => unknown): Plain<Domains> => {
+const createDomains = (state: State, addNotice: (notice: EventNotice) => unknown): Plain<Domains> => {
   const { domains } = state
   const mine = (accountId: string, wanted: (row: { readonly name: string }) => boolean) =>
     domains.where((row) => row.accountId === accountId && wanted(row))[0] ?? null
@@ -334,7 +334,7 @@ const createDomains = (state: State, addNotice: (notice: Notice) => unknown): Pl
   }
 }
 
-export const createTenants = (state: State, addNotice: (notice: Notice) => unknown): TenantVerbs => {
+export const createTenants = (state: State, addNotice: (notice: EventNotice) => unknown): TenantVerbs => {
   const { accounts, workspaces, keys, credentials, sessions } = state
   return {
     ...createPools(state),

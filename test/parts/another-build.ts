@@ -4,11 +4,11 @@ import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { Step } from '../../src/store/postgres/schema/steps.js'
+import type { SchemaStep } from '../../src/store/postgres/schema/steps.js'
 import { ROOT } from './postern.js'
 
 interface More {
-  readonly postgres?: readonly Step[]
+  readonly postgres?: readonly SchemaStep[]
   readonly sqlite?: readonly string[]
 }
 

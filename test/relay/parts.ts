@@ -10,7 +10,7 @@ import { createTokens } from '../../src/relay/dialogue/login.js'
 import { Flow } from '../../src/relay/flow.js'
 import { Journal } from '../../src/relay/journal.js'
 import { Pools } from '../../src/relay/pools.js'
-import { type LogLine, RFC_TIMEOUTS } from '../../src/relay/settings.js'
+import { type RelayLogLine, RFC_TIMEOUTS } from '../../src/relay/settings.js'
 import type { DaemonShare, WarmupSettings } from '../../src/relay/warmup.js'
 import type { KnownPool, UpstreamRow } from '../../src/store/port/tenants.js'
 import { WatchedQueue } from './watched-queue.js'
@@ -98,7 +98,7 @@ export interface TestFlow {
   readonly flow: Flow
   readonly pools: Pools
   readonly logged: string[]
-  readonly lines: LogLine[]
+  readonly lines: RelayLogLine[]
   stop(): Promise<void>
 }
 
@@ -115,8 +115,8 @@ export const TOKEN_PARTS = {
 export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {}): TestFlow => {
   const queue = new WatchedQueue()
   const logged: string[] = []
-  const lines: LogLine[] = []
-  const note = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void => {
+  const lines: RelayLogLine[] = []
+  const note = (level: RelayLogLine['level'], fact: string, fields: RelayLogLine['fields']): void => {
     logged.push(fact)
     lines.push({ level, fact, fields })
   }

@@ -4,7 +4,7 @@
  */
 import t, { type Test } from 'tap'
 import { withoutAddresses } from '../../src/relay/journal.js'
-import type { LogLine } from '../../src/relay/settings.js'
+import type { RelayLogLine } from '../../src/relay/settings.js'
 import { eventually } from '../parts/eventually.js'
 import { logPaper } from '../parts/log-paper.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
@@ -15,7 +15,7 @@ const PAPER = logPaper()
 const TO = 'Bob.Stone@example.com'
 
 /** Each line has the level and the fields of its row in src/LOG.md. */
-const asOnPaper = (t: Test, lines: readonly LogLine[]): void => {
+const asOnPaper = (t: Test, lines: readonly RelayLogLine[]): void => {
   for (const { level, fact, fields } of lines) {
     const row = PAPER.get(fact)
     const promised = [...(row?.fields ?? [])].sort()

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { readReport } from '../../src/mail/report/read-report.js'
 import { headersOf, type Received, writeReport } from '../../src/sandbox/reporter.js'
-import type { Report } from '../../src/sandbox/simulation.js'
+import type { SimulatedReport } from '../../src/sandbox/simulation.js'
 
 const mail: Received = {
   sender: 'btoken@bounces.test',
@@ -17,7 +17,7 @@ const mail: Received = {
   arrivedAt: 0,
 }
 const parts = { id: 'r1.0@sandbox.test', hostname: 'sandbox.test', boundary: 'xyz', now: 1_000_000 }
-const read = (report: Report, more: Partial<Received> = {}) =>
+const read = (report: SimulatedReport, more: Partial<Received> = {}) =>
   readReport(writeReport(report, { ...mail, ...more }, parts))
 
 t.test('delivered, delayed, failed', async (t) => {

@@ -1,7 +1,7 @@
 /** Answers from rows: what is told apart, what is one group, and how much may be read. */
 import t from 'tap'
 import type { Fault } from '../../src/base/fault.js'
-import { readQuestion, type Words } from '../../src/statistics/ask.js'
+import { type AskedWords, readQuestion } from '../../src/statistics/ask.js'
 import { ofAccepted, volume } from '../../src/statistics/counters.js'
 import { figures } from '../../src/statistics/record.js'
 import { report } from '../../src/statistics/report.js'
@@ -9,7 +9,7 @@ import type { StatisticsPage, StatisticsQuery, StatisticsRow } from '../../src/s
 import { HOUR, T0 } from './records.js'
 
 const SCOPE = { accountId: 'acct_1', workspaceId: null, mode: 'live' } as const
-const ask = (words: Words) => readQuestion(words, T0 + 5 * HOUR, (field) => `query.${field}`, [])
+const ask = (words: AskedWords) => readQuestion(words, T0 + 5 * HOUR, (field) => `query.${field}`, [])
 
 const row = (value: string, n: number, at = T0): StatisticsRow => ({
   span: 60,

@@ -2,13 +2,13 @@
 import t from 'tap'
 import type { FieldError } from '../../src/base/fault.js'
 import {
+  type AskedWords,
   DAY,
   dayIn,
   HOUR,
   readQuestion,
   startOf,
   startsIn,
-  type Words,
   zoneNamed,
 } from '../../src/statistics/ask.js'
 
@@ -76,7 +76,7 @@ t.test('names of zones', async (t) => {
 
 t.test('questions: usual spans, rows that answer them, and what cannot be had', async (t) => {
   const NOW = utc('2026-11-20T10:20')
-  const ask = (words: Words) => {
+  const ask = (words: AskedWords) => {
     const errors: FieldError[] = []
     const question = readQuestion(words, NOW, (field) => `query.${field}`, errors)
     return { ...question, errors: errors.map(({ field, kind }) => `${field} ${kind}`) }
@@ -86,7 +86,7 @@ t.test('questions: usual spans, rows that answer them, and what cannot be had', 
   t.equal(ask({ interval: 'minute' }).starts.length, 61)
   t.match(ask({ interval: 'day', tz: 'Asia/Tashkent' }), { errors: [], span: 60 })
   t.match(ask({ interval: 'day', tz: 'Asia/Kolkata' }), { errors: [], span: 15 })
-  const wrong = (words: Words, ...errors: string[]) =>
+  const wrong = (words: AskedWords, ...errors: string[]) =>
     t.same(ask(words).errors, errors, JSON.stringify(words))
   wrong({ from: '2026-11-20T11:00Z' }, 'query.from range')
   wrong({ from: 'yesterday', to: '2026-02-30' }, 'query.to format', 'query.from format')

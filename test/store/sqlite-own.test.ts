@@ -15,7 +15,12 @@ import { Database, openWriter, prepareFile } from '../../src/store/sqlite/connec
 import { connectStore } from '../../src/store/sqlite/connected-store.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
 import { openSqliteStore, shareSqliteStore } from '../../src/store/sqlite/open.js'
-import { type Call, type ClaimedArray, fromClaimedArray, toWire } from '../../src/store/sqlite/thread/wire.js'
+import {
+  type ClaimedArray,
+  fromClaimedArray,
+  toWire,
+  type WriterCall,
+} from '../../src/store/sqlite/thread/wire.js'
 import { BrokenStore, createBatch } from '../../src/store/sqlite/thread/writer-thread.js'
 import { createWriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
@@ -313,7 +318,7 @@ t.test('a full disk refuses mail and settles what was sent', async (t) => {
   const at = { accountId: workspace.account_id, workspace: { id: workspace.id }, poolId } as Parameters<
     typeof mailFor
   >[0]
-  const accept = (id: number, size: number): Call => [
+  const accept = (id: number, size: number): WriterCall => [
     id,
     'accept',
     [toWire({ mails: [mailFor(at, { raw: new Uint8Array(size) })], idempotency: null, now: T0 })],

@@ -7,18 +7,18 @@
 import type { Config } from '../../config/config.js'
 import type { ExitCode } from '../exit.js'
 
-export type Result = 'ok' | 'warn' | 'fail'
+export type FindingResult = 'ok' | 'warn' | 'fail'
 
 export interface Finding {
   /** What was looked at, in a word or two. */
   readonly check: string
-  readonly result: Result
+  readonly result: FindingResult
   readonly detail: string
   readonly remedy: string | null
   readonly exit: ExitCode
 }
 
-export interface Facts {
+export interface DoctorFacts {
   /** With the addresses of the running daemon. */
   readonly config: Config
   /** As it stands in the file. */
@@ -32,7 +32,7 @@ export interface Facts {
   readonly now: number
 }
 
-export type Check = (facts: Facts) => Promise<readonly Finding[]>
+export type Check = (facts: DoctorFacts) => Promise<readonly Finding[]>
 
 export const ok = (check: string, detail: string): Finding => ({
   check,

@@ -17,7 +17,7 @@ import { seedOf } from '../../tenant/factors.js'
 import { type CliContext, strangersOwner, userName } from '../context.js'
 import { askManagement } from '../healthcheck.js'
 import { spanText } from '../table.js'
-import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
+import { type Check, type DoctorFacts, type Finding, fail, ok, warn } from './finding.js'
 
 const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
 
@@ -284,7 +284,7 @@ export const checkPorts: Check = async ({ config, running }) => {
 }
 
 /** What the daemon itself says of its health. */
-export const checkDaemon: Check = async ({ config, running }: Facts) => {
+export const checkDaemon: Check = async ({ config, running }: DoctorFacts) => {
   if (!running) return [ok('daemon', 'is not running')]
   if (config.management.port === 0) return [ok('daemon', 'is running')]
   try {

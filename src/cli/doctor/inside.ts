@@ -27,7 +27,7 @@ import { relayView } from '../relay-state.js'
 import { ago, spanText } from '../table.js'
 import { allUpstreams, tryAll } from '../upstream.js'
 import { alarmSearch, heldByAlarm, releaseCommand, standingAlarms } from '../workspace.js'
-import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
+import { type Check, type DoctorFacts, type Finding, fail, ok, warn } from './finding.js'
 
 export const checkAlarms = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
   const holds = await store.holds(account.id)
@@ -74,7 +74,7 @@ const day = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
 const checkServed = async (
   { certificate: served }: Status,
-  { config, now }: Facts,
+  { config, now }: DoctorFacts,
 ): Promise<readonly Finding[]> => {
   try {
     const { fingerprint, expiresAt } = await readCertificate(config)
@@ -91,7 +91,7 @@ const checkServed = async (
   }
 }
 
-const checkSettings = ({ settings }: Status, { written }: Facts): readonly Finding[] => {
+const checkSettings = ({ settings }: Status, { written }: DoctorFacts): readonly Finding[] => {
   if (settings === null) return []
   const elsewhere = settledElsewhere(written)
   const { live, restart } = changesIn(settings, marksOf(written))
@@ -122,7 +122,10 @@ export const checkRunning: Check = async (facts) => {
 }
 
 /** Of a running daemon, which stores something each minute; otherwise the lead is the time that it was down. */
-const checkLead = async ({ store }: CliContext, { running, now }: Facts): Promise<readonly Finding[]> => {
+const checkLead = async (
+  { store }: CliContext,
+  { running, now }: DoctorFacts,
+): Promise<readonly Finding[]> => {
   const lead = running ? await store.clockLead(now) : 0
   if (lead <= CLOCK_AHEAD_MS) return []
   const detail = `the clock is ${spanText(lead)} ahead of the last stored row, and lists do not follow it yet`
@@ -130,7 +133,7 @@ const checkLead = async ({ store }: CliContext, { running, now }: Facts): Promis
 }
 
 /** The newest mail tells whether the clock has gone back. */
-export const checkTimes = async (context: CliContext, facts: Facts): Promise<readonly Finding[]> => {
+export const checkTimes = async (context: CliContext, facts: DoctorFacts): Promise<readonly Finding[]> => {
   const { store, account } = context
 
   const filter = { accountId: account.id, workspaceId: null, mode: null, status: null, to: null, tag: null }

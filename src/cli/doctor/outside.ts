@@ -14,7 +14,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../base/clock.js'
 import type { Config } from '../../config/config.js'
-import { labelOf, type Provider as Settings } from '../../config/identity.js'
+import { labelOf, type SignInProvider as Settings } from '../../config/identity.js'
 import { ConfigError } from '../../config/problem.js'
 import { createProviders, type Providers } from '../../dashboard/sign-in/deps.js'
 import { type Certificate, readCertificate } from '../../keys/certificate.js'
@@ -23,7 +23,7 @@ import { type CheckedRecord, zoneLine } from '../../resource/domain.js'
 import { lookUp } from '../../tenant/domain/check.js'
 import type { CliContext } from '../context.js'
 import { spanText } from '../table.js'
-import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
+import { type Check, type DoctorFacts, type Finding, fail, ok, warn } from './finding.js'
 
 const ABSENT = new Set(['ENOTFOUND', 'ENODATA', 'NXDOMAIN', 'NODATA'])
 const PRIVATE = /(^|\.)(localhost|localdomain|local|internal|test|invalid|example)$/
@@ -39,7 +39,7 @@ const ask = async <T>(query: Promise<T>): Promise<Answer<T>> => {
   }
 }
 
-const resolverOf = ({ resolver: server }: Facts): Resolver => {
+const resolverOf = ({ resolver: server }: DoctorFacts): Resolver => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   if (server !== undefined) resolver.setServers([server])
   return resolver
@@ -129,7 +129,7 @@ const judgeDomains = ({ purpose, state, name, value, seen, found }: CheckedRecor
 
 export const checkDomains = async (
   { store, account }: CliContext,
-  facts: Facts,
+  facts: DoctorFacts,
 ): Promise<readonly Finding[]> => {
   const resolver = resolverOf(facts)
   const found: Finding[] = []

@@ -31,7 +31,7 @@ export interface Hop {
   readonly words: Readonly<Record<string, string | number>>
 }
 
-export interface Note {
+export interface CarriedNote {
   readonly text: string
   /** Somebody has to do something before mail flows as it did. */
   readonly isOpen: boolean
@@ -58,7 +58,7 @@ export class Carried {
   readonly name: string
   /** For everything that is not some sender's: the slug of its workspace. */
   readonly workspace: string
-  readonly notes: Note[] = []
+  readonly notes: CarriedNote[] = []
   /** Ranges that may send without a password there, of which a person decides. */
   readonly networks: string[] = []
   /** By their names beside the text. */

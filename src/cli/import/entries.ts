@@ -13,11 +13,11 @@ import {
   cellsOfObject,
   columnsWithoutHeader,
   IS_JSON,
+  type ListProvider,
   listNamed,
-  type Provider,
   plainName,
   providerOf,
-  type Said,
+  type SaidRow,
 } from './providers.js'
 
 interface JsonItem {
@@ -143,38 +143,38 @@ class JsonItems {
 const LONGEST_ROW = 65_536
 const LONGEST_CELL = 8192
 
-export interface Entry {
+export interface ImportEntry {
   readonly line: number
-  readonly said: Said
+  readonly said: SaidRow
 }
 
 /** As the command line wants it read. */
-export interface Wanted {
+export interface WantedList {
   readonly from: string | null
   readonly list: string | null
   /** What stands in which column, from 1. */
   readonly columns: ReadonlyMap<string, number> | null
 }
 
-const bad = (line: number, why: string): Entry => ({ line, said: { bad: why } })
+const bad = (line: number, why: string): ImportEntry => ({ line, said: { bad: why } })
 const TOO_LONG = 'is longer than 64 KiB'
 
 /** What one pass over a file has found out about it. */
 export class Reading {
   readonly #file: ImportFile
-  readonly #wanted: Wanted
-  provider: Provider | null = null
+  readonly #wanted: WantedList
+  provider: ListProvider | null = null
   list = ''
   format: 'CSV' | 'JSON' = 'CSV'
   #columns: ReadonlyMap<string, number> | null = null
 
-  constructor(file: ImportFile, wanted: Wanted) {
+  constructor(file: ImportFile, wanted: WantedList) {
     this.#file = file
     this.#wanted = wanted
     this.list = wanted.list ?? listNamed(file.name)
   }
 
-  async *entries(): AsyncGenerator<Entry> {
+  async *entries(): AsyncGenerator<ImportEntry> {
     try {
       yield* this.#entries()
     } catch (error) {
@@ -183,9 +183,9 @@ export class Reading {
     }
   }
 
-  async *#entries(): AsyncGenerator<Entry> {
+  async *#entries(): AsyncGenerator<ImportEntry> {
     let begun = ''
-    let read: ((text: string, isLast: boolean) => Iterable<Entry>) | null = null
+    let read: ((text: string, isLast: boolean) => Iterable<ImportEntry>) | null = null
     for await (const text of this.#file.text()) {
       begun = read === null ? begun + text : ''
       if (read === null && begun.trim() === '') continue
@@ -205,7 +205,7 @@ export class Reading {
     const items = new JsonItems(LONGEST_ROW)
     const { name } = this.#file
     const entry = this.#ofObject.bind(this)
-    return function* (text: string, isLast: boolean): Generator<Entry> {
+    return function* (text: string, isLast: boolean): Generator<ImportEntry> {
       for (const item of items.push(text)) {
         if (item.value === null) yield bad(item.line, 'is no JSON object, or longer than 64 KiB')
         else if (!item.isAlone || !isEmptyPage(item.value)) yield entry(item.line, item.value)
@@ -214,7 +214,7 @@ export class Reading {
     }
   }
 
-  #ofObject(line: number, value: Readonly<Record<string, unknown>>): Entry {
+  #ofObject(line: number, value: Readonly<Record<string, unknown>>): ImportEntry {
     const cells = cellsOfObject(value)
     const provider = this.provider ?? this.#knownBy(new Set([...cells.keys(), IS_JSON]))
     for (const cell of cells.values())
@@ -225,7 +225,7 @@ export class Reading {
   #csv() {
     const reader = new CsvReader(LONGEST_ROW)
     const entry = this.#ofFields.bind(this)
-    return function* (text: string, isLast: boolean): Generator<Entry> {
+    return function* (text: string, isLast: boolean): Generator<ImportEntry> {
       for (const { line, fields } of reader.push(text, isLast)) {
         const found = fields === null ? bad(line, TOO_LONG) : entry(line, fields)
         if (found !== null) yield found
@@ -234,7 +234,7 @@ export class Reading {
   }
 
   /** Null: it is the header. */
-  #ofFields(line: number, fields: readonly string[]): Entry | null {
+  #ofFields(line: number, fields: readonly string[]): ImportEntry | null {
     const isFirst = this.#columns === null
     const columns = this.#columns ?? this.#columnsOf(fields)
     this.#columns = columns
@@ -260,7 +260,7 @@ export class Reading {
     return found
   }
 
-  #knownBy(names: ReadonlySet<string>): Provider {
+  #knownBy(names: ReadonlySet<string>): ListProvider {
     const { from, columns } = this.#wanted
     const provider = providerOf(names, columns === null ? from : 'csv')
     if (provider !== null) {

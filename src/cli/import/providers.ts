@@ -52,7 +52,7 @@ export const timeIn = (text: string): number => {
   return RFC_2822.test(text) ? Date.parse(text.replace(/ \(.*/, '')) : Number.NaN
 }
 
-export interface Told {
+export interface ToldAddress {
   readonly email: string
   readonly why: SuppressionRow['origin']
   /** The provider's words. */
@@ -65,15 +65,15 @@ export interface Told {
 }
 
 /** `passed`: it is understood, and not for us; `bad`: it is not understood. */
-export type Said = Told | { readonly passed: string } | { readonly bad: string }
+export type SaidRow = ToldAddress | { readonly passed: string } | { readonly bad: string }
 
-export interface Provider {
+export interface ListProvider {
   readonly name: string
   readonly title: string
   /** Whether its lists have these columns. */
   knows(has: (...names: readonly string[]) => boolean): boolean
   /** `list` is which of its lists, where the name of the file or `--from` says so. */
-  read(cell: Cells, list: string): Said
+  read(cell: Cells, list: string): SaidRow
 }
 
 /** Stands among the names of members, as none can. */
@@ -103,13 +103,13 @@ const told = (
   words: string,
   since: string,
   expires = '',
-): Told => ({ email, why, words, since, expires })
+): ToldAddress => ({ email, why, words, since, expires })
 
-const unknown = (word: string): Said => ({
+const unknown = (word: string): SaidRow => ({
   bad: word === '' ? 'says not why' : `${word.slice(0, 40)} is no reason that is known here`,
 })
 
-const sendgrid: Provider = {
+const sendgrid: ListProvider = {
   name: 'sendgrid',
   title: 'SendGrid',
   knows: (has) =>
@@ -132,7 +132,7 @@ const sendgrid: Provider = {
   },
 }
 
-const ses: Provider = {
+const ses: ListProvider = {
   name: 'ses',
   title: 'Amazon SES',
   knows: (has) => has('emailaddress', 'reason') && (has('lastupdatetime') || has(IS_JSON)),
@@ -146,7 +146,7 @@ const ses: Provider = {
 /** Of Mailgun's `tags`: `*`, `["*"]`, `newsletter, *`. */
 const silencesAll = (tags: string): boolean => tags === '' || /(?:^|[^\w*])\*(?:[^\w*]|$)/.test(tags)
 
-const mailgun: Provider = {
+const mailgun: ListProvider = {
   name: 'mailgun',
   title: 'Mailgun',
   knows: (has) => has('address', 'createdat'),
@@ -161,7 +161,7 @@ const mailgun: Provider = {
   },
 }
 
-const postmark: Provider = {
+const postmark: ListProvider = {
   name: 'postmark',
   title: 'Postmark',
   knows: (has) => has('emailaddress', 'suppressionreason'),
@@ -184,7 +184,7 @@ const BREVO: Origins = {
   },
 }
 
-const brevo: Provider = {
+const brevo: ListProvider = {
   name: 'brevo',
   title: 'Brevo',
   knows: (has) => has('email', 'blockedat'),
@@ -201,7 +201,7 @@ const MANDRILL: Origins = {
   ...{ custom: 'manual' },
 }
 
-const mandrill: Provider = {
+const mandrill: ListProvider = {
   name: 'mandrill',
   title: 'Mandrill',
   knows: (has) => has('email', 'reason', 'detail'),
@@ -219,7 +219,7 @@ const SPARKPOST: Origins = {
   ...{ listunsubscribe: 'unsubscribe', unsubscribelink: 'unsubscribe' },
 }
 
-const sparkpost: Provider = {
+const sparkpost: ListProvider = {
   name: 'sparkpost',
   title: 'SparkPost',
   knows: (has) => has('recipient', 'type', 'source'),
@@ -232,7 +232,7 @@ const sparkpost: Provider = {
   },
 }
 
-const postal: Provider = {
+const postal: ListProvider = {
   name: 'postal',
   title: 'Postal',
   knows: (has) => has('type', 'address', 'reason', 'timestamp'),
@@ -243,7 +243,7 @@ const postal: Provider = {
   },
 }
 
-const listOf = (name: string, title: string, knows: Provider['knows']): Provider => ({
+const listOf = (name: string, title: string, knows: ListProvider['knows']): ListProvider => ({
   name,
   title,
   knows,
@@ -273,7 +273,7 @@ const ALSO = {
 const anyOf = (cell: Cells, names: readonly string[]): string => cell(names.find((name) => cell(name)) ?? '')
 
 /** Anything with a column of addresses. */
-const csv: Provider = {
+const csv: ListProvider = {
   name: 'csv',
   title: 'a list of addresses',
   knows: (has) => ALSO.email.some((name) => has(name)),
@@ -285,14 +285,14 @@ const csv: Provider = {
 }
 
 /** The first that knows a list has it. */
-const PROVIDERS: readonly Provider[] = [
+const PROVIDERS: readonly ListProvider[] = [
   ...[postern, postmark, postal, sparkpost, mandrill, mailgun, sendgrid, brevo, ses, resend, csv],
 ]
 
 export const PROVIDER_NAMES = PROVIDERS.map(({ name }) => name)
 
 /** Null: none of them, or not the one that is wanted. */
-export const providerOf = (names: ReadonlySet<string>, wanted: string | null): Provider | null => {
+export const providerOf = (names: ReadonlySet<string>, wanted: string | null): ListProvider | null => {
   const has = (...all: readonly string[]) => all.every((name) => names.has(name))
   return PROVIDERS.find(({ name, knows }) => (wanted === null || wanted === name) && knows(has)) ?? null
 }

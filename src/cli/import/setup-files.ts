@@ -108,14 +108,14 @@ export const SETUP_SOURCES = {
   'postal/credentials': 'Postal, credentials',
 } as const
 
-export type SetupSource = keyof typeof SETUP_SOURCES
+export type ProgramSource = keyof typeof SETUP_SOURCES
 
-export const isSetupSource = (name: string): name is SetupSource => Object.hasOwn(SETUP_SOURCES, name)
+export const isSetupSource = (name: string): name is ProgramSource => Object.hasOwn(SETUP_SOURCES, name)
 
 const ofMainCf =
   /^(relayhost|smtpd?_[a-z_]+|my(hostname|origin|networks|destination)|transport_maps|compatibility_level|inet_(interfaces|protocols)|sender_dependent_[a-z_]+|default_transport)\s*=/m
 
-const sourceIn = (text: string, name: string): SetupSource | null => {
+const sourceIn = (text: string, name: string): ProgramSource | null => {
   const lines = text.split(/\r?\n/).filter((line) => !/^\s*(#|$)/.test(line))
   const [head = ''] = lines
   if (isPostalDomains(head)) return 'postal/domains'
@@ -130,7 +130,7 @@ const sourceIn = (text: string, name: string): SetupSource | null => {
 }
 
 /** Null: it is a list, as far as its beginning says. */
-export const setupSourceOf = async (file: ImportFile): Promise<SetupSource | null> => {
+export const setupSourceOf = async (file: ImportFile): Promise<ProgramSource | null> => {
   try {
     for await (const text of file.text())
       if (text.trim() !== '') return sourceIn(text.slice(0, 65_536), file.name)
@@ -150,7 +150,7 @@ interface Wish {
 
 const carryOne = async (
   file: ImportFile,
-  source: SetupSource,
+  source: ProgramSource,
   path: string,
   carried: Carried,
   resolver: string | undefined,
@@ -202,7 +202,7 @@ const write = (folder: string, carried: Carried, text: string): void => {
 
 export const importSetup = async (
   files: readonly ImportFile[],
-  sources: readonly SetupSource[],
+  sources: readonly ProgramSource[],
   terminal: Terminal,
   wish: Wish,
 ): Promise<ExitCode> => {
@@ -212,7 +212,7 @@ export const importSetup = async (
     throw usage('give files of one program at a time')
   const carried = new Carried(name, wish.workspace)
   for (const [i, file] of files.entries()) {
-    const source = sources[i] as SetupSource
+    const source = sources[i] as ProgramSource
     terminal.say(`${file.name}: ${SETUP_SOURCES[source]}`)
     const read = await carryOne(file, source, wish.paths[i] ?? STDIN, carried, wish.resolver)
     for (const path of read) terminal.say(`${path}: read`)
@@ -220,7 +220,7 @@ export const importSetup = async (
   await askNetworks(terminal, carried)
   for (const { text, isOpen } of carried.notes) terminal.say(`${isOpen ? '!' : '-'} ${text}`)
   const text = carried.text(
-    `${files.map((file) => file.name).join(', ')} (${SETUP_SOURCES[first as SetupSource]})`,
+    `${files.map((file) => file.name).join(', ')} (${SETUP_SOURCES[first as ProgramSource]})`,
   )
   const folder = wish.dryRun ? undefined : wish.out
   if (folder !== undefined) write(folder, carried, text)

@@ -17,9 +17,9 @@ import {
 } from '../../tenant/suppression.js'
 import { badInput } from '../exit.js'
 import { readInstant } from '../table.js'
-import { type Entry, ReadAgain, Reading, type Wanted } from './entries.js'
+import { type ImportEntry, ReadAgain, Reading, type WantedList } from './entries.js'
 import type { ImportFile } from './file.js'
-import { type Told, timeIn } from './providers.js'
+import { type ToldAddress, timeIn } from './providers.js'
 
 const MOST_ROWS = 5_000_000
 /** The words of a provider, in octets. */
@@ -111,7 +111,7 @@ export class Rows {
   }
 
   /** Null: it is not for us, or can not be read, and was counted. */
-  of(file: string, provider: string, { line, said }: Entry): SuppressionRow | null {
+  of(file: string, provider: string, { line, said }: ImportEntry): SuppressionRow | null {
     if (++this.counts.read > MOST_ROWS) throw badInput(`${file}: has more than 5,000,000 rows; split it`)
     if ('passed' in said) count(this.counts.passed, said.passed)
     else if ('bad' in said) this.counts.skip(file, line, '', said.bad)
@@ -119,7 +119,7 @@ export class Rows {
     return null
   }
 
-  #ofTold(file: string, provider: string, line: number, said: Told): SuppressionRow | null {
+  #ofTold(file: string, provider: string, line: number, said: ToldAddress): SuppressionRow | null {
     const { counts } = this
     const expiresAt = endOf(said.expires, this.#now)
     if (Number.isNaN(expiresAt)) {
@@ -159,7 +159,7 @@ export class Rows {
 /** Reads a file from its beginning; `take` is given the rows in pieces, and may end it by false. */
 export const readRows = async (
   file: ImportFile,
-  wanted: Wanted,
+  wanted: WantedList,
   makeRows: () => Rows,
   take: (some: readonly SuppressionRow[], rows: Rows) => Promise<boolean>,
 ): Promise<{ readonly reading: Reading; readonly rows: Rows; readonly isWhole: boolean }> => {

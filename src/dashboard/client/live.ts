@@ -114,7 +114,7 @@ const askSoon = (perSecond: number): void => {
   )
 }
 
-const hear = ({ data }: Said): void => {
+const hear = ({ data }: StreamMessage): void => {
   const { count = 1, last = [] } = JSON.parse(data) as Partial<Merged>
   const mode = document.querySelector<HTMLElement>('[data-mode]')?.dataset.mode
   const isOthers = (one: Merged['last'][number]) =>
@@ -228,11 +228,11 @@ export const mergeRows = (table: HTMLTableElement, fresh: HTMLTableElement): voi
 
 const NAME = 'postern-live'
 
-type Told = { readonly said: Said } | { readonly state: StreamState } | { readonly asks: 'state' }
+type Told = { readonly said: StreamMessage } | { readonly state: StreamState } | { readonly asks: 'state' }
 
 export interface Listening {
   readonly path: string
-  readonly hear: (said: Said) => void
+  readonly hear: (said: StreamMessage) => void
   readonly tell: (state: StreamState) => void
 }
 
@@ -299,7 +299,7 @@ export class SharedStream {
   }
 }
 
-export interface Said {
+export interface StreamMessage {
   /** Its place in the log. */
   readonly id: string
   readonly type: string
@@ -311,7 +311,7 @@ export type StreamState = 'live' | 'waiting' | 'signed-out'
 interface Reader {
   /** Where to go on; null: from now. */
   readonly after: () => string | null
-  readonly hear: (said: Said) => void
+  readonly hear: (said: StreamMessage) => void
   readonly tell: (state: StreamState) => void
   readonly signal: AbortSignal
 }
@@ -328,7 +328,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     })
   })
 
-const blockOf = (text: string): Said => {
+const blockOf = (text: string): StreamMessage => {
   const fields: Record<string, string> = {}
   for (const line of text.split('\n')) {
     const at = line.indexOf(':')

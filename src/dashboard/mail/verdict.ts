@@ -185,28 +185,32 @@ export const unappliedWords = (why: unknown): string => {
 
 type Listed = Omit<ReturnType<typeof listedEmail>, 'object' | 'last_event' | 'counts'>
 
-export type EmailRow = Listed & { readonly counts: Readonly<Record<string, number>> }
+export type ListedEmail = Listed & { readonly counts: Readonly<Record<string, number>> }
 
-export type Recipient = ReturnType<typeof emailRecord>['recipients'][number]
-export type Email = EmailRow & { readonly recipients: readonly Recipient[] }
+export type ShownRecipient = ReturnType<typeof emailRecord>['recipients'][number]
+export type Email = ListedEmail & { readonly recipients: readonly ShownRecipient[] }
 
 /** What the reader calls a mail without a subject. */
-export const subjectOf = (row: Pick<EmailRow, 'subject'>): string =>
+export const subjectOf = (row: Pick<ListedEmail, 'subject'>): string =>
   row.subject === null ? '(subject hidden)' : row.subject.trim() === '' ? '(no subject)' : row.subject
 
-export interface Verdict {
+export interface MailVerdict {
   readonly icon: string
   readonly tone: '' | 'ok' | 'wait' | 'bad'
   readonly title: string
   readonly says: string | null
 }
 
-const TONES: Readonly<Record<string, Verdict['tone']>> = { delivered: 'ok', deferred: 'wait', bounced: 'bad' }
+const TONES: Readonly<Record<string, MailVerdict['tone']>> = {
+  delivered: 'ok',
+  deferred: 'wait',
+  bounced: 'bad',
+}
 
 /** Those that want a person first. */
 const WORST_FIRST = ['bounced', 'deferred', 'queued', 'scheduled', 'sent', 'canceled', 'delivered'] as const
 
-export const worstFirst = (recipients: readonly Recipient[]): readonly Recipient[] => {
+export const worstFirst = (recipients: readonly ShownRecipient[]): readonly ShownRecipient[] => {
   const rank = (status: string): number => (WORST_FIRST as readonly string[]).indexOf(status)
   return [...recipients].sort((a, b) => rank(a.status) - rank(b.status))
 }
@@ -226,20 +230,20 @@ export const briefWaiting = ({ reason, detail }: Pick<WaitingRecord, 'reason' | 
 
 const ended = (text: string): string => (/[.!?]\u2069?$/.test(text) ? text : `${text}.`)
 
-const why = (recipient: Recipient): string => {
+const why = (recipient: ShownRecipient): string => {
   const words = reasonWords(recipient.reason)
   if (words !== null) return `: ${words}`
   return recipient.last_response === null ? '' : `: ${isolate(recipient.last_response.slice(0, 120))}`
 }
 
-const until = (recipient: Recipient, now: number): string => {
+const until = (recipient: ShownRecipient, now: number): string => {
   const at = recipient.waiting?.until
   if (!at) return ''
   const away = Date.parse(at) - now
   return away > 0 ? `; tries again in ${spanWords(away)}` : '; tries again now'
 }
 
-const titleOfOne = (email: Email, one: Recipient, now: number): string => {
+const titleOfOne = (email: Email, one: ShownRecipient, now: number): string => {
   if (one.status === 'bounced') return ended(`Bounced${why(one)}`)
   if (one.status === 'deferred')
     return one.waiting === null || one.waiting.reason === 'backoff'
@@ -260,7 +264,7 @@ const lastOf = (events: readonly MailEvent[], address: string, type: string): Ma
   events.find((event) => event.type === type && event.recipient === address && event.applied)
 
 /** Who said what, how long after we took it and after it was handed on. */
-const saidOf = (email: Email, events: readonly MailEvent[], one: Recipient): string | null => {
+const saidOf = (email: Email, events: readonly MailEvent[], one: ShownRecipient): string | null => {
   const event = lastOf(events, one.address, `email.${one.status}`)
   if (one.status === 'delivered')
     return `${isolate(one.address)} has it, ${sinceAccepted(email, event?.occurred_at ?? one.updated_at)} after we took it.`
@@ -295,7 +299,7 @@ const titleOfMany = (email: Email): string => {
   return `${word} for ${counts[first]} of ${all} recipients; ${rest.join(', ')}.`
 }
 
-export const verdictOf = (email: Email, events: readonly MailEvent[], now: number): Verdict => {
+export const verdictOf = (email: Email, events: readonly MailEvent[], now: number): MailVerdict => {
   const [worst] = worstFirst(email.recipients)
   const complained = events.some(({ type, applied }) => type === 'email.complained' && applied)
   const icon = email.status

@@ -1,7 +1,7 @@
 /**
  * NAME      all - the pages, one line each
  */
-import type { OpenPage, OpenRaw, Page, RawRoute } from '../visit.js'
+import type { OpenPage, OpenRaw, RawRoute, SitePage } from '../visit.js'
 import { credentialsPage, newCredentialPage } from './access/credentials.js'
 import { keysPage, newKeyPage } from './access/keys.js'
 import { docPage, docsPage, documentRoute, errorPage, errorsPage, MARKDOWN_ROUTES } from './docs/docs.js'
@@ -28,7 +28,7 @@ import { editWebhookPage, newWebhookPage, webhooksPage } from './webhooks/webhoo
 import { editWorkspacePage, newWorkspacePage, workspacePage } from './workspaces/workspace.js'
 import { workspacesPage } from './workspaces/workspaces.js'
 
-export const PAGES: readonly Page[] = [
+export const PAGES: readonly SitePage[] = [
   [overviewPage, emailPage, reportPage, emailsPage, testMailPage],
   [queuePage, entriesPage, orderPage, releasePage],
   [poolsPage, newPoolPage, poolPage],

@@ -4,9 +4,9 @@
 import { type Job, matchedWords } from '../../record/email.js'
 import { Verb } from '../parts/form.js'
 import { Empty, Facts, Head, LiveState, PageBody, Refreshed } from '../parts/page-parts.js'
-import { type List, Pager, Table } from '../parts/table.js'
+import { type ListPage, Pager, Table } from '../parts/table.js'
 import { figure, spanWords, Time } from '../parts/text.js'
-import type { Page } from '../visit.js'
+import type { SitePage } from '../visit.js'
 
 const met = ({ done, skipped, failed }: Job): number => done + skipped + failed
 
@@ -19,7 +19,7 @@ const sentence = (job: Job): string => {
   return `${job.state === 'done' ? 'Done' : 'Ended before its end'}: ${figure(job.done)} mails changed.${failed}`
 }
 
-export const jobPage: Page = {
+export const jobPage: SitePage = {
   path: '/jobs/{id}',
   async view(visit) {
     const job = await visit.ask<Job>('GET', `/v1/jobs/${encodeURIComponent(visit.params.id ?? '')}`)
@@ -79,10 +79,12 @@ export const jobPage: Page = {
   },
 }
 
-export const jobsPage: Page = {
+export const jobsPage: SitePage = {
   path: '/jobs',
   async view(visit) {
-    const list = await visit.ask<List<Job>>('GET', '/v1/jobs', { query: { cursor: visit.query('cursor') } })
+    const list = await visit.ask<ListPage<Job>>('GET', '/v1/jobs', {
+      query: { cursor: visit.query('cursor') },
+    })
     return {
       title: 'Jobs',
       body: (

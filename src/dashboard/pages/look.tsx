@@ -10,8 +10,7 @@ import { FormMarks, Hidden, Submit } from '../parts/form.js'
 import { Empty, PageBody, Section } from '../parts/page-parts.js'
 import { Table } from '../parts/table.js'
 import { html } from '../render.js'
-import type { Done, Page } from '../visit.js'
-import { THEMES, type Visit } from '../visit.js'
+import { type FormDone, type SitePage, THEMES, type Visit } from '../visit.js'
 
 interface SavedView {
   readonly title: string
@@ -38,14 +37,14 @@ const viewsOf = (visit: Visit): readonly SavedView[] => visit.who.person?.views 
 const keep = (visit: Visit, views: readonly SavedView[]) =>
   visit.ask('PATCH', '/v1/session', { body: { views }, scoped: false })
 
-const pin = async (visit: Visit, form: Form): Promise<Done> => {
+const pin = async (visit: Visit, form: Form): Promise<FormDone> => {
   const path = ownPath(form.text('back'))
   const title = form.text('title') ?? path
   await keep(visit, [...viewsOf(visit).filter((view) => view.path !== path), { title, path }])
   return { to: path, notice: `“${title}” stands in the rail now.` }
 }
 
-const unpin = async (visit: Visit, form: Form): Promise<Done> => {
+const unpin = async (visit: Visit, form: Form): Promise<FormDone> => {
   const path = form.raw('path')
   await keep(
     visit,
@@ -88,7 +87,7 @@ export const Views = ({ visit }: { readonly visit: Visit }) => {
   )
 }
 
-export const lookPage: Page = {
+export const lookPage: SitePage = {
   path: '/settings/look',
   async view(visit) {
     return {

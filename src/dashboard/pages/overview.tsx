@@ -5,13 +5,11 @@
  *   it counts, each chart with its table. Before the first mail it says what to do next.
  */
 import type { MailEvent } from '../../record/event.js'
-import type { Hold, Incident } from '../../record/queue.js'
-import { type QueueStateRecord, recipients } from '../../record/queue.js'
+import { type Hold, type Incident, type QueueStateRecord, recipients } from '../../record/queue.js'
 import type { Webhook } from '../../resource/webhook.js'
 import type { StatisticsRecord } from '../../statistics/record.js'
-import { AskError, type Problem, type Query } from '../ask.js'
-import type { EmailRow } from '../mail/verdict.js'
-import { briefReason, codeWords } from '../mail/verdict.js'
+import { AskError, type AskQuery, type Problem } from '../ask.js'
+import { briefReason, codeWords, type ListedEmail } from '../mail/verdict.js'
 import { Lines, type Strip, Strips } from '../parts/charts.js'
 import {
   Choices,
@@ -25,15 +23,15 @@ import {
   Section,
 } from '../parts/page-parts.js'
 import { State } from '../parts/status.js'
-import { ExportLinks, exported, type List, Table } from '../parts/table.js'
+import { ExportLinks, exported, type ListPage, Table } from '../parts/table.js'
 import { Address, figure, spanWords, Time } from '../parts/text.js'
-import type { Page, RawRoute, View, Visit } from '../visit.js'
+import type { RawRoute, SitePage, View, Visit } from '../visit.js'
 import { Mails, newestMails } from './emails/emails.js'
 import { FirstMail, TEST_MAIL } from './emails/first-mail.js'
 import type { Pool } from './pools/upstream.js'
 import { areNoted, Few, holdsOver, standingHolds, Troubles } from './queue/holds.js'
 import { IncidentNote, openIncidents } from './suppressions/suppressions.js'
-import { AlarmNote, type WorkspaceRow } from './workspaces/workspaces.js'
+import { AlarmNote, type ShownWorkspace } from './workspaces/workspaces.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -51,13 +49,13 @@ const windowOf = (visit: Visit): Window => {
   return Object.hasOwn(WINDOWS, asked) ? (asked as Window) : '24h'
 }
 
-export interface Facts {
+export interface OverviewFacts {
   readonly statistics: StatisticsRecord
   /** By recipient domain; null where it was refused. */
   readonly domains: StatisticsRecord | null
   readonly pools: readonly Pool[]
   readonly webhooks: readonly Webhook[]
-  readonly workspaces: readonly WorkspaceRow[]
+  readonly workspaces: readonly ShownWorkspace[]
   readonly incidents: readonly Incident[]
   /** Asked for where there are alarms. */
   readonly holds: readonly Hold[]
@@ -65,7 +63,7 @@ export interface Facts {
   readonly state: QueueStateRecord | null
 }
 
-const dataOf = <T,>(answer: List<T> | { readonly data: readonly T[] } | Problem): readonly T[] =>
+const dataOf = <T,>(answer: ListPage<T> | { readonly data: readonly T[] } | Problem): readonly T[] =>
   'data' in answer ? answer.data : []
 
 const noneIfRefused = (error: unknown): readonly never[] => {
@@ -73,13 +71,13 @@ const noneIfRefused = (error: unknown): readonly never[] => {
   throw error
 }
 
-export const statisticsQuery = (visit: Visit): Query => {
+export const statisticsQuery = (visit: Visit): AskQuery => {
   const { length, interval } = WINDOWS[windowOf(visit)]
   const from = new Date(visit.now - length).toISOString()
   return { mode: visit.scope.mode, tz: visit.zone, from, interval }
 }
 
-const askScene = async (visit: Visit): Promise<Facts> => {
+const askScene = async (visit: Visit): Promise<OverviewFacts> => {
   const query = statisticsQuery(visit)
   const few = { query: { limit: 100 } }
   // alarms and incidents are of live mail, and would be read as of what is looked at
@@ -89,9 +87,9 @@ const askScene = async (visit: Visit): Promise<Facts> => {
     visit.part<StatisticsRecord>('/v1/statistics', {
       query: { ...query, interval: 'day', group_by: 'recipient_domain', limit: 50 },
     }),
-    visit.part<List<Pool>>('/v1/egress-pools', few),
-    visit.part<List<Webhook>>('/v1/webhooks', few),
-    isLive ? visit.workspaces<WorkspaceRow>().catch(noneIfRefused) : [],
+    visit.part<ListPage<Pool>>('/v1/egress-pools', few),
+    visit.part<ListPage<Webhook>>('/v1/webhooks', few),
+    isLive ? visit.workspaces<ShownWorkspace>().catch(noneIfRefused) : [],
     visit.queueState(),
     isLive ? openIncidents(visit) : [],
   ])
@@ -110,7 +108,7 @@ export const percent = (share: number | null | undefined): string | null =>
 /** Below it, and above the other, nobody says that all is well. */
 const WELL = { delivered: 0.9, bounced: 0.05 }
 
-const isWell = ({ statistics, workspaces, webhooks, incidents }: Facts): boolean => {
+const isWell = ({ statistics, workspaces, webhooks, incidents }: OverviewFacts): boolean => {
   const { delivered, bounced } = statistics.totals.rates
   if (workspaces.some(({ alarmed }) => alarmed.length > 0)) return false
   if (incidents.length > 0) return false
@@ -119,7 +117,7 @@ const isWell = ({ statistics, workspaces, webhooks, incidents }: Facts): boolean
 }
 
 /** The state of the queue first; where mail flows, what became of it. */
-export const sentence = (visit: Visit, facts: Facts, first: readonly EmailRow[] = []): string => {
+export const sentence = (visit: Visit, facts: OverviewFacts, first: readonly ListedEmail[] = []): string => {
   const { statistics, state } = facts
   if (state !== null && state.tone !== 'ok') return state.title
   const { rates } = statistics.totals
@@ -135,7 +133,7 @@ export const sentence = (visit: Visit, facts: Facts, first: readonly EmailRow[] 
   return delivered === null ? `${all}.` : `${all}: ${delivered} delivered, ${bounced} bounced.`
 }
 
-const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonly facts: Facts }) => {
+const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonly facts: OverviewFacts }) => {
   const isDown = ({ state }: { readonly state: string }) => Number(state === 'down')
   const rows = (facts.state?.pools ?? [])
     .filter((one) => one.waiting + one.held > 0 || isDown(one) === 1)
@@ -199,7 +197,7 @@ const MOST = 6
 /** The latest replies that refused or put off, one request for all domains. */
 const latestReplies = async (visit: Visit): Promise<ReadonlyMap<string, MailEvent>> => {
   const query = `type=email.bounced&type=email.deferred&limit=100&mode=${visit.scope.mode}`
-  const found = await visit.part<List<MailEvent>>(`/v1/events?${query}`)
+  const found = await visit.part<ListPage<MailEvent>>(`/v1/events?${query}`)
   const latest = new Map<string, MailEvent>()
   for (const event of 'data' in found ? found.data : []) {
     const domain = event.recipient?.slice(event.recipient.lastIndexOf('@') + 1).toLowerCase()
@@ -210,7 +208,7 @@ const latestReplies = async (visit: Visit): Promise<ReadonlyMap<string, MailEven
 
 interface WorstProps {
   readonly visit: Visit
-  readonly facts: Facts
+  readonly facts: OverviewFacts
   readonly replies: ReadonlyMap<string, MailEvent>
 }
 
@@ -227,7 +225,7 @@ const LatestReply = ({ event }: { readonly event: MailEvent | undefined }) => {
   )
 }
 
-const troubledOf = ({ domains }: Facts) =>
+const troubledOf = ({ domains }: OverviewFacts) =>
   (domains?.groups ?? [])
     .filter(({ key, totals }) => key !== null && totals.bounced.total + totals.deferred > 0)
     .sort((a, b) => b.totals.bounced.total + b.totals.deferred - a.totals.bounced.total - a.totals.deferred)
@@ -286,7 +284,7 @@ const WorstDomains = ({ visit, facts, replies }: WorstProps) => {
 
 interface Props {
   readonly visit: Visit
-  readonly facts: Facts
+  readonly facts: OverviewFacts
 }
 
 /** Endpoints that take nothing, and pools that could send nothing. */
@@ -350,7 +348,7 @@ const handedOn = (visit: Visit): string =>
     time: windowOf(visit),
   })
 
-const stripsOf = (visit: Visit, { statistics }: Facts): readonly Strip[] => {
+const stripsOf = (visit: Visit, { statistics }: OverviewFacts): readonly Strip[] => {
   const { totals, data } = statistics
   const to = (status: string | null) => visit.link('/emails', { status, time: windowOf(visit) })
   const strip = (
@@ -417,7 +415,7 @@ const Proof = ({ facts: { state } }: Pick<Props, 'facts'>) =>
 /** So few are looked at one by one. */
 const FEW = 5
 
-const FirstMails = ({ visit, rows }: { readonly visit: Visit; readonly rows: readonly EmailRow[] }) =>
+const FirstMails = ({ visit, rows }: { readonly visit: Visit; readonly rows: readonly ListedEmail[] }) =>
   rows.length === 0 ? null : (
     <Section title="The first mails" actions={<a href={visit.link('/emails')}>All of them</a>}>
       <Mails {...{ visit, rows }} workspaces={null} form={null} />
@@ -425,7 +423,7 @@ const FirstMails = ({ visit, rows }: { readonly visit: Visit; readonly rows: rea
   )
 
 /** Before the first live mail test mail is what there is to see. */
-const firstDay = async (visit: Visit, others: readonly EmailRow[]): Promise<View> => ({
+const firstDay = async (visit: Visit, others: readonly ListedEmail[]): Promise<View> => ({
   title: 'Overview',
   body: (
     <PageBody
@@ -449,9 +447,9 @@ const firstDay = async (visit: Visit, others: readonly EmailRow[]): Promise<View
 
 const whole = (
   visit: Visit,
-  facts: Facts,
+  facts: OverviewFacts,
   replies: ReadonlyMap<string, MailEvent>,
-  first: readonly EmailRow[],
+  first: readonly ListedEmail[],
 ): View => {
   const chosen = windowOf(visit)
   return {
@@ -498,7 +496,7 @@ const view = async (visit: Visit): Promise<View> => {
     : whole(visit, facts, replies, first)
 }
 
-export const overviewPage: Page = { path: '/', view, ...TEST_MAIL }
+export const overviewPage: SitePage = { path: '/', view, ...TEST_MAIL }
 
 export const statisticsExport: RawRoute = {
   path: '/statistics/export',

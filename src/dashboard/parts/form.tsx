@@ -9,7 +9,7 @@ import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Form } from '../form.js'
 import { attrs, html, isText, useShown, useVisit } from '../render.js'
-import type { Refused } from '../visit.js'
+import type { RefusedForm } from '../visit.js'
 import { ButtonLink } from './page-parts.js'
 
 /**
@@ -30,11 +30,11 @@ interface Mistake {
   readonly message: string
 }
 
-const mistakesOf = ({ problem }: Refused): readonly Mistake[] =>
+const mistakesOf = ({ problem }: RefusedForm): readonly Mistake[] =>
   problem.errors?.length ? problem.errors : [{ field: '', message: problem.detail ?? problem.title }]
 
 /** Why a form was not taken that is gone meanwhile, and what was typed as a reason. */
-export const Untold = ({ refused }: { readonly refused: Refused }) => {
+export const Untold = ({ refused }: { readonly refused: RefusedForm }) => {
   const reason = refused.form.text('reason')
   return (
     <div class="note bad" role="alert">
@@ -55,7 +55,7 @@ interface OwnForm {
   /** What its ids begin with, where a page has several of this action; the action where it is not said. */
   readonly idsAs?: string
   /** Its own refusal; null while it was not refused. */
-  readonly refused: Refused | null
+  readonly refused: RefusedForm | null
 }
 
 interface FieldsForm extends OwnForm {
@@ -102,7 +102,7 @@ const PostForm = ({ children, class: name = 'form', id, ...own }: FormProps & Ow
   return html`<form method="post" action="${visit.self}"${attrs({ id })} class="${name}">${marks}${fields}</form>`
 }
 
-export const useOwnRefusal = (action: string): Refused | null => {
+export const useOwnRefusal = (action: string): RefusedForm | null => {
   const { refused } = useShown()
   return refused?.action === action ? refused : null
 }

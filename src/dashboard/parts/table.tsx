@@ -7,11 +7,11 @@
  */
 import type { ComponentChildren } from 'preact'
 import type { Operation } from '../../tenant/rights.js'
-import { type AskAnswer, jsonOf, type Query } from '../ask.js'
+import { type AskAnswer, type AskQuery, jsonOf } from '../ask.js'
 import { attrs, html, useVisit, visitIfAny } from '../render.js'
 import type { AskFor, Raw, Visit } from '../visit.js'
 
-export interface Column<Row> {
+export interface TableColumn<Row> {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
   /** Left out for whoever may not do that. */
@@ -25,7 +25,7 @@ export interface Column<Row> {
 }
 
 interface TableProps<Row> {
-  readonly columns: readonly Column<Row>[]
+  readonly columns: readonly TableColumn<Row>[]
   readonly rows: readonly Row[]
   readonly caption: string
   /** Where a row leads; its first cell carries the link. */
@@ -70,7 +70,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
   )
 }
 
-export interface List<Row> {
+export interface ListPage<Row> {
   readonly data: readonly Row[]
   readonly has_more?: boolean
   readonly pagination: {
@@ -86,9 +86,9 @@ export interface List<Row> {
 }
 
 interface PagerProps {
-  readonly list: List<unknown>
+  readonly list: ListPage<unknown>
   /** What else the links carry, since a cursor is good for one filter only. */
-  readonly keep?: Query
+  readonly keep?: AskQuery
 }
 
 export const Pager = ({ list, keep = {} }: PagerProps) => {
@@ -133,7 +133,7 @@ export const exported = async (visit: Visit, path: string, { query, ...rest }: A
 interface ExportLinksProps {
   readonly path: string
   /** What the links carry beside the filters of the page. */
-  readonly keep?: Query
+  readonly keep?: AskQuery
 }
 
 export const ExportLinks = ({ path, keep = {} }: ExportLinksProps) => {

@@ -8,13 +8,13 @@
  *   the role wins, and who has none there is refused, invited or not. Pure: what is asked of the store is asked before.
  */
 import { domainToASCII } from 'node:url'
-import { type Provider, ROLES, type Role } from '../../config/identity.js'
+import { ROLES, type Role, type SignInProvider } from '../../config/identity.js'
 import type { SignedIn } from '../../store/port/identity.js'
 
 export type Claims = Readonly<Record<string, unknown>>
 
 /** Of one person, as told by one provider. */
-export interface Told {
+export interface ToldPerson {
   readonly issuer: string
   readonly subject: string
   readonly idToken: Claims
@@ -43,10 +43,10 @@ const wordsOf = (value: unknown): readonly string[] => {
 }
 
 /** What stands at this path in the ID token, else in userinfo. */
-export const valuesOf = ({ idToken, userinfo }: Told, path: string): readonly string[] =>
+export const valuesOf = ({ idToken, userinfo }: ToldPerson, path: string): readonly string[] =>
   wordsOf(valueAt(idToken, path) ?? valueAt(userinfo, path))
 
-const textOf = ({ idToken, userinfo }: Told, name: string, most: number): string | null => {
+const textOf = ({ idToken, userinfo }: ToldPerson, name: string, most: number): string | null => {
   const value = idToken[name] ?? userinfo[name]
   const text = typeof value === 'string' ? value.trim() : ''
   return text === '' || text.length > most || /[\u0000-\u001f\u007f\p{Surrogate}]/u.test(text) ? null : text
@@ -55,18 +55,18 @@ const textOf = ({ idToken, userinfo }: Told, name: string, most: number): string
 const ADDRESS = /^[^\s@<>"(),;:\\]+@[^\s@<>"(),;:\\]+$/
 
 /** The person's address in lower case; null when there is none, or nothing that looks like one. */
-export const addressIn = (told: Told): string | null => {
+export const addressIn = (told: ToldPerson): string | null => {
   const text = textOf(told, 'email', 254)?.toLowerCase() ?? null
   return text !== null && ADDRESS.test(text) ? text : null
 }
 
 /** Some say it as text. It must come from where the address came from. */
-const isVerified = ({ idToken, userinfo }: Told): boolean => {
+const isVerified = ({ idToken, userinfo }: ToldPerson): boolean => {
   const source = idToken.email === undefined ? userinfo : idToken
   return source.email_verified === true || source.email_verified === 'true'
 }
 
-export const nameIn = (told: Told): string | null => textOf(told, 'name', 200)
+export const nameIn = (told: ToldPerson): string | null => textOf(told, 'name', 200)
 
 /** In ASCII and lower case, so that two spellings of a domain are one. */
 const domainOf = (address: string): string => domainToASCII(address.slice(address.lastIndexOf('@') + 1))
@@ -84,7 +84,7 @@ export type Admission =
     }
 
 interface Applicant {
-  readonly told: Told
+  readonly told: ToldPerson
   /** Brings an invitation that can still be used. */
   readonly invited: { readonly role: Role } | null
   /** Came before: by a rule, or by an invitation. */
@@ -92,12 +92,12 @@ interface Applicant {
 }
 
 type Rules = Pick<
-  Provider,
+  SignInProvider,
   'allowed_domains' | 'allowed_groups' | 'trust_email' | 'default_role' | 'role_from'
 >
 
 /** The highest role that the provider's values map to; null when none does. */
-const roleFrom = (told: Told, rule: NonNullable<Provider['role_from']>): Role | null => {
+const roleFrom = (told: ToldPerson, rule: NonNullable<SignInProvider['role_from']>): Role | null => {
   const given = valuesOf(told, rule.claim).flatMap((value) =>
     Object.hasOwn(rule.map, value) ? [rule.map[value]] : [],
   )
@@ -106,7 +106,7 @@ const roleFrom = (told: Told, rule: NonNullable<Provider['role_from']>): Role | 
 
 type Named = 'yes' | 'no' | 'not_verified'
 
-const namedByDomain = (rules: Rules, told: Told): Named => {
+const namedByDomain = (rules: Rules, told: ToldPerson): Named => {
   const address = addressIn(told)
   const isTheirs =
     address !== null && rules.allowed_domains.some((one) => domainOf(`@${one}`) === domainOf(address))
@@ -114,10 +114,10 @@ const namedByDomain = (rules: Rules, told: Told): Named => {
   return rules.trust_email || isVerified(told) ? 'yes' : 'not_verified'
 }
 
-const namedByGroup = ({ allowed_groups: rule }: Rules, told: Told): Named =>
+const namedByGroup = ({ allowed_groups: rule }: Rules, told: ToldPerson): Named =>
   rule !== null && valuesOf(told, rule.claim).some((one) => rule.values.includes(one)) ? 'yes' : 'no'
 
-const named = (rules: Rules, told: Told): Named =>
+const named = (rules: Rules, told: ToldPerson): Named =>
   namedByGroup(rules, told) === 'yes' ? 'yes' : namedByDomain(rules, told)
 
 export const admit = (rules: Rules, { told, invited, known }: Applicant, defaultRole: Role): Admission => {

@@ -17,7 +17,7 @@ import {
   type IdentitySettings,
   labelOf,
   type Role,
-  type Provider as Settings,
+  type SignInProvider as Settings,
 } from '../../config/identity.js'
 import type { Actor, SessionOidc, SignedIn, SignIn } from '../../store/port/identity.js'
 import type { ProvePerson } from '../../tenant/credential.js'
@@ -29,7 +29,7 @@ import { type Form, guestTokenOf, isOwnOrigin, sameToken } from '../form.js'
 import type { Provider } from './provider.js'
 import { messagePage, type ProviderLink, type WrongWay, wrongWayPage } from './views.js'
 
-export interface Asked {
+export interface SignInRequest {
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -43,7 +43,7 @@ export interface Asked {
   cookie(name: string): string | null
 }
 
-export interface Reply {
+export interface SignInReply {
   readonly status: number
   /** A path of ours, without the path of base_url. */
   readonly to?: string
@@ -76,7 +76,10 @@ const isHere = (name: string): boolean =>
 const shown = (host: string): string => host.replace(/[^\w.:[\]-]/g, '').slice(0, 100)
 
 /** null: the way is good. */
-export const wrongWay = ({ headers, isTls, peer, address }: Asked, baseUrl: string): WrongWay | null => {
+export const wrongWay = (
+  { headers, isTls, peer, address }: SignInRequest,
+  baseUrl: string,
+): WrongWay | null => {
   const host = shown(first(headers['x-forwarded-host']) || first(headers.host))
   const told = first(headers['x-forwarded-proto']).toLowerCase()
   const isSecure = isTls || told === 'https'
@@ -156,15 +159,15 @@ export interface SignInDeps {
 const GUEST = /^[0-9A-Za-z]{32}$/
 
 /** The browser's own cookie before anybody signed in, and the token that its forms carry. */
-export const guestOf = ({ tenant }: SignInDeps, asked: Asked) => {
+export const guestOf = ({ tenant }: SignInDeps, asked: SignInRequest) => {
   const known = asked.cookie('guest')
   const guest = known !== null && GUEST.test(known) ? known : randomText(32)
-  const cookies: Reply['cookies'] = guest === known ? {} : { guest: { value: guest, seconds: null } }
+  const cookies: SignInReply['cookies'] = guest === known ? {} : { guest: { value: guest, seconds: null } }
   return { token: guestTokenOf(tenant.pepper, guest), cookies }
 }
 
 /** Whether a form was filled in on a page of ours, by the browser that got it. */
-export const isOurForm = ({ tenant, baseUrl }: SignInDeps, asked: Asked): boolean => {
+export const isOurForm = ({ tenant, baseUrl }: SignInDeps, asked: SignInRequest): boolean => {
   const guest = asked.cookie('guest')
   if (guest === null || !isOwnOrigin(asked.headers, baseUrl())) return false
   return sameToken(asked.form.raw('_form'), guestTokenOf(tenant.pepper, guest))
@@ -177,7 +180,7 @@ export const providerLinks = ({ providers }: SignInDeps, query: string): readonl
 export const returnQuery = (returnTo: string): string =>
   returnTo === '/' ? '' : `?return_to=${encodeURIComponent(returnTo)}`
 
-export const returnOf = ({ query, form }: Asked): string =>
+export const returnOf = ({ query, form }: SignInRequest): string =>
   returnPath(form.text('return_to') ?? query.get('return_to'))
 
 interface Message {
@@ -190,13 +193,13 @@ interface Message {
 
 export const AGAIN = { href: '/sign-in?local', text: 'To the sign-in page' }
 
-export const message = ({ assets, baseUrl }: SignInDeps, { status, ...said }: Message): Reply => ({
+export const message = ({ assets, baseUrl }: SignInDeps, { status, ...said }: Message): SignInReply => ({
   status,
   page: messagePage({ assets, baseUrl: baseUrl(), on: AGAIN, ...said }),
 })
 
 /** The page for plain HTTP from another machine; null when the way is good. */
-export const refuseWay = ({ assets, baseUrl, log }: SignInDeps, asked: Asked): Reply | null => {
+export const refuseWay = ({ assets, baseUrl, log }: SignInDeps, asked: SignInRequest): SignInReply | null => {
   const way: WrongWay | null = wrongWay(asked, baseUrl())
   if (way === null) return null
   log.warn({
@@ -209,7 +212,7 @@ export const refuseWay = ({ assets, baseUrl, log }: SignInDeps, asked: Asked): R
   return { status: 403, page: wrongWayPage({ assets, baseUrl: baseUrl(), way }) }
 }
 
-export const notOurForm = (deps: SignInDeps, asked: Asked): Reply => {
+export const notOurForm = (deps: SignInDeps, asked: SignInRequest): SignInReply => {
   const { origin } = asked.headers
   const base = new URL(deps.baseUrl()).origin
   const isElsewhere = !isOwnOrigin(asked.headers, base)
@@ -231,18 +234,18 @@ interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'chan
   readonly oidc?: SessionOidc | null
 }
 
-const userAgentOf = ({ headers }: Asked): string | null => {
+const userAgentOf = ({ headers }: SignInRequest): string | null => {
   const value = headers['user-agent']
   return typeof value === 'string' ? value : null
 }
 
-const sessionCookie = ({ settings }: SignInDeps, token: string): Reply['cookies'] => ({
+const sessionCookie = ({ settings }: SignInDeps, token: string): SignInReply['cookies'] => ({
   session: { value: token, seconds: Math.floor(settings.session.lifetime / 1_000) },
   signed_out: null,
 })
 
 /** The session that this browser has, while it stands. */
-export const currentSession = async ({ tenant }: SignInDeps, asked: Asked) => {
+export const currentSession = async ({ tenant }: SignInDeps, asked: SignInRequest) => {
   const token = asked.cookie('session')
   return token === null ? null : verifySession(tenant, token)
 }
@@ -256,10 +259,14 @@ export const providerActor = (name: string, address: string | null): Actor => ({
 })
 
 type Opened =
-  | { readonly done: 'done'; readonly cookies: Reply['cookies'] }
+  | { readonly done: 'done'; readonly cookies: SignInReply['cookies'] }
   | { readonly done: Exclude<SignedIn, 'done'> }
 
-export const openSession = async (deps: SignInDeps, asked: Asked, opening: Opening): Promise<Opened> => {
+export const openSession = async (
+  deps: SignInDeps,
+  asked: SignInRequest,
+  opening: Opening,
+): Promise<Opened> => {
   const { tenant, accountId } = deps
   const { userId, role, provider, oidc = null, ...rest } = opening
   const before = await currentSession(deps, asked)

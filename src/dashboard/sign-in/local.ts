@@ -16,7 +16,6 @@ import { deviceOf } from '../../tenant/credential.js'
 import { requestOptions } from '../../tenant/factors.js'
 import { newPerson, openLink } from '../../tenant/people.js'
 import {
-  type Asked,
   currentSession,
   guestOf,
   isOurForm,
@@ -24,21 +23,22 @@ import {
   notOurForm,
   openSession,
   providerLinks,
-  type Reply,
   returnOf,
   returnQuery,
   type SignInDeps,
+  type SignInReply,
+  type SignInRequest,
 } from './deps.js'
-import { invitationPage, type Notice, secondPage, setupPage, signInPage } from './views.js'
+import { invitationPage, type SignInNotice, secondPage, setupPage, signInPage } from './views.js'
 
 /** The page, whatever came before; `notice` says it. */
 export const signInAgain = (
   deps: SignInDeps,
-  asked: Asked,
+  asked: SignInRequest,
   status: number,
-  notice: Notice | null,
+  notice: SignInNotice | null,
   headers: Readonly<Record<string, string>> = {},
-): Reply => {
+): SignInReply => {
   const { assets, baseUrl, settings } = deps
   const { token, cookies } = guestOf(deps, asked)
   const returnTo = returnOf(asked)
@@ -52,14 +52,14 @@ export const signInAgain = (
 }
 
 /** Straight to the only provider, unless somebody wants the page, or has just signed out. */
-const goesOn = ({ settings, providers }: SignInDeps, { query, cookie }: Asked): string | null => {
+const goesOn = ({ settings, providers }: SignInDeps, { query, cookie }: SignInRequest): string | null => {
   const [only] = providers.settings
   const isAlone = providers.settings.length === 1 && only !== undefined
   if (!settings.auto || !isAlone || query.has('local') || cookie('signed_out') !== null) return null
   return only.name
 }
 
-export const showSignIn = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+export const showSignIn = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const returnTo = returnOf(asked)
   if ((await currentSession(deps, asked)) !== null) return { status: 303, to: returnTo }
   const name = goesOn(deps, asked)
@@ -67,7 +67,7 @@ export const showSignIn = async (deps: SignInDeps, asked: Asked): Promise<Reply>
   return signInAgain(deps, asked, 200, null)
 }
 
-export const showSignedOut = async (deps: SignInDeps, asked: Asked): Promise<Reply> =>
+export const showSignedOut = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> =>
   signInAgain(deps, asked, 200, { tone: 'ok', says: 'You are signed out.' })
 
 /** What a fault of a proof means for somebody at a form; rethrows what is none. */
@@ -98,11 +98,11 @@ interface Pending {
 /** Opens the session of somebody who has proved all there is to prove; null where the person is not let in. */
 const letIn = async (
   deps: SignInDeps,
-  asked: Asked,
+  asked: SignInRequest,
   user: UserRow,
   returnTo: string,
   factor?: FactorKind,
-): Promise<Reply | null> => {
+): Promise<SignInReply | null> => {
   const opened = await openSession(deps, asked, {
     ...{ userId: user.id, provider: 'local', factor },
     ...{ linkId: null, newUser: null, identity: null, change: null },
@@ -113,7 +113,7 @@ const letIn = async (
 }
 
 /** On to the second step: the password was right. */
-const askSecond = ({ tenant }: SignInDeps, user: UserRow, returnTo: string): Reply => {
+const askSecond = ({ tenant }: SignInDeps, user: UserRow, returnTo: string): SignInReply => {
   const pending: Pending = {
     id: randomText(32),
     userId: user.id,
@@ -125,7 +125,7 @@ const askSecond = ({ tenant }: SignInDeps, user: UserRow, returnTo: string): Rep
   return { status: 303, to: '/second-factor', cookies: { [COOKIE]: { value, seconds: LASTS_MS / 1_000 } } }
 }
 
-const readPending = ({ tenant }: SignInDeps, asked: Asked): Pending | null => {
+const readPending = ({ tenant }: SignInDeps, asked: SignInRequest): Pending | null => {
   const sealed = asked.cookie(COOKIE)
   if (sealed === null) return null
   try {
@@ -146,12 +146,12 @@ const whose = async (deps: SignInDeps, pending: Pending | null): Promise<UserRow
 
 const again = async (
   deps: SignInDeps,
-  asked: Asked,
+  asked: SignInRequest,
   { pending, user }: { pending: Pending; user: UserRow },
   status: number,
-  notice: Notice | null,
+  notice: SignInNotice | null,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Reply> => {
+): Promise<SignInReply> => {
   const { assets, baseUrl } = deps
   const { token, cookies } = guestOf(deps, asked)
   const rows = await deps.tenant.store.factors(user.id)
@@ -160,20 +160,20 @@ const again = async (
   return { status, page, cookies: cookies ?? {}, headers }
 }
 
-const tooLate = (deps: SignInDeps, asked: Asked): Reply => {
+const tooLate = (deps: SignInDeps, asked: SignInRequest): SignInReply => {
   const says = 'The second step came too late, or was done already. Sign in again.'
   const reply = signInAgain(deps, asked, 403, { tone: 'wait', says })
   return { ...reply, cookies: { ...reply.cookies, [COOKIE]: null } }
 }
 
-export const showSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+export const showSecond = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const pending = readPending(deps, asked)
   const user = await whose(deps, pending)
   if (pending !== null && user !== null) return again(deps, asked, { pending, user }, 200, null)
   return { status: 303, to: `/sign-in${returnQuery(pending?.returnTo ?? '/')}`, cookies: { [COOKIE]: null } }
 }
 
-export const useSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+export const useSecond = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const pending = readPending(deps, asked)
   const user = await whose(deps, pending)
   if (pending === null || user === null) return tooLate(deps, asked)
@@ -202,10 +202,10 @@ export const useSecond = async (deps: SignInDeps, asked: Asked): Promise<Reply> 
   }
 }
 
-const notRight = (deps: SignInDeps, asked: Asked): Reply =>
+const notRight = (deps: SignInDeps, asked: SignInRequest): SignInReply =>
   signInAgain(deps, asked, 422, { tone: 'bad', says: 'The address or the password is not right.' })
 
-export const signInLocally = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+export const signInLocally = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   if (!deps.settings.local) {
     const says = 'Local accounts are switched off here (identity.local).'
     return message(deps, { status: 403, title: 'Not by password', says })
@@ -236,7 +236,7 @@ const WAITS_SECONDS = 600
 export const findInvitation = ({ tenant }: SignInDeps, token: string): Promise<LinkRow | null> =>
   openLink(tenant, 'invitation', token)
 
-const gone = (deps: SignInDeps, how: string): Reply =>
+const gone = (deps: SignInDeps, how: string): SignInReply =>
   message(deps, {
     status: 410,
     title: 'This link does not work any more',
@@ -247,7 +247,7 @@ const gone = (deps: SignInDeps, how: string): Reply =>
 const SETUP_AGAIN = 'postern setup-link on the server makes another one'
 const INVITE_AGAIN = 'an owner makes another one (Settings, People)'
 
-export const showSetup = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+export const showSetup = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const link = await openLink(deps.tenant, 'setup', asked.params.token ?? '')
   if (link === null) return gone(deps, SETUP_AGAIN)
   const { token, cookies } = guestOf(deps, asked)
@@ -257,7 +257,7 @@ export const showSetup = async (deps: SignInDeps, asked: Asked): Promise<Reply> 
   return { status: 200, page, cookies: cookies ?? {} }
 }
 
-export const useSetup = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+export const useSetup = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const link = await openLink(deps.tenant, 'setup', asked.params.token ?? '')
   if (link === null) return gone(deps, SETUP_AGAIN)
   const opened = await openSession(deps, asked, {
@@ -270,11 +270,11 @@ export const useSetup = async (deps: SignInDeps, asked: Asked): Promise<Reply> =
 
 const showForm = (
   deps: SignInDeps,
-  asked: Asked,
+  asked: SignInRequest,
   link: LinkRow,
   status: number,
   wrong: readonly string[],
-): Reply => {
+): SignInReply => {
   const { assets, baseUrl, settings } = deps
   const { token, cookies } = guestOf(deps, asked)
   const page = invitationPage({
@@ -290,7 +290,7 @@ const showForm = (
   return { status, page, cookies: { ...cookies, ...waiting } }
 }
 
-export const showInvitation = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+export const showInvitation = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const link = await findInvitation(deps, asked.params.token ?? '')
   return link === null ? gone(deps, INVITE_AGAIN) : showForm(deps, asked, link, 200, [])
 }
@@ -306,12 +306,12 @@ const sentences = (error: unknown): readonly string[] => {
   })
 }
 
-export const useInvitation = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+export const useInvitation = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const { settings, tenant, accountId } = deps
   const link = await findInvitation(deps, asked.params.token ?? '')
   if (link === null || !settings.local) return gone(deps, INVITE_AGAIN)
   const { form } = asked
-  const again = (said: readonly string[]): Reply => showForm(deps, asked, link, 422, said)
+  const again = (said: readonly string[]): SignInReply => showForm(deps, asked, link, 422, said)
   try {
     const wish = {
       email: form.raw('email'),

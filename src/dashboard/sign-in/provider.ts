@@ -23,9 +23,9 @@ import {
 } from 'openid-client'
 import type { Clock } from '../../base/clock.js'
 import { createFetch, type PlainFetch } from '../../base/fetch.js'
-import { labelOf, readCa, readSecret, type Provider as Settings } from '../../config/identity.js'
+import { labelOf, readCa, readSecret, type SignInProvider as Settings } from '../../config/identity.js'
 import { ConfigError } from '../../config/problem.js'
-import type { Claims, Told } from './admission.js'
+import type { Claims, ToldPerson } from './admission.js'
 
 type TroubleKind = keyof typeof SAYS
 
@@ -112,16 +112,16 @@ const ofResponse = (error: AuthorizationResponseError | ResponseBodyError): Prov
 }
 
 /** The step that failed tells what an error without a better name means. */
-export type Step = 'discovery' | 'answer' | 'userinfo' | 'keys'
+export type ProviderStep = 'discovery' | 'answer' | 'userinfo' | 'keys'
 
-const OF_STEP: Readonly<Record<Step, TroubleKind>> = {
+const OF_STEP: Readonly<Record<ProviderStep, TroubleKind>> = {
   discovery: 'metadata',
   answer: 'token',
   userinfo: 'token',
   keys: 'keys',
 }
 
-const troubleOf = (error: unknown, step: Step): ProviderTrouble => {
+const troubleOf = (error: unknown, step: ProviderStep): ProviderTrouble => {
   if (error instanceof ProviderTrouble) return error
   if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError)
     return ofResponse(error)
@@ -262,7 +262,7 @@ interface ProviderOptions {
 
 /** What a successful sign-in, or a refresh, brings. */
 export interface Granted {
-  readonly told: Told
+  readonly told: ToldPerson
   /** As it came, to end the session there one day. */
   readonly idToken: string | null
   readonly refreshToken: string | null
@@ -343,7 +343,7 @@ export class Provider {
   }
 
   /** Asks again what is true of somebody who signed in earlier. */
-  async refresh(refreshToken: string, before: Told): Promise<Granted> {
+  async refresh(refreshToken: string, before: ToldPerson): Promise<Granted> {
     const configuration = await this.#configuration()
     const tokens = await this.#named('answer', () => oidc.refreshTokenGrant(configuration, refreshToken))
     return this.#granted(configuration, tokens, before)
@@ -389,7 +389,7 @@ export class Provider {
     return (this.#options.callSeconds ?? CALL_SECONDS) * 1_000
   }
 
-  async #named<T>(step: Step, call: () => Promise<T>): Promise<T> {
+  async #named<T>(step: ProviderStep, call: () => Promise<T>): Promise<T> {
     try {
       return await call()
     } catch (error) {
@@ -403,7 +403,7 @@ export class Provider {
   async #granted(
     configuration: oidc.Configuration,
     tokens: oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers,
-    before: Told | null,
+    before: ToldPerson | null,
   ): Promise<Granted> {
     const claims = tokens.claims()
     const idToken: Claims | undefined = claims ?? before?.idToken

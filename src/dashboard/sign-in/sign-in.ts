@@ -14,15 +14,15 @@ import { cookieRules, readCookie, setCookie } from '../cookie.js'
 import { Form, formPayload, formTokenOf, isOwnOrigin, sameToken } from '../form.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from '../render.js'
 import {
-  type Asked,
   currentSession,
   isOurForm,
   message,
   notOurForm,
   providerActor,
-  type Reply,
   refuseWay,
   type SignInDeps,
+  type SignInReply,
+  type SignInRequest,
 } from './deps.js'
 import {
   showInvitation,
@@ -42,7 +42,10 @@ import { comeBack, goToProvider, type KeptTokens, TOKENS } from './with-provider
 /** So long `auto` does not sign in again. */
 const SIGNED_OUT_SECONDS = 300
 
-const GONE: Reply['cookies'] = { session: null, signed_out: { value: '1', seconds: SIGNED_OUT_SECONDS } }
+const GONE: SignInReply['cookies'] = {
+  session: null,
+  signed_out: { value: '1', seconds: SIGNED_OUT_SECONDS },
+}
 
 type Current = NonNullable<Awaited<ReturnType<typeof currentSession>>>
 
@@ -61,7 +64,7 @@ const awayFrom = async (deps: SignInDeps, { row }: Current): Promise<{ url: URL;
   }
 }
 
-const signOut = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+const signOut = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const { tenant, accountId, assets, baseUrl } = deps
   if (!isOwnOrigin(asked.headers, baseUrl())) return notOurForm(deps, asked)
   const token = asked.cookie('session')
@@ -85,7 +88,7 @@ const signOut = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
   return { status: 200, page, next: away.url, cookies: GONE }
 }
 
-const badLogout = (status: number, why: string): Reply => ({
+const badLogout = (status: number, why: string): SignInReply => ({
   status,
   json: { error: 'invalid_request', error_description: why },
 })
@@ -96,7 +99,7 @@ const sessionsOf = ({ settings }: Provider, { issuer, subject, sid }: LogoutClai
   return { issuer, ...(subject !== null && { subject }), ...(sid !== null && { sid }) }
 }
 
-const backChannelLogout = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+const backChannelLogout = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const { tenant, accountId, log } = deps
   const provider = await deps.providers.find(asked.params.name ?? '')
   if (provider === null) return badLogout(404, 'no such provider')
@@ -120,7 +123,7 @@ const backChannelLogout = async (deps: SignInDeps, asked: Asked): Promise<Reply>
   }
 }
 
-type Step = (deps: SignInDeps, asked: Asked) => Promise<Reply>
+type Step = (deps: SignInDeps, asked: SignInRequest) => Promise<SignInReply>
 
 /** Not by plain HTTP from another machine. */
 const guarded =
@@ -150,7 +153,7 @@ const STEPS: readonly (readonly [method: 'GET' | 'POST', path: string, step: Ste
 
 const MOST_FORM = 65_536
 
-const askedOf = (request: Request, baseUrl: string, isTls: boolean): Asked => ({
+const askedOf = (request: Request, baseUrl: string, isTls: boolean): SignInRequest => ({
   params: request.params as Record<string, string>,
   query: request.url.searchParams,
   headers: request.raw.req.headers,
@@ -161,7 +164,7 @@ const askedOf = (request: Request, baseUrl: string, isTls: boolean): Asked => ({
   cookie: (name) => readCookie(request.raw.req.headers.cookie, cookieRules(baseUrl, name).name),
 })
 
-const bodyOf = ({ page, json }: Reply, prefix: string): string => {
+const bodyOf = ({ page, json }: SignInReply, prefix: string): string => {
   if (page !== undefined) return renderPage(page, prefix)
   return json === undefined ? '' : JSON.stringify(json)
 }
@@ -169,7 +172,7 @@ const bodyOf = ({ page, json }: Reply, prefix: string): string => {
 /** A URL in a header holds no blank, comma or semicolon that would end it. */
 const refresh = (to: URL): string => `0; url=${to.href.replace(/[\s;,"']/g, encodeURIComponent)}`
 
-const send = (h: ResponseToolkit, reply: Reply, baseUrl: string): ResponseObject => {
+const send = (h: ResponseToolkit, reply: SignInReply, baseUrl: string): ResponseObject => {
   const prefix = prefixOf(baseUrl)
   const response = h.response(bodyOf(reply, prefix)).code(reply.status)
   const headers = {

@@ -49,7 +49,7 @@ const Door = ({ assets, baseUrl, title, hideTitle = false, foot, children }: Doo
   </Document>
 )
 
-export interface Notice {
+export interface SignInNotice {
   readonly tone: 'ok' | 'wait' | 'bad'
   readonly says: string
   /** For who runs Postern. */
@@ -58,7 +58,7 @@ export interface Notice {
   readonly failed?: string
 }
 
-const NoticeBox = ({ tone, says, check, failed }: Notice) => (
+const NoticeBox = ({ tone, says, check, failed }: SignInNotice) => (
   <div class={`note ${tone}`} role={tone === 'ok' ? 'status' : 'alert'}>
     {tone === 'ok' ? null : <Icon name="alarm" tone={tone} />}
     <div>
@@ -102,7 +102,7 @@ const GuestForm = ({ action, token, children }: FormProps) => (
 )
 
 interface SignInView extends Frame {
-  readonly notice: Notice | null
+  readonly notice: SignInNotice | null
   readonly providers: readonly ProviderLink[]
   readonly hasLocal: boolean
   readonly token: string
@@ -156,7 +156,7 @@ export const signInPage = (view: SignInView): VNode => {
 }
 
 interface SecondView extends Frame {
-  readonly notice: Notice | null
+  readonly notice: SignInNotice | null
   readonly token: string
   readonly email: string
   /** What a passkey of the person is asked to sign; null where there is none. */

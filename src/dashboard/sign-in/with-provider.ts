@@ -14,9 +14,17 @@ import { newId } from '../../base/id.js'
 import { seal, unseal } from '../../base/secret.js'
 import type { LinkRow, SessionRow, UserChange, UserRow } from '../../store/port/identity.js'
 import { type LiveSession, verifySession } from '../../tenant/people.js'
-import { type Admission, addressIn, admit, nameIn, refusalSaid, type Told } from './admission.js'
-import type { Asked, Reply } from './deps.js'
-import { AGAIN, message, openSession, providerActor, returnOf, type SignInDeps } from './deps.js'
+import { type Admission, addressIn, admit, nameIn, refusalSaid, type ToldPerson } from './admission.js'
+import {
+  AGAIN,
+  message,
+  openSession,
+  providerActor,
+  returnOf,
+  type SignInDeps,
+  type SignInReply,
+  type SignInRequest,
+} from './deps.js'
 import { findInvitation, INVITATION, signInAgain } from './local.js'
 import type { Granted, Provider } from './provider.js'
 
@@ -61,11 +69,16 @@ export interface KeptTokens {
 
 const redirectUri = ({ baseUrl }: SignInDeps, name: string): string => `${baseUrl()}/sign-in/${name}/callback`
 
-const noProvider = (deps: SignInDeps): Reply =>
+const noProvider = (deps: SignInDeps): SignInReply =>
   message(deps, { status: 404, title: 'No such provider', says: 'There is no sign-in under this address.' })
 
 /** Says what is wrong with the provider, here and in the log. */
-const failed = async (deps: SignInDeps, asked: Asked, provider: Provider, error: unknown): Promise<Reply> => {
+const failed = async (
+  deps: SignInDeps,
+  asked: SignInRequest,
+  provider: Provider,
+  error: unknown,
+): Promise<SignInReply> => {
   const { ProviderTrouble, saysOf, checkOf } = await import('./provider.js')
   if (!(error instanceof ProviderTrouble)) throw error
   const { kind, detail } = error
@@ -79,7 +92,7 @@ const failed = async (deps: SignInDeps, asked: Asked, provider: Provider, error:
   return signInAgain(deps, asked, 503, { ...notice, check })
 }
 
-export const goToProvider = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+export const goToProvider = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const provider = await deps.providers.find(asked.params.name ?? '')
   if (provider === null) return noProvider(deps)
   const { newChecks } = await import('./provider.js')
@@ -101,7 +114,7 @@ export const goToProvider = async (deps: SignInDeps, asked: Asked): Promise<Repl
   }
 }
 
-export const comeBack = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+export const comeBack = async (deps: SignInDeps, asked: SignInRequest): Promise<SignInReply> => {
   const provider = await deps.providers.find(asked.params.name ?? '')
   if (provider === null) return noProvider(deps)
   const { pepper, clock } = deps.tenant
@@ -118,7 +131,7 @@ export const comeBack = async (deps: SignInDeps, asked: Asked): Promise<Reply> =
   }
   const answer = new URL(redirectUri(deps, provider.name))
   answer.search = asked.query.toString()
-  let reply: Reply
+  let reply: SignInReply
   try {
     reply = await letIn(deps, asked, { provider, flow, granted: await provider.finish(answer, flow) })
   } catch (error) {
@@ -134,7 +147,7 @@ interface Arrived {
 }
 
 /** Who the provider means: somebody known, or the person of an invitation. */
-const whoIs = async ({ tenant, accountId }: SignInDeps, { issuer, subject }: Told) => {
+const whoIs = async ({ tenant, accountId }: SignInDeps, { issuer, subject }: ToldPerson) => {
   const user = await tenant.store.userByIdentity(accountId, issuer, subject)
   const identities = user === null ? [] : await tenant.store.identities(user.id)
   const identity = identities.find((one) => one.issuer === issuer && one.subject === subject)
@@ -143,11 +156,11 @@ const whoIs = async ({ tenant, accountId }: SignInDeps, { issuer, subject }: Tol
   return { user, known }
 }
 
-const letIn = async (deps: SignInDeps, asked: Asked, arrived: Arrived): Promise<Reply> => {
+const letIn = async (deps: SignInDeps, asked: SignInRequest, arrived: Arrived): Promise<SignInReply> => {
   const { provider, flow, granted } = arrived
   const { told } = granted
   const { user, known } = await whoIs(deps, told)
-  const refuse = (why: Parameters<typeof refusalSaid>[0]): Reply => {
+  const refuse = (why: Parameters<typeof refusalSaid>[0]): SignInReply => {
     deps.log.warn({ event: 'sign_in_refused', provider: provider.name, why, user: user?.id ?? null })
     return message(deps, { status: 403, title: 'Not let in', ...refusalSaid(why, provider.label) })
   }
@@ -197,7 +210,7 @@ const sessionOidc = async ({ tenant }: SignInDeps, { told, idToken, refreshToken
 type LetIn = Extract<Admission, { refused: null }>
 
 interface Newcomer {
-  readonly told: Told
+  readonly told: ToldPerson
   readonly link: LinkRow | null
   readonly admission: LetIn
   readonly provider: Provider
@@ -254,7 +267,7 @@ const end = async (
   return 'ended'
 }
 
-const knownBy = async ({ tenant }: SignInDeps, { id }: UserRow, told: Told) => {
+const knownBy = async ({ tenant }: SignInDeps, { id }: UserRow, told: ToldPerson) => {
   const identities = await tenant.store.identities(id)
   const one = identities.find(({ issuer, subject }) => issuer === told.issuer && subject === told.subject)
   return one === undefined ? null : one.byRule ? ('by_rule' as const) : ('by_invitation' as const)
@@ -270,7 +283,7 @@ const ask = async (
   const { oidc } = row
   if (oidc === null || user === null) return 'stands'
   const { issuer, subject } = oidc
-  const before: Told = { issuer, subject, idToken: {}, userinfo: {} }
+  const before: ToldPerson = { issuer, subject, idToken: {}, userinfo: {} }
   const { ProviderTrouble } = await import('./provider.js')
   try {
     const granted = await provider.refresh(refreshToken, before)

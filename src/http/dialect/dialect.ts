@@ -48,7 +48,7 @@ export interface MailMerge {
   readonly field: (part: string) => string
 }
 
-export interface Answered {
+export interface DialectAnswer {
   readonly status: number
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
@@ -75,7 +75,7 @@ export interface DialectCall {
   tried?(requestId: string): string
   /** Kept for repeated requests; `failures` only where each mail is answered for itself. Kept too: what `answer` needs. */
   keep(accepted: readonly EmailRecord[], failures: readonly Failure[], requestId: string): string
-  answer(kept: string): Answered
+  answer(kept: string): DialectAnswer
 }
 
 /** A mail that was not accepted. */
@@ -102,7 +102,7 @@ export interface Dialect {
   /** Of a request without an Idempotency-Key: what stands in its place. */
   repeatOf?(req: IncomingMessage): string | null
   /** JSON, unless it says another type. */
-  refuse(fault: Fault): Answered & { readonly type?: string }
+  refuse(fault: Fault): DialectAnswer & { readonly type?: string }
 }
 
 /** Of a tag; what is longer would be cut. */

@@ -11,7 +11,7 @@ import type { Draft, WireDraft } from '../../submission/draft.js'
 import { type MergeSource, Room, readTemplate } from '../../submission/merge.js'
 import { type Prepared, prepare, type Wrong } from '../../submission/prepare.js'
 import { checkSend, type DraftRules } from '../../submission/validate.js'
-import { filesIn, type Item, readDraft } from '../drafts.js'
+import { type DraftItem, filesIn, readDraft } from '../drafts.js'
 import { parseForm, parseJson } from '../wire/body.js'
 import { type Dialect, type DialectCall, LONGEST_TAG, type Translated } from './dialect.js'
 import { mailgun } from './mailgun.js'
@@ -61,7 +61,7 @@ const readOne = async (
   spoken: Spoken,
   rules: DraftRules,
   index: number,
-): Promise<Item> => {
+): Promise<DraftItem> => {
   const placed = (field: string): string =>
     place === undefined ? field : field.replace(/^to(?:\[0\])?$/, `to[${place}]`)
   const theirs = (wrong: readonly FieldError[]) =>
@@ -113,7 +113,7 @@ const spread = async (mail: Translated, rules: DraftRules): Promise<readonly Tra
 }
 
 interface Read {
-  readonly items: readonly Item[]
+  readonly items: readonly DraftItem[]
   readonly isTrial: boolean
   /** What was said, as it is fingerprinted: of forms the mails, since a message that came whole counts as it is read. */
   readonly said: unknown
@@ -145,7 +145,7 @@ export const readSpoken = async (
   demandCount(translated, call, perMinute)
   const mails: Translated[] = []
   for (const one of translated) mails.push(...(await spread(one, rules)))
-  const items: Item[] = []
+  const items: DraftItem[] = []
   for (const [index, one] of mails.entries()) items.push(await readOne(own, one, spoken, rules, index))
   const said =
     spoken.form === null

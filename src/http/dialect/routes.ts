@@ -7,14 +7,14 @@
  */
 import { type FieldError, invalid } from '../../base/fault.js'
 import { rulesOf } from '../../submission/submit.js'
-import type { Deps } from '../deps.js'
-import type { Item } from '../drafts.js'
+import type { HttpDeps } from '../deps.js'
+import type { DraftItem } from '../drafts.js'
 import { type Call, POST, type RouteRow } from '../endpoint.js'
 import { idempotencyOf, REPLAYED, readLarge } from '../sends.js'
 import type { Dialect, DialectCall, Failure } from './dialect.js'
 import { DIALECTS, readSpoken, type Spoken } from './reading.js'
 
-const readAll = async (deps: Deps, given: Call, spoken: Spoken) => {
+const readAll = async (deps: HttpDeps, given: Call, spoken: Spoken) => {
   const { repeatOf } = DIALECTS[spoken.dialect]
   const call = { ...given, ...(repeatOf && { repeatOf }) }
   const { large, sent, workspace, principal } = call
@@ -24,7 +24,7 @@ const readAll = async (deps: Deps, given: Call, spoken: Spoken) => {
 }
 
 /** What is wrong with all of them; what each says of what they share, once. */
-const mistakesIn = (items: readonly Item[]): readonly FieldError[] => {
+const mistakesIn = (items: readonly DraftItem[]): readonly FieldError[] => {
   const errors = items.flatMap((one) => ('errors' in one ? one.errors : []))
   return [...new Map(errors.map((one) => [`${one.field} ${one.message}`, one])).values()]
 }

@@ -11,8 +11,7 @@
  */
 import { FAULTS, Fault, type FaultCode, invalid } from '../../base/fault.js'
 import { leastFor } from '../../tenant/rights.js'
-import type { RouteRow } from '../endpoint.js'
-import { MEDIA } from '../endpoint.js'
+import { MEDIA, type RouteRow } from '../endpoint.js'
 import { type Description, problemShape, type Shape } from '../shapes/common.js'
 import { toProblem } from '../wire/problem.js'
 import { EXAMPLES } from './examples.js'
@@ -21,12 +20,12 @@ import { isNullMostly, lookOf, WORDS } from './members.js'
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
 /** Where schemas that have a name are kept, once each. */
-export type Named = Map<string, JsonSchema>
+export type NamedSchemas = Map<string, JsonSchema>
 
 const REFERENCE = '#/components/schemas/'
 
 interface Style {
-  readonly named: Named
+  readonly named: NamedSchemas
   /** True for what we read: unknown members are refused. What we write may grow. */
   readonly closed: boolean
   /** What the members are of: the record, or the member that holds them. */
@@ -191,14 +190,14 @@ const write = (description: Description, style: Style): JsonSchema => {
 const mayBeNull = ({ anyOf }: JsonSchema): boolean =>
   (anyOf as readonly JsonSchema[] | undefined)?.some(({ type }) => type === 'null') === true
 
-const target = (schema: JsonSchema, named: Named): JsonSchema =>
+const target = (schema: JsonSchema, named: NamedSchemas): JsonSchema =>
   named.get(String(schema.$ref).slice(REFERENCE.length)) ?? schema
 
 /**
  * An answer, made of what its members look like: all that are always there. `as` is what looks otherwise in it, and
  * what is in it that need not be.
  */
-export const sample = (schema: JsonSchema, named: Named, as?: unknown): unknown => {
+export const sample = (schema: JsonSchema, named: NamedSchemas, as?: unknown): unknown => {
   if (as === null) return null
   const { examples, ...whole } = target(schema, named)
   const form = formsOf(whole)
@@ -389,7 +388,7 @@ const filesOf = ({ files = [] }: RouteRow): JsonSchema => {
   )
 }
 
-const operation = (endpoint: RouteRow, named: Named): JsonSchema => {
+const operation = (endpoint: RouteRow, named: NamedSchemas): JsonSchema => {
   const headers = headersWith(
     ...(endpoint.locates ? ['Location'] : []),
     ...(endpoint.headers?.['Idempotency-Key'] ? ['Idempotent-Replayed'] : []),
@@ -429,7 +428,7 @@ const operation = (endpoint: RouteRow, named: Named): JsonSchema => {
 }
 
 export const openApi = (endpoints: readonly RouteRow[], baseUrl: string, version: string): JsonSchema => {
-  const named: Named = new Map()
+  const named: NamedSchemas = new Map()
   const paths: Record<string, Record<string, JsonSchema>> = {}
   for (const endpoint of endpoints) {
     const path = paths[endpoint.path] ?? {}

@@ -28,7 +28,7 @@ import {
   wrongWithDomain,
 } from '../../tenant/domain/domain.js'
 import { type ReportSpan, summariseReports } from '../../tenant/domain/reports.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import { type Call, GET, listing, PATCH, POST, param, type RouteRow, removing } from '../endpoint.js'
 import {
   anyBody,
@@ -98,10 +98,10 @@ const reportSummaryShape = record('DomainReportSummary', () => membersOf(REPORT_
 
 const OPERATORS = { access: 'platform', live: true, workspace: 'optional' } as const
 
-const depsOf = ({ store, tenants }: Deps): DomainDeps => ({ ...tenants.deps, store })
+const depsOf = ({ store, tenants }: HttpDeps): DomainDeps => ({ ...tenants.deps, store })
 
 /** Throws domain.not_found, also for one of another workspace than the named one. */
-const find = async (deps: Deps, { principal, workspace, params }: Call): Promise<DomainRow> => {
+const find = async (deps: HttpDeps, { principal, workspace, params }: Call): Promise<DomainRow> => {
   const row = await findDomain(depsOf(deps), principal.accountId, param({ params }, 'ref'))
   if (workspace !== null && row.workspaceId !== workspace.id) throw new Fault('domain.not_found')
   return row

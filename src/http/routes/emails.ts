@@ -27,7 +27,13 @@ import {
 import { event } from '../../record/event.js'
 import { waitingInFull, waitingInShort } from '../../record/queue.js'
 import { dayIn, zoneNamed } from '../../statistics/ask.js'
-import type { EmailFilter, EmailRecord, EmailRow, Found, RescheduleResult } from '../../store/port/mail.js'
+import type {
+  EmailFilter,
+  EmailRecord,
+  EmailRow,
+  FoundPage,
+  RescheduleResult,
+} from '../../store/port/mail.js'
 import { nullWhenMissing } from '../../store/port/upkeep.js'
 import { readSchedule, toDraft, type WireDraft } from '../../submission/draft.js'
 import { demandReadable } from '../../submission/own-mail.js'
@@ -35,7 +41,7 @@ import type { BatchItem } from '../../submission/prepare.js'
 import { rulesOf } from '../../submission/submit.js'
 import { readMode, requireSession, seesBodies, seesSubjects, sendingAs } from '../../tenant/principal.js'
 import { waitingOf } from '../../tenant/waiting.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import { alsoWrong, isMerge, readDraft, readMerge } from '../drafts.js'
 import {
   ANYBODY,
@@ -86,7 +92,7 @@ const isPermissive = (call: Call): boolean => {
 type BatchBody = readonly unknown[] | MergeBody
 
 /** Its items: read here, or composed already in the bodies' thread. */
-const itemsOf = async (deps: Deps, call: Call<SendQuery, BatchBody>, variant: string) => {
+const itemsOf = async (deps: HttpDeps, call: Call<SendQuery, BatchBody>, variant: string) => {
   const { large, body, workspace, principal } = call
   if (large !== null) return readLarge(deps, { ...call, large }, 'many', variant)
   const rules = rulesOf(deps, workspace)
@@ -143,14 +149,14 @@ export const batch: RouteRow = POST<SendQuery, BatchBody>('/v1/emails/batch', {
   },
 })
 
-const findEmail = async ({ store }: Deps, call: Call): Promise<EmailRecord> => {
+const findEmail = async ({ store }: HttpDeps, call: Call): Promise<EmailRecord> => {
   const record = await store.email(scopeOf(call), param(call, 'id'))
   if (record === null) throw new Fault('email.not_found')
   return record
 }
 
 /** Why mails wait, and how this caller is told. */
-const waitingFor = async (deps: Deps, { principal }: Call, rows: readonly EmailRow[]) => {
+const waitingFor = async (deps: HttpDeps, { principal }: Call, rows: readonly EmailRow[]) => {
   const { store, clock, relay } = deps
   const view = relay?.view() ?? null
   const show = principal.scope === 'platform' ? waitingInFull : waitingInShort
@@ -158,7 +164,7 @@ const waitingFor = async (deps: Deps, { principal }: Call, rows: readonly EmailR
 }
 
 /** An email in full, as every endpoint that answers one shows it. */
-const fullEmail = async (deps: Deps, call: Call, record: EmailRecord, withContent = true) => {
+const fullEmail = async (deps: HttpDeps, call: Call, record: EmailRecord, withContent = true) => {
   const { of, show } = await waitingFor(deps, call, [record])
   const mayRead = seesBodies(call.principal, deps.config.identity.viewers_see)
   const content =
@@ -168,7 +174,7 @@ const fullEmail = async (deps: Deps, call: Call, record: EmailRecord, withConten
 }
 
 /** What is to be sent: read here, or composed already in the bodies' thread. */
-const draftOf = async (deps: Deps, call: Call<SendQuery, WireDraft>) => {
+const draftOf = async (deps: HttpDeps, call: Call<SendQuery, WireDraft>) => {
   const { large } = call
   if (large === null) return { draft: toDraft(call.body), idempotency: await idempotencyOf(call) }
   const { items, idempotency } = await readLarge(deps, { ...call, large }, 'one')
@@ -245,11 +251,11 @@ const COLUMNS = [
 
 /** A page of mails, searched or listed. Who does not see subjects does not find by them. */
 const pageOfMails = (
-  { store, config }: Pick<Deps, 'store' | 'config'>,
+  { store, config }: Pick<HttpDeps, 'store' | 'config'>,
   { principal }: Pick<Call, 'principal'>,
   { filter, query }: Asked,
   page: Page,
-): Promise<Rows<EmailRow> & Partial<Found<EmailRow>>> =>
+): Promise<Rows<EmailRow> & Partial<FoundPage<EmailRow>>> =>
   query === null
     ? store.emails(filter, page)
     : store.searchEmails(
@@ -410,7 +416,7 @@ export const emails: readonly RouteRow[] = [
   }),
 ]
 
-const answer = async (deps: Deps, call: Call, result: RescheduleResult): Promise<Answer> => {
+const answer = async (deps: HttpDeps, call: Call, result: RescheduleResult): Promise<Answer> => {
   if (result === 'not_found') throw new Fault('email.not_found')
   if (result === 'not_scheduled') throw new Fault('resource.conflict', { reason: 'not_scheduled' })
   return { status: 200, body: await fullEmail(deps, call, await findEmail(deps, call)) }

@@ -16,7 +16,7 @@ import { loggedEvent } from '../../record/event.js'
 import type { LogFilter, LogRow } from '../../store/port/log.js'
 import { type Principal, readMode, requireSession } from '../../tenant/principal.js'
 import { requireRight } from '../../tenant/rights.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import {
   ANYBODY,
   type Answer,
@@ -214,7 +214,7 @@ const EVENT = 'evt_'
 
 /** The store's mark behind a mark of ours. */
 const readMark = (
-  { marks, store }: Deps,
+  { marks, store }: HttpDeps,
   { principal }: Caller,
   field: string,
   text: string | null | undefined,
@@ -236,7 +236,7 @@ const wrongQuery = (
   { query }: { readonly query: FilterQuery },
   _: unknown,
   caller: Caller,
-  deps: Deps,
+  deps: HttpDeps,
 ): readonly FieldError[] => {
   const errors: FieldError[] = []
   readFilter(caller, query, errors)
@@ -244,7 +244,7 @@ const wrongQuery = (
   return errors
 }
 
-const expired = async ({ store, marks }: Deps, accountId: string): Promise<Fault> =>
+const expired = async ({ store, marks }: HttpDeps, accountId: string): Promise<Fault> =>
   new Fault('event.expired', { oldest: marks.write((await store.logEnds()).oldest, accountId) })
 
 const NO_FILTER = {
@@ -252,7 +252,7 @@ const NO_FILTER = {
 }
 
 /** A page; going forward from what is too old is refused. */
-const fetchFrom = async (deps: Deps, filter: LogFilter, page: Page) => {
+const fetchFrom = async (deps: HttpDeps, filter: LogFilter, page: Page) => {
   const { store } = deps
   const id = rowBeside(page.anchor)
   if (id !== null) {
@@ -291,7 +291,7 @@ const STREAM_HEADERS = {
 }
 
 /** Whether the caller, asked again, would still be let in, and see as much. */
-const stillAllowed = ({ tenants }: Deps, { principal, workspace }: Caller, token: string) => {
+const stillAllowed = ({ tenants }: HttpDeps, { principal, workspace }: Caller, token: string) => {
   return async (): Promise<boolean> => {
     try {
       const { role } = await tenants.authenticateBearer(token)
@@ -313,7 +313,7 @@ interface Following {
 }
 
 const openFeed = async (
-  deps: Deps,
+  deps: HttpDeps,
   { filter, merge, after, caller, token }: Following,
   address: string,
 ): Promise<Readable> => {
@@ -335,7 +335,7 @@ const openFeed = async (
 
 /** The stream of a session, for the pages of this process: as a browser gets it, all that the session sees, merged. */
 export const followAs =
-  (deps: Deps) =>
+  (deps: HttpDeps) =>
   async (session: string, after: string | null, address: string): Promise<Readable> => {
     const principal = await deps.tenants.authenticateBearer(session, address)
     requireSession(principal)
@@ -348,7 +348,7 @@ export const followAs =
     return openFeed(deps, { filter, merge: PAGES_MERGE_MS, after: mark, caller, token: session }, address)
   }
 
-const openStream = async (deps: Deps, call: Call<StreamQuery>): Promise<Answer> => {
+const openStream = async (deps: HttpDeps, call: Call<StreamQuery>): Promise<Answer> => {
   const { query, req, res } = call
   const errors: FieldError[] = []
   const filter = readFilter(call, query, errors)

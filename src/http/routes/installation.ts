@@ -12,7 +12,7 @@ import type { Page } from '../../lifecycle/page.js'
 import * as records from '../../record/queue.js'
 import { queueStateRecord } from '../../record/queue.js'
 import { mayDo } from '../../tenant/rights.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import { GET, param, type RouteRow, scopeOf, statesOf } from '../endpoint.js'
 import { count, record, shapeOf, timestamp } from '../shapes/common.js'
 import { typeUrl } from '../wire/problem.js'
@@ -257,7 +257,7 @@ const anything = () => Joi.object().unknown()
 /** The given rows, and those that describe them and themselves. */
 export const withDocument = (rows: readonly RouteRow[], isOpen: boolean): readonly RouteRow[] => {
   let text: string | null = null
-  const written = async ({ baseUrl }: Deps): Promise<string> => {
+  const written = async ({ baseUrl }: HttpDeps): Promise<string> => {
     const { openApi } = await import('../openapi/document.js')
     text ??= JSON.stringify(openApi(all, baseUrl(), 'v1'))
     return text

@@ -10,14 +10,14 @@ import type { JobRow } from '../../store/port/mail.js'
 import { type BulkWish, beginJob, countMatched } from '../../submission/job-runner.js'
 import { wrongReason } from '../../tenant/orders.js'
 import { requirePlatform, seesSubjects } from '../../tenant/principal.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import { type Call, GET, listing, POST, param, type RouteRow, WORKSPACES_TOO } from '../endpoint.js'
 import { readAsked } from './emails.js'
 import { type BulkBody, bulkBody, jobShape, previewShape } from './queue.js'
 
 /** As this caller may see it: words that are searched are words of subjects. */
 const seen =
-  ({ config }: Deps, { principal }: Pick<Call, 'principal'>) =>
+  ({ config }: HttpDeps, { principal }: Pick<Call, 'principal'>) =>
   (row: JobRow): object =>
     record.job(seesSubjects(principal, config.identity.viewers_see) ? row : { ...row, q: null })
 
@@ -49,7 +49,7 @@ const wrongBulk = (call: Asking, body: Partial<BulkBody>): readonly FieldError[]
 const by = ({ principal: { actor } }: Call): BulkWish['by'] => ({ id: actor.id, name: actor.name })
 
 /** The job that is named, when this caller may see it. */
-const findJob = async ({ store }: Deps, call: Call): Promise<JobRow> => {
+const findJob = async ({ store }: HttpDeps, call: Call): Promise<JobRow> => {
   const job = await store.job(call.principal.accountId, param(call, 'id'))
   if (job === null || (call.workspace !== null && job.workspaceId !== call.workspace.id))
     throw new Fault('job.not_found')

@@ -38,7 +38,7 @@ import {
 } from '../../tenant/people.js'
 import { type Principal, permissionsOf, visibleMode } from '../../tenant/principal.js'
 import { isPerson, mayDo } from '../../tenant/rights.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import {
   type Call,
   DELETE,
@@ -258,12 +258,12 @@ const RETRY_AFTER_S = 5
 
 const isOwn: RouteRow['isOwn'] = (principal, { params }) => isPerson(principal, params.id ?? '')
 
-const full = async ({ store }: Deps, row: UserRow) =>
+const full = async ({ store }: HttpDeps, row: UserRow) =>
   personInFull(row, await store.identities(row.id), await store.factors(row.id))
 
 /** Whether a password is the one of now; guesses count as those of a sign-in do. */
 const proving =
-  ({ tenants }: Deps, { principal, address }: Pick<Call, 'principal' | 'address'>): ProveAgain =>
+  ({ tenants }: HttpDeps, { principal, address }: Pick<Call, 'principal' | 'address'>): ProveAgain =>
   async (email, password) => {
     const attempt = { email, password, address, device: null }
     return (await tenants.provePerson(principal.accountId, attempt)) !== null
@@ -510,7 +510,11 @@ const isOfOneself: RouteRow['isOwn'] = (principal, { query }) => {
 const personOf = (user: UserRow | null) =>
   user && { id: user.id, email: user.email, name: user.name, time_zone: user.timeZone, views: user.views }
 
-const whoAmI = async ({ store, config, clock }: Deps, principal: Principal, person = principal.person) => {
+const whoAmI = async (
+  { store, config, clock }: HttpDeps,
+  principal: Principal,
+  person = principal.person,
+) => {
   const { accountId, via, id, scope, role, workspaceId, limitPerMinute } = principal
   const row = via === 'session' ? await store.session(accountId, id) : null
   const endsAt = row && Math.min(row.expiresAt, row.lastSeenAt + row.idleMs)
@@ -533,14 +537,14 @@ const whoAmI = async ({ store, config, clock }: Deps, principal: Principal, pers
 const reachesOthers = (principal: Principal): boolean => mayDo(principal, 'revokeSession', { isOwn: false })
 
 /** Whose sessions are asked for; null: of all, which only owners may see. */
-const whose = async ({ tenants }: Deps, { principal }: Call, asked: string | undefined) => {
+const whose = async ({ tenants }: HttpDeps, { principal }: Call, asked: string | undefined) => {
   const { person, accountId } = principal
   if (asked === undefined) return reachesOthers(principal) ? null : person
   return tenants.findPerson(accountId, asked)
 }
 
 const sessionsOf = async (
-  { store }: Deps,
+  { store }: HttpDeps,
   { principal }: Call,
   user: UserRow | null,
   page: Page,
@@ -654,10 +658,10 @@ export const sessions: readonly RouteRow[] = [
 ]
 
 /** What people call it, as its id; what nobody is called, as it stands. */
-const actorFor = async ({ store }: Deps, accountId: string, ref: string): Promise<string> =>
+const actorFor = async ({ store }: HttpDeps, accountId: string, ref: string): Promise<string> =>
   ref.includes('@') ? ((await store.user(accountId, ref.trim().toLowerCase()))?.id ?? ref) : ref
 
-const targetFor = async (deps: Deps, accountId: string, ref: string): Promise<string> => {
+const targetFor = async (deps: HttpDeps, accountId: string, ref: string): Promise<string> => {
   if (ref.includes('@')) return actorFor(deps, accountId, ref)
   const workspace = await deps.store.workspace(accountId, ref)
   return workspace?.id ?? (await deps.store.pool(accountId, ref))?.id ?? ref

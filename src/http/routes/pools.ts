@@ -18,7 +18,7 @@ import { leaderOf } from '../../store/pools.js'
 import type { KnownPool } from '../../store/port/tenants.js'
 import { type PoolWish, warmupsOf, wrongWithPool } from '../../tenant/pool.js'
 import { MECHANISMS, type MemberWish } from '../../tenant/upstream.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import {
   GET,
   listing,
@@ -269,7 +269,7 @@ const wrongWithChange = (sent: PoolChange, old: KnownPool): readonly FieldError[
   ...wrongWithPool(wishOf(sent)),
 ]
 
-const health = async (deps: Deps, pool: KnownPool) => {
+const health = async (deps: HttpDeps, pool: KnownPool) => {
   const { store, relay, clock } = deps
   const { accountId } = pool
   const { depths, live, test } = await statesOf(deps, { accountId, workspaceId: null, isOperator: true })

@@ -42,7 +42,7 @@ import {
 } from '../../tenant/orders.js'
 import { type Principal, readMode, visibleMode } from '../../tenant/principal.js'
 import { createWaiting } from '../../tenant/waiting.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import {
   type Call,
   DELETE,
@@ -401,7 +401,7 @@ const wrongMode = (principal: Principal, asked: string | undefined): readonly Fi
   return errors
 }
 
-const whyOf = ({ store, clock, relay }: Deps, { principal }: Caller) =>
+const whyOf = ({ store, clock, relay }: HttpDeps, { principal }: Caller) =>
   createWaiting({ store, clock, view: relay?.view() ?? null }, principal.accountId)
 
 const depths = [
@@ -456,7 +456,7 @@ const wrongOrder = (
 ]
 
 /** What an order is about; throws all that is wrong with it. */
-const scopeOfOrder = (deps: Deps, call: Call<unknown, OrderBody>): Promise<QueueScope> => {
+const scopeOfOrder = (deps: HttpDeps, call: Call<unknown, OrderBody>): Promise<QueueScope> => {
   const wrong = wrongOrder(call.body)
   if (wrong.length > 0) throw invalid(wrong)
   return queueScope(deps, callerOf(call), wishOf(call.body.scope))

@@ -14,7 +14,7 @@ import { refText, SetupError } from '../../setup/files.js'
 import { readJsonSetup } from '../../setup/json.js'
 import { isToDo, type Plan, planRecord, planSetup } from '../../setup/plan.js'
 import type { SetupDeps } from '../../setup/world.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import { type Call, PEOPLE_ONLY, POST, type RouteRow } from '../endpoint.js'
 import { body, count, need, nullable, orNull, record, shape, shapeOf, type TypeOf } from '../shapes/common.js'
 
@@ -118,7 +118,10 @@ interface Planned {
   again(): Promise<Plan>
 }
 
-const planOf = ({ setup, dialler }: Deps, { principal, body }: Call<unknown, PlanBody>): Promise<Planned> =>
+const planOf = (
+  { setup, dialler }: HttpDeps,
+  { principal, body }: Call<unknown, PlanBody>,
+): Promise<Planned> =>
   told(async () => {
     const secrets = new Map<string, string>()
     const deps: SetupDeps = { ...setup, dialler, told: (ref, secret) => void secrets.set(ref, secret) }
@@ -138,7 +141,7 @@ const messageOf = (error: unknown): string => {
   return error instanceof Fault ? error.message : 'it failed for a reason that the log of the daemon has'
 }
 
-const failedAt = (error: unknown, log: Deps['log']) => {
+const failedAt = (error: unknown, log: HttpDeps['log']) => {
   if (!(error instanceof ApplyStopped)) throw error
   const { failed, left, cause } = error
   if (!(cause instanceof Fault)) log.error({ setup: refText(failed), err: cause }, 'setup not applied')

@@ -12,9 +12,9 @@ import {
   statisticsRecord,
   statisticsRows,
 } from '../../statistics/record.js'
-import { report, type Scope } from '../../statistics/report.js'
+import { type ReportScope, report } from '../../statistics/report.js'
 import { readMode } from '../../tenant/principal.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import { ANYBODY, type Call, fileAnswer, formatOf, GET, type RouteRow } from '../endpoint.js'
 import {
   count,
@@ -154,11 +154,11 @@ type Caller = Pick<Call, 'principal' | 'workspace'>
 
 /** Adds to `errors` all that is wrong. */
 const read = (
-  { clock }: Deps,
+  { clock }: HttpDeps,
   { principal, workspace }: Caller,
   query: StatisticsQuery,
   errors: FieldError[],
-): { readonly scope: Scope; readonly question: Question } => {
+): { readonly scope: ReportScope; readonly question: Question } => {
   const mode = readMode(principal, query.mode, errors) ?? 'live'
   const { group_by: groupBy, limit, format: _, ...rest } = query
   const words = { ...rest, groupBy, limit: limit === undefined ? undefined : Number(limit) }

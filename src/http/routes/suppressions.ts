@@ -25,7 +25,7 @@ import {
   refOf,
   standingAgainst,
 } from '../../tenant/suppression.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import {
   type Call,
   GET,
@@ -160,10 +160,10 @@ const incidentShape = record('Incident', () => ({
   decided_at: nullable(Joi.string()),
 }))
 
-const find = ({ store }: Deps, { principal, workspace, ...call }: Call): Promise<KnownIncident> =>
+const find = ({ store }: HttpDeps, { principal, workspace, ...call }: Call): Promise<KnownIncident> =>
   findIncident(store, principal.accountId, param(call, 'id'), workspace?.id ?? null)
 
-const decide = (decision: Decision) => async (call: Call, deps: Deps) => {
+const decide = (decision: Decision) => async (call: Call, deps: HttpDeps) => {
   const incident = await find(deps, call)
   await decideIncident(deps, incident, decision)
   return { status: 200, body: records.incident(await find(deps, call)) }
@@ -245,7 +245,7 @@ const listFor = (caller: Caller, scope: Scope | undefined, field: string): Place
 }
 
 /** The list that has it: the workspace's own, else that of the account, which holds for live mail. */
-const listWith = async (deps: Deps, call: Call<EntryQuery>, idOrEmail: string): Promise<Place> => {
+const listWith = async (deps: HttpDeps, call: Call<EntryQuery>, idOrEmail: string): Promise<Place> => {
   const own = listFor(call, 'workspace', '')
   const ref = refOf(idOrEmail, call.query.list)
   if (call.principal.mode === 'test' || (await deps.store.suppression(own.id, ref)) !== null) return own

@@ -51,7 +51,7 @@ import {
   replayMany,
   testEndpoint,
 } from '../../webhook/repost.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import {
   ANYBODY,
   type Call,
@@ -294,7 +294,7 @@ const attemptListShape = record('WebhookAttemptList', () => ({
 
 const replayedShape = record('WebhookReplay', () => membersOf(WEBHOOK_REPLAY))
 
-const hookDeps = ({ store, tenants, clock, dialler }: Deps): HookDeps => ({
+const hookDeps = ({ store, tenants, clock, dialler }: HttpDeps): HookDeps => ({
   store,
   clock,
   dialler,
@@ -303,7 +303,7 @@ const hookDeps = ({ store, tenants, clock, dialler }: Deps): HookDeps => ({
 
 /** The endpoint of a path; throws webhook.not_found. */
 const endpointOf = (
-  deps: Deps,
+  deps: HttpDeps,
   call: Pick<Call, 'principal' | 'workspace' | 'params'>,
 ): Promise<KnownEndpoint> => findEndpoint(deps, scopeOf(call), param(call, 'id'))
 
@@ -341,7 +341,7 @@ const ignored = (
 }
 
 /** With what waits in the log, which enabling would begin with. */
-const shown = async (deps: Deps, row: KnownEndpoint) => shownWebhook(row, await behindOf(deps, row))
+const shown = async (deps: HttpDeps, row: KnownEndpoint) => shownWebhook(row, await behindOf(deps, row))
 
 const graceOf = (body: Partial<Rotation> | undefined, errors: FieldError[]): number =>
   body?.grace === undefined ? GRACE_MS : readSpan('body.grace', body.grace, MOST_GRACE_MS, errors)
@@ -354,7 +354,7 @@ const wrongWithMode = (mode: 'live' | 'test' | undefined, principal: Principal):
 
 /** All that is wrong with a change, also of what can not be changed. */
 const wrongWith = async (
-  deps: Deps,
+  deps: HttpDeps,
   row: KnownEndpoint,
   body: EndpointChange,
 ): Promise<readonly FieldError[]> => [
@@ -491,7 +491,7 @@ export const webhooks: readonly RouteRow[] = [
 
 /** What is known of an event at an endpoint, oldest first; throws event.not_found where nothing is. */
 const postsOfEvent = async (
-  deps: Deps,
+  deps: HttpDeps,
   row: KnownEndpoint,
   eventId: string,
 ): Promise<{
@@ -510,7 +510,7 @@ const postsOfEvent = async (
 
 /** A mark of the log, or a time; adds to `errors` when it is neither. */
 const sinceOf = (
-  { tenants, store }: Deps,
+  { tenants, store }: HttpDeps,
   { principal, body }: Call<unknown, ReplayBody | undefined>,
   errors: FieldError[],
 ): ReplayWish['since'] => {
@@ -531,7 +531,7 @@ const sinceOf = (
 }
 
 /** The oldest mark goes out signed, as all do. */
-const signed = ({ tenants }: Deps, { principal }: Pick<Call, 'principal'>, error: unknown): unknown => {
+const signed = ({ tenants }: HttpDeps, { principal }: Pick<Call, 'principal'>, error: unknown): unknown => {
   if (!(error instanceof Fault) || error.options.oldest === undefined) return error
   const oldest = new MarkCodec(tenants.deps.pepper).write(error.options.oldest, principal.accountId)
   return new Fault(error.code, { ...error.options, oldest })

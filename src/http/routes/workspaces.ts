@@ -23,7 +23,7 @@ import {
   MOST_STATISTICS_TAGS,
   type WorkspaceWish,
 } from '../../tenant/workspace.js'
-import type { Deps } from '../deps.js'
+import type { HttpDeps } from '../deps.js'
 import { GET, listing, PATCH, POST, param, type RouteRow, removing } from '../endpoint.js'
 import {
   asRead,
@@ -194,7 +194,7 @@ const wishOf = (body: WorkspaceChange): WorkspaceWish => ({
 })
 
 const wrongWithChange = async (
-  { tenants }: Deps,
+  { tenants }: HttpDeps,
   body: WorkspaceChange,
   old: WorkspaceRow,
 ): Promise<readonly FieldError[]> => [

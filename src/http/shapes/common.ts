@@ -9,13 +9,12 @@
  */
 import Joi from 'joi'
 import type { FieldError, FieldErrorKind } from '../../base/fault.js'
-import type { Members as Described, Member } from '../../resource/member.js'
-import { MANAGED } from '../../resource/member.js'
+import { type Members as Described, MANAGED, type Member } from '../../resource/member.js'
 
 /* What joi tells of a schema, as far as we use it: it has no type for the answer of `describe()`. Two read it, the check of
    values and the document; what they do not know they refuse with an error. */
 
-export interface Rule {
+export interface JoiRule {
   readonly name: string
   readonly args?: { readonly limit?: number; readonly regex?: string; readonly method?: Joi.CustomValidator }
 }
@@ -45,7 +44,7 @@ export interface Description {
     readonly description?: string
   }
   readonly allow?: readonly unknown[]
-  readonly rules?: readonly Rule[]
+  readonly rules?: readonly JoiRule[]
   readonly keys?: Readonly<Record<string, Description>>
   readonly patterns?: readonly { readonly schema: Description; readonly rule: Description }[]
   readonly dependencies?: readonly { readonly rel: string; readonly peers: readonly string[] }[]

@@ -7,22 +7,22 @@
 import { parentPort } from 'node:worker_threads'
 import { Fault, toPlainFault } from '../../base/fault.js'
 import { enterThread } from '../../base/thread.js'
-import { type ContentJob, type Job, ownedBy, perform } from './job.js'
-import type { Answer } from './reader.js'
+import { type BodyJob, type ContentJob, ownedBy, perform } from './job.js'
+import type { ReaderAnswer } from './reader.js'
 
 const port = parentPort
 if (port === null) throw new Error('body-thread runs as a thread')
 enterThread('postern-bodies')
 
-const answer = async (job: Job | ContentJob): Promise<void> => {
+const answer = async (job: BodyJob | ContentJob): Promise<void> => {
   try {
     const { done, owned } = ownedBy(await perform(job))
-    port.postMessage({ done } satisfies Answer, owned)
+    port.postMessage({ done } satisfies ReaderAnswer, owned)
   } catch (error) {
-    const said: Answer =
+    const said: ReaderAnswer =
       error instanceof Fault ? { refused: toPlainFault(error) } : { failed: (error as Error).stack ?? '' }
     port.postMessage(said)
   }
 }
 
-port.on('message', (job: Job | ContentJob) => void answer(job))
+port.on('message', (job: BodyJob | ContentJob) => void answer(job))

@@ -14,7 +14,7 @@ import { prepare } from '../../submission/prepare.js'
 import type { DraftRules } from '../../submission/validate.js'
 import { check } from '../check.js'
 import { parseSpoken, readSpoken, type Spoken } from '../dialect/reading.js'
-import { type Item, isMerge, readDraft, readMerge } from '../drafts.js'
+import { type DraftItem, isMerge, readDraft, readMerge } from '../drafts.js'
 import { batchBody } from '../shapes/emails.js'
 import { parseJson } from '../wire/body.js'
 
@@ -25,7 +25,7 @@ export interface ContentJob {
   readonly what: 'content'
 }
 
-export interface Job {
+export interface BodyJob {
   /** Given away with the job. */
   readonly bytes: Uint8Array
   /** One email, a list or a template of them, what another provider's API takes, or just JSON, to learn whether it is any. */
@@ -37,8 +37,8 @@ export interface Job {
   readonly perMinute: number
 }
 
-export interface Done {
-  readonly items: readonly Item[]
+export interface BodyDone {
+  readonly items: readonly DraftItem[]
   readonly fingerprint: string | null
   /** Of another provider's words: that nothing is to be sent. */
   readonly isTrial?: boolean
@@ -48,23 +48,23 @@ export interface Done {
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-const packed = (made: Item): Item =>
+const packed = (made: DraftItem): DraftItem =>
   'errors' in made || typeof made.content !== 'string' ? made : { ...made, content: bytesOf(made.content) }
 
-const readOne = async (value: unknown, { rules }: Job, at?: string): Promise<Item> => {
+const readOne = async (value: unknown, { rules }: BodyJob, at?: string): Promise<DraftItem> => {
   const read = readDraft(value, rules, at)
   return 'errors' in read ? read : packed(await prepare(read, rules, at))
 }
 
 /** Throws the Fault to answer with. */
-export const perform = async (job: Job | ContentJob): Promise<Done> => {
+export const perform = async (job: BodyJob | ContentJob): Promise<BodyDone> => {
   if (job.what === 'content') {
     return { items: [], fingerprint: null, content: await parseContent(job.bytes) }
   }
   const value = typeof job.what === 'object' ? parseSpoken(job.bytes, job.what) : parseJson(job.bytes)
   giveBack(job.bytes)
   if (job.what === 'json') return { items: [], fingerprint: null }
-  const items: Item[] = []
+  const items: DraftItem[] = []
   let isTrial = false
   let said = value
   if (typeof job.what === 'object') {
@@ -89,7 +89,7 @@ export const perform = async (job: Job | ContentJob): Promise<Done> => {
 }
 
 /** The octets of a result, which the thread need not keep. */
-export const ownedBy = (done: Done): { readonly done: Done; readonly owned: ArrayBuffer[] } => {
+export const ownedBy = (done: BodyDone): { readonly done: BodyDone; readonly owned: ArrayBuffer[] } => {
   const owned: ArrayBuffer[] = []
   const own = (bytes: Uint8Array): Uint8Array => {
     // small Buffers share memory with strangers

@@ -12,13 +12,16 @@
 import type { Worker } from 'node:worker_threads'
 import { fromPlainFault, type PlainFault } from '../../base/fault.js'
 import { startThread } from '../../base/thread.js'
-import type { ContentJob, Done, Job } from './job.js'
+import type { BodyDone, BodyJob, ContentJob } from './job.js'
 
-export type Answer = { readonly done: Done } | { readonly refused: PlainFault } | { readonly failed: string }
+export type ReaderAnswer =
+  | { readonly done: BodyDone }
+  | { readonly refused: PlainFault }
+  | { readonly failed: string }
 
 export interface BodyReader {
   /** Takes the octets of the job away. Throws the Fault to answer with. */
-  read(job: Job | ContentJob): Promise<Done>
+  read(job: BodyJob | ContentJob): Promise<BodyDone>
   end(): Promise<void>
 }
 
@@ -29,8 +32,8 @@ const DEAREST = 20
 const LEAST_HEAP_MB = 512
 
 interface Waiting {
-  readonly job: Job | ContentJob
-  readonly resolve: (done: Done) => void
+  readonly job: BodyJob | ContentJob
+  readonly resolve: (done: BodyDone) => void
   readonly reject: (error: Error) => void
 }
 
@@ -46,14 +49,14 @@ const startReader = (maxBody: number): Worker => {
   return thread
 }
 
-const tell = ({ resolve, reject }: Waiting, answer: Answer): void => {
+const tell = ({ resolve, reject }: Waiting, answer: ReaderAnswer): void => {
   if ('done' in answer) resolve(answer.done)
   else if ('refused' in answer) reject(fromPlainFault(answer.refused))
   else reject(new Error(answer.failed))
 }
 
 /** A job as it is handed over. */
-const handed = (job: Job | ContentJob): Job | ContentJob => {
+const handed = (job: BodyJob | ContentJob): BodyJob | ContentJob => {
   const { bytes } = job
   // small Buffers share memory with strangers
   const own = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
@@ -80,12 +83,13 @@ export const createBodyReader = (maxBody: number): BodyReader => {
   }
 
   const start = (): Worker => {
-    const fresh = startReader(maxBody).on('message', (answer: Answer) => settle((one) => tell(one, answer)))
-    fresh.on('error', (error) => {
-      if (worker === fresh) worker = null
+    const made = startReader(maxBody)
+    made.on('message', (answer: ReaderAnswer) => settle((one) => tell(one, answer)))
+    made.on('error', (error) => {
+      if (worker === made) worker = null
       settle(({ reject }) => reject(error))
     })
-    return fresh
+    return made
   }
 
   const next = (): void => {

@@ -46,7 +46,7 @@ export const categoryTitle = (reason: string): string | null =>
   Object.hasOwn(CATEGORIES, reason) ? CATEGORIES[reason as Category].title : null
 
 /** One line of the table. All that is given must hold; the first rule that holds decides. */
-export interface Rule {
+export interface CategoryRule {
   readonly category: Category
   /** Full codes `5.1.1`, or beginnings that end in a dot: `5.7.`. */
   readonly enhanced?: readonly string[]

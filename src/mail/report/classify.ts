@@ -30,11 +30,18 @@
  */
 
 import { type Codes, codesIn, isVague } from '../reply.js'
-import { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict } from './category.js'
+import {
+  CATEGORIES,
+  type Category,
+  type CategoryRule,
+  type Fault,
+  type Severity,
+  type Verdict,
+} from './category.js'
 import * as words from './words.js'
 import { BY_POLICY, COMPOUND, COURTESY, FOR_NOW, OF_OTHERS, OUR_SIDE } from './words.js'
 
-const STRONG: readonly Rule[] = [
+const STRONG: readonly CategoryRule[] = [
   // Japanese mobile carriers say "unknown user" to everybody whom their customer filters out.
   {
     category: 'recipient_rejected',
@@ -87,7 +94,7 @@ const STRONG: readonly Rule[] = [
   { category: 'network', text: words.NETWORK },
 ]
 
-const CODED: readonly Rule[] = [
+const CODED: readonly CategoryRule[] = [
   { category: 'unknown_user', enhanced: ['5.1.1', '5.1.3', '5.1.10', '5.2.1'], unless: words.NOT_DEAD },
   { category: 'unknown_domain', enhanced: ['5.1.2', '5.4.4'], unless: words.NOT_DEAD },
   { category: 'moved', enhanced: ['5.1.6'], unless: words.NOT_DEAD },
@@ -102,7 +109,7 @@ const CODED: readonly Rule[] = [
   { category: 'network', enhanced: ['4.4.', '5.4.'] },
 ]
 
-const WEAK: readonly Rule[] = [
+const WEAK: readonly CategoryRule[] = [
   { category: 'security', text: words.SECURE },
   { category: 'protocol', text: words.PROTOCOL },
   { category: 'system', text: words.SYSTEM },
@@ -115,7 +122,7 @@ const WEAK: readonly Rule[] = [
   { category: 'too_big', code: [552] },
 ]
 
-export { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict }
+export { CATEGORIES, type Category, type CategoryRule, type Fault, type Severity, type Verdict }
 
 /** A code, and the server that gave it, as far as known. */
 interface Refusal extends Codes {
@@ -181,7 +188,7 @@ const saidIn = (text: string): Said => {
 const coded = (enhanced: string | null, wanted: readonly string[]): boolean =>
   enhanced !== null && wanted.some((one) => (one.endsWith('.') ? enhanced.startsWith(one) : enhanced === one))
 
-const holds = (rule: Rule, codes: Refusal, said: Said): boolean => {
+const holds = (rule: CategoryRule, codes: Refusal, said: Said): boolean => {
   const text = CATEGORIES[rule.category].severity === 'hard' ? said.ofAddress : said.all
   return (
     (rule.enhanced === undefined || coded(codes.enhanced, rule.enhanced)) &&
@@ -212,7 +219,7 @@ const OF_US = new Set([500, 502, 503, 504, 530, 534, 535, 538, 555])
 
 /** The first text that a rule holds for, and those before it, which may doubt it. */
 const decide = (
-  rules: readonly Rule[],
+  rules: readonly CategoryRule[],
   codes: Refusal,
   texts: readonly Said[],
 ): { readonly category: Category; readonly heard: readonly Said[] } | undefined => {
@@ -246,7 +253,7 @@ export const judge = (
   codes: Refusal,
   texts: readonly string[],
   around = '',
-  extra: readonly Rule[] = [],
+  extra: readonly CategoryRule[] = [],
 ): Verdict => {
   const said = texts.map(saidIn)
   const at = Math.max(
@@ -274,7 +281,7 @@ export const judge = (
 }
 
 /** Judges one reply. Extra rules come first, so a site can correct the table. */
-export const classify = (reason: Reason, extra: readonly Rule[] = []): Verdict =>
+export const classify = (reason: Reason, extra: readonly CategoryRule[] = []): Verdict =>
   judge(reason, [reason.text], '', extra)
 
 /** Whether a failure means that we must not write to this address again. */
@@ -303,7 +310,7 @@ const pattern = (source: string, place: string): RegExp => {
 }
 
 /** Throws for a rule that makes no sense, with its number. */
-export const readRules = (plain: readonly PlainRule[]): Rule[] =>
+export const readRules = (plain: readonly PlainRule[]): CategoryRule[] =>
   plain.map(({ category, enhanced, code, text, unless }, at) => {
     const place = `bounce rule ${at + 1}`
     if (!isCategory(category)) throw new TypeError(`${place}: no category is named ${category}`)

@@ -190,7 +190,7 @@ const MAX_WORDS = 1_000
 
 export type Headers = ReadonlyMap<string, readonly string[]>
 
-export interface Part {
+export interface MimePart {
   readonly headers: Headers
   /** `text/plain` in lower case; empty when the header names none. */
   readonly type: string
@@ -252,7 +252,7 @@ export const typeOf = (headers: Headers): string =>
 
 export const boundaryOf = (headers: Headers): string => parameter(header(headers, 'content-type'), 'boundary')
 
-const readPart = (text: string): Part => {
+const readPart = (text: string): MimePart => {
   const { headers, bodyAt } = readHeaders(text)
   return { headers, type: typeOf(headers), body: text.slice(bodyAt) }
 }
@@ -286,7 +286,7 @@ const split = (body: string, boundary: string): string[] => {
 }
 
 /** The direct children of a multipart; none when it is not one or its boundary is nowhere. */
-const childrenOf = (part: Part): Part[] => {
+const childrenOf = (part: MimePart): MimePart[] => {
   if (!part.type.startsWith('multipart/')) return []
   const named = boundaryOf(part.headers)
   const texts = named === '' ? [] : split(part.body, named)
@@ -300,7 +300,7 @@ export interface Mail {
   /** Type of the top multipart after unwrapping, or of the whole mail. */
   readonly type: string
   /** The children that may be believed, or the mail itself as the only part. */
-  readonly parts: readonly Part[]
+  readonly parts: readonly MimePart[]
   /** True when a multipart was declared and no boundary could be found. */
   readonly broken: boolean
 }
@@ -325,7 +325,7 @@ const RETURNED =
   /^(?:message\/(?:rfc822|global|partial|rfc822-headers|global-headers)|text\/rfc822-headers?)$/
 
 /** A part's body, decoded from its transfer encoding and charset. */
-export const textOf = (part: Part): string => {
+export const textOf = (part: MimePart): string => {
   const encoding = header(part.headers, 'content-transfer-encoding').trim()
   const most = part.type.endsWith('delivery-status') ? MAX_BYTES : MAX_TEXT
   const body = decodeTransfer(part.body.slice(0, most), encoding)
@@ -333,7 +333,7 @@ export const textOf = (part: Part): string => {
 }
 
 /** The readable text of a part: plain text before HTML inside multipart/alternative and its like. */
-export const readableOf = (part: Part, depth = 0): string => {
+export const readableOf = (part: MimePart, depth = 0): string => {
   if (part.type.startsWith('multipart/') && depth < MAX_DEPTH) {
     const inner = childrenOf(part)
     const plain = inner.find((one) => one.type === 'text/plain' || one.type === '')
@@ -346,5 +346,5 @@ export const readableOf = (part: Part, depth = 0): string => {
 }
 
 /** A copy of our mail: never read for what the report says. A child without a type that was received is one too. */
-export const isReturned = (part: Part, top: Headers): boolean =>
+export const isReturned = (part: MimePart, top: Headers): boolean =>
   RETURNED.test(part.type) || (part.type === '' && part.headers !== top && part.headers.has('received'))

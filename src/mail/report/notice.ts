@@ -62,7 +62,7 @@ const MAX_CHARS = 64_000
 const MAX_LINES = 800
 const MAX_LINE = 1_000
 
-export interface Notice {
+export interface BounceNotice {
   readonly lines: readonly string[]
   /** The same in lower case, to look addresses up in. */
   readonly lower: readonly string[]
@@ -128,7 +128,7 @@ const readable = (mail: Mail): string => {
   return texts.join('\n\n')
 }
 
-const noticeOfText = (text: string): Notice => {
+const noticeOfText = (text: string): BounceNotice => {
   const lines = split(text)
   const cut = cutAt(lines)
   const kept = withoutGuesses(lines.slice(0, cut).filter((line) => !quoted(line)))
@@ -141,7 +141,7 @@ const noticeOfText = (text: string): Notice => {
   }
 }
 
-export const noticeOf = (mail: Mail): Notice => noticeOfText(readable(mail))
+export const noticeOf = (mail: Mail): BounceNotice => noticeOfText(readable(mail))
 
 export interface Mention {
   readonly address: string
@@ -276,7 +276,7 @@ const withoutHelpers = (sights: readonly Sight[]): readonly Sight[] => {
 const MAX_ABOUT = 16
 
 /** Lines of a transcript that name an address, each with the one under it. */
-const linesAbout = (notice: Notice, address: string): string => {
+const linesAbout = (notice: BounceNotice, address: string): string => {
   const wanted = address.toLowerCase()
   const kept: string[] = []
   for (let at = 0; at < notice.lines.length && kept.length < MAX_ABOUT; at++) {
@@ -313,7 +313,7 @@ const shared = (texts: readonly string[], entries: readonly Sight[]): string[] =
  * report was sent to: the sender of the original, a recipient only if nobody
  * else is named.
  */
-const mentionsIn = (notice: Notice, ours: readonly string[]): Mention[] => {
+const mentionsIn = (notice: BounceNotice, ours: readonly string[]): Mention[] => {
   const all = sightsIn(notice.lines).filter((one) => one.form !== 'none')
   const others = all.filter((one) => !ours.some((own) => sameAddress(own, one.address)))
   const { chosen, form } = pick(others.length > 0 ? others : all)
@@ -335,7 +335,7 @@ const LIST_AHEAD = /(?:following|recipients?|address(?:es)?|users?)\b[^@]{0,120}
 const NAME_ONLY = /^\s+<?([A-Za-z0-9][\w.+-]{1,63})>?(?:\s{2,}|\s*[(:]|\t|$)/
 
 /** Old systems list mailboxes without a domain (AOL screen names): the reporter's own is meant. */
-export const namesIn = (notice: Notice, domain: string): string[] => {
+export const namesIn = (notice: BounceNotice, domain: string): string[] => {
   const head = notice.lines.findIndex((line) => LIST_AHEAD.test(line))
   if (head < 0 || domain === '') return []
   const names: string[] = []
@@ -348,7 +348,7 @@ export const namesIn = (notice: Notice, domain: string): string[] => {
 }
 
 /** Where no known form of words stands about it: the one address of the notice that is nobody else's. */
-export const onlyOne = (notice: Notice, ours: readonly string[]): string | null => {
+export const onlyOne = (notice: BounceNotice, ours: readonly string[]): string | null => {
   const sights = sightsIn(notice.lines).filter(
     ({ address, denied }) => !denied && !ours.some((own) => sameAddress(own, address)),
   )
@@ -415,14 +415,14 @@ const encloses = ({ headers, parts }: Mail): boolean => {
 }
 
 /** The subject that our own mail had, if a copy shows it. */
-const returnedSubject = ({ headers, parts }: Mail, { returned }: Notice): string => {
+const returnedSubject = ({ headers, parts }: Mail, { returned }: BounceNotice): string => {
   const copy = parts.find((part) => isReturned(part, headers))
   if (copy !== undefined) return words(readHeaders(copy.body).headers, 'subject')
   return /(?:^|\n)subject:[ \t]{0,9}([^\n]{3,400})/i.exec(returned.slice(0, 8_000))?.[1] ?? ''
 }
 
 /** What of a robot's subject is ours: it repeats it behind a colon, "Undeliverable: Password reset", or answers it. */
-const ourSubject = (mail: Mail, notice: Notice): string => {
+const ourSubject = (mail: Mail, notice: BounceNotice): string => {
   if (!isRobot(mail.headers)) return ''
   const subject = words(mail.headers, 'subject')
   const colon = /^[^:]{1,200}:\s/.exec(subject)?.[0]
@@ -433,7 +433,7 @@ const ourSubject = (mail: Mail, notice: Notice): string => {
 }
 
 /** Signed with the name that stands in From, or ending in a question: somebody shows a notice and wants to know. */
-const isSigned = (headers: Headers, { lines }: Notice): boolean => {
+const isSigned = (headers: Headers, { lines }: BounceNotice): boolean => {
   const name = /^["'\s]*(\p{L}{3,40})(?=[^<]{0,60}<)/u.exec(words(headers, 'from'))?.[1]
   const last = lines.findLast((line) => line.trim() !== '')?.trim() ?? ''
   if (/[?？]$/.test(last)) return true
@@ -452,7 +452,7 @@ const MAX_STARK = 1_500
  * Nothing but a notice, whoever signs and whatever it answers: it opens with the failure of your mail,
  * and the sentence ends in the address, on a line of its own.
  */
-export const isStark = ({ lines, flat }: Notice): boolean => {
+export const isStark = ({ lines, flat }: BounceNotice): boolean => {
   if (flat.length > MAX_STARK || !YOUR_MAIL.test(flat) || PERSONAL.test(flat) || MYSELF.test(flat))
     return false
   const said = lines.filter((line) => line.trim() !== '').slice(0, 5)
@@ -462,7 +462,7 @@ export const isStark = ({ lines, flat }: Notice): boolean => {
 }
 
 /** How strongly header and words say that an MTA reports. */
-export const isNotice = (mail: Mail, notice: Notice): boolean => {
+export const isNotice = (mail: Mail, notice: BounceNotice): boolean => {
   const { headers } = mail
   const marked = marks(headers)
   const enclosed = encloses(mail)
@@ -528,8 +528,8 @@ export const addressees = (headers: Headers): string[] =>
     findAddresses(words(headers, name)).map((found) => found.address),
   )
 
-export interface Said {
-  readonly notice: Notice
+export interface SaidByNotice {
+  readonly notice: BounceNotice
   readonly mentions: readonly Mention[]
   readonly action: Action
   /** False when the words tell of no failure and it is merely assumed. */
@@ -547,7 +547,7 @@ interface About {
  * A report cut short may have nothing but its words: good news must not be read as bad. What calls itself
  * a warning is one under any heading; but a subject alone does not outweigh a reply for good.
  */
-const actionIn = ({ flat, text }: Notice, subject: string): Action => {
+const actionIn = ({ flat, text }: BounceNotice, subject: string): Action => {
   if (SUCCESS.test(flat) && !FAILURE.test(flat)) return 'delivered'
   const late = DELAY.test(flat) || (DELAY_SUBJECT.test(subject) && !FINAL_REPLY.test(text))
   // no words that we know, and every reply is for now: nobody has said that it is the end
@@ -560,7 +560,7 @@ const actionIn = ({ flat, text }: Notice, subject: string): Action => {
   return late && !GAVE_UP.test(told) ? 'delayed' : 'failed'
 }
 
-export const saidIn = (mail: Mail): Said => {
+export const saidIn = (mail: Mail): SaidByNotice => {
   const notice = noticeOf(mail)
   // what our own mail was called tells nothing: "Undeliverable: Your order is delayed"
   const subject = words(mail.headers, 'subject').replace(returnedSubject(mail, notice).trim(), '')
@@ -575,7 +575,7 @@ export const saidIn = (mail: Mail): Said => {
 }
 
 /** The words about one address; all of them when the report knows only one. */
-export const saidAbout = (said: Said, address: string | null, alone: boolean): About => {
+export const saidAbout = (said: SaidByNotice, address: string | null, alone: boolean): About => {
   const mention = said.mentions.find((one) => address !== null && sameAddress(one.address, address))
   const own = mention?.text ?? ''
   if (alone) return { own, context: own === '' ? said.notice.text : `${own}\n\n${said.notice.text}` }

@@ -16,14 +16,14 @@
  */
 
 import { codesIn, isVague } from '../reply.js'
-import type { Rule } from './category.js'
+import type { CategoryRule } from './category.js'
 import { judge } from './classify.js'
 import {
   findAddresses,
   header,
   isReturned,
   type Mail,
-  type Part,
+  type MimePart,
   readHeaders,
   readMail,
   sameAddress,
@@ -34,6 +34,7 @@ import {
 } from './mime.js'
 import {
   addressees,
+  type BounceNotice,
   headedIn,
   isAutoReply,
   isAway,
@@ -43,10 +44,9 @@ import {
   isRobot,
   isStark,
   type Mention,
-  type Notice,
   namesIn,
   onlyOne,
-  type Said,
+  type SaidByNotice,
   saidAbout,
   saidIn,
 } from './notice.js'
@@ -60,10 +60,10 @@ import {
   diagnosticOf,
   distinct,
   type FieldGroups,
-  type Fields,
   hostOf,
   kindOf,
   type Report,
+  type ReportFields,
   type ReportRecipient,
   readGroups,
   statusOf,
@@ -84,7 +84,7 @@ const all = (headers: ReadonlyMap<string, readonly string[]>, name: string): str
 
 const differentOnes = (list: readonly string[]): string[] => [...new Set(list)].slice(0, 100)
 
-const fromPart = (part: Part, returned: Part | undefined): Feedback => {
+const fromPart = (part: MimePart, returned: MimePart | undefined): Feedback => {
   const { headers } = readHeaders(`${textOf(part).trimStart()}\n`)
   const type = (/^[\w-]+/.exec(header(headers, 'feedback-type'))?.[0] ?? 'abuse').toLowerCase()
   const inner = returned === undefined ? new Map<string, string[]>() : readHeaders(returned.body).headers
@@ -105,7 +105,7 @@ const fromPart = (part: Part, returned: Part | undefined): Feedback => {
 }
 
 /** Outlook.com's "complaint about message from", which has no feedback part. */
-const fromReturned = (returned: Part | undefined): Feedback | null => {
+const fromReturned = (returned: MimePart | undefined): Feedback | null => {
   if (returned === undefined) return null
   const { headers } = readHeaders(returned.body)
   const addresses = all(headers, 'x-hmxmroriginalrecipient')
@@ -182,7 +182,7 @@ const opening = (text: string): string => {
   return /\s/.test(first.trim()) ? first : `${first}\n${second}`
 }
 
-const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecipient => {
+const makeRecipient = (known: Known, rules: readonly CategoryRule[]): ReportRecipient => {
   const said = known.diagnostic ?? null
   const inSaid = codesIn(said ?? '')
   const inContext = codesIn(known.context)
@@ -228,11 +228,11 @@ const WORDLESS = { own: '', context: '' }
 
 /** `mention` is given where the group itself does not tell whom it is about; `unread`: the prose is not looked at. */
 const fromFields = (
-  fields: Fields,
-  said: Said,
+  fields: ReportFields,
+  said: SaidByNotice,
   alone: boolean,
   mention: Mention | 'unread' | undefined,
-  rules: readonly Rule[],
+  rules: readonly CategoryRule[],
 ): ReportRecipient => {
   const finalRecipient = addressOf(fields.get('final-recipient'))
   const originalRecipient = addressOf(fields.get('original-recipient'))
@@ -273,7 +273,7 @@ const fromFields = (
  * Exim names the list in every group and its members only in the text. Then the
  * groups and the text are read side by side, if they are equally many.
  */
-const membersOf = (groups: FieldGroups, said: Said): readonly Mention[] => {
+const membersOf = (groups: FieldGroups, said: SaidByNotice): readonly Mention[] => {
   const names = new Set(groups.recipients.map((fields) => fields.get('final-recipient')))
   const paired = groups.recipients.length > 1 && names.size === 1
   return paired && said.mentions.length === groups.recipients.length ? said.mentions : []
@@ -298,8 +298,8 @@ const LARGE = 48_000
 /** A report that names nobody may have come to an address that does: what it says is kept. */
 const fromMentions = (
   addresses: readonly string[],
-  said: Said,
-  rules: readonly Rule[],
+  said: SaidByNotice,
+  rules: readonly CategoryRule[],
 ): Promise<ReportRecipient[]> => {
   const named: readonly (string | null)[] = addresses.length === 0 && said.clear ? [null] : addresses
   return inTurns(named, (address) =>
@@ -316,12 +316,12 @@ const failedHeader = (mail: Mail): string[] =>
     ),
   )
 
-const returnedPart = (mail: Mail): Part | undefined =>
+const returnedPart = (mail: Mail): MimePart | undefined =>
   mail.parts.find((part) => isReturned(part, mail.headers))
 
 const localOf = (address: string): string => address.slice(0, address.lastIndexOf('@')).toLowerCase()
 
-const inText = (mail: Mail, said: Said): string[] => {
+const inText = (mail: Mail, said: SaidByNotice): string[] => {
   const found = unique(said.mentions.map((one) => one.address))
   if (found.length > 0) return found
   const reporter = findAddresses(words(mail.headers, 'from'))[0]?.address ?? ''
@@ -342,7 +342,7 @@ const inText = (mail: Mail, said: Said): string[] => {
 }
 
 /** Whom the mail is about where no status part says it. */
-const inWords = (mail: Mail, said: Said): string[] => {
+const inWords = (mail: Mail, said: SaidByNotice): string[] => {
   const failed = failedHeader(mail)
   return failed.length > 0 ? failed : inText(mail, said)
 }
@@ -361,7 +361,11 @@ const groupsOf = (mail: Mail): FieldGroups | null => {
  * Dovecot and Sieve write a final rejection as a receipt (RFC 8098, RFC 5429 §2.1.2): a machine deleted
  * the mail, and says that it was rejected. What a person or a rule deleted unread is no failure.
  */
-const rejection = (mail: Mail, { message, recipients }: FieldGroups, notice: Notice): FieldGroups | null => {
+const rejection = (
+  mail: Mail,
+  { message, recipients }: FieldGroups,
+  notice: BounceNotice,
+): FieldGroups | null => {
   const rejected = recipients.filter((one) => REJECTING.test(one.get('disposition') ?? ''))
   if (!isMachine(mail.headers) || !REJECTED.test(notice.flat) || rejected.length === 0) return null
   return { message, recipients: rejected.map((one) => new Map([...one, ['action', 'failed']])) }
@@ -411,15 +415,15 @@ const membersApart = (recipients: readonly ReportRecipient[]): ReportRecipient[]
 }
 
 /** A report that names nobody still says whether it is about a delay. */
-const kindOr = (recipients: readonly ReportRecipient[], said: Said): Report['kind'] =>
+const kindOr = (recipients: readonly ReportRecipient[], said: SaidByNotice): Report['kind'] =>
   recipients.length > 0 ? kindOf(recipients) : said.action === 'delayed' ? 'delay' : 'bounce'
 
 const fromGroups = async (
   mail: Mail,
   groups: FieldGroups,
-  said: Said,
+  said: SaidByNotice,
   source: 'status-part' | 'raw',
-  rules: readonly Rule[],
+  rules: readonly CategoryRule[],
 ): Promise<Reading> => {
   const members = membersOf(groups, said)
   const told = members.length > 0 ? groups.recipients : distinct(groups.recipients)
@@ -447,7 +451,7 @@ const fromGroups = async (
   }
 }
 
-const readOne = async (mail: Mail, isLarge: boolean, rules: readonly Rule[]): Promise<Reading> => {
+const readOne = async (mail: Mail, isLarge: boolean, rules: readonly CategoryRule[]): Promise<Reading> => {
   const feedback = complaint(mail)
   if (feedback !== null) return feedback
   if (isLarge) await yieldToLoop()
@@ -493,7 +497,7 @@ const aboutOriginal = (mail: Mail): Pick<Report, 'originalMessageId' | 'refs' | 
   }
 }
 
-const readText = async (text: string, rules: readonly Rule[]): Promise<Report> => {
+const readText = async (text: string, rules: readonly CategoryRule[]): Promise<Report> => {
   const mail = readMail(text)
   const reading = await readOne(mail, text.length > LARGE, rules)
   const about = aboutOriginal(mail)
@@ -513,7 +517,7 @@ const MBOX = /\n(?=From \S{1,300} {1,3}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z
 const mailsIn = (text: string): string[] => (text.startsWith('From ') ? text.split(MBOX, MAX_MAILS) : [text])
 
 /** Reads a bounce, delay notice, delivery report, complaint or auto-reply. Never throws. */
-export const readReport = async (raw: Uint8Array, rules: readonly Rule[] = []): Promise<Report> => {
+export const readReport = async (raw: Uint8Array, rules: readonly CategoryRule[] = []): Promise<Report> => {
   const [text, ...others] = mailsIn(toBinary(raw))
   const first = await readText(text ?? '', rules)
   if (others.length === 0) return first

@@ -86,7 +86,7 @@ export const kindOf = (recipients: readonly { readonly action: Action | null }[]
   return recipients.some((one) => one.action !== null) ? 'delivered' : 'none'
 }
 
-export type Fields = ReadonlyMap<string, string>
+export type ReportFields = ReadonlyMap<string, string>
 
 /** More than a report of 1 MB has room for with fields that say anything. */
 const MAX_LINES = 40_000
@@ -97,18 +97,19 @@ const RECIPIENT = new Set(['final-recipient', 'original-recipient', 'action', 's
 const NAMING = new Set(['final-recipient', 'original-recipient'])
 
 export interface FieldGroups {
-  readonly message: Fields
-  readonly recipients: readonly Fields[]
+  readonly message: ReportFields
+  readonly recipients: readonly ReportFields[]
 }
 
 /** What a group says; when it was tried, and what else stands there, does not make it another. */
 const TELLING = [...NAMING, 'x-actual-recipient', 'action', 'status', 'diagnostic-code']
 
 /** Some systems repeat a group for every attempt: equal ones are one. */
-export const distinct = (groups: readonly Fields[]): Fields[] =>
+export const distinct = (groups: readonly ReportFields[]): ReportFields[] =>
   uniqueBy(groups, (one) => JSON.stringify(TELLING.map((name) => one.get(name))))
 
-const names = (group: Fields): boolean => group.has('final-recipient') || group.has('original-recipient')
+const names = (group: ReportFields): boolean =>
+  group.has('final-recipient') || group.has('original-recipient')
 
 /** Reads groups from text that holds nothing but fields, or (prose: true) from text around them. */
 export const readGroups = (text: string): FieldGroups => {

@@ -45,7 +45,7 @@ interface Mail {
 }
 
 /** The answers to those RCPT commands that were refused, by their place. */
-export type Refused = ReadonlyMap<number, Reply>
+export type RefusedRecipients = ReadonlyMap<number, Reply>
 
 export type CarryVerdict =
   /** The upstream has spoken: 2xx at `dot` means taken, anything else refused at that stage. */
@@ -53,12 +53,17 @@ export type CarryVerdict =
       readonly kind: 'reply'
       readonly stage: MailStage
       readonly reply: Reply
-      readonly refused: Refused
+      readonly refused: RefusedRecipients
       /** What a service calls the mail that it took. */
       readonly id?: string
     }
   /** The connection died; what that means depends on the stage. */
-  | { readonly kind: 'lost'; readonly stage: MailStage; readonly error: string; readonly refused: Refused }
+  | {
+      readonly kind: 'lost'
+      readonly stage: MailStage
+      readonly error: string
+      readonly refused: RefusedRecipients
+    }
   /** It has clearly not been taken, and somebody else may take it; the upstream is to blame for that, or our pace, or nobody. */
   | {
       readonly kind: 'elsewhere'

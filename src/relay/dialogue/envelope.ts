@@ -20,7 +20,14 @@
 import type { Claimed } from '../../lifecycle/facts.js'
 import { formatMailbox, isAscii, parseAddressList, wireAddress } from '../../mail/address.js'
 import { encodeUtf8Xtext, encodeXtext, fromRaw } from '../../mail/encoding.js'
-import { asBuffer, type Field, fieldValue, foldField, scanHeader, textField } from '../../mail/header.js'
+import {
+  asBuffer,
+  fieldValue,
+  foldField,
+  type HeaderField,
+  scanHeader,
+  textField,
+} from '../../mail/header.js'
 import type { Reply } from '../../mail/reply.js'
 import { signedNames } from '../../mail/submitted.js'
 
@@ -209,7 +216,7 @@ const encodeParameters = (value: string): string =>
   })
 
 /** The names of all fields that a signature of somebody else covers (RFC 6376, 8617). */
-const signedIn = (raw: Buffer, fields: readonly Field[]): ReadonlySet<string> =>
+const signedIn = (raw: Buffer, fields: readonly HeaderField[]): ReadonlySet<string> =>
   new Set(
     fields
       .filter(({ name }) => SIGNATURES.test(name))
@@ -217,7 +224,7 @@ const signedIn = (raw: Buffer, fields: readonly Field[]): ReadonlySet<string> =>
   )
 
 /** One field in ASCII with its CRLF, or null. */
-const rewrite = (raw: Buffer, field: Field): string | null => {
+const rewrite = (raw: Buffer, field: HeaderField): string | null => {
   const name = raw.toString('latin1', field.start, field.start + field.name.length)
   const text = fromRaw(fieldValue(raw, field))
   const list = ADDRESSES.test(field.name) ? parseAddressList(text) : []

@@ -20,7 +20,7 @@ import { parseAddress } from '../../mail/address.js'
 import type { Reply } from '../../mail/reply.js'
 import type { UpstreamRow, UpstreamService } from '../../store/port/tenants.js'
 import { serviceHost, upstreamText } from '../../tenant/upstream.js'
-import type { Carrier, CarryVerdict, Load, Refused, Timeouts } from '../dialogue/connection.js'
+import type { Carrier, CarryVerdict, Load, RefusedRecipients, Timeouts } from '../dialogue/connection.js'
 import type { Offers } from '../dialogue/envelope.js'
 import { hiding } from '../dialogue/login.js'
 import {
@@ -188,7 +188,9 @@ export class ServiceConnection implements Carrier {
 
   async carry({ claimed, recipients, returnPath, isFixed, raw, seen, head }: Load): Promise<CarryVerdict> {
     const { service, place } = this.#parts
-    const refused: Refused = new Map(Array.from({ length: recipients - 1 }, (_, i) => [i + 1, ALONE]))
+    const refused: RefusedRecipients = new Map(
+      Array.from({ length: recipients - 1 }, (_, i) => [i + 1, ALONE]),
+    )
     this.used++
     if (!DOT_ATOM.test(claimed.address))
       return { kind: 'elsewhere', stage: 'mail', reply: QUOTED, blame: null }
@@ -219,7 +221,7 @@ export class ServiceConnection implements Carrier {
     return stage
   }
 
-  #verdict(meaning: Meaning, stage: 'mail' | 'body' | 'dot', refused: Refused): CarryVerdict {
+  #verdict(meaning: Meaning, stage: 'mail' | 'body' | 'dot', refused: RefusedRecipients): CarryVerdict {
     if (meaning.kind === 'taken') {
       const reply = replyOf(250, '2.0.0', `Ok ${meaning.id}`)
       return { kind: 'reply', stage: 'dot', reply, refused, id: meaning.id }

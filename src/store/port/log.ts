@@ -84,7 +84,7 @@ export interface Followed {
 }
 
 /** An event without a mail. */
-export interface Notice {
+export interface EventNotice {
   readonly type: EventType
   readonly accountId: string
   /** null: of the whole account. */
@@ -112,5 +112,5 @@ export interface EventLog {
   /** By its id, null when there is none or it is not in the account. */
   loggedEvent(accountId: string, id: string): Promise<LogRow | null>
   /** Adds an event without a mail. Resolves with its id; null when its dedupe key was there. */
-  addNotice(notice: Notice): Promise<string | null>
+  addNotice(notice: EventNotice): Promise<string | null>
 }

@@ -32,7 +32,7 @@ import type { Query, Term } from '../../mail/query.js'
 import type { Reply } from '../../mail/reply.js'
 import type { Action } from '../../mail/report/report.js'
 import type { Counts, Status } from '../../mail/status.js'
-import type { Times } from './upkeep.js'
+import type { TimeVerbs } from './upkeep.js'
 
 export interface RecipientRow {
   readonly id: string
@@ -121,7 +121,7 @@ export interface RecipientOwner {
   readonly createdAt: number
 }
 
-export interface Queue extends Times {
+export interface Queue extends TimeVerbs {
   /** Email, body, recipients, idempotent answer and first events: all or nothing. */
   accept(batch: Acceptance): Promise<AcceptResult>
   /** Locks an idempotency key, or says who has it. An expired lock or answer (24 h) is taken over. */
@@ -286,7 +286,7 @@ interface SearchFor {
   readonly subjects: boolean
 }
 
-export interface Found<Row> extends Rows<Row> {
+export interface FoundPage<Row> extends Rows<Row> {
   /** Of the first page: terms, negated ones too, whose key, pool, tag or reason there is not. */
   readonly unknown: readonly Term[]
   /** Where looking ended before the page was full: when the mail there was accepted. null where it did not. */
@@ -298,5 +298,5 @@ interface Search<Filter, Row> {
   /** When the oldest mail was accepted that is not in the index yet; null when all are. */
   notIndexedSince(): Promise<number | null>
   /** As `emails`, of mail in the index. The count is null where it would take too long. */
-  searchEmails(filter: Filter & SearchFor, page: Page): Promise<Found<Row>>
+  searchEmails(filter: Filter & SearchFor, page: Page): Promise<FoundPage<Row>>
 }

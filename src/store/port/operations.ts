@@ -182,7 +182,7 @@ export interface LotRow {
 }
 
 /** A row as its table has it; the numbers of this database replaced by names. */
-export type Fields = Readonly<Record<string, string | number | null>>
+export type CarriedFields = Readonly<Record<string, string | number | null>>
 
 export interface CarriedMail {
   readonly id: string
@@ -190,9 +190,9 @@ export interface CarriedMail {
   readonly workspace: string
   /** Name. */
   readonly pool: string
-  readonly email: Fields
-  readonly recipients: readonly Fields[]
-  readonly events: readonly Fields[]
+  readonly email: CarriedFields
+  readonly recipients: readonly CarriedFields[]
+  readonly events: readonly CarriedFields[]
   readonly content: string | null
   /** Null when the body is gone. */
   readonly raw: Uint8Array | null

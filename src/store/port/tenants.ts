@@ -14,7 +14,7 @@ import type { WarmupPlan } from '../../lifecycle/warmup.js'
 import { domainOf } from '../../mail/address.js'
 import type { DmarcCounts, DomainReportKind, TlsFailure } from '../../mail/report/domain-report.js'
 import type { AlarmSettings, RaisedAlarms, SoftLimits } from './alarms.js'
-import type { Notice } from './log.js'
+import type { EventNotice } from './log.js'
 
 export interface DomainRoute {
   readonly domain: string
@@ -409,7 +409,7 @@ export interface Domains {
    * Only over the row that was `updatedAt` then, with the event that tells what changed: false when it was
    * changed or removed since.
    */
-  updateDomain(row: DomainRow, updatedAt: number, notice: Notice | null): Promise<boolean>
+  updateDomain(row: DomainRow, updatedAt: number, notice: EventNotice | null): Promise<boolean>
   removeDomain(accountId: string, id: string): Promise<boolean>
   /** By id or name, within an account. */
   domain(accountId: string, ref: string): Promise<DomainRow | null>

@@ -51,7 +51,7 @@ export interface Keep {
   readonly deadlines?: boolean
 }
 
-export interface Times {
+export interface TimeVerbs {
   /**
    * The wall clock was set by so much: what is queued or deferred, waiting, held or leased, waits as long as before.
    * By 0, at a start: it waits no longer than it was told. In both no longer than `longestWait` from now. Appointments

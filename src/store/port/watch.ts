@@ -18,7 +18,7 @@
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'
 import type { WarmupDay, WarmupPlan } from '../../lifecycle/warmup.js'
 import type { Alarm, Raised } from './alarms.js'
-import type { Followed, Notice } from './log.js'
+import type { EventNotice, Followed } from './log.js'
 import type { HoldRow } from './operations.js'
 import type { SuppressionRow } from './tenants.js'
 
@@ -57,7 +57,7 @@ export interface Watch {
   standingAlarms(): Promise<readonly StandingAlarm[]>
   outages(): Promise<readonly Outage[]>
   /** From now on it counts as down since then, or (null) no longer; with the event that tells so. False when it was so already. */
-  noteOutage(upstreamId: string, since: number | null, notice: Notice | null): Promise<boolean>
+  noteOutage(upstreamId: string, since: number | null, notice: EventNotice | null): Promise<boolean>
 }
 
 /** What a daemon wants to give to an upstream that warms up. */
@@ -211,13 +211,13 @@ export interface Reading {
 
 /** Minutes. Quarters make days right in zones that are not whole hours from UTC. */
 export const SPANS = [1, 15, 60] as const
-export type Span = (typeof SPANS)[number]
+export type StatisticsSpan = (typeof SPANS)[number]
 
 const HOUR = 3600_000
 const DAY = 24 * HOUR
 
 /** How long rows of a span are kept, in milliseconds. */
-export const KEPT: Readonly<Record<Span, number>> = { 1: 48 * HOUR, 15: 35 * DAY, 60: 396 * DAY }
+export const KEPT: Readonly<Record<StatisticsSpan, number>> = { 1: 48 * HOUR, 15: 35 * DAY, 60: 396 * DAY }
 
 /** Their numbers are stored: a name keeps its place, new ones go to the end. `none` has one row for each workspace. */
 export const DIMENSIONS = ['none', 'pool', 'upstream', 'recipient_domain', 'provider', 'tag'] as const
@@ -232,7 +232,7 @@ export const OTHER = ''
 export const TAG_SEPARATOR = '\n'
 
 export interface StatisticsRow {
-  readonly span: Span
+  readonly span: StatisticsSpan
   /** When the span begins, a multiple of it since the epoch. */
   readonly at: number
   readonly workspaceId: string
@@ -252,7 +252,7 @@ export interface StatisticsQuery {
   readonly dimension: Dimension
   /** Of `tag`: the name; null for all. */
   readonly tagName: string | null
-  readonly span: Span
+  readonly span: StatisticsSpan
   readonly from: number
   /** Exclusive. */
   readonly to: number

@@ -30,16 +30,16 @@ import { aggregate } from '../../mail/status.js'
 import { flagsOf, kindOf, NO_NUMBERS, NOTHING, packMore, plainEvent } from '../sql/log/events.js'
 import { createHotSet, packLists, shortAddress, shortMessageId } from '../sql/mails.js'
 import { type Day, dayOf, timeOf } from '../sql/pages.js'
-import { type Asking, all, first, type Query, type Row, run } from '../sql/query.js'
+import { type Asking, all, first, type Row, run, type SqlQuery } from '../sql/query.js'
 import type { Places } from '../sql/table.js'
 import { failureOf } from './connection.js'
 import type { Unheard } from './due.js'
-import type { AddEvent } from './events.js'
+import type { AddEventLater } from './events.js'
 import { heldBy, MAY_BE_SUPPRESSED } from './lease.js'
 import { type Lease, toLoaded } from './leased.js'
 import type { Hints } from './notify.js'
 import { gather, patience, persistently } from './run.js'
-import type { Writer } from './writer.js'
+import type { PostgresWriter } from './writer.js'
 
 /** Up to a power of two, and a second at least, so that a drifting clock does not write at every mail. */
 const roundUp = (ms: number): number => (ms <= 0 ? 0 : 2 ** Math.max(10, Math.ceil(Math.log2(ms))))
@@ -81,7 +81,7 @@ export const createDays = () => {
 const OWED = 'FROM owed_dsns WHERE email_id = ? AND action = ? AND recipient_id = ANY (CAST(? AS TEXT[]))'
 
 /** False when not all of it was owed any more; nothing has changed then. */
-const dsnIsSent = (addEvent: AddEvent) =>
+const dsnIsSent = (addEvent: AddEventLater) =>
   function* ({ emailId, action, recipientIds }: SentDsn, dsnId: string, now: number): Asking<boolean> {
     const which = [emailId, action, recipientIds]
     const owed = yield* all(`SELECT recipient_id ${OWED} ORDER BY recipient_id FOR UPDATE`, ...which)
@@ -383,7 +383,7 @@ const acceptQuery = (
   daysOf: (mails: readonly Mail[]) => readonly Day[],
   submitterOf: SubmitterOf,
   offer: Offer,
-): Query => {
+): SqlQuery => {
   const mails: Mail[] = []
   const people: ReturnType<typeof personOf>[] = []
   const tags: { readonly ord: number; readonly name: string; readonly value: string }[] = []
@@ -429,7 +429,7 @@ const submitterNumber = (places: Places) =>
   }
 
 /** For a writer whose turn it is. */
-const createSubmitters = ({ places, look }: Pick<Writer, 'places' | 'look'>) => {
+const createSubmitters = ({ places, look }: Pick<PostgresWriter, 'places' | 'look'>) => {
   const numbers = new Map<string, number>()
   const numberOf = submitterNumber(places)
   return {
@@ -455,7 +455,7 @@ const STORED =
   'SELECT id FROM emails JOIN json_array_elements_text(CAST(? AS JSON)) AS wanted (id) USING (id)'
 
 interface AcceptParts {
-  readonly addEvent: AddEvent
+  readonly addEvent: AddEventLater
   /** Puts to rest what somebody holds. */
   readonly hold: (recipientIds: readonly string[], now: number) => Asking<void>
   readonly unheard: Unheard
@@ -484,7 +484,7 @@ const weigh = ({ mails }: Acceptance): number =>
 const NO_OFFER: Offer = { boot: null, now: 0, ids: new Set() }
 
 /** The statement of a batch, and what is remembered once it is stored. */
-const createBatch = ({ places, look, onPutBack }: Writer) => {
+const createBatch = ({ places, look, onPutBack }: PostgresWriter) => {
   const known = createDays()
   const submitters = createSubmitters({ places, look })
   onPutBack(known.forget)
@@ -505,7 +505,7 @@ const createBatch = ({ places, look, onPutBack }: Writer) => {
   }
 }
 
-export const createAccept = (writer: Writer, { addEvent, hold, unheard }: AcceptParts) => {
+export const createAccept = (writer: PostgresWriter, { addEvent, hold, unheard }: AcceptParts) => {
   const { hints, statement, look, inTurn, mail } = writer
   const batches = createBatch(writer)
   const isSent = dsnIsSent(addEvent)

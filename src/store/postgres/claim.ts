@@ -28,12 +28,12 @@ import { normalizeAddress } from '../../mail/address.js'
 import type { Status } from '../../mail/status.js'
 import { modeOf } from '../sql/mails.js'
 import { holdOver, type StandingHold } from '../sql/orders.js'
-import { type Asking, all, first, type Query } from '../sql/query.js'
+import { type Asking, all, first, type SqlQuery } from '../sql/query.js'
 import type { ScheduleWrites } from '../sql/schedule.js'
 import { IS_HELD, MAY_BE_SUPPRESSED, standingHolds } from './lease.js'
 import { claimedOf, type Leased } from './leased.js'
 import type { Readers } from './readers.js'
-import type { Writer } from './writer.js'
+import type { PostgresWriter } from './writer.js'
 
 /** A look that takes so long walks over much, or the machine is busy. */
 const SLOW_MS = 5
@@ -52,7 +52,7 @@ export interface PoolDue {
   readonly due_at: number
 }
 
-export interface Standing {
+export interface DueStanding {
   /** Of pools with mail that waits. */
   readonly pools: ReadonlyMap<number, number>
   /** Of the others. */
@@ -69,7 +69,7 @@ interface FloorParts {
 
 export class Floors {
   readonly #parts: Required<FloorParts>
-  #standing: Standing | null = null
+  #standing: DueStanding | null = null
   /** How long the last walk took. */
   #took = 0
   /** Not to be read anew before, by the tick clock. */
@@ -82,13 +82,13 @@ export class Floors {
   }
 
   /** Null: there is none. */
-  standing(): Standing | null {
+  standing(): DueStanding | null {
     if (this.#standing !== null) this.#readBeside()
     return this.#standing
   }
 
   /** How long a look took, from a floor or without one. */
-  note(ms: number, from: Standing | null): void {
+  note(ms: number, from: DueStanding | null): void {
     if (from === null && ms >= SLOW_MS) this.#readBeside()
     // there are more workspaces to ask than dead rows to walk over
     else if (from !== null && from === this.#standing && ms > this.#took) {
@@ -131,7 +131,7 @@ export class Floors {
 }
 
 /** 0: from the first on. */
-export const floorOf = (standing: Standing | null, pool: number, now: number): number => {
+export const floorOf = (standing: DueStanding | null, pool: number, now: number): number => {
   if (standing === null) return 0
   const from = standing.pools.get(pool) ?? standing.rest
   return from <= now ? from : 0
@@ -258,7 +258,7 @@ interface Round {
 export const pickQuery = (
   { workspaces, shares }: Pick<Plan, 'workspaces' | 'shares'>,
   { pool, boot, leaseUntil, now, floor }: Round,
-): Query => ({ text: PICK, values: [workspaces, shares, pool, now, floor, boot, leaseUntil] })
+): SqlQuery => ({ text: PICK, values: [workspaces, shares, pool, now, floor, boot, leaseUntil] })
 
 const OVER = 'q.boot = ? AND q.lease_until <= ? AND q.attempting IS NULL AND r.id = q.recipient_id'
 
@@ -275,7 +275,7 @@ SELECT n FROM fence`
 
 const EARLIEST = 'SELECT min(lease_until) AS until FROM queue WHERE boot = ? AND attempting IS NULL'
 
-const createReap = (writer: Writer) => {
+const createReap = (writer: PostgresWriter) => {
   const { boot } = writer
   let earliest = Number.NEGATIVE_INFINITY
   return {
@@ -426,7 +426,7 @@ export const createStopped = (parts: StoppedParts) => {
 }
 
 interface ClaimParts {
-  readonly writer: Writer
+  readonly writer: PostgresWriter
   readonly readers: Readers
   readonly takeStopped: ReturnType<typeof createStopped>['take']
   readonly leased: Leased

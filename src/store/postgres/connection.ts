@@ -17,7 +17,7 @@ import { once } from 'node:events'
 import { Socket } from 'node:net'
 import pg from 'pg'
 import { TakenOverError } from '../port/upkeep.js'
-import type { Found, Query } from '../sql/query.js'
+import type { Found, SqlQuery } from '../sql/query.js'
 import { DatabaseRefusedError, type Server } from './servers.js'
 
 /**
@@ -78,7 +78,7 @@ const OLDEST = 140_000
 
 /** Each with its remedy. */
 export const settingsFaults = async (connection: {
-  query(query: Query): Promise<Found>
+  query(query: SqlQuery): Promise<Found>
 }): Promise<readonly string[]> => {
   const found = (await connection.query({ text: ASK, values: [] })).rows[0] ?? {}
   const faults: readonly (readonly [boolean, string])[] = [
@@ -217,7 +217,7 @@ const INT8 = 20
 const SESSION = ["idle_in_transaction_session_timeout = '5s'", "lock_timeout = '5s'", "timezone = 'UTC'"]
 
 export interface Connection {
-  query(query: Query): Promise<Found>
+  query(query: SqlQuery): Promise<Found>
   /** COPY FROM STDIN; the deadline is that of each chunk. */
   copyIn(text: string, chunks: AsyncIterable<Uint8Array>): Promise<void>
   /** What other sessions say, once this one listens. */
@@ -374,12 +374,12 @@ const connectTo = async (server: Server, name: string, deadline: number): Promis
   })
 
   const { local, set } = createSettings(isPooled, (text) => send({ text, values: [] }))
-  const asSent = ({ text, values }: Query) =>
+  const asSent = ({ text, values }: SqlQuery) =>
     values.length === 0
       ? { text: local(text) }
       : { ...(isPooled ? namelessOf : statementOf)(text), values: values as unknown[] }
   const inTime = <T>(work: (timer: NodeJS.Timeout) => Promise<T>): Promise<T> => within(deadline, lose, work)
-  const send = async (query: Query): Promise<Found> => {
+  const send = async (query: SqlQuery): Promise<Found> => {
     if (why() !== null) throw new ConnectionLostError('the connection is gone', { cause: why() })
     try {
       const { rows, rowCount } = await inTime(() => client.query(asSent(query)))

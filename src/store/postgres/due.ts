@@ -18,13 +18,13 @@ import { ordAt } from '../sql/pages.js'
 import { type Asking, all, first, run } from '../sql/query.js'
 import { type Left, scheduleWrites } from '../sql/schedule.js'
 import type { Places } from '../sql/table.js'
-import type { Floors, PoolDue, Standing } from './claim.js'
+import type { DueStanding, Floors, PoolDue } from './claim.js'
 import { failureOf } from './connection.js'
 import { createAddEvent } from './events.js'
 import { lock } from './leased.js'
 import type { Effects } from './notify.js'
 import type { Readers } from './readers.js'
-import type { Writer } from './writer.js'
+import type { PostgresWriter } from './writer.js'
 
 const PAIRS = `WITH RECURSIVE pairs AS (
   (SELECT pool, workspace, due_at FROM queue WHERE due_at IS NOT NULL ORDER BY pool, workspace, due_at LIMIT 1)
@@ -43,7 +43,7 @@ CROSS JOIN workspaces w CROSS JOIN LATERAL (
 GROUP BY p.n, p.id`
 
 /** When the first of each pool is due: of all, or of what is due at its floor or later. */
-export function* leastDue(from: Standing | null = null): Asking<readonly PoolDue[]> {
+export function* leastDue(from: DueStanding | null = null): Asking<readonly PoolDue[]> {
   const found =
     from === null
       ? yield* all(PAIRS)
@@ -147,7 +147,7 @@ const PAUSES =
   'UPDATE pauses SET resumed_at = resumed_at + CAST(? AS BIGINT), paused_at = paused_at + CAST(? AS BIGINT)'
 
 /** One page; how many of it were moved. */
-const moving = ({ effects }: Writer, now: number, by: number, latest: number) =>
+const moving = ({ effects }: PostgresWriter, now: number, by: number, latest: number) =>
   function* (rows: string): Asking<number> {
     yield* lock((JSON.parse(rows) as readonly { readonly id: string }[]).map(({ id }) => id))
     const moved = Number((yield* first(MOVE, now, by, latest, rows))?.moved ?? 0)
@@ -157,7 +157,7 @@ const moving = ({ effects }: Writer, now: number, by: number, latest: number) =>
 
 /** `moved` hears of stored times that are others now. */
 export const timeVerbs = (
-  writer: Writer,
+  writer: PostgresWriter,
   readers: Readers,
   moved: () => void,
 ): Pick<Store, 'adjustTimes'> => ({
@@ -190,7 +190,7 @@ export interface Unheard {
   freeAll(now: number): Promise<void>
 }
 
-export const createUnheard = ({ mail, hints }: Pick<Writer, 'mail' | 'hints'>): Unheard => {
+export const createUnheard = ({ mail, hints }: Pick<PostgresWriter, 'mail' | 'hints'>): Unheard => {
   const unheard = new Map<string, readonly [boot: number, until: number]>()
   let isFreeing = false
 

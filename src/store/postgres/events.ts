@@ -72,9 +72,9 @@ const BY_PLACE = `INSERT INTO events (${COLUMNS}) VALUES (${VALUES}, ?, ?)`
 const BY_ID = `INSERT INTO events (${COLUMNS}) SELECT ${VALUES}, ord, workspace * 2 + test FROM emails WHERE id = ? FOR KEY SHARE`
 
 /** Answers with the event's place. */
-export type AddEvent = (draft: EventDraft) => Asking<number>
+export type AddEventLater = (draft: EventDraft) => Asking<number>
 
-export const createAddEvent = (places: Places): AddEvent =>
+export const createAddEvent = (places: Places): AddEventLater =>
   function* (draft) {
     const { mail, source, applied, change, occurredAt } = draft
     const ord = places.next()

@@ -19,7 +19,7 @@ import { numbersFor } from './events.js'
 import { type LoadedRecipient, load, lock, placeOf } from './leased.js'
 import type { Effects } from './notify.js'
 import { applyQuery, type DecidedEvent, type DecidedRecipient } from './settle.js'
-import { endSessions, type Writer } from './writer.js'
+import { endSessions, type PostgresWriter } from './writer.js'
 
 // What a daemon that ended leaves, and how another one takes its part. lifecycle/lease.ts decides: what was not begun
 // is due again, what was may have been taken. It happens in the transaction that ends the epoch, in statements of
@@ -140,13 +140,13 @@ const BEATS_A_LOOK = 15
 /** So long after a takeover one looks each time: what was being accepted then is stored with a lease of who is gone. */
 const BEATS_AFTER = 6
 
-export type Seen = Dead
+export type SeenWriter = Dead
 
 /** Tells of each look at all writers which of them have not moved for too long. A look that came late starts anew. */
 export const createObserver = (tick: () => number) => {
   const since = new Map<number, { readonly heartbeat: number; readonly at: number }>()
   let last = Number.NEGATIVE_INFINITY
-  return (seen: readonly Seen[]): readonly Seen[] => {
+  return (seen: readonly SeenWriter[]): readonly SeenWriter[] => {
     const now = tick()
     if (now - last > 3 * HEARTBEAT_MS) since.clear()
     last = now
@@ -175,7 +175,7 @@ const isFirstOf = (rows: readonly Row[], n: number): boolean => rows.every((row)
 
 /** One heartbeat. */
 export const createBeat = (
-  writer: Writer,
+  writer: PostgresWriter,
   tick: () => number = systemClock.tick,
   { told, takenOver }: Heard = NOBODY,
 ): (() => Promise<void>) => {
@@ -213,7 +213,7 @@ export const createBeat = (
     const rows = (await writer.beforeOthers(() => writer.statement('heartbeat', look))) ?? []
     if (rows.length > 0) told(rows, sent, tick())
     writer.rise(Math.max(0, ...rows.map(({ frontier }) => Number(frontier))))
-    const others = (rows as unknown as readonly Seen[]).filter(({ boot }) => boot !== writer.boot)
+    const others = (rows as unknown as readonly SeenWriter[]).filter(({ boot }) => boot !== writer.boot)
     beats += 1
     looks -= 1
     if (looks >= 0 || (beats % BEATS_A_LOOK === 0 && isFirstOf(rows, writer.n))) await recoverOrphans()

@@ -14,7 +14,7 @@ import { STANDING_HOLDS, type StandingHold } from '../sql/orders.js'
 import { type Asking, all } from '../sql/query.js'
 import type { Leased } from './leased.js'
 import { gather } from './run.js'
-import type { Writer } from './writer.js'
+import type { PostgresWriter } from './writer.js'
 
 /** Of a recipient `r` and its workspace `w`: a hold covers it, or its workspace is suspended. */
 export const heldBy = (poolId: string, emailId: string): string => `(w.suspended_at IS NOT NULL OR EXISTS (
@@ -61,7 +61,7 @@ SELECT m.i FROM fence LEFT JOIN marked m ON true`
 
 const leaseOf = ({ recipientId, leaseGen }: LeaseRef): string => `${recipientId} ${leaseGen}`
 
-export const createAttempting = ({ inTurn, statement, look, boot }: Writer, leased: Leased) => {
+export const createAttempting = ({ inTurn, statement, look, boot }: PostgresWriter, leased: Leased) => {
   const run = async (marks: readonly AttemptMark[]): Promise<readonly boolean[]> => {
     const rows = marks.map(({ recipientId: id, leaseGen: gen, attempt, upstreamId: upstream, at }, i) => ({
       ...{ i, id, gen, attempt, upstream, at },
@@ -112,7 +112,7 @@ interface Release extends LeaseRef {
   readonly dueAt: number
 }
 
-export const createRelease = ({ inTurn, statement, boot, hints }: Writer) => {
+export const createRelease = ({ inTurn, statement, boot, hints }: PostgresWriter) => {
   const gathered = gather<readonly Release[], null>({
     ...{ inTurn, most: MOST, weigh: ({ length }) => length },
     async run(calls) {

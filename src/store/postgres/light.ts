@@ -11,7 +11,7 @@
  *   Without a fence, and without waiting for the disk: a crash may lose it.
  */
 import { systemClock } from '../../base/clock.js'
-import { ANSWER_KEPT_MS, type KeyRow, keyState, type WindowCount } from '../../lifecycle/accept.js'
+import { ANSWER_KEPT_MS, type IdempotencyRow, keyState, type WindowCount } from '../../lifecycle/accept.js'
 import type { IdempotencyClaim, IdempotencyState } from '../../lifecycle/facts.js'
 import { type Asking, all, type Row, run } from '../sql/query.js'
 import type { Touch } from '../sql/tenants.js'
@@ -111,7 +111,7 @@ const claimAll = async (
     const row = rows.get(i)
     if (row === undefined) return null
     if (row.mine === true) return { state: 'claimed' }
-    const found = keyState(row.fingerprint === null ? null : (row as unknown as KeyRow), claim)
+    const found = keyState(row.fingerprint === null ? null : (row as unknown as IdempotencyRow), claim)
     return found.state === 'claimed' ? null : found
   })
 }

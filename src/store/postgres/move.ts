@@ -20,7 +20,7 @@ import {
   NONE,
   SEPARATOR,
   type Sum,
-  type Sums,
+  type TableSums,
   type Target,
 } from '../move.js'
 import type { Actor } from '../port/identity.js'
@@ -36,7 +36,7 @@ import { createQueueWrites } from './orders.js'
 import { answer } from './run.js'
 import { migrate } from './schema/migrate.js'
 import type { Pooling, Server } from './servers.js'
-import { begin, type Session } from './session.js'
+import { begin, type PostgresSession } from './session.js'
 
 // A database that its operator brought back to an earlier time. Nobody else may write meanwhile. The daemons of then
 // are taken for dead as always, once they have not moved for half a minute; one that moves is alive. When it is cut
@@ -45,7 +45,7 @@ import { begin, type Session } from './session.js'
 const OTHERS = 'SELECT boot, heartbeat, owner FROM writers WHERE boot IS NOT NULL AND boot <> ?'
 
 /** Until all others are taken over. */
-const untilAlone = async ({ writer, readers }: Session): Promise<void> => {
+const untilAlone = async ({ writer, readers }: PostgresSession): Promise<void> => {
   const known = new Map<unknown, unknown>()
   for (;;) {
     const others = await readers.read(() => all(OTHERS, writer.boot))
@@ -251,7 +251,7 @@ const looking = (
   },
   columns: async (table) => known.get(table) ?? [],
   async sums(of) {
-    const sums: Record<string, Sums[string]> = {}
+    const sums: Record<string, TableSums[string]> = {}
     for (const [table, { columns }] of Object.entries(of)) {
       const there = known.get(table)?.filter(({ name }) => columns.includes(name)) ?? []
       sums[table] = { ...(await summed(connection, table, there)), columns }

@@ -15,7 +15,7 @@ import type { Store } from '../port/store.js'
 import { failureOf } from './connection.js'
 import { createHints, type Hints } from './notify.js'
 import type { Pooling, Urls } from './servers.js'
-import { begin, type Session } from './session.js'
+import { begin, type PostgresSession } from './session.js'
 import { storeOf } from './store-verbs.js'
 
 export interface PostgresOptions {
@@ -89,7 +89,7 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
   const { lock, pooler, version = '', about, log, listens, faultPoint } = options
   const hints = createHints()
   const loadCounts = createLoadCounts()
-  let session: Session | null = null
+  let session: PostgresSession | null = null
   let unlock = (): void => {}
   const { broken, look } = watched(hints)
   const own = {

@@ -7,15 +7,15 @@
  */
 
 import type { Outcome, Settled } from '../../lifecycle/facts.js'
-import { type Freed, holdBack, moved, type Note, setFree } from '../../lifecycle/orders.js'
-import type { Fields } from '../port/operations.js'
+import { type Freed, holdBack, moved, type OrderNote, setFree } from '../../lifecycle/orders.js'
+import type { CarriedFields } from '../port/operations.js'
 import { carryWrites, fieldsFor, lotWrites } from '../sql/carry.js'
 import { eraseWrites } from '../sql/erase.js'
 import { flagsOf, kindOf, NO_NUMBERS, NOTHING, packMore } from '../sql/log/events.js'
 import { shortAddress } from '../sql/mails.js'
 import {
   FOUND,
-  type Found,
+  type FoundRecipient,
   type Freeable,
   orderWrites,
   type QueueWrites,
@@ -33,12 +33,16 @@ import { numbersFor } from './events.js'
 import { MAIL } from './mails.js'
 import { unindex } from './search.js'
 import { createAddNotice } from './tenants.js'
-import type { Writer } from './writer.js'
+import type { PostgresWriter } from './writer.js'
 
 const COLUMNS = `SELECT column_name FROM information_schema.columns
   WHERE table_schema = current_schema() AND table_name = ? AND is_generated = 'NEVER'`
 
-function* insertInto(table: 'emails' | 'recipient_rows', fields: Fields, own: Fields): Asking<void> {
+function* insertInto(
+  table: 'emails' | 'recipient_rows',
+  fields: CarriedFields,
+  own: CarriedFields,
+): Asking<void> {
   const columns = new Set((yield* all(COLUMNS, table)).map((row) => row.column_name as string))
   const given = { ...Object.fromEntries(fieldsFor(columns, fields)), ...own }
   const names = Object.keys(given)
@@ -49,7 +53,7 @@ function* insertInto(table: 'emails' | 'recipient_rows', fields: Fields, own: Fi
 const WAIT = `INSERT INTO queue (recipient_id, email_ord, workspace, pool, gen, due_at, held, held_at, held_due)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-function* insertRecipient(fields: Fields): Asking<void> {
+function* insertRecipient(fields: CarriedFields): Asking<void> {
   const { id = '', email_ord, workspace, pool, lease_gen = 0, due_at = null, held = null } = fields
   const { address_lc } = shortAddress(String(fields.address))
   yield* insertInto('recipient_rows', fields, { address_lc, last_gen: lease_gen, first: 0 })
@@ -115,7 +119,7 @@ const NOTE = `INSERT INTO events (ord, email, scope, kind, flags, recipient, occ
   FROM json_to_recordset(CAST(? AS JSON)) AS g (ord bigint, id text, email text) JOIN emails e ON e.id = g.email`
 
 const noting = (places: Places) =>
-  function* (rows: readonly Freeable[], { action, did, reason, now, more }: Note): Asking<void> {
+  function* (rows: readonly Freeable[], { action, did, reason, now, more }: OrderNote): Asking<void> {
     const given = rows.map(({ id, email_id }) => ({ ord: places.next(), id, email: email_id }))
     const packed = packMore({ ...NOTHING, detail: { action, ...more } }, NO_NUMBERS)
     const flags = flagsOf('operator', true, false)
@@ -153,7 +157,7 @@ const RESTING = `SELECT q.recipient_id AS id, q.pool, q.held_at AS "heldAt", q.h
   ORDER BY q.email_ord, q.recipient_id FOR UPDATE`
 
 const freeing = (note: QueueWrites['note']) =>
-  function* (rows: readonly Freeable[], why: Note): Asking<number> {
+  function* (rows: readonly Freeable[], why: OrderNote): Asking<number> {
     const resting = new Map<string, Resting>()
     for (const row of (yield* all(RESTING, idsOf(rows))) as unknown as readonly Resting[])
       resting.set(row.id, row)
@@ -184,7 +188,7 @@ const POOLS =
 const HELD_AT =
   'SELECT recipient_id AS id, held_at FROM queue WHERE recipient_id = ANY(CAST(? AS TEXT[])) AND held IS NOT NULL'
 
-function* move(rows: readonly Found[], to: number, now: number): Asking<void> {
+function* move(rows: readonly FoundRecipient[], to: number, now: number): Asking<void> {
   const pauses = new Memory(pausesOf)
   const heldAt = new Map<unknown, unknown>()
   for (const { id, held_at } of yield* all(HELD_AT, idsOf(rows))) heldAt.set(id, held_at)
@@ -227,7 +231,7 @@ export const createQueueWrites = (
       const mails = [...new Set(rows.map(({ email_ord }) => email_ord))]
       yield* run(LOCK_MAILS, mails)
       yield* run(LOCK, idsOf(rows))
-      return (yield* all(LOOK, idsOf(rows))) as unknown as readonly Found[]
+      return (yield* all(LOOK, idsOf(rows))) as unknown as readonly FoundRecipient[]
     },
     *hold(rows, { id, reason }, now) {
       yield* put(rows.map((one) => ({ ...holdBack(one.due_at, id, now), id: one.id })))
@@ -249,7 +253,7 @@ export const createQueueWrites = (
 
 /** `updateWorkspace` without the mail of the workspace. */
 export const orderVerbs = (
-  writer: Pick<Writer, 'places' | 'effects'>,
+  writer: Pick<PostgresWriter, 'places' | 'effects'>,
   updateWorkspace: UpdateWorkspace,
   settleAll: (outcomes: readonly Outcome[]) => Asking<readonly (Settled | null)[]>,
 ) => {

@@ -9,7 +9,7 @@
  *   Opened when it is first wanted, and anew after it was lost.
  */
 
-import type { Asking, Query } from '../sql/query.js'
+import type { Asking, SqlQuery } from '../sql/query.js'
 import type { Connection } from './connection.js'
 import { answerRead, askTogether, gather, persistently } from './run.js'
 
@@ -52,7 +52,7 @@ export interface Points {
 
 export const createPoints = (open: () => Promise<Connection>): Points => {
   const { inTurn, ready, close } = createOne(open)
-  const run = async (queries: readonly Query[]) => askTogether((await ready()).query, queries)
+  const run = async (queries: readonly SqlQuery[]) => askTogether((await ready()).query, queries)
   const query = gather({ run, inTurn, weigh: () => 1, most: MOST })
   return {
     read: (verb) => persistently(() => answerRead({ query }, verb())),

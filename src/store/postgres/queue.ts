@@ -18,7 +18,7 @@ import { createQueueWrites } from './orders.js'
 import type { Readers } from './readers.js'
 import { createSettle, settling } from './settle.js'
 import { tenantVerbs } from './tenants.js'
-import type { Writer } from './writer.js'
+import type { PostgresWriter } from './writer.js'
 
 export const QUEUE_VERBS = [
   ...(['accept', 'claim', 'attempting', 'settle', 'release', 'recover', 'adjustTimes'] as const),
@@ -39,7 +39,7 @@ const watched = (verbs: QueueVerbs, told: (error: unknown) => never): QueueVerbs
   ) as unknown as QueueVerbs
 
 export const queueVerbs = (
-  writer: Writer,
+  writer: PostgresWriter,
   readers: Readers,
   leased: Leased,
   told: (error: unknown) => never,

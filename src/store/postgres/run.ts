@@ -15,15 +15,15 @@ import {
   type Found,
   isPause,
   NOTHING_FOUND,
-  type Query,
   type Row,
+  type SqlQuery,
 } from '../sql/query.js'
 import { type Connection, failureOf } from './connection.js'
 
 const CALLER = 'caller_'
 const LIMIT = /\b(?:LIMIT|OFFSET) $/
 
-type Ask = (query: Query) => Promise<Found>
+type Ask = (query: SqlQuery) => Promise<Found>
 type ArrayType = 'BIGINT[]' | 'TEXT[]'
 
 /** Of one place in all of them; null: they cannot be one array. */
@@ -33,8 +33,8 @@ const arrayOf = (values: readonly unknown[]): ArrayType | null => {
 }
 
 /** One statement for reads of one text; null: they go one by one. */
-export const joined = (queries: readonly Query[]): Query | null => {
-  const [{ text, values }] = queries as readonly [Query, ...Query[]]
+export const joined = (queries: readonly SqlQuery[]): SqlQuery | null => {
+  const [{ text, values }] = queries as readonly [SqlQuery, ...SqlQuery[]]
   const columns = values.map((value, i) => {
     const each = queries.map((query) => query.values[i])
     return each.every((one) => one === value) ? null : { each, type: arrayOf(each) }
@@ -64,8 +64,8 @@ export const joined = (queries: readonly Query[]): Query | null => {
 }
 
 /** The answer to each of these of one text. */
-const askEach = async (ask: Ask, queries: readonly Query[]): Promise<readonly Found[]> => {
-  const [first] = queries as readonly [Query, ...Query[]]
+const askEach = async (ask: Ask, queries: readonly SqlQuery[]): Promise<readonly Found[]> => {
+  const [first] = queries as readonly [SqlQuery, ...SqlQuery[]]
   if (queries.length === 1) return [await ask(first)]
   if (queries.every(({ values }) => values.every((value, i) => value === first.values[i])))
     return Array(queries.length).fill(await ask(first))
@@ -81,7 +81,7 @@ const askEach = async (ask: Ask, queries: readonly Query[]): Promise<readonly Fo
 }
 
 /** The answer to each of them. */
-export const askTogether = async (ask: Ask, queries: readonly Query[]): Promise<readonly Found[]> => {
+export const askTogether = async (ask: Ask, queries: readonly SqlQuery[]): Promise<readonly Found[]> => {
   const byText = new Map<string, number[]>()
   for (const [i, { text }] of queries.entries()) {
     const places = byText.get(text)
@@ -92,7 +92,7 @@ export const askTogether = async (ask: Ask, queries: readonly Query[]): Promise<
   for (const places of byText.values()) {
     const found = await askEach(
       ask,
-      places.map((i) => queries[i] as Query),
+      places.map((i) => queries[i] as SqlQuery),
     )
     for (const [n, i] of places.entries()) answers[i] = found[n] as Found
   }
@@ -103,12 +103,12 @@ export const askTogether = async (ask: Ask, queries: readonly Query[]): Promise<
 const AWAY_MS = 5000
 const MOST_REPEATS = 5
 
-const SNAPSHOT: Query = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', values: [] }
+const SNAPSHOT: SqlQuery = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', values: [] }
 
 /** Works that do not depend on one another, a step of all at a time. */
 const inStep = async (
   ask: Connection['query'],
-  works: NonNullable<Query['works']>,
+  works: NonNullable<SqlQuery['works']>,
 ): Promise<readonly unknown[]> => {
   const all = works.map((make) => {
     const work = make()
@@ -117,18 +117,19 @@ const inStep = async (
   for (;;) {
     const open = all.filter(({ step }) => step.done !== true)
     if (open.length === 0) return all.map(({ step }) => step.value)
-    const inner = open.filter(({ step }) => (step.value as Query).works !== undefined)
-    for (const one of inner) one.step = one.work.next(await askOne({ query: ask }, one.step.value as Query))
+    const inner = open.filter(({ step }) => (step.value as SqlQuery).works !== undefined)
+    for (const one of inner)
+      one.step = one.work.next(await askOne({ query: ask }, one.step.value as SqlQuery))
     if (inner.length > 0) continue
     const found = await askTogether(
       ask,
-      open.map(({ step }) => step.value as Query),
+      open.map(({ step }) => step.value as SqlQuery),
     )
     for (const [i, one] of open.entries()) one.step = one.work.next(found[i] as Found)
   }
 }
 
-const askOne = async (connection: Pick<Connection, 'query'>, query: Query): Promise<Found> => {
+const askOne = async (connection: Pick<Connection, 'query'>, query: SqlQuery): Promise<Found> => {
   const { works } = query
   if (works === undefined) return connection.query(query === BEGIN_SNAPSHOT ? SNAPSHOT : query)
   return { rows: (await inStep(connection.query, works)) as never, changes: 0 }

@@ -19,7 +19,7 @@ import {
   ownerTokens,
   TOKENS,
   type Tokens,
-  type Words,
+  type WordIndex,
   way,
 } from '../sql/search/tokens.js'
 
@@ -112,7 +112,7 @@ const each =
   (ords: readonly number[]): Asking<readonly Row[]> =>
     all(text, ords)
 
-export const WORDS: Words = {
+export const WORDS: WordIndex = {
   lead,
   hasMail,
   mailsAt: each(`${EMAIL} WHERE e.ord = ANY(CAST(? AS BIGINT[]))`),

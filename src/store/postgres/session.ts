@@ -28,7 +28,7 @@ import { createReaders, type Readers, resting } from './readers.js'
 import { persistently, unavailable } from './run.js'
 import { type Pooling, serversNow, type Urls } from './servers.js'
 import { type Calls, createCalls } from './verbs.js'
-import { joinAsWriter, logPutBack, type Observe, sessionName, type Writer } from './writer.js'
+import { joinAsWriter, logPutBack, type Observe, type PostgresWriter, sessionName } from './writer.js'
 
 interface SessionOptions {
   readonly urls: Urls
@@ -49,13 +49,13 @@ interface SessionOptions {
   readonly pass?: Pass
 }
 
-export interface Session {
+export interface PostgresSession {
   readonly owner: string
   readonly readers: Readers
   readonly points: Points
   readonly known: Known
   readonly light: Light
-  readonly writer: Writer
+  readonly writer: PostgresWriter
   readonly calls: Calls
   readonly touches: Touches
   readonly leased: Leased
@@ -73,7 +73,7 @@ const byKey = (open: () => Promise<Connection>) => async (): Promise<Connection>
 }
 
 /** The heartbeat of a writer, and what it tells. */
-const beating = (writer: Writer, log: Log | undefined) => {
+const beating = (writer: PostgresWriter, log: Log | undefined) => {
   const { view, told, putBack } = createView(writer)
   writer.onPutBack(putBack)
   writer.onPutBack(logPutBack(log))
@@ -97,7 +97,7 @@ const beating = (writer: Writer, log: Log | undefined) => {
 
 /** Who cannot begin gives its row back. */
 const beginBeating = async (
-  { look, leave }: Writer,
+  { look, leave }: PostgresWriter,
   { setClock, beat }: ReturnType<typeof beating>,
 ): Promise<void> => {
   try {
@@ -130,7 +130,7 @@ const inTurn =
   }
 
 /** `failed` hears of all that failed, heartbeats too. */
-export const begin = (...given: Parameters<typeof beginSession>): Promise<Session> =>
+export const begin = (...given: Parameters<typeof beginSession>): Promise<PostgresSession> =>
   beginning(() => beginSession(...given))
 
 const beginSession = async (
@@ -138,7 +138,7 @@ const beginSession = async (
   hints: Hints,
   isFirst: boolean,
   failed: (error: unknown) => void,
-): Promise<Session> => {
+): Promise<PostgresSession> => {
   // what needs no database does not pay for its client
   const { connect, connectAgain } = await import('./connection.js')
   const owner = given ?? randomUUID()

@@ -29,7 +29,7 @@ import {
   outcomeEvent,
   packMore,
 } from '../sql/log/events.js'
-import { type Asking, all, type Query, type Row } from '../sql/query.js'
+import { type Asking, all, type Row, type SqlQuery } from '../sql/query.js'
 import type { Places } from '../sql/table.js'
 import { type KnownNumbers, numbersFor } from './events.js'
 import {
@@ -43,7 +43,7 @@ import {
 } from './leased.js'
 import type { Effects } from './notify.js'
 import { gather, persistently } from './run.js'
-import type { Writer } from './writer.js'
+import type { PostgresWriter } from './writer.js'
 
 export interface DecidedRecipient {
   readonly loaded: LoadedRecipient
@@ -349,7 +349,7 @@ export const applyQuery = (
   { now, recipients, mails, events }: Decided,
   numbers: Numbers,
   places: Places,
-): Query => {
+): SqlQuery => {
   const ords = events.map(() => places.next())
   const rows = [
     mails.map((mail) => mailRow(mail, now)),
@@ -449,14 +449,14 @@ const dealt = <T>(calls: readonly Call[], answers: readonly T[]): ReadonlyMap<Ca
 }
 
 /** Decides and applies, and again when something moved between. */
-const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer, leased: Leased) => {
+const createSettleOnce = ({ look, statement, places, hints, onPutBack }: PostgresWriter, leased: Leased) => {
   const kept: KnownNumbers = new Map()
   onPutBack(() => kept.clear())
   const once = async (decided: Decided): Promise<readonly (Settled | null)[]> => {
     if (decided.events.length === 0) return decided.answers
     const mores = decided.events.map(({ draft }) => draft.more)
     const numbers = await persistently(() => look(numbersFor(mores, kept)))
-    const rows = await statement('settle', (): Query => applyQuery(decided, numbers, places))
+    const rows = await statement('settle', (): SqlQuery => applyQuery(decided, numbers, places))
     return rows === null ? decided.answers : asStored(decided, rows)
   }
   return async (calls: readonly Call[]): Promise<ReadonlyMap<Call, Answer>> => {
@@ -489,7 +489,7 @@ const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer,
 }
 
 /** As the port has it. */
-export const createSettle = (writer: Writer, parts: SettleParts, leased: Leased) => {
+export const createSettle = (writer: PostgresWriter, parts: SettleParts, leased: Leased) => {
   const settleOnce = createSettleOnce(writer, leased)
   const { settleAll } = settling(parts)
   const gathered = gather<Call, Answer>({

@@ -19,7 +19,7 @@ import { LIGHT_VERBS, type LightVerbs } from './light.js'
 import type { Hints } from './notify.js'
 import { POINTS } from './points.js'
 import { QUEUE_VERBS, type QueueVerbs } from './queue.js'
-import type { Session } from './session.js'
+import type { PostgresSession } from './session.js'
 import { type AnyVerb, type Calls, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
 
 /** Its verbs are among those that can be called. */
@@ -42,7 +42,7 @@ const sweepOf = (current: () => Calls): Store['sweep'] => {
   }
 }
 
-const readsOf = (current: () => Session) => {
+const readsOf = (current: () => PostgresSession) => {
   const read =
     (by: 'points' | 'readers', verb: AnyVerb) =>
     async (...args: readonly unknown[]) =>
@@ -67,7 +67,7 @@ const writesOf = (calls: () => Calls) => {
 
 /** Lists of suppressions are asked ahead of the one statement that stores it. */
 const acceptOf =
-  (current: () => Session): Store['accept'] =>
+  (current: () => PostgresSession): Store['accept'] =>
   async (given) => {
     const { points, queue } = current()
     const asked = new Map<string, readonly string[]>()
@@ -97,7 +97,7 @@ const called = <Verbs>(names: readonly (keyof Verbs)[], verbs: () => Verbs): Ver
     ]),
   ) as unknown as Verbs
 
-const othersOf = (current: () => Session, hints: Hints) => ({
+const othersOf = (current: () => PostgresSession, hints: Hints) => ({
   system: 'postgresql',
   ...{ onDue: hints.onDue, onChanged: hints.onChanged, onSettled: hints.onSettled, ready: hints.ready },
   onLeased(take: Parameters<Store['onLeased']>[0]) {
@@ -124,7 +124,7 @@ const othersOf = (current: () => Session, hints: Hints) => ({
 type Own = Pick<Store, 'open' | 'migrate' | 'close' | 'broken' | 'load' | 'backup' | 'known'>
 
 /** The whole port; `own` begins and ends it. */
-export const storeOf = (current: () => Session, hints: Hints, own: Own): Store => {
+export const storeOf = (current: () => PostgresSession, hints: Hints, own: Own): Store => {
   const calls = (): Calls => current().calls
   const plain: Omit<Store, 'by'> = {
     ...readsOf(current),

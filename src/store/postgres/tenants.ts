@@ -9,7 +9,7 @@ import { systemClock } from '../../base/clock.js'
 import { newId } from '../../base/id.js'
 import { isNote } from '../../mail/event-type.js'
 import { beginningOf } from '../pools.js'
-import type { Notice } from '../port/log.js'
+import type { EventNotice } from '../port/log.js'
 import { flagsOf, kindOf } from '../sql/log/events.js'
 import { type Asking, run } from '../sql/query.js'
 import { notePauses } from '../sql/schedule.js'
@@ -20,7 +20,7 @@ import { domainWrites, poolWrites, type TenantParts, tenantWrites } from '../sql
 const ROW = '(?, coalesce((SELECT n FROM workspaces WHERE id = ?), 0) * 2 + ?, ?, ?, ?, 0, ?, ?)'
 const ADD = `INSERT INTO events (ord, scope, kind, flags, occurred_at, late, dedupe, more) VALUES ${ROW} ON CONFLICT DO NOTHING`
 
-const valuesOf = (ord: number, notice: Notice): readonly unknown[] => {
+const valuesOf = (ord: number, notice: EventNotice): readonly unknown[] => {
   const { type, accountId, workspaceId, mode, now, data, dedupe = null } = notice
   const more = JSON.stringify({ account: accountId, data })
   const flags = flagsOf('system', true, !isNote(type))
@@ -29,7 +29,7 @@ const valuesOf = (ord: number, notice: Notice): readonly unknown[] => {
 
 /** Its place; null when its dedupe key was there. */
 export const createAddNotice = (places: Places) =>
-  function* (notice: Notice): Asking<number | null> {
+  function* (notice: EventNotice): Asking<number | null> {
     const ord = places.next()
     return (yield* run(ADD, ...valuesOf(ord, notice))) === 0 ? null : ord
   }

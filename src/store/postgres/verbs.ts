@@ -8,7 +8,7 @@
 import { systemClock } from '../../base/clock.js'
 import { newId } from '../../base/id.js'
 import { wellFormed } from '../../mail/encoding.js'
-import type { Notice } from '../port/log.js'
+import type { EventNotice } from '../port/log.js'
 import type { CarriedMail, HoldRow, QueueOwner } from '../port/operations.js'
 import type { Acting } from '../rules/audit.js'
 import { alarmFold, alarmReads, outageReads, outageWrites } from '../sql/alarms.js'
@@ -57,7 +57,7 @@ import { settling } from './settle.js'
 import { STATISTICS } from './statistics.js'
 import { sweepWrites } from './sweep.js'
 import { createAddNotice, tenantVerbs } from './tenants.js'
-import type { Writer } from './writer.js'
+import type { PostgresWriter } from './writer.js'
 
 const ownReads = {
   *body(emailId: string): Asking<Uint8Array | null> {
@@ -143,7 +143,7 @@ const watchWrites = (places: Places, tenants: ReturnType<typeof tenantVerbs>) =>
 }
 
 /** Work of a writer, each one transaction: verbs of the port, and the steps of some (steps.ts). */
-const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
+const writesOf = (writer: Pick<PostgresWriter, 'places' | 'effects'>) => {
   const { places, effects } = writer
   const addNotice = createAddNotice(places)
   const tenants = tenantVerbs(places)
@@ -169,7 +169,7 @@ const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
       tell: createSuppressionEvents(addNotice),
       decideStep: watch.decideStep,
     }),
-    *addNotice(notice: Notice): Asking<string | null> {
+    *addNotice(notice: EventNotice): Asking<string | null> {
       const ord = yield* addNotice(notice)
       return ord === null ? null : storedId(ord, notice.accountId)
     },
@@ -212,7 +212,7 @@ const READ_BY_RELAYS: ReadonlySet<string> = new Set<keyof WriteVerbs>([
 /** They wait for no verb of another daemon, and none waits for them (write/writer.ts). */
 const OF_MAIL: ReadonlySet<string> = new Set<keyof WriteVerbs>(['sweepMail'])
 
-export const createCalls = (writer: Writer, told: (error: unknown) => never): Calls => {
+export const createCalls = (writer: PostgresWriter, told: (error: unknown) => never): Calls => {
   const verbs = writesOf(writer) as unknown as Readonly<Record<string, AnyVerb>>
   const audit = audited(LOOKED, { places: writer.places, now: systemClock.now })
 

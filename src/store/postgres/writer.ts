@@ -30,9 +30,9 @@ import {
   BEGIN_SNAPSHOT,
   END_SNAPSHOT,
   first,
-  type Query,
   type Row,
   run,
+  type SqlQuery,
 } from '../sql/query.js'
 import type { Places } from '../sql/table.js'
 import { BY_KEY, type Connection, ConnectionLostError, failureOf } from './connection.js'
@@ -117,7 +117,7 @@ interface Joined {
   readonly frontier: number
 }
 
-const query = (text: string): Query => ({ text, values: [] })
+const query = (text: string): SqlQuery => ({ text, values: [] })
 
 /**
  * All others wait for it: what they commit after somebody has read the log up to the highest place would stand above the
@@ -294,7 +294,7 @@ export const placeAfter = (last: number, now: number, writer: number): number =>
 
 export const writerOf = (ord: number): number => Math.floor((ord % MS) / COUNT)
 
-export interface Writer {
+export interface PostgresWriter {
   readonly n: number
   /** By which its leases are known. */
   readonly boot: number
@@ -315,7 +315,12 @@ export interface Writer {
    * What follows the fence in one statement that answers with a row at least; null: it is in, and its answer was lost.
    * Crash tests know it by its name.
    */
-  statement(name: string, make: () => Query, until?: number, calls?: number): Promise<readonly Row[] | null>
+  statement(
+    name: string,
+    make: () => SqlQuery,
+    until?: number,
+    calls?: number,
+  ): Promise<readonly Row[] | null>
   /** A point where a crash test may end the process. */
   readonly pass: Pass
   /** Looks at what is stored, as part of the work in turn. */
@@ -452,7 +457,7 @@ const statement = async (
   held: Held,
   { end }: Given,
   name: string,
-  make: () => Query,
+  make: () => SqlQuery,
   calls: number,
 ): Promise<readonly Row[] | null> => {
   const at = await held.ready()
@@ -526,7 +531,7 @@ const createFollowing = (held: Held, places: Given, hints: Hints, { beforeOthers
 }
 
 type Turn = () => Promise<void>
-type Turns = Pick<Writer, 'inTurn' | 'beforeOthers'>
+type Turns = Pick<PostgresWriter, 'inTurn' | 'beforeOthers'>
 
 /** One after another; each call is a turn, and takes what is first by then. */
 const createTurns = (): Turns => {
@@ -534,7 +539,7 @@ const createTurns = (): Turns => {
   const waiting: Turn[] = []
   let last: Promise<void> = Promise.resolve()
   const into =
-    (line: Turn[]): Writer['inTurn'] =>
+    (line: Turn[]): PostgresWriter['inTurn'] =>
     (work) =>
       new Promise((resolve, reject) => {
         line.push(async () => {
@@ -557,7 +562,7 @@ export const joinAsWriter = async (
   member: Member = NAMELESS,
   observe: Observe = () => {},
   pass: Pass = () => {},
-): Promise<Writer> => {
+): Promise<PostgresWriter> => {
   const held = { ...(await hold(owner, member, open)), observe, pass }
   const places = createPlaces(held, now)
   const turns = createTurns()

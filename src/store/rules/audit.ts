@@ -47,7 +47,7 @@ export interface Acting {
   readonly entry: string | null
 }
 
-export interface Entry {
+export interface AuditDraft {
   readonly accountId: string
   readonly action: string
   readonly object: { readonly type: string; readonly id: string | null }
@@ -103,7 +103,7 @@ type Audited = Omit<Writes<Store>, keyof Steps> & Steps
 type Rule<V extends keyof Audited> = (
   look: Look,
   ...args: Parameters<Audited[V]>
-) => (result: ReturnType<Audited[V]>) => Entry | null
+) => (result: ReturnType<Audited[V]>) => AuditDraft | null
 
 export type Rules = { readonly [V in keyof Audited]?: Rule<V> }
 
@@ -143,7 +143,7 @@ const timeOf = (at: number | null): string | null => (at === null ? null : new D
 
 const ofMail = (look: Look, { accountId }: EmailScope, id: string, action: string) => {
   const mail = look('mails', id)
-  const entry = (detail: AuditDetail = {}): Entry => ({
+  const entry = (detail: AuditDetail = {}): AuditDraft => ({
     accountId,
     action: `email.${action}`,
     object: { type: 'email', id },
@@ -159,7 +159,7 @@ const scopeDetail = ({ poolId, domain, emailId }: QueueScope): AuditDetail => ({
   ...(emailId !== null && { email_id: emailId }),
 })
 
-const ofHold = (hold: HoldRow): Entry => ({
+const ofHold = (hold: HoldRow): AuditDraft => ({
   accountId: hold.accountId,
   action: 'hold.created',
   object: { type: 'hold', id: hold.id },
@@ -169,7 +169,7 @@ const ofHold = (hold: HoldRow): Entry => ({
 
 const DONE = { release: 'released', retry: 'retried', reroute: 'rerouted', purge: 'purged' } as const
 
-const ofOrder = (order: QueueOrder): Entry | null => {
+const ofOrder = (order: QueueOrder): AuditDraft | null => {
   const { action, scope, to, hold, reason, isTold = false } = order
   if (action === 'discard' || isTold) return null
   const detail = { ...scopeDetail(scope), reason, ...(to !== null && { to }) }
@@ -190,7 +190,7 @@ const namedIn = (row: SuppressionRow) => {
   return { email, ...(mailingList !== null && { list: mailingList }) }
 }
 
-const ofSuppression = (row: SuppressionRow, action: string): Entry => ({
+const ofSuppression = (row: SuppressionRow, action: string): AuditDraft => ({
   accountId: row.accountId,
   action: `suppression.${action}`,
   object: { type: 'suppression', id: row.id },
@@ -200,7 +200,7 @@ const ofSuppression = (row: SuppressionRow, action: string): Entry => ({
 })
 
 /** Addresses of a file are one order, and counted. */
-const ofImport = (row: SuppressionRow, changed = 1, sha256?: string): Entry => ({
+const ofImport = (row: SuppressionRow, changed = 1, sha256?: string): AuditDraft => ({
   accountId: row.accountId,
   action: 'suppression.imported',
   object: { type: 'suppression', id: null },
@@ -282,7 +282,7 @@ const MAIL_RULES: Rules = {
   },
 }
 
-const ofUser = ({ id, accountId }: UserRow, action: string): Entry => ({
+const ofUser = ({ id, accountId }: UserRow, action: string): AuditDraft => ({
   accountId,
   action: `user.${action}`,
   object: { type: 'user', id },
@@ -299,7 +299,7 @@ const ofFactor = (
   userId: string,
   action: string,
   detail: AuditDetail = {},
-): Entry => ({
+): AuditDraft => ({
   accountId,
   action,
   object: { type: 'user', id: userId },
@@ -314,7 +314,7 @@ const ownerOf = (look: Look, userId: string | null | undefined): AuditDetail => 
   user: userId == null ? null : (look('users', userId)?.email ?? null),
 })
 
-const ofSession = (accountId: string, id: string | null, action: string): Entry => ({
+const ofSession = (accountId: string, id: string | null, action: string): AuditDraft => ({
   accountId,
   action: `session.${action}`,
   object: { type: 'session', id },
@@ -408,7 +408,7 @@ const PEOPLE_RULES: Rules = {
         },
 }
 
-const ofWorkspace = (row: WorkspaceRow, action: string, detail: AuditDetail = {}): Entry => ({
+const ofWorkspace = (row: WorkspaceRow, action: string, detail: AuditDetail = {}): AuditDraft => ({
   accountId: row.accountId,
   action: `workspace.${action}`,
   object: { type: 'workspace', id: row.id },
@@ -418,8 +418,8 @@ const ofWorkspace = (row: WorkspaceRow, action: string, detail: AuditDetail = {}
 
 /** An entry about a row as it was, when the verb did something. */
 const about =
-  <T>(row: T | null, entry: (row: T) => Entry) =>
-  (result: unknown): Entry | null =>
+  <T>(row: T | null, entry: (row: T) => AuditDraft) =>
+  (result: unknown): AuditDraft | null =>
     row !== null && (result === true || result === 'done' || result === undefined) ? entry(row) : null
 
 const WORKSPACE_FIELDS = [
@@ -449,7 +449,7 @@ const WORKSPACES_RULES: Rules = {
     about(look('workspaces', id), (row) => ofWorkspace(row, 'deleted', { name: row.name, changed: 0 })),
 }
 
-const ofKey = (row: KeyRow, action: string, detail: AuditDetail = {}): Entry => ({
+const ofKey = (row: KeyRow, action: string, detail: AuditDetail = {}): AuditDraft => ({
   accountId: row.accountId,
   action: `api_key.${action}`,
   object: { type: 'api_key', id: row.id },
@@ -457,7 +457,7 @@ const ofKey = (row: KeyRow, action: string, detail: AuditDetail = {}): Entry => 
   detail: { name: row.name, prefix: `svc_${row.mode}_${row.lookup}`, scope: row.scope, ...detail },
 })
 
-const ofCredential = (row: CredentialRow, action: string): Entry => ({
+const ofCredential = (row: CredentialRow, action: string): AuditDraft => ({
   accountId: row.accountId,
   action: `credential.${action}`,
   object: { type: 'credential', id: row.id },
@@ -471,7 +471,7 @@ const ofCredential = (row: CredentialRow, action: string): Entry => ({
 })
 
 /** Those of a file are one order, and counted. */
-const ofImported = ({ accountId, workspaceId }: CredentialRow, made: number): Entry => ({
+const ofImported = ({ accountId, workspaceId }: CredentialRow, made: number): AuditDraft => ({
   accountId,
   action: 'credential.imported',
   object: { type: 'credential', id: null },
@@ -490,7 +490,7 @@ const upstreamText = (row: UpstreamRow): string => {
   ].join(' ')
 }
 
-const ofPool = (row: PoolRow, action: string, detail: AuditDetail): Entry => ({
+const ofPool = (row: PoolRow, action: string, detail: AuditDetail): AuditDraft => ({
   accountId: row.accountId,
   action: `egress_pool.${action}`,
   object: { type: 'egress_pool', id: row.id },
@@ -524,7 +524,7 @@ const POOL_RULES: Rules = {
 const keysText = ({ keys }: DomainRow): readonly string[] =>
   keys.map(({ selector, algorithm, state }) => `${selector} ${algorithm} ${state}`)
 
-const ofDomain = (row: DomainRow, action: string, detail: AuditDetail = {}): Entry => ({
+const ofDomain = (row: DomainRow, action: string, detail: AuditDetail = {}): AuditDraft => ({
   accountId: row.accountId,
   action: `domain.${action}`,
   object: { type: 'domain', id: row.id },
@@ -556,7 +556,7 @@ const DOMAIN_RULES: Rules = {
   removeDomain: (look, _accountId, id) => about(look('domains', id), (row) => ofDomain(row, 'deleted')),
 }
 
-const ofWebhook = (row: EndpointRow, action: string, detail: AuditDetail = {}): Entry => ({
+const ofWebhook = (row: EndpointRow, action: string, detail: AuditDetail = {}): AuditDraft => ({
   accountId: row.accountId,
   action: `webhook.${action}`,
   object: { type: 'webhook', id: row.id },

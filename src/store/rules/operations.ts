@@ -4,7 +4,7 @@
 
 import { isAway } from '../../lifecycle/orders.js'
 import type { JobRow, JobStep } from '../port/mail.js'
-import { EXPORTED, type Fields, type LotState, MOVED } from '../port/operations.js'
+import { type CarriedFields, EXPORTED, type LotState, MOVED } from '../port/operations.js'
 
 /** Its filter names addresses and words of subjects, so it goes when the mails of its time have gone. */
 export const JOBS_KEPT_MS = 30 * 86_400_000
@@ -59,7 +59,7 @@ const hasLeft = ({ held, status, reason }: Left): boolean =>
   isAway(held) || (status === 'canceled' && reason === MOVED)
 
 /** Of a mail that is known here: all that its file wants sent has left from here. `find`: what is left of a recipient. */
-export const comesBack = (carried: readonly Fields[], find: (id: string) => Left | null): boolean => {
+export const comesBack = (carried: readonly CarriedFields[], find: (id: string) => Left | null): boolean => {
   const exported = carried.filter(({ held }) => held === EXPORTED).map(({ id }) => find(String(id)))
   return exported.length > 0 && exported.every((one) => one !== null && hasLeft(one))
 }

@@ -29,7 +29,7 @@ import {
   type SoftLimits,
   shareOf,
 } from '../port/alarms.js'
-import type { Notice } from '../port/log.js'
+import type { EventNotice } from '../port/log.js'
 import type { HoldRow } from '../port/operations.js'
 import type { SuppressionRow, WorkspaceRow } from '../port/tenants.js'
 import {
@@ -40,7 +40,7 @@ import {
   type IncidentRow,
   OTHER,
   SPANS,
-  type Span,
+  type StatisticsSpan,
   TAG_SEPARATOR,
 } from '../port/watch.js'
 
@@ -107,7 +107,7 @@ export const crowdedOut = (dimension: Dimension, values: readonly Busy[]): reado
 }
 
 /** In which spans there are rows of a dimension. */
-export const spansOf = (dimension: Dimension): readonly Span[] =>
+export const spansOf = (dimension: Dimension): readonly StatisticsSpan[] =>
   SPANS.filter((span) => span !== 1 || BY_MINUTE.includes(dimension))
 
 /** Pairs of a counter's number and how often, of both together, in order of their numbers. */
@@ -170,7 +170,7 @@ interface Ended {
 interface Judged {
   readonly alarmed: RaisedAlarms
   readonly turns: readonly AlarmTurn[]
-  readonly notices: readonly Notice[]
+  readonly notices: readonly EventNotice[]
 }
 
 const CAUSE_MS = 60_000
@@ -191,7 +191,7 @@ const holdOf = ({ id, accountId }: Judging, alarm: Alarm, raised: Raised): HoldR
   ...{ reason: `${ALARM_HOLD}${alarmText(alarm, raised)}`, createdAt: raised.since },
 })
 
-const noticeOf = (row: Judging, alarm: Alarm, raised: Raised, holdId: string | null): Notice => {
+const noticeOf = (row: Judging, alarm: Alarm, raised: Raised, holdId: string | null): EventNotice => {
   const limit = limitOf(row.alarms, alarm)
   return {
     ...{ type: 'workspace.rate_alarm', accountId: row.accountId, workspaceId: row.id, mode: 'live' },
@@ -211,7 +211,7 @@ const noticeOf = (row: Judging, alarm: Alarm, raised: Raised, holdId: string | n
 }
 
 /** The rate has been below its limit for an hour, or has none any more. */
-const endOf = (row: Judging, alarm: Alarm, { rate, since, now }: Ended): Notice => ({
+const endOf = (row: Judging, alarm: Alarm, { rate, since, now }: Ended): EventNotice => ({
   ...{ type: 'workspace.rate_alarm_ended', accountId: row.accountId, workspaceId: row.id, mode: 'live', now },
   data: {
     workspace_id: row.id,
@@ -228,7 +228,7 @@ const endOf = (row: Judging, alarm: Alarm, { rate, since, now }: Ended): Notice 
 export const judgeWorkspace = (row: Judging, facts: AlarmFacts, now: number): Judged => {
   const alarmed: Partial<Record<Alarm, Raised>> = {}
   const turns: AlarmTurn[] = []
-  const notices: Notice[] = []
+  const notices: EventNotice[] = []
   let { holdId } = facts
   for (const alarm of ALARMS) {
     const before = row.alarmed[alarm] ?? null
@@ -326,7 +326,7 @@ export const incidentFacts = (row: IncidentRow) => ({
   outcomes: row.outcomes,
 })
 
-export const incidentNotice = (row: IncidentRow): Notice => ({
+export const incidentNotice = (row: IncidentRow): EventNotice => ({
   ...{ type: 'suppression.incident', accountId: row.accountId, workspaceId: row.workspaceId },
   ...{ mode: 'live', now: row.createdAt },
   data: { incident_id: row.id, ...incidentFacts(row) },

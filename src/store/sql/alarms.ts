@@ -26,7 +26,7 @@ import {
   MOST_OF_CAUSE,
   type Rate,
 } from '../port/alarms.js'
-import type { Notice } from '../port/log.js'
+import type { EventNotice } from '../port/log.js'
 import type { HoldRow } from '../port/operations.js'
 import {
   type Added,
@@ -54,7 +54,7 @@ import { table } from './table.js'
 /** Both write in the transaction that runs. */
 interface AlarmParts {
   addHold(hold: HoldRow): Asking<unknown>
-  addNotice(notice: Notice): Asking<unknown>
+  addNotice(notice: EventNotice): Asking<unknown>
 }
 
 const JUDGED = table<Judging>('workspaces', {
@@ -232,7 +232,7 @@ const END = 'DELETE FROM outages WHERE upstream_id = ?'
 
 /** `addNotice` writes in the transaction that runs. */
 export const outageWrites = (
-  addNotice: (notice: Notice) => Asking<unknown>,
+  addNotice: (notice: EventNotice) => Asking<unknown>,
 ): Asked<Pick<Watch, 'noteOutage'>> => ({
   *noteOutage(upstreamId, since, notice) {
     const changes = since === null ? yield* run(END, upstreamId) : yield* run(ADD_OUTAGE, upstreamId, since)

@@ -18,8 +18,8 @@ import {
 } from '../port/identity.js'
 import {
   type Acting,
+  type AuditDraft,
   countOf,
-  type Entry,
   type Look,
   type Looked,
   RULES,
@@ -118,7 +118,7 @@ export const sweepAudit = (now: number): Asking<number> =>
     now - AUDIT_KEPT_MS,
   )
 
-type AnyRules = Readonly<Record<string, (...args: unknown[]) => (result: unknown) => Entry | null>>
+type AnyRules = Readonly<Record<string, (...args: unknown[]) => (result: unknown) => AuditDraft | null>>
 
 /** Where the rows stand that rules look at. */
 type LookedTables = {
@@ -132,7 +132,10 @@ interface Written {
 
 export const writeEntry = ({ places, now }: Written) => {
   const insert = insertEntry(places)
-  return ({ actor, entry: id }: Acting, { workspaceId = null, detail, ...entry }: Entry): Asking<number> => {
+  return (
+    { actor, entry: id }: Acting,
+    { workspaceId = null, detail, ...entry }: AuditDraft,
+  ): Asking<number> => {
     const at = now()
     const said = { ...(actor.reason && { reason: actor.reason }), ...detail }
     return insert({ ...entry, id: id ?? newId('aud', at), at, actor, workspaceId, detail: said })

@@ -37,7 +37,7 @@ import {
 } from '../../lifecycle/suppress.js'
 import { storedDomain } from '../../mail/address.js'
 import type { SoftLimits } from '../port/alarms.js'
-import type { Notice } from '../port/log.js'
+import type { EventNotice } from '../port/log.js'
 import type { SuppressionRow } from '../port/tenants.js'
 import type {
   AddedHardBounce,
@@ -264,7 +264,7 @@ export interface IncidentParts {
   answersOf(upstreamId: string, from: number): Asking<ReadonlyMap<string, number>>
   listed(list: string, email: string): Asking<SuppressionRow | null>
   addSuppression(row: SuppressionRow): Asking<SuppressionRow>
-  addNotice(notice: Notice): Asking<unknown>
+  addNotice(notice: EventNotice): Asking<unknown>
 }
 
 const MEET = `INSERT INTO hard_bounces (cause, email, list, recipient, at, taken_at, living) VALUES (?, ?, ?, ?, ?, ?, NULL)

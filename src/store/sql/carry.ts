@@ -17,11 +17,11 @@ import { type EventRow, type Outcome, observed } from '../../lifecycle/facts.js'
 import { isAway } from '../../lifecycle/orders.js'
 import type { Status } from '../../mail/status.js'
 import {
+  type CarriedFields,
   type CarriedMail,
   type CarryResult,
   type CarryTarget,
   EXPORTED,
-  type Fields,
   type LotRow,
   type LotState,
   MOVED,
@@ -39,7 +39,7 @@ import {
   shortAddress,
   shortMessageId,
 } from './mails.js'
-import { type Cursor, type Holdable, type Progress, type QueueWrites, walk } from './orders.js'
+import { type Holdable, type Progress, type QueueWrites, type WalkCursor, walk } from './orders.js'
 import { type Asking, all, first, type Row, run } from './query.js'
 import { insertNew, isThere, type Places, table } from './table.js'
 
@@ -122,7 +122,7 @@ export const lotWrites = (places: Places, queue: QueueWrites) => {
       scope: QueueScope,
       reason: string,
       now: number,
-      cursor: Cursor | null,
+      cursor: WalkCursor | null,
     ): Asking<Progress> {
       if ((yield* stateOf(id)) !== 'marking') throw new Fault('resource.conflict', { reason: 'lot_ended' })
       const { rows, next } = yield* walk(queue.waiting, scope, ['waiting'], cursor, STEP)
@@ -168,13 +168,13 @@ const LOCAL: ReadonlySet<string> = new Set([
   'submitted_by',
 ])
 
-const fieldsOf = (row: Row): Fields =>
-  Object.fromEntries(Object.entries(row).filter(([name]) => !LOCAL.has(name))) as Fields
+const fieldsOf = (row: Row): CarriedFields =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !LOCAL.has(name))) as CarriedFields
 
 /** An older store expects all of the lists. */
-const emailOf = (row: Row): Fields => ({ ...fieldsOf(row), lists: JSON.stringify(readLists(row)) })
+const emailOf = (row: Row): CarriedFields => ({ ...fieldsOf(row), lists: JSON.stringify(readLists(row)) })
 
-const recipientOf = (row: Row): Fields => {
+const recipientOf = (row: Row): CarriedFields => {
   const fields = fieldsOf(row)
   return isAway((fields.held ?? null) as string | null) ? { ...fields, held: EXPORTED } : fields
 }
@@ -182,7 +182,7 @@ const recipientOf = (row: Row): Fields => {
 const moreOf = ({ reply, mta, detail }: EventRow): string | null =>
   reply === null && mta === null && detail === null ? null : JSON.stringify({ reply, mta, detail })
 
-const toFields = (event: EventRow, dedupe: string | null): Fields => ({
+const toFields = (event: EventRow, dedupe: string | null): CarriedFields => ({
   email_id: event.emailId,
   id: event.id,
   type: event.type,
@@ -197,8 +197,8 @@ const toFields = (event: EventRow, dedupe: string | null): Fields => ({
   more: moreOf(event),
 })
 
-function* timelineFields(emailId: string): Asking<readonly Fields[]> {
-  const events: Fields[] = []
+function* timelineFields(emailId: string): Asking<readonly CarriedFields[]> {
+  const events: CarriedFields[] = []
   for (const { place, event } of yield* timelineOf(emailId)) {
     const row = place.n > 0 ? null : yield* first('SELECT dedupe FROM events WHERE ord = ?', place.ord)
     events.push(toFields(event, (row?.dedupe ?? null) as string | null))
@@ -274,7 +274,7 @@ interface CarryParts extends EventParts {
   readonly places: Places
   readonly queue: Pick<QueueWrites, 'recipients' | 'lockMails' | 'free'>
   /** Stores what of the fields this database has columns for; where the body is, is `body_apart`. */
-  insert(table: 'emails' | 'recipients', fields: Fields): Asking<unknown>
+  insert(table: 'emails' | 'recipients', fields: CarriedFields): Asking<unknown>
   /** Its number. `size` of one that stands in a file already. */
   addBody(mail: CarriedMail, raw: Uint8Array, place: number, size: number | null): Asking<number>
   removeRecipients(place: number): Asking<unknown>
@@ -300,8 +300,8 @@ const PLACED: ReadonlySet<string> = new Set([
 /** Those of the fields that a table has; what means something in the other database alone is left out. */
 export const fieldsFor = (
   columns: ReadonlySet<string>,
-  fields: Fields,
-): readonly (readonly [string, Fields[string]])[] =>
+  fields: CarriedFields,
+): readonly (readonly [string, CarriedFields[string]])[] =>
   Object.entries(fields).filter(
     ([name]) => columns.has(name) && (PLACED.has(name) || !LOCAL.has(name)),
   ) as never

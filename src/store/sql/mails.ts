@@ -38,8 +38,8 @@ import {
   type Day,
   type Frontier,
   type Ids,
-  type List,
   listOfBranches,
+  type PagedList,
   pageOf,
   type Range,
   rangesOf,
@@ -386,7 +386,7 @@ export const idsOfMails = ({ accountId, workspaceId, mode }: EmailScope): Ids =>
   }
 }
 
-function* listed(filter: EmailFilter, frontiers: MailTables['frontiers']): Asking<List> {
+function* listed(filter: EmailFilter, frontiers: MailTables['frontiers']): Asking<PagedList> {
   const branches = branchesOf(filter, yield* workspacesIn(filter))
   const ids = idsOfMails(filter)
   return { ...listOfBranches(branches, ids, yield* rangesFor(filter)), frontiers }

@@ -23,8 +23,8 @@ import {
   covers,
   effectOf,
   mayHold,
-  type Note,
   type OrderEffect,
+  type OrderNote,
   partOf,
   partsOf,
   type Queued,
@@ -60,7 +60,7 @@ export interface StandingHold extends Scope<number> {
 }
 
 /** Where a recipient stands, as far as holds care. */
-export interface Standing {
+export interface RecipientStanding {
   readonly workspace: number
   readonly pool: number
   readonly email_id: string
@@ -78,7 +78,7 @@ export const STANDING_HOLDS = `SELECT id, account_id AS "accountId", n AS "works
 export const holdOver = (
   standing: readonly StandingHold[],
   accountId: string,
-  { workspace, pool, email_id: emailId, address_lc: address }: Standing,
+  { workspace, pool, email_id: emailId, address_lc: address }: RecipientStanding,
 ): StandingHold | null => {
   const one = { accountId, workspaceId: workspace, poolId: pool, emailId, address }
   return standing.find((hold) => covers(hold, one)) ?? null
@@ -113,7 +113,7 @@ export type Freeable = Omit<Holdable, 'due_at'>
 
 export interface QueueWrites extends Pick<MailTables, 'recipients' | 'waiting'> {
   /** The same as they are now; nobody else is at them until the verb is done. Those that wait no more are gone. */
-  locked(rows: readonly Found[]): Asking<readonly Found[]>
+  locked(rows: readonly FoundRecipient[]): Asking<readonly FoundRecipient[]>
   /** Nobody else is at what waits of these mails until the verb is done. */
   lockMails(places: readonly number[]): Asking<void>
   hold(
@@ -121,13 +121,13 @@ export interface QueueWrites extends Pick<MailTables, 'recipients' | 'waiting'> 
     hold: { readonly id: string; readonly reason: string },
     now: number,
   ): Asking<void>
-  free(rows: readonly Freeable[], note: Note): Asking<void>
+  free(rows: readonly Freeable[], note: OrderNote): Asking<void>
   /** An event of the operator that changes no status. */
-  note(rows: readonly Freeable[], note: Note): Asking<void>
+  note(rows: readonly Freeable[], note: OrderNote): Asking<void>
   /** They are due at this time. */
   due(rows: readonly Freeable[], at: number): Asking<void>
   /** To another pool, of this number, with their mails. */
-  move(rows: readonly Found[], to: number, now: number): Asking<void>
+  move(rows: readonly FoundRecipient[], to: number, now: number): Asking<void>
   /** Ends their leases. */
   unlease(rows: readonly Freeable[], now: number): Asking<void>
   /** Whether each was applied. */
@@ -199,7 +199,7 @@ export const suspendWrites = (
 
 export type SuspendWrites = ReturnType<typeof suspendWrites>
 
-export interface Found {
+export interface FoundRecipient {
   readonly id: string
   readonly email_id: string
   readonly email_ord: number
@@ -220,7 +220,7 @@ export interface Found {
 export const FOUND = `id, ${EMAIL_ID}, email_ord, workspace, pool, status, attempts, queued_at, due_at, boot, attempting, held,
   address, address_lc, last_response`
 
-export interface Cursor {
+export interface WalkCursor {
   readonly part: QueuePart
   readonly pool: number
   readonly workspace: number
@@ -230,18 +230,18 @@ export interface Cursor {
 }
 
 interface Step {
-  readonly rows: readonly Found[]
+  readonly rows: readonly FoundRecipient[]
   /** null: the walk is over. */
-  readonly next: Cursor | null
+  readonly next: WalkCursor | null
 }
 
 /** A scope in the numbers of this database. */
-export interface Place extends Scope<number> {
+export interface NumberedScope extends Scope<number> {
   readonly workspaces: ReadonlySet<number>
 }
 
 /** Null when nothing can be there. */
-export function* placeOf(scope: QueueScope): Asking<Place | null> {
+export function* placeOf(scope: QueueScope): Asking<NumberedScope | null> {
   const { accountId, workspaceId, poolId, domain, emailId } = scope
   const workspaces = yield* workspacesOf(scope)
   const pool =
@@ -260,7 +260,10 @@ export function* placeOf(scope: QueueScope): Asking<Place | null> {
   }
 }
 
-export const isWithin = (place: Place, { workspace, pool, email_id, address_lc }: Found): boolean =>
+export const isWithin = (
+  place: NumberedScope,
+  { workspace, pool, email_id, address_lc }: FoundRecipient,
+): boolean =>
   place.workspaces.has(workspace) &&
   covers(place, {
     accountId: place.accountId,
@@ -270,7 +273,7 @@ export const isWithin = (place: Place, { workspace, pool, email_id, address_lc }
     address: address_lc,
   })
 
-export const queuedOf = ({ status, due_at, held, boot, attempting }: Found): Queued => ({
+export const queuedOf = ({ status, due_at, held, boot, attempting }: FoundRecipient): Queued => ({
   status,
   dueAt: due_at,
   held,
@@ -279,22 +282,27 @@ export const queuedOf = ({ status, due_at, held, boot, attempting }: Found): Que
 })
 
 /** What waits of one mail, whoever's it is. */
-export function* waitingOf(waiting: string, emailId: string): Asking<readonly Found[]> {
+export function* waitingOf(waiting: string, emailId: string): Asking<readonly FoundRecipient[]> {
   const rows = yield* all(`SELECT ${FOUND} FROM ${waiting} WHERE ${OF_EMAIL}`, emailId)
-  return (rows as unknown as Found[]).filter((row) => partOf(queuedOf(row)) !== null)
+  return (rows as unknown as FoundRecipient[]).filter((row) => partOf(queuedOf(row)) !== null)
 }
 
 /** Some rows, and where the next ones follow. */
-type FoundRows = readonly [rows: readonly Found[], next: Cursor | null]
+type FoundRows = readonly [rows: readonly FoundRecipient[], next: WalkCursor | null]
 
-function* nextIn(waiting: string, { poolId, workspaces }: Place, after: Pair): Asking<Pair | null> {
+function* nextIn(waiting: string, { poolId, workspaces }: NumberedScope, after: Pair): Asking<Pair | null> {
   let pair: Pair | null = after
   do pair = yield* nextPair(waiting, pair, poolId)
   while (pair !== null && !workspaces.has(pair[1]))
   return pair
 }
 
-function* due(waiting: string, place: Place, cursor: Cursor | null, limit: number): Asking<FoundRows> {
+function* due(
+  waiting: string,
+  place: NumberedScope,
+  cursor: WalkCursor | null,
+  limit: number,
+): Asking<FoundRows> {
   let pair: Pair | null =
     cursor === null ? yield* nextIn(waiting, place, [place.poolId ?? 0, 0]) : [cursor.pool, cursor.workspace]
   let at: readonly [number | string, string] = cursor === null ? [-1, ''] : [cursor.at, cursor.id]
@@ -305,7 +313,7 @@ function* due(waiting: string, place: Place, cursor: Cursor | null, limit: numbe
       ...pair,
       ...at,
       limit,
-    )) as unknown as Found[]
+    )) as unknown as FoundRecipient[]
     const last = rows.at(-1)
     if (last !== undefined) {
       const [pool, workspace] = pair
@@ -320,7 +328,7 @@ function* due(waiting: string, place: Place, cursor: Cursor | null, limit: numbe
 function* marked(
   waiting: string,
   part: 'held' | 'leased',
-  cursor: Cursor | null,
+  cursor: WalkCursor | null,
   limit: number,
 ): Asking<FoundRows> {
   const column = part === 'held' ? 'held' : 'boot'
@@ -330,13 +338,13 @@ function* marked(
     cursor?.at ?? (part === 'held' ? '' : -1),
     cursor?.id ?? '',
     limit,
-  )) as unknown as Found[]
+  )) as unknown as FoundRecipient[]
   const last = rows.at(-1)
   if (last === undefined) return [[], null]
   return [rows, { part, pool: 0, workspace: 0, at: last[column] as number | string, id: last.id }]
 }
 
-function* oneEmail(waiting: string, place: Place, parts: readonly QueuePart[]): Asking<Step> {
+function* oneEmail(waiting: string, place: NumberedScope, parts: readonly QueuePart[]): Asking<Step> {
   const here = (yield* waitingOf(waiting, place.emailId ?? '')).filter(
     (row) => parts.includes(partOf(queuedOf(row)) as QueuePart) && isWithin(place, row),
   )
@@ -348,7 +356,7 @@ export function* walk(
   waiting: string,
   scope: QueueScope,
   parts: readonly QueuePart[],
-  cursor: Cursor | null,
+  cursor: WalkCursor | null,
   limit: number,
 ): Asking<Step> {
   const place = yield* placeOf(scope)
@@ -368,7 +376,7 @@ const STEP = 100
 
 export interface Progress {
   readonly changed: number
-  readonly next: Cursor | null
+  readonly next: WalkCursor | null
 }
 
 /** An order is in its table from the commit that gives it to the one of its last step. */
@@ -403,7 +411,12 @@ const ended = (recipientId: string, { action, reason, now }: QueueOrder) => {
 /** What an order does to a recipient, and to which pool it goes. */
 type Deed = readonly [effect: OrderEffect, to: number]
 
-function* move(queue: QueueWrites, rows: readonly Found[], order: QueueOrder, to: number): Asking<void> {
+function* move(
+  queue: QueueWrites,
+  rows: readonly FoundRecipient[],
+  order: QueueOrder,
+  to: number,
+): Asking<void> {
   const { reason, now } = order
   yield* queue.move(rows, to, now)
   const to_pool = yield* idOf('pools', to)
@@ -418,7 +431,7 @@ function* move(queue: QueueWrites, rows: readonly Found[], order: QueueOrder, to
 function* apply(
   queue: QueueWrites,
   [effect, to]: Deed,
-  rows: readonly Found[],
+  rows: readonly FoundRecipient[],
   order: QueueOrder,
 ): Asking<number> {
   const { reason, now } = order
@@ -461,7 +474,7 @@ const routing = ({ action, to, routing }: QueueOrder) => {
   const pool = poolNumbers()
   return function* ({
     address,
-  }: Found): Asking<{ readonly from: number | null; readonly to: number } | null> {
+  }: FoundRecipient): Asking<{ readonly from: number | null; readonly to: number } | null> {
     if (action !== 'reroute') return null
     if (routing === undefined) return { from: null, to: yield* pool(to ?? '') }
     const from = yield* pool(poolFor(routing.from, address))
@@ -474,7 +487,7 @@ const SANDBOXES = "SELECT n FROM pools WHERE kind = 'sandbox'"
 function* operate(
   queue: QueueWrites,
   holds: StandingHolds,
-  found: readonly Found[],
+  found: readonly FoundRecipient[],
   order: QueueOrder,
   given: number,
 ): Asking<number> {
@@ -484,7 +497,7 @@ function* operate(
   const standing = yield* holds.among([...new Set(rows.flatMap(({ held }) => held ?? []))])
   const routeOf = routing(order)
   const { action, now, hold, liveOnly } = order
-  const deeds = new Map<string, { readonly deed: Deed; readonly rows: Found[] }>()
+  const deeds = new Map<string, { readonly deed: Deed; readonly rows: FoundRecipient[] }>()
   for (const row of rows) {
     const facts = {
       ...queuedOf(row),
@@ -513,7 +526,7 @@ function* operate(
 }
 
 /** Of what is held, the part that this hold keeps: it stands together in the order of the walk. */
-function* keptBy(waiting: string, scope: QueueScope, hold: string, cursor: Cursor | null): Asking<Step> {
+function* keptBy(waiting: string, scope: QueueScope, hold: string, cursor: WalkCursor | null): Asking<Step> {
   const from = cursor ?? { part: 'held' as const, pool: 0, workspace: 0, at: hold, id: '' }
   const { rows, next } = yield* walk(waiting, { ...scope, emailId: null }, partsOf('release'), from, STEP)
   return { rows, next: next?.at === hold ? next : null }
@@ -523,7 +536,7 @@ function* holdStep(
   queue: QueueWrites,
   holds: StandingHolds,
   hold: HoldRow,
-  cursor: Cursor | null,
+  cursor: WalkCursor | null,
 ): Asking<Progress> {
   const { rows, next } = yield* walk(queue.waiting, hold, partsOf('hold'), cursor, STEP)
   const isStanding = (yield* holds.among([hold.id])).has(hold.id)
@@ -537,7 +550,7 @@ function* operateStep(
   holds: StandingHolds,
   order: QueueOrder,
   given: number,
-  cursor: Cursor | null,
+  cursor: WalkCursor | null,
 ): Asking<Progress> {
   const { action, scope, hold = null } = order
   const { rows, next } =
@@ -600,7 +613,7 @@ export const orderWrites = (places: Places, queue: QueueWrites, holds: StandingH
       )
       return rows.map((row) => row.n as number)
     },
-    *orderStep(n: number, cursor: Cursor | null): Asking<Progress> {
+    *orderStep(n: number, cursor: WalkCursor | null): Asking<Progress> {
       const row = yield* first('SELECT given, task FROM queue_orders WHERE n = ?', n)
       if (row === null) return { changed: 0, next: null }
       const task = JSON.parse(row.task as string) as Task

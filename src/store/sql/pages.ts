@@ -38,7 +38,7 @@ export interface Frontier {
 }
 
 /** Which rows are older than a boundary, or were seen. */
-export interface Seen {
+export interface SeenRows {
   readonly upTo: number
   /** By the number of a writer, in rising order. */
   readonly behind: readonly (readonly [n: number, upTo: number])[]
@@ -46,13 +46,13 @@ export interface Seen {
 
 const MARK = /^(\d{1,16})(?:-((?:[\da-z]+\.[\da-z]+,?)+))?$/
 
-export const seenMark = ({ upTo, behind }: Seen): string => {
+export const seenMark = ({ upTo, behind }: SeenRows): string => {
   const some = behind.map(([n, own]) => `${n.toString(36)}.${(upTo - own).toString(36)}`).join()
   return some === '' ? String(upTo + 1) : `${upTo + 1}-${some}`
 }
 
 /** Null: no mark of places. */
-export const readSeen = (text: string): Seen | null => {
+export const readSeen = (text: string): SeenRows | null => {
   const [, place, some] = MARK.exec(text) ?? []
   if (place === undefined) return null
   const upTo = Number(place) - 1
@@ -67,10 +67,10 @@ export const readSeen = (text: string): Seen | null => {
 }
 
 /** All that has a lower place or this one was seen. */
-const leastOf = ({ upTo, behind }: Seen): number => Math.min(upTo, ...behind.map(([, own]) => own))
+const leastOf = ({ upTo, behind }: SeenRows): number => Math.min(upTo, ...behind.map(([, own]) => own))
 
 /** What was seen before, and now up to `last` of what a snapshot with these frontiers had. */
-export const seenNow = (before: Seen, frontiers: readonly Frontier[], last: number): Seen => {
+export const seenNow = (before: SeenRows, frontiers: readonly Frontier[], last: number): SeenRows => {
   const known = new Map(before.behind)
   const highest = Math.max(0, ...frontiers.map(({ frontier }) => frontier))
   const upTo = Math.max(before.upTo, Math.min(highest, last))
@@ -87,7 +87,7 @@ export const seenNow = (before: Seen, frontiers: readonly Frontier[], last: numb
 const writerOf = (ord: string): string => `${ord} / 16 % 256`
 
 /** A condition on places for what was not seen; null: all from the boundary on. */
-export const unseen = ({ upTo, behind }: Seen, ord: string) =>
+export const unseen = ({ upTo, behind }: SeenRows, ord: string) =>
   behind.length === 0
     ? null
     : {
@@ -237,7 +237,7 @@ export interface Branch {
   readonly repeats?: boolean
 }
 
-export interface List {
+export interface PagedList {
   readonly branches: readonly Branch[]
   /** Where its rows can stand, rising; all of them lie in these. */
   readonly ranges: readonly Range[]
@@ -249,13 +249,13 @@ export interface List {
 const EVERYWHERE: readonly Range[] = [{ from: 0, to: TOP }]
 
 /** A list that is one branch of a table whose ids are its keys. */
-export const listOf = (table: string, where: string, params: readonly unknown[]): List => ({
+export const listOf = (table: string, where: string, params: readonly unknown[]): PagedList => ({
   branches: [{ from: table, ord: 'ord', key: 'id', where, params }],
   ranges: EVERYWHERE,
   ids: { from: `${table} WHERE true`, params: [], own: { from: `${table} WHERE ${where}`, params } },
 })
 
-export const listOfBranches = (branches: readonly Branch[], ids: Ids, ranges = EVERYWHERE): List => ({
+export const listOfBranches = (branches: readonly Branch[], ids: Ids, ranges = EVERYWHERE): PagedList => ({
   branches,
   ranges,
   ids,
@@ -316,7 +316,7 @@ function* exists(branches: readonly Branch[], ranges: readonly Range[]): Asking<
   return false
 }
 
-function* countUpTo({ branches, ranges }: List, most: number): Asking<number> {
+function* countUpTo({ branches, ranges }: PagedList, most: number): Asking<number> {
   let total = 0
   for (const branch of branches) {
     for (const range of ranges) {
@@ -329,10 +329,10 @@ function* countUpTo({ branches, ranges }: List, most: number): Asking<number> {
   return total
 }
 
-const NOTHING: Seen = { upTo: 0, behind: [] }
+const NOTHING: SeenRows = { upTo: 0, behind: [] }
 
 /** Without what was seen. */
-const beyond = (seen: Seen, branch: Branch): Branch => {
+const beyond = (seen: SeenRows, branch: Branch): Branch => {
   const more = unseen(seen, branch.ord)
   return more === null
     ? branch
@@ -340,13 +340,13 @@ const beyond = (seen: Seen, branch: Branch): Branch => {
 }
 
 /** Where rows begin that are newer than a page whose last one is below `top`; `isCut`: there may be more that are. */
-function* newerMark({ frontiers }: List, seen: Seen, top: number, isCut: boolean): Asking<string> {
+function* newerMark({ frontiers }: PagedList, seen: SeenRows, top: number, isCut: boolean): Asking<string> {
   if (frontiers == null) return markOf(top)
   return seenMark(seenNow(seen, yield* frontiers(), isCut ? top - 1 : TOP))
 }
 
 /** One page of places, newest first, and what surrounds it. */
-function* pageOfPlaces(list: List, page: Page): Asking<Rows<Place>> {
+function* pageOfPlaces(list: PagedList, page: Page): Asking<Rows<Place>> {
   const { branches, ranges } = list
   const descending = page.direction === 'older'
   const boundary = yield* boundaryOf(list.ids, page)
@@ -376,7 +376,7 @@ function* pageOfPlaces(list: List, page: Page): Asking<Rows<Place>> {
   }
 }
 
-function* rowsOf<T, K>(list: List, page: Page, find: (key: K) => Asking<T | null>): Asking<Rows<T>> {
+function* rowsOf<T, K>(list: PagedList, page: Page, find: (key: K) => Asking<T | null>): Asking<Rows<T>> {
   const places = yield* pageOfPlaces(list, page)
   const rows = yield* several(
     places.rows.map(
@@ -389,5 +389,8 @@ function* rowsOf<T, K>(list: List, page: Page, find: (key: K) => Asking<T | null
 }
 
 /** A page of whole rows: `find` fetches one by its key. */
-export const pageOf = <T, K>(list: List, page: Page, find: (key: K) => Asking<T | null>): Asking<Rows<T>> =>
-  together(() => rowsOf(list, page, find))
+export const pageOf = <T, K>(
+  list: PagedList,
+  page: Page,
+  find: (key: K) => Asking<T | null>,
+): Asking<Rows<T>> => together(() => rowsOf(list, page, find))

@@ -19,7 +19,7 @@ import type { NamesOf } from '../port/store.js'
 
 export type Row = Readonly<Record<string, unknown>>
 
-export interface Query {
+export interface SqlQuery {
   readonly text: string
   readonly values: readonly unknown[]
   /** Instead of a statement: see several(). */
@@ -34,7 +34,7 @@ export interface Found {
 }
 
 /** Work in a database that ends with a T. */
-export type Asking<T> = Generator<Query, T, Found>
+export type Asking<T> = Generator<SqlQuery, T, Found>
 
 export function* all(text: string, ...values: readonly unknown[]): Asking<readonly Row[]> {
   return (yield { text, values }).rows
@@ -49,8 +49,8 @@ export function* run(text: string, ...values: readonly unknown[]): Asking<number
   return (yield { text, values }).changes
 }
 
-export const BEGIN_SNAPSHOT: Query = { text: 'BEGIN', values: [] }
-export const END_SNAPSHOT: Query = { text: 'COMMIT', values: [] }
+export const BEGIN_SNAPSHOT: SqlQuery = { text: 'BEGIN', values: [] }
+export const END_SNAPSHOT: SqlQuery = { text: 'COMMIT', values: [] }
 
 /** All that is read in here is read from one snapshot. For reads only; not to be nested. */
 export function* together<T>(read: () => Asking<T>): Asking<T> {
@@ -95,14 +95,14 @@ export class Memory<T> {
 
 export const NOTHING_FOUND: Found = { rows: [], changes: 0 }
 
-const PAUSE: Query = { text: '', values: [] }
+const PAUSE: SqlQuery = { text: '', values: [] }
 
 /** In work that takes long: others may have their turn here. Not within a snapshot. */
 export function* pause(): Asking<void> {
   yield PAUSE
 }
 
-export const isPause = (query: Query): boolean => query === PAUSE
+export const isPause = (query: SqlQuery): boolean => query === PAUSE
 
 type Askings = Readonly<Record<string, (...args: never[]) => Asking<unknown>>>
 

@@ -30,13 +30,13 @@ import type {
 } from '../port/operations.js'
 import type { QueueDepth } from '../port/upkeep.js'
 import {
-  type Cursor,
   FOUND,
-  type Found,
+  type FoundRecipient,
   isWithin,
-  type Place,
+  type NumberedScope,
   placeOf,
   queuedOf,
+  type WalkCursor,
   waitingOf,
   walk,
 } from './orders.js'
@@ -155,9 +155,9 @@ interface Edge {
 /** Behind everything. */
 const END = 'end'
 
-const atOf = (row: Found, part: QueuePart): number | string => row[COLUMN[part]] ?? 0
+const atOf = (row: FoundRecipient, part: QueuePart): number | string => row[COLUMN[part]] ?? 0
 
-const markOf = (row: Found, side: Edge['side']): string => {
+const markOf = (row: FoundRecipient, side: Edge['side']): string => {
   const part = partOf(queuedOf(row)) ?? 'waiting'
   return JSON.stringify([side, part, atOf(row, part), row.id])
 }
@@ -169,7 +169,7 @@ const edgeOf = (mark: string | null): Edge | null => {
 }
 
 /** Rows of a range, one after the other; null when there are no more. */
-type Rising = () => Asking<Found | null>
+type Rising = () => Asking<FoundRecipient | null>
 /** From an edge on, or from the end of the range. */
 type Source = (edge: Edge | null, descending: boolean) => Rising
 
@@ -184,16 +184,16 @@ const TURN = 500
 
 /** What is being listed. */
 interface Listing {
-  readonly place: Place
+  readonly place: NumberedScope
   readonly parts: readonly QueuePart[]
   /** Pools whose mail is not shown. */
   readonly without: ReadonlySet<number>
 }
 
-const isListed = ({ place, without }: Listing, row: Found): boolean =>
+const isListed = ({ place, without }: Listing, row: FoundRecipient): boolean =>
   isWithin(place, row) && !without.has(row.pool)
 
-const compare = (part: QueuePart, a: Found, b: Found): number => {
+const compare = (part: QueuePart, a: FoundRecipient, b: FoundRecipient): number => {
   const [x, y] = [atOf(a, part), atOf(b, part)]
   if (x !== y) return x < y ? -1 : 1
   return a.id < b.id ? -1 : 1
@@ -202,8 +202,8 @@ const compare = (part: QueuePart, a: Found, b: Found): number => {
 /** What comes first of several sources that each are in order. */
 const merged = (part: QueuePart, sources: readonly Rising[], descending: boolean): Rising => {
   const sign = descending ? -1 : 1
-  let heads: { row: Found; readonly next: Rising }[] | null = null
-  let first: { row: Found; readonly next: Rising } | null = null
+  let heads: { row: FoundRecipient; readonly next: Rising }[] | null = null
+  let first: { row: FoundRecipient; readonly next: Rising } | null = null
   return function* () {
     if (heads === null) {
       heads = []
@@ -237,7 +237,7 @@ const ofRange = (
     const own = edge?.part === part ? edge : null
     const beyond = (isWith: boolean): string =>
       `${from} AND (${column}, id) ${descending ? '<' : '>'}${isWith ? '=' : ''} (?, ?) ${order}`
-    let rows: readonly Found[] = []
+    let rows: readonly FoundRecipient[] = []
     let at = 0
     let after: readonly [number | string, string] | null = own && [own.at, own.id]
     let text = own === null ? `${from} ${order}` : beyond((own.side === 'after') === descending)
@@ -254,7 +254,7 @@ const ofRange = (
           looked = 0
           yield* pause()
         }
-        rows = (yield* all(text, ...params, ...(after ?? []), batch)) as unknown as Found[]
+        rows = (yield* all(text, ...params, ...(after ?? []), batch)) as unknown as FoundRecipient[]
         at = 0
         looked += rows.length
         isEnd = rows.length < batch
@@ -270,13 +270,14 @@ const ofRange = (
 const ofEmail = (waiting: string, listing: Listing, part: QueuePart): Source => {
   return (edge, descending) => {
     const own = edge?.part === part ? edge : null
-    const key = own && ({ [COLUMN[part]]: own.at, id: own.id } as unknown as Found)
-    const isBeyond = (row: Found): boolean => {
+    const key = own && ({ [COLUMN[part]]: own.at, id: own.id } as unknown as FoundRecipient)
+    const isBeyond = (row: FoundRecipient): boolean => {
       if (own === null) return true
-      const isBehind = row.id === own.id ? own.side === 'before' : compare(part, row, key as Found) > 0
+      const isBehind =
+        row.id === own.id ? own.side === 'before' : compare(part, row, key as FoundRecipient) > 0
       return isBehind !== descending
     }
-    let left: Found[] | null = null
+    let left: FoundRecipient[] | null = null
     return function* () {
       left ??= (yield* waitingOf(waiting, listing.place.emailId ?? ''))
         .filter((row) => partOf(queuedOf(row)) === part && isListed(listing, row) && isBeyond(row))
@@ -327,8 +328,8 @@ const through = (waiting: string, listing: Listing, edge: Edge | null, descendin
 }
 
 /** At most `most` of them. */
-function* take(rows: Rising, most: number): Asking<Found[]> {
-  const found: Found[] = []
+function* take(rows: Rising, most: number): Asking<FoundRecipient[]> {
+  const found: FoundRecipient[] = []
   while (found.length < most) {
     const row = yield* rows()
     if (row === null) break
@@ -369,7 +370,7 @@ function* isAny(waiting: string, listing: Listing, mark: string, descending: boo
   return (yield* through(waiting, listing, edgeOf(mark), descending)()) !== null
 }
 
-export function* queuePage(waiting: string, filter: QueueFilter, page: Page): Asking<Rows<Found>> {
+export function* queuePage(waiting: string, filter: QueueFilter, page: Page): Asking<Rows<FoundRecipient>> {
   const listing = yield* listingOf(filter)
   if (listing === null) return { ...EMPTY, total: page.countUpTo > 0 ? 0 : null }
   const descending = page.direction === 'newer'
@@ -413,7 +414,7 @@ const idsOf = () => {
   }
 }
 
-function* entries(rows: readonly Found[]): Asking<readonly QueueEntry[]> {
+function* entries(rows: readonly FoundRecipient[]): Asking<readonly QueueEntry[]> {
   const id = idsOf()
   const found: QueueEntry[] = []
   for (const row of rows) {
@@ -438,8 +439,8 @@ function* entries(rows: readonly Found[]): Asking<readonly QueueEntry[]> {
 function* countOf(waiting: string, scope: QueueScope & Pick<QueueOrder, 'liveOnly'>): Asking<QueueCount> {
   const count = { waiting: 0, held: 0, underWay: 0 }
   const hidden = scope.liveOnly ? yield* sandboxes(scope.accountId) : null
-  for (let cursor: Cursor | null = null; ; ) {
-    const { rows, next }: { rows: readonly Found[]; next: Cursor | null } = yield* walk(
+  for (let cursor: WalkCursor | null = null; ; ) {
+    const { rows, next }: { rows: readonly FoundRecipient[]; next: WalkCursor | null } = yield* walk(
       waiting,
       scope,
       ALL,
@@ -461,7 +462,7 @@ function* countOf(waiting: string, scope: QueueScope & Pick<QueueOrder, 'liveOnl
 /** Those that answer at once. */
 export const heldReads = (waiting: string) => ({
   *entriesOf(emailIds: readonly string[]): Asking<readonly QueueEntry[]> {
-    const rows: Found[] = []
+    const rows: FoundRecipient[] = []
     for (const id of emailIds) rows.push(...(yield* waitingOf(waiting, id)))
     return yield* entries(rows)
   },

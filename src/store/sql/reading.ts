@@ -17,11 +17,11 @@ import {
 import {
   BOTTOM,
   compare,
-  type Found,
+  type LogPlace,
   lower,
   MAILS_BY_PLACE,
   markOf,
-  type Place,
+  type PlacedRow,
   Records,
   readMark,
   STORED_EVENTS,
@@ -35,7 +35,7 @@ const RECIPIENTS = `SELECT r.email_ord AS ord, r.first AS n, r.id AS recipient, 
   FROM recipients r WHERE r.email_ord >= ? AND r.email_ord < ? ORDER BY r.email_ord, r.first`
 
 /** Where the mails of a part end: those that have so many recipients together. */
-const endOfMails = (mails: readonly Row[], limit: number, end: Place): Place => {
+const endOfMails = (mails: readonly Row[], limit: number, end: LogPlace): LogPlace => {
   let recipients = 0
   for (const [i, { ord, total }] of mails.entries()) {
     recipients += total as number
@@ -44,18 +44,18 @@ const endOfMails = (mails: readonly Row[], limit: number, end: Place): Place => 
   return end
 }
 
-const rangeBelow = ({ ord, n }: Place): number => (n > 0 ? ord + 1 : ord)
+const rangeBelow = ({ ord, n }: LogPlace): number => (n > 0 ? ord + 1 : ord)
 
-function* readPart(of: ReadOf, from: Place, end: Place, limit: number): Asking<LogPart> {
+function* readPart(of: ReadOf, from: LogPlace, end: LogPlace, limit: number): Asking<LogPart> {
   const found = yield* all(MAILS, from.ord, rangeBelow(end), limit + 1)
   let to = endOfMails(found, limit, end)
   const events = of === 'mails' ? [] : yield* STORED_EVENTS.take('newer', from, limit + 1, rangeBelow(to) - 1)
-  if (events.length > limit) to = { ord: (events[limit] as Found).ord, n: 0 }
-  const isHere = (place: Place): boolean => compare(place, from) >= 0 && compare(place, to) < 0
+  if (events.length > limit) to = { ord: (events[limit] as PlacedRow).ord, n: 0 }
+  const isHere = (place: LogPlace): boolean => compare(place, from) >= 0 && compare(place, to) < 0
   const mails = found.filter(({ ord }) => compare({ ord: ord as number, n: 0 }, to) < 0)
   const recipients = yield* all(RECIPIENTS, from.ord, rangeBelow(to))
   const ofMails = new Map<unknown, Row[]>(mails.map(({ ord }) => [ord, []]))
-  const firsts: Found[] = []
+  const firsts: PlacedRow[] = []
   for (const row of recipients) {
     ofMails.get(row.ord)?.push(row)
     const place = { ord: row.ord as number, n: row.n as number }

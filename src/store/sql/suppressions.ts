@@ -13,7 +13,7 @@
 import { timeOrNull } from '../../base/clock.js'
 import { countSends } from '../../lifecycle/accept.js'
 import { isSuppressing, partsOfEntry, suppressionList } from '../../lifecycle/suppress.js'
-import type { Notice } from '../port/log.js'
+import type { EventNotice } from '../port/log.js'
 import type { Rates, SuppressionRow, Suppressions } from '../port/tenants.js'
 import { oneForEach, strongestOf } from '../rules/tenants.js'
 import { type AskedWrites, type Asking, all, first, run } from './query.js'
@@ -31,7 +31,7 @@ const noticeOf = (
   row: SuppressionRow,
   now: number,
   more: Readonly<Record<string, unknown>>,
-): Notice => {
+): EventNotice => {
   const [owner = ''] = row.list.split('/')
   const isOfAccount = owner === row.accountId
   const { email, mailingList } = partsOfEntry(row.email)
@@ -61,15 +61,15 @@ export interface SuppressionEvents<Told = unknown> {
   removed(row: SuppressionRow, why: Removal, now: number): Told
 }
 
-const addedNotice = (row: SuppressionRow, now: number): Notice =>
+const addedNotice = (row: SuppressionRow, now: number): EventNotice =>
   noticeOf('suppression.added', row, now, { expires_at: timeOrNull(row.expiresAt) })
 
-export const removedNotice = (row: SuppressionRow, why: Removal, now: number): Notice =>
+export const removedNotice = (row: SuppressionRow, why: Removal, now: number): EventNotice =>
   noticeOf('suppression.removed', row, now, { cause: why })
 
 /** `addNotice` writes in the commit that runs. */
 export const createSuppressionEvents = <Told>(
-  addNotice: (notice: Notice) => Told,
+  addNotice: (notice: EventNotice) => Told,
 ): SuppressionEvents<Told> => ({
   added: (row, now) => addNotice(addedNotice(row, now)),
   removed: (row, why, now) => addNotice(removedNotice(row, why, now)),

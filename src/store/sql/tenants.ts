@@ -14,7 +14,7 @@ import { entryOf } from '../../lifecycle/suppress.js'
 import { limitOf, type WarmupDay } from '../../lifecycle/warmup.js'
 import { numbered } from '../pools.js'
 import type { ReturnPathRing } from '../port/cluster.js'
-import type { Notice } from '../port/log.js'
+import type { EventNotice } from '../port/log.js'
 import type {
   AccountRow,
   Accounts,
@@ -317,7 +317,7 @@ export const tenantWrites = ({ places, poolsChanged, now }: TenantParts) => {
 /** `addNotice` writes in the commit that runs. */
 export const domainWrites = (
   places: Places,
-  addNotice: (notice: Notice) => Asking<unknown>,
+  addNotice: (notice: EventNotice) => Asking<unknown>,
 ): AskedWrites<Domains> => {
   const add = insertNew(DOMAINS, places)
   return {

@@ -32,7 +32,7 @@ import type {
   Posts,
   ReplayRow,
 } from '../port/hooks.js'
-import type { Notice } from '../port/log.js'
+import type { EventNotice } from '../port/log.js'
 import { afresh, isLost, KEPT_ENDED, listedOf, POSTS_KEPT_MS, SKIPPED } from '../rules/tenants.js'
 import { namedBy, placeOfFirst } from './log/places.js'
 import { boundaryOf, listOf, markOf, ordAt, pageOf, TOP } from './pages.js'
@@ -610,7 +610,7 @@ const noticeOf = (
   type: 'webhook.enabled' | 'webhook.disabled',
   reason: DisabledReason | null,
   now: number,
-): Notice => ({
+): EventNotice => ({
   type,
   accountId,
   workspaceId,
@@ -620,7 +620,7 @@ const noticeOf = (
 })
 
 const turning = (
-  addNotice: (notice: Notice) => Asking<unknown>,
+  addNotice: (notice: EventNotice) => Asking<unknown>,
 ): Pick<AskedWrites<Endpoints>, 'enableEndpoint' | 'disableEndpoint'> => ({
   *enableEndpoint(accountId, id, from, now) {
     const row = yield* find(accountId, id)
@@ -651,7 +651,7 @@ const turning = (
 /** `addNotice` writes in the commit that runs. */
 export const endpointWrites = (
   places: Places,
-  addNotice: (notice: Notice) => Asking<unknown>,
+  addNotice: (notice: EventNotice) => Asking<unknown>,
 ): AskedWrites<Endpoints> => {
   const insert = insertInto(WEBHOOKS, places)
   return {

@@ -63,7 +63,7 @@ const loadOrSay = (): typeof Sqlite => {
 export const Database = loadOrSay()
 
 export type Db = Connection
-export type Row = Record<string, unknown>
+export type SqliteRow = Record<string, unknown>
 
 /** The log that SQLite keeps beside a database: commits that are not in the file itself yet. */
 export const logOf = (file: string): string => `${file}-wal`

@@ -9,7 +9,7 @@
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { wellFormed } from '../../mail/encoding.js'
-import { type Departure, MOVED, MoveRefusedError, type Rows, type Source } from '../move.js'
+import { type Departure, MOVED, type MovedRows, MoveRefusedError, type MoveSource } from '../move.js'
 import { MissingBodyError, NewerDatabaseError } from '../port/upkeep.js'
 import { type BodyFiles, createBodyFiles } from './body.js'
 import { type Db, openWriter, takeDaemonLock } from './connect.js'
@@ -111,7 +111,7 @@ const open = (file: string): Db => {
 }
 
 /** Throws StoreBusyError while a daemon runs. */
-export const openSource = (file: string): Source => {
+export const openSource = (file: string): MoveSource => {
   const unlock = takeDaemonLock(dirname(file))
   let db: Db
   try {
@@ -133,7 +133,7 @@ export const openSource = (file: string): Source => {
       createLeases(context, addEvent, true).recover('earlier', now)
       context.order.keep()
     },
-    rows(table, wanted): Rows {
+    rows(table, wanted): MovedRows {
       const columns = columnsOf(db, table, wanted)
       const rows =
         table === 'bodies'

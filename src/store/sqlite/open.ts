@@ -13,7 +13,7 @@ import { OutageError } from '../../base/fault.js'
 import { knownOf } from '../known.js'
 import type { Actor } from '../port/identity.js'
 import type { Store } from '../port/store.js'
-import { begin, finish, type Session, type SqliteOptions } from './session.js'
+import { begin, finish, type SqliteOptions, type SqliteSession } from './session.js'
 import { actingVerbs, readsOf, writesOf } from './store-verbs.js'
 
 const ports = new WeakMap<object, () => MessagePort>()
@@ -27,19 +27,19 @@ export const shareSqliteStore = (store: Store): MessagePort => {
 
 /** The store of a data folder; nothing is touched before `open`, which throws StoreBusyError or NewerDatabaseError. */
 export const openSqliteStore = (options: SqliteOptions): Store => {
-  let opening: Promise<Session> | null = null
-  let open: Session | null = null
+  let opening: Promise<SqliteSession> | null = null
+  let open: SqliteSession | null = null
   let breakWith: (error: Error) => void = () => {}
   const broken = new Promise<Error>((resolve) => {
     breakWith = resolve
   })
 
-  const current = (): Session => {
+  const current = (): SqliteSession => {
     if (open === null) throw new OutageError('the store is not open')
     return open
   }
 
-  const start = async (): Promise<Session> => {
+  const start = async (): Promise<SqliteSession> => {
     const session = await begin(options)
     open = session
     const report = (error: Error): void => {

@@ -22,15 +22,15 @@ import { type Asking, all, first, type Row } from '../sql/query.js'
 import {
   type Direction,
   type Expression,
-  type Facts,
   type Lead,
   type Owner,
   offered,
   ownerTokens,
+  type SearchFacts,
   TOKENS,
   type Tokens,
   tokensOf,
-  type Words,
+  type WordIndex,
   way,
 } from '../sql/search/tokens.js'
 import type { Db } from './connect.js'
@@ -257,7 +257,7 @@ const each = (text: string) =>
     return rows
   }
 
-export const WORDS: Words = {
+export const WORDS: WordIndex = {
   lead: indexLead,
   hasMail,
   mailsAt: each(`${EMAIL} WHERE e.ord = ?`),
@@ -281,7 +281,7 @@ const SPAN = 1_000
 const OWNER = `SELECT w.account_id AS account, e.workspace, e.pool, e.test, e.ord, e.sender, e.subject, e.lists, ${SUBMITTED_BY}
   FROM emails e JOIN workspaces w ON w.n = e.workspace WHERE e.ord = ? AND e.message_id <> ''`
 
-interface OwnedMail extends Owner, Omit<Facts, 'addresses'> {
+interface OwnedMail extends Owner, Omit<SearchFacts, 'addresses'> {
   readonly ord: number
 }
 

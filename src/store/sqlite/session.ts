@@ -58,8 +58,8 @@ import {
   createWriter,
   createWriterClient,
   type Window,
-  type Writer,
   type WriterClient,
+  type WriterThread,
 } from './thread/writer-client.js'
 
 export interface SqliteOptions {
@@ -132,9 +132,9 @@ export interface Verbs {
   readonly failed: Promise<Error>
 }
 
-export interface Session extends Verbs {
+export interface SqliteSession extends Verbs {
   readonly known: Known
-  readonly writer: Writer
+  readonly writer: WriterThread
   readonly unlock: () => void
   /** Lays the ballast in again when there is room. */
   readonly keeping: Keeping
@@ -183,7 +183,7 @@ export const attach = (
   return { file, daemon, version, db, reads, asIs, client, window, touches, bodyStore, failed, loadCounts }
 }
 
-export const begin = async (options: SqliteOptions): Promise<Session> => {
+export const begin = async (options: SqliteOptions): Promise<SqliteSession> => {
   const file = prepareFile(options.dataDir)
   const unlock = options.daemon ? takeDaemonLock(options.dataDir) : () => {}
   const loadCounts = createLoadCounts()
@@ -233,7 +233,7 @@ export const detach = async (verbs: Verbs): Promise<void> => {
   verbs.db.close()
 }
 
-export const finish = async (session: Session): Promise<void> => {
+export const finish = async (session: SqliteSession): Promise<void> => {
   await session.keeping.stop()
   await detach(session) // before the writer: the last connection empties the log, and only the writer's can
   await session.writer.end()

@@ -19,10 +19,10 @@ import {
   first,
   isPause,
   NOTHING_FOUND,
-  type Query,
   type Row,
+  type SqlQuery,
 } from '../sql/query.js'
-import type { Row as Columns, Db } from './connect.js'
+import type { SqliteRow as Columns, Db } from './connect.js'
 
 export interface Statements {
   (sql: string): Statement<unknown[], Columns>
@@ -35,7 +35,7 @@ export interface Statements {
 type Find = (sql: string) => Statement<unknown[], Columns>
 
 /** Reads have a snapshot anyhow (read/known.ts). */
-const answer = (find: Find, query: Query): Found => {
+const answer = (find: Find, query: SqlQuery): Found => {
   if (query === BEGIN_SNAPSHOT || query === END_SNAPSHOT || isPause(query)) return NOTHING_FOUND
   const { text, values, works } = query
   if (works !== undefined) return { rows: works.map((work) => done(find, work())) as never, changes: 0 }
@@ -46,7 +46,7 @@ const answer = (find: Find, query: Query): Found => {
 }
 
 /** The next step of the work. A statement that fails, fails in the verb: it may know what that means. */
-const advance = <T>(find: Find, work: Asking<T>, query: Query): IteratorResult<Query, T> => {
+const advance = <T>(find: Find, work: Asking<T>, query: SqlQuery): IteratorResult<SqlQuery, T> => {
   let found: Found
   try {
     found = answer(find, query)

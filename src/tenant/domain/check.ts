@@ -13,7 +13,7 @@
 import { promises as dns } from 'node:dns'
 import type { Log } from '../../base/log.js'
 import type { Service } from '../../base/service.js'
-import { type CheckedRecord, type DnsRecord, dnsRecords, type Seen } from '../../resource/domain.js'
+import { type CheckedRecord, type DnsRecord, dnsRecords, type SeenInDns } from '../../resource/domain.js'
 import type { DkimKeyRow, DomainRow } from '../../store/port/tenants.js'
 import { activate, type DomainDeps, domainNotice, findDomain } from './domain.js'
 
@@ -85,7 +85,8 @@ export const lookUp = (row: DomainRow, lookup: TxtLookup): Promise<readonly Chec
 /** What follows from what DNS says. */
 const judgeDomain = (row: DomainRow, records: readonly CheckedRecord[], now: number): DomainRow => {
   const of = (state: DkimKeyRow['state']) => records.filter((record) => record.state === state)
-  const all = (list: readonly CheckedRecord[], seen: Seen) => list.every((record) => record.seen === seen)
+  const all = (list: readonly CheckedRecord[], seen: SeenInDns) =>
+    list.every((record) => record.seen === seen)
   const rotated = of('next').length > 0 && all(of('next'), 'ok')
   const published = rotated || all(of('active'), 'ok')
   const unsure = of('active').some(({ seen }) => seen === 'unknown')

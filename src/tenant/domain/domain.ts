@@ -14,7 +14,7 @@ import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { isId, newId } from '../../base/id.js'
 import { seal } from '../../base/secret.js'
 import { dkimRecord, loadDkimKey } from '../../mail/dkim.js'
-import type { Notice } from '../../store/port/log.js'
+import type { EventNotice } from '../../store/port/log.js'
 import type { DkimKeyRow, DomainRow, Domains, WorkspaceRow } from '../../store/port/tenants.js'
 import type { TenantDeps } from '../principal.js'
 import { findWorkspace } from '../workspace.js'
@@ -194,7 +194,7 @@ export const domainNotice = (
   after: DomainRow,
   now: number,
   why: Readonly<Record<string, unknown>>,
-): Notice | null => {
+): EventNotice | null => {
   const isVerified = after.verifiedAt !== null
   if (isVerified === (before.verifiedAt !== null)) return null
   const { id, accountId, workspaceId, name } = after

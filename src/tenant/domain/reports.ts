@@ -6,8 +6,7 @@
  */
 
 import { pagesOf } from '../../lifecycle/page.js'
-import type { Counted, CountedSource, ReportSummary } from '../../resource/domain.js'
-import { reportRecords } from '../../resource/domain.js'
+import { type Counted, type CountedSource, type ReportSummary, reportRecords } from '../../resource/domain.js'
 import type {
   DomainReportRow,
   DomainReports,

@@ -5,8 +5,8 @@ import {
   codeWords,
   type Email,
   isVague,
-  type Recipient,
   reasonWords,
+  type ShownRecipient,
   unappliedWords,
   verdictOf,
 } from '../../../src/dashboard/mail/verdict.js'
@@ -14,13 +14,13 @@ import { CATEGORIES } from '../../../src/mail/report/category.js'
 
 const AT = '2026-11-22T09:00:00.000Z'
 
-const one = (status: Recipient['status'], more: Partial<Recipient> = {}): Recipient => ({
+const one = (status: ShownRecipient['status'], more: Partial<ShownRecipient> = {}): ShownRecipient => ({
   ...{ address: 'ana@example.com', kind: 'to', status, attempts: 1, last_response: null },
   ...{ updated_at: '2026-11-22T09:00:02.000Z', waiting: null },
   ...more,
 })
 
-const mail = (recipients: readonly Recipient[]): Email => {
+const mail = (recipients: readonly ShownRecipient[]): Email => {
   const counts: Record<string, number> = {}
   for (const { status } of recipients) counts[status] = (counts[status] ?? 0) + 1
   const worst = ['bounced', 'deferred', 'queued', 'sent', 'delivered'] as const
@@ -34,7 +34,7 @@ const mail = (recipients: readonly Recipient[]): Email => {
 }
 
 /** Words of others are isolated, which nobody sees. */
-const title = (...recipients: readonly Recipient[]) =>
+const title = (...recipients: readonly ShownRecipient[]) =>
   verdictOf(mail(recipients), [], Date.parse(AT)).title.replace(/[\u2068\u2069]/g, '')
 
 t.test('one sentence says what became of a mail', async (t) => {

@@ -4,9 +4,9 @@ import { renderToString } from 'preact-render-to-string'
 import t from 'tap'
 import { systemClock } from '../../../src/base/clock.js'
 import { Kept } from '../../../src/base/kept.js'
-import type { EmailRow } from '../../../src/dashboard/mail/verdict.js'
-import { type Facts, sentence } from '../../../src/dashboard/pages/overview.js'
-import { AlarmNote, type WorkspaceRow } from '../../../src/dashboard/pages/workspaces/workspaces.js'
+import type { ListedEmail } from '../../../src/dashboard/mail/verdict.js'
+import { type OverviewFacts, sentence } from '../../../src/dashboard/pages/overview.js'
+import { AlarmNote, type ShownWorkspace } from '../../../src/dashboard/pages/workspaces/workspaces.js'
 import { Verb } from '../../../src/dashboard/parts/form.js'
 import { isText, whileShown } from '../../../src/dashboard/render.js'
 import { Visit } from '../../../src/dashboard/visit.js'
@@ -24,13 +24,13 @@ const visit = new Visit({
 const nothing = {
   statistics: { totals: { accepted: 0, rates: { delivered: null, bounced: null } } },
   ...{ domains: null, pools: [], webhooks: [], workspaces: [], incidents: [], holds: [], state: null },
-} as unknown as Facts
+} as unknown as OverviewFacts
 
 const mail = (agoMs: number) =>
   ({
     created_at: new Date(visit.now - agoMs).toISOString(),
     counts: { queued: 1, sent: 1 },
-  }) as unknown as EmailRow
+  }) as unknown as ListedEmail
 
 t.test('a mail counts before the statistics have it', async (t) => {
   t.equal(sentence(visit, nothing), 'Nothing was sent in 24 h.')
@@ -54,7 +54,7 @@ t.test('an alarm offers to hold what is not held', async (t) => {
     ...{ id: 'ws_1', slug: 'shop', name: 'Shop', on_alarm: 'tell' },
     alarms: { complaints: { rate: 0.01, at_least: 2 } },
     alarmed: [{ alarm: 'complaints', since: new Date().toISOString(), count: 3, tried: 9, cause: null }],
-  } as unknown as WorkspaceRow
+  } as unknown as ShownWorkspace
   const note = (isHeld: boolean): string =>
     whileShown({ visit, refused: null, onTold: () => {} }, () =>
       renderToString(h(AlarmNote, { visit, row, isHeld })),

@@ -1,11 +1,11 @@
 /** Which ways are good for a password, and what a bad one is told. */
 import t from 'tap'
 import { Form } from '../../../src/dashboard/form.js'
-import { type Asked, wrongWay } from '../../../src/dashboard/sign-in/deps.js'
+import { type SignInRequest, wrongWay } from '../../../src/dashboard/sign-in/deps.js'
 import { CookieClient } from '../../parts/cookie-client.js'
 import { openSite } from './site.js'
 
-const asked = (headers: Record<string, string>, peer = '127.0.0.1', isTls = false): Asked => ({
+const asked = (headers: Record<string, string>, peer = '127.0.0.1', isTls = false): SignInRequest => ({
   ...{ headers, peer, address: peer, isTls, params: {}, query: new URLSearchParams(), form: new Form('') },
   cookie: () => null,
 })
@@ -13,7 +13,7 @@ const asked = (headers: Record<string, string>, peer = '127.0.0.1', isTls = fals
 const HERE = 'http://127.0.0.1:8080'
 const SITE = 'https://mail.acme.test'
 
-const WAYS: readonly (readonly [name: string, base: string, way: Asked, change: string | null])[] = [
+const WAYS: readonly (readonly [name: string, base: string, way: SignInRequest, change: string | null])[] = [
   ['loopback', HERE, asked({ host: '127.0.0.1:8080' }), null],
   ['by name', HERE, asked({ host: 'localhost:8080' }), null],
   ['a tunnel', HERE, asked({ host: 'localhost:9000' }), null],

@@ -8,7 +8,7 @@ import { CATALOG } from '../../../src/cli/catalog.js'
 import { type Command, isSubject, optionsOf, verbOf } from '../../../src/cli/command.js'
 import { ROLES, type Role } from '../../../src/config/identity.js'
 import { PAGES } from '../../../src/dashboard/pages/all.js'
-import type { Deps } from '../../../src/http/deps.js'
+import type { HttpDeps } from '../../../src/http/deps.js'
 import { endpoints } from '../../../src/http/http.js'
 import type { UserRow } from '../../../src/store/port/identity.js'
 import { createKey } from '../../../src/tenant/key.js'
@@ -21,7 +21,7 @@ import { here } from '../../parts/here.js'
 
 t.setTimeout(300_000)
 
-const all = endpoints({} as Deps, () => 'https://mail.test').filter(({ access }) => access !== 'public')
+const all = endpoints({} as HttpDeps, () => 'https://mail.test').filter(({ access }) => access !== 'public')
 
 /** viewers_see is `subjects`. */
 const mayDo = (role: Role, operation: Operation, isOwn = true): boolean => {

@@ -8,8 +8,8 @@ import { newId } from '../../../src/base/id.js'
 import { AUDIT_KEPT_MS, type Audit, type AuditDetail } from '../../../src/store/port/identity.js'
 import {
   type Acting,
+  type AuditDraft,
   countOf,
-  type Entry,
   type Look,
   type Looked,
   RULES,
@@ -19,7 +19,7 @@ import { anyWorkspace, type Effects, type State, type Table } from '../state.js'
 import { listed } from '../tenants.js'
 
 type Verb = (...args: never[]) => unknown
-type AnyRule = (look: Look, ...args: unknown[]) => (result: unknown) => Entry | null
+type AnyRule = (look: Look, ...args: unknown[]) => (result: unknown) => AuditDraft | null
 
 const STEP_OF: Readonly<Record<string, string>> = {
   hold: 'beginHold',
@@ -64,7 +64,10 @@ const lookIn = (state: State): Look => {
 export const createAudited = (state: State, effects: Effects) => {
   const { audit } = state
   const look = lookIn(state)
-  const write = ({ actor, entry: id }: Acting, { accountId, action, object, workspaceId, detail }: Entry) => {
+  const write = (
+    { actor, entry: id }: Acting,
+    { accountId, action, object, workspaceId, detail }: AuditDraft,
+  ) => {
     const at = state.clock.now()
     const row = { id: id ?? newId('aud', at), accountId, at, actor, action, object }
     const said: AuditDetail = { ...(actor.reason && { reason: actor.reason }), ...detail }

@@ -8,9 +8,9 @@ import { Fault } from '../../../src/base/fault.js'
 import { observed } from '../../../src/lifecycle/facts.js'
 import { isAway } from '../../../src/lifecycle/orders.js'
 import {
+  type CarriedFields,
   type Carry,
   EXPORTED,
-  type Fields,
   type LotRow,
   MOVED,
   type QueueScope,
@@ -22,9 +22,9 @@ import type { QueueParts } from '../queue.js'
 import { anyWorkspace, type Logged, type Mail, nextOrd, type Recipient } from '../state.js'
 import { owned } from '../tenants.js'
 
-const rowOf = <Row>({ kept }: Fields): Row => JSON.parse(String(kept)) as Row
+const rowOf = <Row>({ kept }: CarriedFields): Row => JSON.parse(String(kept)) as Row
 
-const fieldsOf = ({ id, status, reason, held, ...row }: Recipient): Fields => {
+const fieldsOf = ({ id, status, reason, held, ...row }: Recipient): CarriedFields => {
   const { workspaceId, poolId, boot, leaseUntil, attemptUpstream, ...rest } = row
   return { id, status, reason, held: isAway(held) ? EXPORTED : held, kept: JSON.stringify(rest) }
 }
@@ -35,7 +35,7 @@ const createCarryIn = ({ state, people, log }: QueueParts): Plain<Carry>['carryI
   const { mails, recipients, events, lots } = state
   const cameWith = (id: string, lot: string): boolean =>
     log.timeline(id).some(({ detail }) => detail?.action === 'imported' && detail.lot === lot)
-  const isWelcome = (id: string, carried: readonly Fields[], lot: string | null): boolean =>
+  const isWelcome = (id: string, carried: readonly CarriedFields[], lot: string | null): boolean =>
     mails.get(id) === null ||
     (lot !== null &&
       (lots.get(lot)?.state ?? 'imported') === 'imported' &&

@@ -11,7 +11,7 @@ import type {
   ListedPost,
   PostRow,
 } from '../../../src/store/port/hooks.js'
-import type { Notice } from '../../../src/store/port/log.js'
+import type { EventNotice } from '../../../src/store/port/log.js'
 import {
   afresh,
   isLost,
@@ -48,7 +48,7 @@ export const dropEndpoints = (
   return gone.length > 0
 }
 
-const createSwitches = (state: State, addNotice: (notice: Notice) => unknown) => {
+const createSwitches = (state: State, addNotice: (notice: EventNotice) => unknown) => {
   const { endpoints, places, posts } = state
   const turn = (
     { id, accountId, workspaceId, mode, url }: EndpointRow,
@@ -226,7 +226,7 @@ const createPosts = (state: State) => {
   return verbs
 }
 
-export const createHooks = (state: State, addNotice: (notice: Notice) => unknown): Plain<Hooks> => ({
+export const createHooks = (state: State, addNotice: (notice: EventNotice) => unknown): Plain<Hooks> => ({
   ...createEndpoints(state),
   ...createSwitches(state, addNotice),
   ...createPostReads(state),

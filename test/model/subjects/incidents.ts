@@ -15,7 +15,7 @@ import {
   SLOW_WINDOW_MS,
 } from '../../../src/lifecycle/suppress.js'
 import { storedDomain } from '../../../src/mail/address.js'
-import type { Notice } from '../../../src/store/port/log.js'
+import type { EventNotice } from '../../../src/store/port/log.js'
 import type { SuppressionRow } from '../../../src/store/port/tenants.js'
 import type {
   AddedHardBounce,
@@ -145,7 +145,7 @@ const createCounts = (state: State) => {
 const onList = (list: string) => (row: SuppressionRow, email: string) =>
   row.list === list && row.email === email
 
-const createOpening = (state: State, addNotice: (notice: Notice) => unknown) => {
+const createOpening = (state: State, addNotice: (notice: EventNotice) => unknown) => {
   const { suppressions, pendingSuppressions, incidents } = state
   const met = createMet(state)
   const tell = createSuppressionEvents(addNotice)
@@ -205,7 +205,7 @@ const createIncidentOf = (state: State, openOf: (list: string, cause: string) =>
 /** `add` lists an address. */
 const createAddHardBounce = (
   state: State,
-  addNotice: (notice: Notice) => unknown,
+  addNotice: (notice: EventNotice) => unknown,
   add: (row: SuppressionRow) => SuppressionRow,
 ): Plain<Incidents>['addHardBounce'] => {
   const { suppressions, pendingSuppressions, hardCounts, events } = state
@@ -272,7 +272,7 @@ const createSweep =
 
 export const createIncidents = (
   state: State,
-  addNotice: (notice: Notice) => unknown,
+  addNotice: (notice: EventNotice) => unknown,
   add: (row: SuppressionRow) => SuppressionRow,
 ) => {
   const { incidents, pendingSuppressions } = state

@@ -12,7 +12,7 @@ import {
   MOST_OF_CAUSE,
   type Rate,
 } from '../../../src/store/port/alarms.js'
-import type { Notice } from '../../../src/store/port/log.js'
+import type { EventNotice } from '../../../src/store/port/log.js'
 import type { HoldRow } from '../../../src/store/port/operations.js'
 import type { Added, AlarmCount, AlarmTurn, Watch } from '../../../src/store/port/watch.js'
 import { causesDue, forgottenBefore, judgeWorkspace, windowOf } from '../../../src/store/rules/watch.js'
@@ -61,7 +61,7 @@ const createCounts = ({ workspaces, alarmCounts, events, recipients }: State) =>
   return { rateOf, causeOf, add }
 }
 
-export const createWatch = (state: State, addNotice: (notice: Notice) => unknown): Watching => {
+export const createWatch = (state: State, addNotice: (notice: EventNotice) => unknown): Watching => {
   const { workspaces, holds, alarmCounts, outages } = state
   const { rateOf, causeOf, add } = createCounts(state)
   const judgeAll = (id: string, now: number): readonly AlarmTurn[] => {

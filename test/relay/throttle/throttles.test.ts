@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Claimed } from '../../../src/lifecycle/facts.js'
 import { parseReply } from '../../../src/mail/reply.js'
-import { Backlog, type Item, Throttles } from '../../../src/relay/throttles.js'
+import { Backlog, type RelayItem, Throttles } from '../../../src/relay/throttles.js'
 import { mail, POOL } from '../parts.js'
 
 const setUp = () => {
@@ -18,8 +18,8 @@ const setUp = () => {
     for (let i = 0; i < count; i++) backlog.add(mail({ address: `u${i}@${domain}` }))
   }
   /** Begins whatever may begin. */
-  const begin = (most = 1_000): Item[] => {
-    const begun: Item[] = []
+  const begin = (most = 1_000): RelayItem[] => {
+    const begun: RelayItem[] = []
     while (begun.length < most) {
       const item = throttles.next(POOL, backlog)
       if (item === null) break
@@ -28,7 +28,7 @@ const setUp = () => {
     }
     return begun
   }
-  const end = (items: readonly Item[], line: string, stage = 'dot') => {
+  const end = (items: readonly RelayItem[], line: string, stage = 'dot') => {
     const said = {
       at: 0,
       began: { at: 0, tick: 0 },

@@ -3,7 +3,7 @@ import t from 'tap'
 import { newId } from '../../../src/base/id.js'
 import { Outages, type UpstreamHealth } from '../../../src/relay/health.js'
 import { freshPool } from '../../../src/store/pools.js'
-import type { Notice } from '../../../src/store/port/log.js'
+import type { EventNotice } from '../../../src/store/port/log.js'
 import { openStoreIn } from '../../parts/store.js'
 
 const store = await openStoreIn(t.testdir())
@@ -19,7 +19,7 @@ const T0 = Date.UTC(2026, 10, 20, 10)
 const scene = async (name: string) => {
   const pool = freshPool(accountId, name, T0)
   await store.createPool(pool)
-  const told: Notice[] = []
+  const told: EventNotice[] = []
   const at = { time: 0 }
   let isFailing = false
   const failures: string[] = []

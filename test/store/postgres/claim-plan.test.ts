@@ -9,7 +9,7 @@ import { leastDue } from '../../../src/store/postgres/due.js'
 import { claimedOf } from '../../../src/store/postgres/leased.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { serversOf } from '../../../src/store/postgres/servers.js'
-import type { Query } from '../../../src/store/sql/query.js'
+import type { SqlQuery } from '../../../src/store/sql/query.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 
 const DEPTH = 100_000
@@ -46,8 +46,8 @@ t.test('plans', { skip: noPostgres() }, async (t) => {
 
   const round = { pool: 1, boot: 1, leaseUntil: 9, now: DEPTH, floor: DEPTH - 1000 }
   const pick = pickQuery({ workspaces: [101, 102], shares: [50, 50] }, round)
-  const first = (asking: Generator<unknown>) => asking.next().value as Query
-  const statements: Record<string, Query> = {
+  const first = (asking: Generator<unknown>) => asking.next().value as SqlQuery
+  const statements: Record<string, SqlQuery> = {
     waiting: first(waitingIn(1, 0, 100, DEPTH, 0)),
     'waiting from a floor': first(waitingIn(1, 0, 100, DEPTH, DEPTH - 1000)),
     pick: { ...pick, text: `WITH fence AS (SELECT 1 AS n),${pick.text}` },

@@ -7,7 +7,7 @@ import type { QueueOrder } from '../../../src/store/port/operations.js'
 import { createHints } from '../../../src/store/postgres/notify.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { begin } from '../../../src/store/postgres/session.js'
-import type { Cursor } from '../../../src/store/sql/orders.js'
+import type { WalkCursor } from '../../../src/store/sql/orders.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { differential, type Engine } from '../differential.js'
 
@@ -20,9 +20,9 @@ const cutOff = async (urls: string, order: QueueOrder, steps: number): Promise<v
   )
   const { call } = session.calls
   const { n } = await call('beginOrder', order)
-  let cursor: Cursor | null = null
+  let cursor: WalkCursor | null = null
   for (let i = 0; i < steps; i++) {
-    const { next }: { readonly next: Cursor | null } = await call('orderStep', n, cursor)
+    const { next }: { readonly next: WalkCursor | null } = await call('orderStep', n, cursor)
     if (next === null) break
     cursor = next
   }

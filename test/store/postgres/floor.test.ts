@@ -7,7 +7,7 @@ import { leastDue } from '../../../src/store/postgres/due.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { answer } from '../../../src/store/postgres/run.js'
 import { serversOf } from '../../../src/store/postgres/servers.js'
-import type { Asking, Query } from '../../../src/store/sql/query.js'
+import type { Asking, SqlQuery } from '../../../src/store/sql/query.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { accepted, addWorkspace, HOUR, newAccount, scopeOf } from '../fixture.js'
@@ -198,7 +198,7 @@ t.test('under a held snapshot', { skip: noPostgres() }, async (t) => {
   await t.test('a look and a lease from the floor read few pages, however much has left', async (t) => {
     await accepted(store, at, { createdAt: now })
     const workspace = (await ask(waitingIn(pool, 0, 10, now, 0)))[0]?.workspace ?? 0
-    const pagesOf = async ({ text, values }: Query): Promise<number> => {
+    const pagesOf = async ({ text, values }: SqlQuery): Promise<number> => {
       const given = values.map((value) => (Array.isArray(value) ? `'{${value.join()}}'` : value)).join()
       await run(`DEALLOCATE ALL; BEGIN; PREPARE it AS ${statementOf(text).text}`)
       const { rows } = await run(`EXPLAIN (ANALYZE, BUFFERS) EXECUTE it(${given})`)
@@ -207,7 +207,7 @@ t.test('under a held snapshot', { skip: noPostgres() }, async (t) => {
       return Number(/Buffers: shared hit=(\d+)/.exec(plan)?.[1])
     }
     const read = async (floor: number): Promise<readonly number[]> => {
-      const look = waitingIn(pool, 0, 10, now, floor).next().value as Query
+      const look = waitingIn(pool, 0, 10, now, floor).next().value as SqlQuery
       const round = { pool, boot: 1, leaseUntil: now + HOUR, now, floor }
       const { text, values } = pickQuery({ workspaces: [workspace], shares: [10] }, round)
       const pick = { text: `WITH fence AS (SELECT 1 AS n),${text}`, values }

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { type Connection, connect } from '../../../src/store/postgres/connection.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { migrate } from '../../../src/store/postgres/schema/migrate.js'
-import { SCHEMA, STEPS, type Step } from '../../../src/store/postgres/schema/steps.js'
+import { SCHEMA, type SchemaStep, STEPS } from '../../../src/store/postgres/schema/steps.js'
 import { serversOf } from '../../../src/store/postgres/servers.js'
 import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
@@ -39,13 +39,13 @@ const database = async (t: Test) => {
   return { open, opened, refusal, version, sql: (text: string) => cluster.sql(name, text) }
 }
 
-const by = (steps: readonly Step[], isAsked = true) => ({
+const by = (steps: readonly SchemaStep[], isAsked = true) => ({
   ...{ postern: '2.0.0', now: T0, isAsked, steps },
   fill: function* () {},
 })
 
 /** Adds a column to every table that has rows of mail, and an index. */
-const EXPAND: readonly Step[] = [
+const EXPAND: readonly SchemaStep[] = [
   ...STEPS,
   {
     text: `${['emails', 'events', 'queue', 'recipient_rows', 'bodies', 'workspaces', 'pools', 'keys']
@@ -55,7 +55,10 @@ const EXPAND: readonly Step[] = [
   },
   { index: 'emails_novelty', on: 'emails (novelty)', compatibleFrom: SCHEMA },
 ]
-const CONTRACT: readonly Step[] = [...EXPAND, { text: 'DROP TABLE novelties', compatibleFrom: SCHEMA + 1 }]
+const CONTRACT: readonly SchemaStep[] = [
+  ...EXPAND,
+  { text: 'DROP TABLE novelties', compatibleFrom: SCHEMA + 1 },
+]
 
 t.test('an empty database gets all of them at once', { skip }, async (t) => {
   const { open, version, sql } = await database(t)
@@ -162,7 +165,7 @@ t.test('cut off in the middle of an index, the same again makes it', { skip }, a
   const cut = migrate(
     connection,
     by(
-      [...STEPS, EXPAND.at(-1) as Step].map((step, i) =>
+      [...STEPS, EXPAND.at(-1) as SchemaStep].map((step, i) =>
         i === STEPS.length ? { index: 'emails_size', on: 'emails (size)', compatibleFrom: 1 } : step,
       ),
     ),
@@ -174,7 +177,10 @@ t.test('cut off in the middle of an index, the same again makes it', { skip }, a
   t.equal(await cut, 'cut')
   t.equal(sql("SELECT indisvalid FROM pg_index WHERE indexrelid = 'emails_size'::regclass"), 'f')
   t.equal(version(), `${SCHEMA}|1|1.0.0`)
-  const steps: readonly Step[] = [...STEPS, { index: 'emails_size', on: 'emails (size)', compatibleFrom: 1 }]
+  const steps: readonly SchemaStep[] = [
+    ...STEPS,
+    { index: 'emails_size', on: 'emails (size)', compatibleFrom: 1 },
+  ]
   const again = [migrate(other, by(steps)), migrate(await open(), by(steps))]
   const dropping =
     "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DROP INDEX%' AND wait_event IS NOT NULL"

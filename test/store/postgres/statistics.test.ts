@@ -6,7 +6,7 @@ import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { answer } from '../../../src/store/postgres/run.js'
 import { serversOf } from '../../../src/store/postgres/servers.js'
 import { STATISTICS } from '../../../src/store/postgres/statistics.js'
-import type { Query } from '../../../src/store/sql/query.js'
+import type { SqlQuery } from '../../../src/store/sql/query.js'
 import { adding } from '../../../src/store/sql/statistics.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { newAccount, T0 } from '../fixture.js'
@@ -36,7 +36,7 @@ t.test(
         }),
       )
       let statements = 0
-      const query = (asked: Query) => {
+      const query = (asked: SqlQuery) => {
         statements++
         return connection.query(asked)
       }

@@ -7,7 +7,12 @@ import { createHints, type Hints, listening, startNotifying } from '../../../src
 import { answer } from '../../../src/store/postgres/run.js'
 import { migrate } from '../../../src/store/postgres/schema/migrate.js'
 import { serversOf } from '../../../src/store/postgres/servers.js'
-import { joinAsWriter, placeAfter, type Writer, writerOf } from '../../../src/store/postgres/writer.js'
+import {
+  joinAsWriter,
+  type PostgresWriter,
+  placeAfter,
+  writerOf,
+} from '../../../src/store/postgres/writer.js'
 import { ordAt } from '../../../src/store/sql/pages.js'
 import { type Asking, all, first, run } from '../../../src/store/sql/query.js'
 import { eventually } from '../../parts/eventually.js'
@@ -29,7 +34,7 @@ t.test('places rise, whatever the clock says, and are of their writer', async (t
 interface At {
   readonly database: string
   open(): Promise<Connection>
-  join(owner: string, hints?: Hints, opening?: typeof listening): Promise<Writer>
+  join(owner: string, hints?: Hints, opening?: typeof listening): Promise<PostgresWriter>
   sql(text: string): string
 }
 
@@ -54,7 +59,7 @@ const fresh = async (t: Test): Promise<At> => {
   }
 }
 
-const add = (writer: Writer, value: string): Promise<number> =>
+const add = (writer: PostgresWriter, value: string): Promise<number> =>
   writer.write(function* () {
     const ord = writer.places.next()
     yield* run('INSERT INTO jobs_seen SELECT ?, ?, count(*) FROM jobs_seen', ord, value)
@@ -69,7 +74,7 @@ t.test('writers side by side', { skip: noPostgres() }, async (t) => {
   const writers = await Promise.all(['a', 'b', 'c'].map((owner) => at.join(owner)))
   t.equal(new Set(writers.map(({ n }) => n)).size, 3)
   const given = await Promise.all(
-    Array.from({ length: 30 }, (_, i) => add(writers[i % 3] as Writer, `v${i}`)),
+    Array.from({ length: 30 }, (_, i) => add(writers[i % 3] as PostgresWriter, `v${i}`)),
   )
   t.equal(new Set(given).size, 30)
   t.equal(
@@ -193,7 +198,7 @@ t.test(
   { skip: noPostgres() },
   async (t) => {
     const { open, sql } = await fresh(t)
-    const writers: Writer[] = []
+    const writers: PostgresWriter[] = []
     for (let i = 0; i < 24; i++) writers.push(await joinAsWriter(`d${i}`, open))
     const stored = sql('SELECT string_agg(boot::text, $$ $$ ORDER BY n) FROM writers WHERE boot IS NOT NULL')
     t.equal(stored, writers.map(({ boot }) => String(boot)).join(' '))

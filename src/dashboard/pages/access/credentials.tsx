@@ -8,12 +8,12 @@ import type { credentialRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Code, Empty, ManagedMark, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
-import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Done, Page, Visit } from '../../visit.js'
+import type { FormDone, SitePage, Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
-import type { WorkspaceRow } from '../workspaces/workspaces.js'
+import type { ShownWorkspace } from '../workspaces/workspaces.js'
 import { bestListener, firstMail, type Installation, loginSamples } from './keys.js'
 import { LastUse, RevokeVerb, SendsFor, Whose, workspacesOf } from './whose.js'
 
@@ -34,7 +34,10 @@ const followsRevoking = ({ cidr }: CredentialRow): string =>
     ? 'The next login with it is refused, and an open session at its next mail.'
     : 'Machines of this range must log in from now on, and an open session is refused at its next mail.'
 
-const columns = (visit: Visit, workspaces: readonly WorkspaceRow[]): readonly Column<CredentialRow>[] => [
+const columns = (
+  visit: Visit,
+  workspaces: readonly ShownWorkspace[],
+): readonly TableColumn<CredentialRow>[] => [
   {
     head: 'Login',
     kind: 'grow',
@@ -80,11 +83,11 @@ const Teach = () => (
   </Empty>
 )
 
-export const credentialsPage: Page = {
+export const credentialsPage: SitePage = {
   path: '/credentials',
   async view(visit) {
     const [list, workspaces, at, history] = await Promise.all([
-      visit.list<List<CredentialRow>>('/v1/credentials'),
+      visit.list<ListPage<CredentialRow>>('/v1/credentials'),
       workspacesOf(visit),
       visit.ask<Installation>('GET', '/v1/installation'),
       historyOf(visit, ABOUT),
@@ -137,7 +140,7 @@ export const credentialsPage: Page = {
 
 const MADE_LENGTH = 24
 
-const createLogin = async (visit: Visit, form: Form): Promise<Done> => {
+const createLogin = async (visit: Visit, form: Form): Promise<FormDone> => {
   const typed = form.raw('password')
   const password = typed === '' ? randomText(MADE_LENGTH) : typed
   const username = form.text('username') ?? ''
@@ -165,7 +168,7 @@ const createLogin = async (visit: Visit, form: Form): Promise<Done> => {
   }
 }
 
-const createWithoutPassword = async (visit: Visit, form: Form): Promise<Done> => {
+const createWithoutPassword = async (visit: Visit, form: Form): Promise<FormDone> => {
   const made = await visit.ask<CredentialRow>('POST', '/v1/credentials', {
     body: {
       workspace_id: form.text('workspace_id'),
@@ -182,7 +185,7 @@ const createWithoutPassword = async (visit: Visit, form: Form): Promise<Done> =>
 interface Asked {
   readonly visit: Visit
   readonly action: string
-  readonly workspaces: readonly WorkspaceRow[]
+  readonly workspaces: readonly ShownWorkspace[]
 }
 
 const LoginForm = (asked: Asked) => (
@@ -229,7 +232,7 @@ const CertificateForm = (asked: Asked) => (
   </ActionForm>
 )
 
-export const newCredentialPage: Page = {
+export const newCredentialPage: SitePage = {
   path: '/credentials/new',
   opens: 'createCredential',
   async view(visit) {

@@ -19,12 +19,12 @@ import {
   type Sample,
   shownOnce,
 } from '../../parts/page-parts.js'
-import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { exactTime, isolate, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Page, View, Visit } from '../../visit.js'
+import type { SitePage, View, Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
-import type { WorkspaceRow } from '../workspaces/workspaces.js'
+import type { ShownWorkspace } from '../workspaces/workspaces.js'
 import { LastUse, RevokeVerb, SendsFor, slugOf, unusedSince, Whose, workspacesOf } from './whose.js'
 
 interface Listener {
@@ -186,7 +186,7 @@ const bodyOf = (form: Form, now: number) => {
 
 /** A first mail that gets through: a sandbox takes those of test keys. */
 export const firstMail = (
-  workspaces: readonly WorkspaceRow[],
+  workspaces: readonly ShownWorkspace[],
   row: Pick<KeyRow, 'mode' | 'workspace_id'>,
   person: string | null,
 ): Sender => {
@@ -238,7 +238,7 @@ const create = async (visit: Visit, form: Form) => {
   return keyShown(visit, made, (sendsFor) => `${made.name} is made: ${who} sends for ${sendsFor}.`)
 }
 
-export const newKeyPage: Page = {
+export const newKeyPage: SitePage = {
   path: '/keys/new',
   opens: 'createApiKey',
   async view(visit) {
@@ -361,7 +361,7 @@ const BeginsWith = ({ prefix, ses_access_key_id: ses }: KeyRow) =>
     ? html`<code class="nb">${prefix}</code>`
     : html`<code class="nb">${prefix}</code><br><span class="soft small">for SES: <code class="nb">${ses}</code></span>`
 
-const columns = (visit: Visit, workspaces: readonly WorkspaceRow[]): readonly Column<KeyRow>[] => [
+const columns = (visit: Visit, workspaces: readonly ShownWorkspace[]): readonly TableColumn<KeyRow>[] => [
   { head: 'Name', cell: (row) => html`<strong dir="auto">${row.name}</strong>${ManagedMark({ row })}` },
   { head: 'Begins with', cell: BeginsWith },
   { head: 'Sends for', kind: 'name', cell: (row) => SendsFor({ visit, workspaces, row }) },
@@ -416,10 +416,10 @@ const noKeys = () => (
   </Empty>
 )
 
-const rowsFor = async (visit: Visit, wanted: Wanted): Promise<List<KeyRow> | null> => {
+const rowsFor = async (visit: Visit, wanted: Wanted): Promise<ListPage<KeyRow> | null> => {
   if (wanted.kind === 'secret') return null
   const exact = wanted.kind === 'exact' ? wanted.prefix : null
-  const list = await visit.list<List<KeyRow>>('/v1/api-keys', { prefix: exact })
+  const list = await visit.list<ListPage<KeyRow>>('/v1/api-keys', { prefix: exact })
   if (wanted.kind !== 'begin') return list
   return { ...list, data: list.data.filter(({ prefix }) => prefix.startsWith(wanted.prefix)) }
 }
@@ -451,7 +451,7 @@ const oneKey = async (visit: Visit, row: KeyRow): Promise<View> => {
   }
 }
 
-const allKeys = async (visit: Visit, wanted: Wanted, list: List<KeyRow> | null): Promise<View> => {
+const allKeys = async (visit: Visit, wanted: Wanted, list: ListPage<KeyRow> | null): Promise<View> => {
   const [workspaces, history] = await Promise.all([
     workspacesOf(visit),
     wanted.kind === 'all' ? historyOf(visit, ABOUT) : null,
@@ -485,7 +485,7 @@ const allKeys = async (visit: Visit, wanted: Wanted, list: List<KeyRow> | null):
   }
 }
 
-export const keysPage: Page = {
+export const keysPage: SitePage = {
   path: '/keys',
   async view(visit) {
     const wanted = wantedOf(visit)

@@ -7,20 +7,20 @@ import { Choice, Verb } from '../../parts/form.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import type { Visit } from '../../visit.js'
-import type { WorkspaceRow } from '../workspaces/workspaces.js'
+import type { ShownWorkspace } from '../workspaces/workspaces.js'
 
-export const workspacesOf = (visit: Visit): Promise<readonly WorkspaceRow[]> => visit.workspaces()
+export const workspacesOf = (visit: Visit): Promise<readonly ShownWorkspace[]> => visit.workspaces()
 
-export const slugOf = (workspaces: readonly WorkspaceRow[], id: string | null): string | null =>
+export const slugOf = (workspaces: readonly ShownWorkspace[], id: string | null): string | null =>
   id === null ? null : (workspaces.find((one) => one.id === id)?.slug ?? id)
 
 /** For a field; the workspace of the URL is meant unless somebody says otherwise. */
 export const workspaceOptions = (
-  workspaces: readonly WorkspaceRow[],
+  workspaces: readonly ShownWorkspace[],
 ): readonly (readonly [value: string, label: string])[] =>
   workspaces.map(({ slug, name }) => [slug, name === slug ? slug : `${slug} (${name})`])
 
-export const chosenWorkspace = (visit: Visit, workspaces: readonly WorkspaceRow[]): string => {
+export const chosenWorkspace = (visit: Visit, workspaces: readonly ShownWorkspace[]): string => {
   const { workspace } = visit.scope
   const named = workspaces.find(({ id, slug }) => id === workspace || slug === workspace)
   return (named ?? workspaces.find(({ is_default }) => is_default) ?? workspaces[0])?.slug ?? ''
@@ -31,7 +31,7 @@ export const within = (slug: string) => ({ scoped: false, headers: { 'x-workspac
 
 interface WhoseProps {
   readonly visit: Visit
-  readonly workspaces: readonly WorkspaceRow[]
+  readonly workspaces: readonly ShownWorkspace[]
   readonly more?: readonly (readonly [value: string, label: string])[]
 }
 
@@ -57,7 +57,7 @@ export const Whose = ({ visit, workspaces, more = [] }: WhoseProps) => (
 
 interface SendsForProps {
   readonly visit: Visit
-  readonly workspaces: readonly WorkspaceRow[]
+  readonly workspaces: readonly ShownWorkspace[]
   readonly row: { readonly workspace_id: string | null; readonly mode: 'live' | 'test' }
 }
 

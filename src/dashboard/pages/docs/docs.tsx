@@ -12,22 +12,22 @@ import { Filters } from '../../parts/form.js'
 import { ButtonLink, Code, Crumb, Empty, Facts, PageBody, Samples, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { html } from '../../render.js'
-import type { OpenPage, OpenRaw, Raw, RawRoute, Reader, View } from '../../visit.js'
-import type { Found, Paper } from './papers.js'
+import type { OpenPage, OpenRaw, Raw, RawRoute, SiteReader, View } from '../../visit.js'
+import type { FoundChapter, Paper } from './papers.js'
 import {
-  type Field,
   fieldOf,
-  type Operation,
   type Parameter,
   type Reference,
+  type ReferenceOperation,
   referenceFor,
   referenceIfAny,
+  type SchemaField,
   samplesOf,
 } from './reference.js'
 
 const sentence = (text: string): string => text.replace(/\.?$/, '.')
 
-const fieldLine = ({ name, type, required, says, oneOf }: Field): string =>
+const fieldLine = ({ name, type, required, says, oneOf }: SchemaField): string =>
   [
     `- \`${name}\` (${type}${required ? ', required' : ''})`,
     says.length === 0 ? '' : `: ${says.join(' ')}`,
@@ -42,7 +42,7 @@ const fenced = (language: string, text: string): readonly string[] => [`\`\`\`${
 const shown = (example: unknown): string =>
   typeof example === 'string' ? example : JSON.stringify(example, null, 2)
 
-const operationMarkdown = (operation: Operation, { errors, baseUrl }: Reference): string => {
+const operationMarkdown = (operation: ReferenceOperation, { errors, baseUrl }: Reference): string => {
   const { method, path, summary, description, parameters, request, answers, twin } = operation
   const [curl] = samplesOf(operation, baseUrl)
   return [
@@ -119,9 +119,9 @@ const Find = ({ path, value, hint }: { path: string; value: string; hint: string
 )
 
 interface OperationsProps {
-  readonly reader: Pick<Reader, 'link'>
+  readonly reader: Pick<SiteReader, 'link'>
   readonly caption: string
-  readonly operations: readonly Operation[]
+  readonly operations: readonly ReferenceOperation[]
 }
 
 const Operations = ({ reader, caption, operations }: OperationsProps) => (
@@ -149,7 +149,7 @@ const Operations = ({ reader, caption, operations }: OperationsProps) => (
   />
 )
 
-const textOf = ({ parameters, twin, errors, ...one }: Operation): string =>
+const textOf = ({ parameters, twin, errors, ...one }: ReferenceOperation): string =>
   [
     ...[one.id, one.method, one.path, one.group, one.summary, one.description, twin.command],
     ...parameters.map(({ name }) => name),
@@ -159,7 +159,7 @@ const textOf = ({ parameters, twin, errors, ...one }: Operation): string =>
     .toLowerCase()
 
 /** Every word of the search stands in the text. */
-const searchOf = (reader: Reader) => {
+const searchOf = (reader: SiteReader) => {
   const q = reader.query.get('q') ?? ''
   const words = q.toLowerCase().split(/\s+/).filter(Boolean)
   return { q, matches: (text: string) => words.every((word) => text.includes(word)) }
@@ -170,7 +170,7 @@ const loadPapers = () => import('./papers.js')
 
 interface BeginProps {
   readonly baseUrl: string
-  readonly reader: Pick<Reader, 'link'>
+  readonly reader: Pick<SiteReader, 'link'>
   readonly papers: readonly Paper[]
 }
 
@@ -198,7 +198,7 @@ const Begin = ({ baseUrl, reader, papers }: BeginProps) => (
   </Section>
 )
 
-const InGuides = ({ found, reader }: { found: readonly Found[]; reader: Pick<Reader, 'link'> }) =>
+const InGuides = ({ found, reader }: { found: readonly FoundChapter[]; reader: Pick<SiteReader, 'link'> }) =>
   found.length === 0 ? null : (
     <Section title="In the guides">
       <ul class="plain">
@@ -256,7 +256,7 @@ const asText = (text: string | null, media = 'text/markdown'): Raw => ({
   body: text ?? '# No such page\n\nAll pages are listed in /llms.txt.\n',
 })
 
-const listOfPages = async (reader: Reader, media?: string): Promise<Raw> =>
+const listOfPages = async (reader: SiteReader, media?: string): Promise<Raw> =>
   asText(indexMarkdown((await loadPapers()).papers(), await referenceFor(reader)), media)
 
 /** The same pages for programs that read text. */
@@ -298,7 +298,7 @@ export const documentRoute: RawRoute = {
 const Words = ({ text }: { readonly text: string }) =>
   html`${text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))}`
 
-const Fields = ({ fields }: { readonly fields: readonly Field[] }) => (
+const Fields = ({ fields }: { readonly fields: readonly SchemaField[] }) => (
   <dl class="fields">
     {fields.map(({ name, depth, type, required, says, oneOf }) => (
       <div class={`field depth-${Math.min(depth, 4)}`}>
@@ -333,7 +333,7 @@ const PLACES: readonly (readonly [Parameter['in'], string])[] = [
   ['header', 'Header'],
 ]
 
-const Parameters = ({ operation }: { readonly operation: Operation }) => (
+const Parameters = ({ operation }: { readonly operation: ReferenceOperation }) => (
   <>
     {PLACES.map(([place, title]) => {
       const here = operation.parameters.filter((one) => one.in === place)
@@ -351,7 +351,7 @@ const Parameters = ({ operation }: { readonly operation: Operation }) => (
   </>
 )
 
-const Errors = ({ operation, reference }: { operation: Operation; reference: Reference }) => {
+const Errors = ({ operation, reference }: { operation: ReferenceOperation; reference: Reference }) => {
   const rows = operation.errors
     .map((code) => ({ code, ...reference.errors.get(code) }))
     .sort((a, b) => (a.status ?? 0) - (b.status ?? 0))
@@ -378,7 +378,7 @@ const Errors = ({ operation, reference }: { operation: Operation; reference: Ref
   )
 }
 
-const Twin = ({ twin }: { readonly twin: Operation['twin'] }) =>
+const Twin = ({ twin }: { readonly twin: ReferenceOperation['twin'] }) =>
   twin.command === undefined ? (
     <p class="soft">Not on the command line: {twin.reason}.</p>
   ) : (
@@ -390,7 +390,15 @@ const Twin = ({ twin }: { readonly twin: Operation['twin'] }) =>
 const exampleText = (example: unknown): string =>
   typeof example === 'string' ? example : JSON.stringify(example, null, 2)
 
-const Contents = ({ reference, reader, here }: { reference: Reference; reader: Reader; here: string }) => (
+const Contents = ({
+  reference,
+  reader,
+  here,
+}: {
+  reference: Reference
+  reader: SiteReader
+  here: string
+}) => (
   <>
     {reference.groups.map(({ name, operations }) => (
       <>
@@ -410,7 +418,7 @@ const Contents = ({ reference, reader, here }: { reference: Reference; reader: R
   </>
 )
 
-const Article = ({ operation, reference }: { operation: Operation; reference: Reference }) => (
+const Article = ({ operation, reference }: { operation: ReferenceOperation; reference: Reference }) => (
   <article>
     <h1>{operation.summary}</h1>
     <p class="op">
@@ -522,7 +530,7 @@ interface ErrorEntry {
   readonly smtp: string
 }
 
-const entriesOf = async (reader: Reader): Promise<readonly ErrorEntry[]> =>
+const entriesOf = async (reader: SiteReader): Promise<readonly ErrorEntry[]> =>
   (await reader.ask<{ readonly errors: readonly ErrorEntry[] }>('/errors')).errors
 
 export const errorsPage: OpenPage = {
@@ -583,7 +591,13 @@ const exampleOf = ({ code, type, title, status }: ErrorEntry): string => {
   return JSON.stringify(problem, null, 2)
 }
 
-const Answerers = ({ operations, reader }: { operations: readonly Operation[] | null; reader: Reader }) => {
+const Answerers = ({
+  operations,
+  reader,
+}: {
+  operations: readonly ReferenceOperation[] | null
+  reader: SiteReader
+}) => {
   if (operations === null) {
     return (
       <Section title="Who answers it">

@@ -12,7 +12,7 @@ import { marked, type Token, type Tokens } from 'marked'
 import type { ComponentChildren } from 'preact'
 import { ButtonLink, Code, Head } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
-import type { Reader } from '../../visit.js'
+import type { SiteReader } from '../../visit.js'
 import { paperFiles } from './paper-files.js'
 
 /** In reading order; others follow. */
@@ -117,7 +117,7 @@ export const markdownOf = (paper: Paper, baseUrl: string): string =>
 
 interface Place {
   readonly paper: Paper
-  readonly reader: Pick<Reader, 'link'>
+  readonly reader: Pick<SiteReader, 'link'>
 }
 
 type MarkdownProps = Place & { readonly tokens: readonly Token[] }
@@ -263,7 +263,7 @@ export const PaperBody = ({ paper, reader, baseUrl }: Place & { readonly baseUrl
   )
 }
 
-export interface Found {
+export interface FoundChapter {
   readonly paper: Paper
   readonly chapter: Chapter
 }
@@ -271,9 +271,10 @@ export interface Found {
 const MOST_FOUND = 20
 
 /** Chapters that have every word, those first that have them in their heading. */
-export const chaptersWith = (matches: (text: string) => boolean): readonly Found[] => {
+export const chaptersWith = (matches: (text: string) => boolean): readonly FoundChapter[] => {
   const all = papers().flatMap((paper) => paper.chapters.map((chapter) => ({ paper, chapter })))
-  const isNamed = ({ chapter, paper }: Found) => matches(`${paper.title} ${chapter.title}`.toLowerCase())
+  const isNamed = ({ chapter, paper }: FoundChapter) =>
+    matches(`${paper.title} ${chapter.title}`.toLowerCase())
   const found = all.filter(({ chapter, paper }) =>
     matches(`${paper.title} ${chapter.title} ${chapter.text}`.toLowerCase()),
   )

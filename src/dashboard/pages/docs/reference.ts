@@ -9,7 +9,7 @@
 import { type AskAnswer, jsonOf } from '../../ask.js'
 import type { Sample } from '../../parts/page-parts.js'
 import { figure } from '../../parts/text.js'
-import type { Reader } from '../../visit.js'
+import type { SiteReader } from '../../visit.js'
 
 interface Request {
   readonly method: string
@@ -26,14 +26,14 @@ const member = (value: unknown, name: string): string | null => {
 }
 
 /** An id of the document's example where it has one, else the parameter's name in capitals. */
-const pathValue = (operation: Operation, name: string): string => {
+const pathValue = (operation: ReferenceOperation, name: string): string => {
   const answer = operation.answers[0]?.example
   const first = (answer as { data?: readonly unknown[] } | undefined)?.data?.[0]
   const known = name === 'id' ? member(answer, 'id') : member(answer, `${name}_id`)
   return known ?? member(answer, name) ?? member(first, `${name}_id`) ?? name.toUpperCase()
 }
 
-const requestOf = (operation: Operation, baseUrl: string): Request => {
+const requestOf = (operation: ReferenceOperation, baseUrl: string): Request => {
   const path = operation.path.replace(/\{(\w+)\}/g, (_all, name: string) => pathValue(operation, name))
   const body = operation.request?.example
   const repeats = operation.parameters.some(({ name }) => name === 'Idempotency-Key')
@@ -153,7 +153,7 @@ const php = ({ method, url, headers, body, isPublic }: Request): string => {
   ].join('\n')
 }
 
-export const samplesOf = (operation: Operation, baseUrl: string): readonly Sample[] => {
+export const samplesOf = (operation: ReferenceOperation, baseUrl: string): readonly Sample[] => {
   const request = requestOf(operation, baseUrl)
   return [
     { name: 'curl', text: curl(request) },
@@ -184,7 +184,7 @@ interface Schema {
 
 type Schemas = Readonly<Record<string, Schema>>
 
-export interface Field {
+export interface SchemaField {
   /** From the root: `to`, `data[].id`. */
   readonly name: string
   readonly depth: number
@@ -249,7 +249,13 @@ const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.s
 /** The plainest first: a text, a list of them, nothing. */
 const rank = (word: string): number => (word === 'null' ? 2 : word.startsWith('list of') ? 1 : 0)
 
-const lineOf = (name: string, depth: number, required: boolean, schema: Schema, schemas: Schemas): Field => {
+const lineOf = (
+  name: string,
+  depth: number,
+  required: boolean,
+  schema: Schema,
+  schemas: Schemas,
+): SchemaField => {
   const all = forms(schema, schemas)
   const words = [...new Set(all.map((one) => wordOf(one, schemas)))].sort((a, b) => rank(a) - rank(b))
   const described =
@@ -266,9 +272,9 @@ const lineOf = (name: string, depth: number, required: boolean, schema: Schema, 
 
 const join = (parent: string, name: string): string => (parent === '' ? name : `${parent}.${name}`)
 
-const below = (schema: Schema, schemas: Schemas, parent: string, depth: number): readonly Field[] => {
+const below = (schema: Schema, schemas: Schemas, parent: string, depth: number): readonly SchemaField[] => {
   if (depth > DEEPEST) return []
-  const lines = new Map<string, readonly Field[]>()
+  const lines = new Map<string, readonly SchemaField[]>()
   for (const form of forms(schema, schemas)) {
     if (form.type === 'array') {
       for (const line of below(form.items ?? {}, schemas, `${parent}[]`, depth)) lines.set(line.name, [line])
@@ -290,9 +296,9 @@ const below = (schema: Schema, schemas: Schemas, parent: string, depth: number):
   return [...lines.values()].flat()
 }
 
-const fieldsOf = (schema: Schema, schemas: Schemas): readonly Field[] => below(schema, schemas, '', 0)
+const fieldsOf = (schema: Schema, schemas: Schemas): readonly SchemaField[] => below(schema, schemas, '', 0)
 
-export const fieldOf = (name: string, required: boolean, schema: Schema): Field =>
+export const fieldOf = (name: string, required: boolean, schema: Schema): SchemaField =>
   lineOf(name, 0, required, schema, {})
 
 export interface Parameter {
@@ -307,10 +313,10 @@ interface Answer {
   readonly status: number
   readonly media: string
   readonly example: unknown
-  readonly fields: () => readonly Field[]
+  readonly fields: () => readonly SchemaField[]
 }
 
-export interface Operation {
+export interface ReferenceOperation {
   readonly id: string
   readonly method: string
   readonly path: string
@@ -322,7 +328,7 @@ export interface Operation {
   readonly request: {
     readonly required: boolean
     readonly example: unknown
-    readonly fields: () => readonly Field[]
+    readonly fields: () => readonly SchemaField[]
   } | null
   readonly answers: readonly Answer[]
   readonly errors: readonly string[]
@@ -337,8 +343,8 @@ interface ErrorTitle {
 
 export interface Reference {
   readonly baseUrl: string
-  readonly groups: readonly { readonly name: string; readonly operations: readonly Operation[] }[]
-  readonly operations: ReadonlyMap<string, Operation>
+  readonly groups: readonly { readonly name: string; readonly operations: readonly ReferenceOperation[] }[]
+  readonly operations: ReadonlyMap<string, ReferenceOperation>
   readonly errors: ReadonlyMap<string, ErrorTitle>
 }
 
@@ -357,7 +363,7 @@ interface WrittenOperation {
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Content>> }
   readonly responses: Readonly<Record<string, { readonly content: Readonly<Record<string, Content>> }>>
-  readonly 'x-cli': Operation['twin']
+  readonly 'x-cli': ReferenceOperation['twin']
 }
 
 interface Written {
@@ -389,7 +395,7 @@ const operationOf = (
   path: string,
   written: WrittenOperation,
   schemas: Schemas,
-): Operation => {
+): ReferenceOperation => {
   const responses = Object.entries(written.responses)
   const body = written.requestBody?.content['application/json']
   const answers = responses
@@ -452,7 +458,7 @@ const kept = new Map<string, Reference>()
 export const referenceIfAny = async ({
   baseUrl,
   document,
-}: Pick<Reader, 'baseUrl' | 'document'>): Promise<Reference | null> => {
+}: Pick<SiteReader, 'baseUrl' | 'document'>): Promise<Reference | null> => {
   if (document === null) return null
   const found = kept.get(baseUrl)
   if (found !== undefined) return found
@@ -461,7 +467,7 @@ export const referenceIfAny = async ({
   return made
 }
 
-export const referenceFor = async (reader: Reader): Promise<Reference> => {
+export const referenceFor = async (reader: SiteReader): Promise<Reference> => {
   const found = await referenceIfAny(reader)
   if (found === null) throw new Error('these pages are for who may see the document')
   return found

@@ -24,10 +24,10 @@ import {
   Section,
 } from '../../parts/page-parts.js'
 import { Icon, SHAPES, State } from '../../parts/status.js'
-import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Page, View, Visit } from '../../visit.js'
+import type { SitePage, View, Visit } from '../../visit.js'
 
 /** What was seen is told of a check just now only. */
 type DnsRecord = Published & Partial<CheckedRecord>
@@ -84,7 +84,7 @@ const ORIGINS = {
 const share = (part: number, of: number): string =>
   of === 0 ? figure(part) : `${figure(part)} (${((part * 100) / of).toFixed(1)} %)`
 
-const SOURCES: readonly Column<Source>[] = [
+const SOURCES: readonly TableColumn<Source>[] = [
   {
     head: 'Source',
     kind: 'grow',
@@ -104,7 +104,7 @@ const SOURCES: readonly Column<Source>[] = [
   { head: 'Failed', kind: 'num', cell: ({ failed, messages }) => share(failed, messages) },
 ]
 
-const REPORTERS: readonly Column<Summary['reporters'][number]>[] = [
+const REPORTERS: readonly TableColumn<Summary['reporters'][number]>[] = [
   { head: 'As reported by', kind: 'grow', cell: ({ reporter }) => <Reply text={reporter} /> },
   { head: 'About', kind: 'fit', cell: ({ kind }) => (kind === 'dmarc' ? 'mail' : 'TLS') },
   { head: 'Reports', kind: 'num', cell: ({ reports }) => figure(reports) },
@@ -112,7 +112,7 @@ const REPORTERS: readonly Column<Summary['reporters'][number]>[] = [
   { head: 'Failed', kind: 'num', cell: ({ failed, total }) => share(failed, total) },
 ]
 
-const FAILURES: readonly Column<Summary['tls']['failures'][number]>[] = [
+const FAILURES: readonly TableColumn<Summary['tls']['failures'][number]>[] = [
   { head: 'What failed', kind: 'grow', cell: ({ type }) => <Reply text={type} /> },
   { head: 'At', kind: 'name', cell: ({ mx }) => mx ?? '' },
   { head: 'Sessions', kind: 'num', cell: ({ sessions }) => figure(sessions) },
@@ -331,7 +331,7 @@ const viewOf = async (visit: Visit, row: Domain): Promise<View> => {
 
 const pathOf = (visit: Visit): string => `/v1/domains/${encodeURIComponent(visit.params.name ?? '')}`
 
-export const domainPage: Page = {
+export const domainPage: SitePage = {
   path: '/domains/{name}',
   view: async (visit) => viewOf(visit, await visit.ask<Domain>('GET', pathOf(visit))),
   does: { check: 'checkDomain', rotate: 'rotateDomain', delete: 'deleteDomain' },
@@ -367,7 +367,7 @@ const titleOf = (rows: readonly Domain[]): string => {
   return open === 1 ? 'One domain is not verified.' : `${open} domains are not verified.`
 }
 
-const COLUMNS: readonly Column<Domain>[] = [
+const COLUMNS: readonly TableColumn<Domain>[] = [
   { head: 'Domain', cell: (row) => html`${row.name}${ManagedMark({ row })}` },
   {
     head: 'State',
@@ -409,10 +409,10 @@ const Add = ({ visit }: { readonly visit: Visit }) => (
   </Section>
 )
 
-export const domainsPage: Page = {
+export const domainsPage: SitePage = {
   path: '/domains',
   async view(visit) {
-    const list = await visit.ask<List<Domain>>('GET', '/v1/domains', {
+    const list = await visit.ask<ListPage<Domain>>('GET', '/v1/domains', {
       query: { limit: 100, cursor: visit.query('cursor') },
     })
     return {

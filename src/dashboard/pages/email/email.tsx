@@ -13,13 +13,13 @@ import { partsOfWaiting } from '../../../record/queue.js'
 import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import { askContent } from '../../mail/content.js'
-import { type Email, subjectOf, type Verdict, verdictOf } from '../../mail/verdict.js'
+import { type Email, type MailVerdict, subjectOf, verdictOf } from '../../mail/verdict.js'
 import { Check, Field, Verb } from '../../parts/form.js'
 import { ButtonLink, Code, Crumb, Empty, Facts, Section } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
-import type { List } from '../../parts/table.js'
+import type { ListPage } from '../../parts/table.js'
 import { Address, Said, Time } from '../../parts/text.js'
-import type { Done, Page, Refused, View, Visit } from '../../visit.js'
+import type { FormDone, RefusedForm, SitePage, View, Visit } from '../../visit.js'
 import { actLink } from '../queue/holds.js'
 import { Content, domainCheck, tabOf } from './content.js'
 import { Recipients } from './recipients.js'
@@ -185,7 +185,7 @@ const workspaceOf = async (visit: Visit) => {
   return { 'x-workspace-id': email.workspace_id }
 }
 
-const resend = async (visit: Visit, form: Form): Promise<Done> => {
+const resend = async (visit: Visit, form: Form): Promise<FormDone> => {
   const to = form.list('to')
   if (to.length === 0) throw mistake('to', 'Somebody must get it.')
   const body = { to, ...(form.has('release') && { release: true }) }
@@ -193,14 +193,14 @@ const resend = async (visit: Visit, form: Form): Promise<Done> => {
   return { to: visit.link(`/emails/${made.id}`), notice: 'Sent again: this is the new mail.' }
 }
 
-const here = (visit: Visit, notice: string): Done => ({
+const here = (visit: Visit, notice: string): FormDone => ({
   to: visit.link(`/emails/${visit.params.id ?? ''}`),
   notice,
 })
 
 const ordered =
   (path: string, notice: (changed: number) => string) =>
-  async (visit: Visit, form: Form): Promise<Done> => {
+  async (visit: Visit, form: Form): Promise<FormDone> => {
     const reason = form.text('reason')
     const body = { scope: { email_id: visit.params.id }, ...(reason !== null && { reason }) }
     const { changed } = await visit.ask<{ changed: number }>('POST', path, { body, scoped: false })
@@ -216,7 +216,7 @@ const chosen = (form: Form): readonly string[] => {
 const nameThem = (addresses: readonly string[]): string =>
   addresses.length === 1 ? `${addresses[0]} is` : `${addresses.length} addresses are`
 
-const unsuppress = async (visit: Visit, form: Form): Promise<Done> => {
+const unsuppress = async (visit: Visit, form: Form): Promise<FormDone> => {
   const addresses = chosen(form)
   const headers = await workspaceOf(visit)
   const body = { reason: form.text('reason') }
@@ -228,7 +228,7 @@ const unsuppress = async (visit: Visit, form: Form): Promise<Done> => {
   return { to: visit.link(`/emails/${made.id}`), notice: `${said}; this is the mail that goes there now.` }
 }
 
-const EMAIL_ACTIONS: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>> = {
+const EMAIL_ACTIONS: Readonly<Record<string, (visit: Visit, form: Form) => Promise<FormDone>>> = {
   resend,
   unsuppress,
   async suppress(visit, form) {
@@ -360,7 +360,9 @@ const eventsOf = async (visit: Visit, path: string): Promise<readonly MailEvent[
   const events: MailEvent[] = []
   let cursor: string | null = null
   for (let page = 0; page < PAGES_OF_EVENTS; page++) {
-    const list: List<MailEvent> = await visit.ask('GET', `${path}/events`, { query: { limit: 100, cursor } })
+    const list: ListPage<MailEvent> = await visit.ask('GET', `${path}/events`, {
+      query: { limit: 100, cursor },
+    })
     events.push(...list.data)
     cursor = list.pagination.next_cursor
     if (!list.pagination.has_next || cursor === null) break
@@ -393,7 +395,7 @@ const suppressedOf = async (
 
 interface VerdictHeadProps {
   readonly email: Email
-  readonly verdict: Verdict
+  readonly verdict: MailVerdict
   readonly children: ComponentChildren
 }
 
@@ -446,7 +448,7 @@ const goneView = (visit: Visit, id: string): View | null => {
   }
 }
 
-const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
+const view = async (visit: Visit, refused: RefusedForm | null): Promise<View> => {
   const id = visit.params.id ?? ''
   const path = `/v1/emails/${encodeURIComponent(id)}`
   try {
@@ -486,7 +488,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
   }
 }
 
-export const emailPage: Page = {
+export const emailPage: SitePage = {
   path: '/emails/{id}',
   view,
   does: {

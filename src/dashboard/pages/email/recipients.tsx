@@ -11,8 +11,8 @@ import {
   codeWords,
   type Email,
   isVague,
-  type Recipient,
   reasonWords,
+  type ShownRecipient,
   sinceAccepted,
   unappliedWords,
   worstFirst,
@@ -205,7 +205,7 @@ interface Props {
   readonly events: readonly MailEvent[]
 }
 
-const whyOf = (one: Recipient): string => {
+const whyOf = (one: ShownRecipient): string => {
   if (one.waiting !== null) return partsOfWaiting(one.waiting.detail).why
   const tries = one.attempts > 1 ? `, after ${one.attempts} attempts` : ''
   return one.last_response === null ? '' : `${one.last_response.slice(0, 300)}${tries}`
@@ -217,7 +217,7 @@ const One = ({
   events,
   one,
   open,
-}: Props & { readonly one: Recipient; readonly open: boolean }) => {
+}: Props & { readonly one: ShownRecipient; readonly open: boolean }) => {
   const own = events.filter(({ recipient }) => recipient === one.address || recipient === null)
   return (
     <details class="rcpt" open={open}>
@@ -269,7 +269,7 @@ export const Recipients = ({ visit, email, events }: Props) => {
   const shown = worstFirst(email.recipients).filter(({ status }) => chosen === null || status === chosen)
   const have = isMany ? shown.filter(({ status }) => status === 'delivered') : []
   const others = isMany ? shown.filter(({ status }) => status !== 'delivered') : shown
-  const isOpen = (one: Recipient, at: number): boolean =>
+  const isOpen = (one: ShownRecipient, at: number): boolean =>
     email.recipients.length === 1 || (at < OPEN && (one.status === 'bounced' || one.status === 'deferred'))
   return (
     <Section title="Recipients" says={sumOf(email)}>

@@ -12,9 +12,9 @@ import { AskError, type Problem } from '../../ask.js'
 import { codeWords, reasonWords, unappliedWords } from '../../mail/verdict.js'
 import { Empty, Facts, PageBody, Reply, Section } from '../../parts/page-parts.js'
 import { State, toneOf, word } from '../../parts/status.js'
-import { type Column, Table } from '../../parts/table.js'
+import { Table, type TableColumn } from '../../parts/table.js'
 import { Address, isolate, Said, Time } from '../../parts/text.js'
-import type { Page, Visit } from '../../visit.js'
+import type { SitePage, Visit } from '../../visit.js'
 import { Verbatim } from './content.js'
 
 /** A report may name thousands; the text below has them all. */
@@ -72,7 +72,7 @@ const otherNames = ({ address, originalRecipient, finalRecipient }: ReportRecipi
   ...(finalRecipient === null || finalRecipient === address ? [] : [`ended at ${finalRecipient}`]),
 ]
 
-const COLUMNS: readonly Column<ReportRecipient>[] = [
+const COLUMNS: readonly TableColumn<ReportRecipient>[] = [
   {
     head: 'Recipient',
     cell: (row) => (
@@ -145,7 +145,7 @@ const octetsOf = async (visit: Visit, path: string): Promise<Buffer> => {
   return answer.bytes
 }
 
-export const reportPage: Page = {
+export const reportPage: SitePage = {
   path: '/emails/{id}/events/{event}',
   opens: 'getEventReport',
   async view(visit) {

@@ -10,13 +10,13 @@
 import type { ComponentChildren } from 'preact'
 import { readTag } from '../../../mail/query.js'
 import { type JobMatched, matchedWords } from '../../../record/email.js'
-import { AskError, mistake, type Problem, type Query } from '../../ask.js'
+import { AskError, type AskQuery, mistake, type Problem } from '../../ask.js'
 import type { Form } from '../../form.js'
 import {
   briefReason,
   briefWaiting,
   type Email,
-  type EmailRow,
+  type ListedEmail,
   sinceAccepted,
   subjectOf,
 } from '../../mail/verdict.js'
@@ -35,10 +35,10 @@ import {
 } from '../../parts/form.js'
 import { ButtonLink, Empty, LiveState, PageBody } from '../../parts/page-parts.js'
 import { Status, word } from '../../parts/status.js'
-import { ExportLinks, exported, type List, Pager } from '../../parts/table.js'
+import { ExportLinks, exported, type ListPage, Pager } from '../../parts/table.js'
 import { exactTime, figure, isolate, Said, Time } from '../../parts/text.js'
 import { attrs, html } from '../../render.js'
-import type { Done, Page, RawRoute, Refused, View, Visit, WorkspaceName } from '../../visit.js'
+import type { FormDone, RawRoute, RefusedForm, SitePage, View, Visit, WorkspaceName } from '../../visit.js'
 import { FirstMail, TEST_MAIL } from './first-mail.js'
 import { inboxView } from './inbox.js'
 
@@ -94,7 +94,7 @@ const filterOf = (visit: Visit): Filter => {
 const searchText = ({ q, domain }: Filter): string =>
   [q ?? '', domain === null ? '' : `domain:${domain}`].filter((one) => one !== '').join(' ')
 
-const apiQuery = (visit: Visit, filter: Filter): Query => ({
+const apiQuery = (visit: Visit, filter: Filter): AskQuery => ({
   q: searchText(filter),
   tz: searchText(filter) === '' ? null : visit.zone,
   status: filter.status,
@@ -258,19 +258,19 @@ const FilterForm = ({ visit, filter, unknown, problem }: FilterProps) => (
   </div>
 )
 
-const countsOf = ({ counts }: EmailRow): string =>
+const countsOf = ({ counts }: ListedEmail): string =>
   Object.entries(counts)
     .filter(([, n]) => n > 0)
     .map(([status, n]) => `${n} ${status}`)
     .join(', ')
 
-const total = ({ counts }: EmailRow): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
+const total = ({ counts }: ListedEmail): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
 
 /** Without the address, which the row has already. */
 const replyIn = (text: string | null | undefined): string | null =>
   text == null ? null : isolate(text.replace(/<[^<>\s]*@[^<>\s]*>:?\s*/, '').slice(0, 300))
 
-const outcomeOf = (row: EmailRow): string => {
+const outcomeOf = (row: ListedEmail): string => {
   const { status, waiting } = row
   const many = total(row) > 1 ? `${countsOf(row)} · ` : ''
   if (status === 'bounced' || status === 'deferred') {
@@ -283,38 +283,38 @@ const outcomeOf = (row: EmailRow): string => {
   return status === 'delivered' || status === 'sent' ? `in ${sinceAccepted(row, row.updated_at)}` : ''
 }
 
-const toneOf = ({ status, waiting }: EmailRow): string | undefined => {
+const toneOf = ({ status, waiting }: ListedEmail): string | undefined => {
   if (status === 'bounced') return 'bad'
   return status === 'deferred' || (waiting !== null && waiting.reason !== 'scheduled') ? 'wait' : undefined
 }
 
 interface MailsProps {
   readonly visit: Visit
-  readonly rows: readonly EmailRow[]
+  readonly rows: readonly ListedEmail[]
   /** By id; null when only one is shown. */
   readonly workspaces: ReadonlyMap<string, string> | null
   /** The form that its ticks belong to; null without. */
   readonly form: string | null
 }
 
-const To = ({ row }: { readonly row: EmailRow }) => {
+const To = ({ row }: { readonly row: ListedEmail }) => {
   const [first = row.cc[0] ?? row.bcc[0] ?? ''] = row.to
   const others = total(row) - 1
   const more = others > 0 ? html`<span class="more nb">+ ${others}</span>` : null
   return html`<span class="pair" title="${row.to.join(', ').slice(0, 1_000)}"><span class="one" dir="auto">${first}</span>${more}</span>`
 }
 
-const Tick = ({ row, form }: { readonly row: EmailRow; readonly form: string | null }) =>
+const Tick = ({ row, form }: { readonly row: ListedEmail; readonly form: string | null }) =>
   form === null
     ? null
     : html`<td role="cell" class="tick"><input type="checkbox" name="id" value="${row.id}" form="${form}" aria-label="Choose ${subjectOf(row)}"/></td>`
 
-const Tag = ({ row: { tags } }: { readonly row: EmailRow }) => {
+const Tag = ({ row: { tags } }: { readonly row: ListedEmail }) => {
   const [tag] = tags
   return tag && html`<span class="tag" dir="auto" title="${tag.name}:${tag.value}">${tag.value}</span>`
 }
 
-const Row = ({ visit, row, workspaces, form }: Omit<MailsProps, 'rows'> & { readonly row: EmailRow }) => {
+const Row = ({ visit, row, workspaces, form }: Omit<MailsProps, 'rows'> & { readonly row: ListedEmail }) => {
   const outcome = outcomeOf(row)
   const subject = subjectOf(row)
   const to = visit.link(`/emails/${row.id}`)
@@ -434,7 +434,7 @@ const toOne = async (visit: Visit, form: Form, id: string): Promise<void> => {
     })
 }
 
-const toTicked = async (visit: Visit, form: Form): Promise<Done> => {
+const toTicked = async (visit: Visit, form: Form): Promise<FormDone> => {
   const ids = form.all('id').slice(0, 100)
   if (ids.length === 0) throw mistake('which', 'Tick some rows first, or choose all.')
   const failed: string[] = []
@@ -454,7 +454,7 @@ interface Preview {
   readonly matched: JobMatched
 }
 
-const confirm = async (visit: Visit, form: Form): Promise<Done> => {
+const confirm = async (visit: Visit, form: Form): Promise<FormDone> => {
   const { matched } = await visit.ask<Preview>('POST', '/v1/emails/bulk', {
     body: orderOf(visit, form, { dry_run: true }),
   })
@@ -476,7 +476,7 @@ const confirm = async (visit: Visit, form: Form): Promise<Done> => {
   return { view: { title: what, body } }
 }
 
-const BULK_ACTIONS: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>> = {
+const BULK_ACTIONS: Readonly<Record<string, (visit: Visit, form: Form) => Promise<FormDone>>> = {
   bulk: (visit, form) => (form.raw('which') === 'all' ? confirm : toTicked)(visit, form),
   async 'bulk-go'(visit, form) {
     const body = orderOf(visit, form, {})
@@ -485,7 +485,7 @@ const BULK_ACTIONS: Readonly<Record<string, (visit: Visit, form: Form) => Promis
   },
 }
 
-const NOTHING: List<EmailRow> = {
+const NOTHING: ListPage<ListedEmail> = {
   data: [],
   pagination: {
     ...{ total: 0, total_capped: false, has_next: false, has_prev: false },
@@ -494,7 +494,7 @@ const NOTHING: List<EmailRow> = {
 }
 
 interface Found {
-  readonly list: List<EmailRow> & { readonly unknown?: readonly string[] }
+  readonly list: ListPage<ListedEmail> & { readonly unknown?: readonly string[] }
   readonly problem: Problem | null
 }
 
@@ -502,7 +502,9 @@ const statusOf = (error: unknown): number | null => (error instanceof AskError ?
 
 const findMails = async (visit: Visit, filter: Filter, limit = 50): Promise<Found> => {
   const ask = (cursor: string | null) =>
-    visit.ask<List<EmailRow>>('GET', '/v1/emails', { query: { ...apiQuery(visit, filter), limit, cursor } })
+    visit.ask<ListPage<ListedEmail>>('GET', '/v1/emails', {
+      query: { ...apiQuery(visit, filter), limit, cursor },
+    })
   const cursor = visit.query('cursor')
   try {
     const list = await ask(cursor).catch((error) => {
@@ -520,7 +522,7 @@ const findMails = async (visit: Visit, filter: Filter, limit = 50): Promise<Foun
 /** Names where mails of several workspaces stand in one list; what is no more has none. */
 const workspaceNames = async (
   visit: Visit,
-  rows: readonly EmailRow[],
+  rows: readonly ListedEmail[],
 ): Promise<ReadonlyMap<string, string> | null> => {
   if (visit.scope.workspace !== null) return null
   const { data } = await visit.newestWorkspaces()
@@ -586,8 +588,8 @@ export const newestMails = async (
   visit: Visit,
   limit: number,
   mode: 'live' | 'test' | null = visit.scope.mode,
-): Promise<readonly EmailRow[]> =>
-  (await visit.ask<List<EmailRow>>('GET', '/v1/emails', { query: { mode, limit } })).data
+): Promise<readonly ListedEmail[]> =>
+  (await visit.ask<ListPage<ListedEmail>>('GET', '/v1/emails', { query: { mode, limit } })).data
 
 const emptyView = async (visit: Visit): Promise<View> => {
   const workspaces = await visit.workspaces()
@@ -616,7 +618,7 @@ const HeadActions = ({ visit }: { readonly visit: Visit }) => (
 const isInbox = (visit: Visit, filter: Filter): boolean =>
   visit.isDev && !isNarrowed(filter) && visit.query('view') !== 'table' && visit.query('cursor') === null
 
-const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
+const view = async (visit: Visit, refused: RefusedForm | null): Promise<View> => {
   const filter = filterOf(visit)
   void visit.newestWorkspaces().catch(() => null)
   const found = await findMails(visit, filter)
@@ -656,7 +658,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
   }
 }
 
-export const emailsPage: Page = {
+export const emailsPage: SitePage = {
   path: '/emails',
   view,
   does: { bulk: 'bulkEmails', 'bulk-go': 'bulkEmails', ...TEST_MAIL.does },

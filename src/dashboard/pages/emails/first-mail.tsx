@@ -8,7 +8,7 @@ import { SIMULATIONS } from '../../../sandbox/simulation.js'
 import type { Form } from '../../form.js'
 import { ActionForm, Choice, Field, FoldedFields, Hidden, Send } from '../../parts/form.js'
 import { Code, PageBody } from '../../parts/page-parts.js'
-import type { Done, Page, Visit, WorkspaceName } from '../../visit.js'
+import type { FormDone, SitePage, Visit, WorkspaceName } from '../../visit.js'
 
 const SENDER = 'hello@acme.test'
 
@@ -50,7 +50,7 @@ const TEXT = 'It works.\n\nThis mail was sent from the dashboard, and ends in th
 const HTML =
   '<h1>It works.</h1><p>This mail was sent from the dashboard, and ends in the <b>sandbox</b>: nothing left the house.</p>'
 
-const send = async (visit: Visit, form: Form): Promise<Done> => {
+const send = async (visit: Visit, form: Form): Promise<FormDone> => {
   const workspace = form.text('workspace')
   await visit.ask('POST', '/v1/emails', {
     query: { mode: 'test' },
@@ -70,7 +70,7 @@ const send = async (visit: Visit, form: Form): Promise<Done> => {
 
 export const TEST_MAIL = { actions: { 'test-mail': send }, does: { 'test-mail': 'sendEmail' } } as const
 
-export const testMailPage: Page = {
+export const testMailPage: SitePage = {
   path: '/emails/test',
   opens: 'sendEmail',
   async view(visit, refused) {

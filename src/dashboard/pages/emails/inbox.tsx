@@ -7,7 +7,7 @@
 import type { Problem } from '../../ask.js'
 import { codeIn, linksIn, mainLink, roughText } from '../../mail/checks.js'
 import { askContent, type MailContent, MOST_HTML, readPart } from '../../mail/content.js'
-import { type Email, type EmailRow, subjectOf, verdictOf } from '../../mail/verdict.js'
+import { type Email, type ListedEmail, subjectOf, verdictOf } from '../../mail/verdict.js'
 import { Copy, LiveState, Refreshed } from '../../parts/page-parts.js'
 import { Icon, Status } from '../../parts/status.js'
 import { Said, Time } from '../../parts/text.js'
@@ -15,11 +15,11 @@ import type { View, Visit } from '../../visit.js'
 
 interface ListProps {
   readonly visit: Visit
-  readonly rows: readonly EmailRow[]
+  readonly rows: readonly ListedEmail[]
   readonly chosen: string
 }
 
-const toWords = ({ to, cc, bcc }: EmailRow): string => {
+const toWords = ({ to, cc, bcc }: ListedEmail): string => {
   const all = [...to, ...cc, ...bcc]
   return all.length === 1 ? (all[0] ?? '') : `to ${all.length} recipients`
 }
@@ -138,7 +138,7 @@ const Reader = ({ visit, email, content }: ReaderProps) => {
   )
 }
 
-export const inboxView = async (visit: Visit, rows: readonly EmailRow[]): Promise<View> => {
+export const inboxView = async (visit: Visit, rows: readonly ListedEmail[]): Promise<View> => {
   const chosen = visit.query('mail') ?? rows[0]?.id ?? ''
   const path = `/v1/emails/${encodeURIComponent(chosen)}`
   const [email, content] = await Promise.all([

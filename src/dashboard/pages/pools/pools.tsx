@@ -17,10 +17,10 @@ import {
   Section,
 } from '../../parts/page-parts.js'
 import { Icon, SHAPES } from '../../parts/status.js'
-import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Done, Page, View, Visit, WorkspaceName } from '../../visit.js'
+import type { FormDone, SitePage, View, Visit, WorkspaceName } from '../../visit.js'
 import { actLink, HeldNotes, holdsOver, standingHolds } from '../queue/holds.js'
 import { type History, HistoryOf, historyOf } from '../settings/audit.js'
 import {
@@ -29,17 +29,17 @@ import {
   type Health,
   kept,
   LastError,
-  type Live,
-  type Member,
   MemberFields,
   memberOf,
   type Pool,
-  type Trial,
+  type PoolMember,
+  type ShownUpstream,
+  type TrialRecord,
   Trials,
   UpstreamState,
 } from './upstream.js'
 
-type Warmup = NonNullable<Live['warmup']>
+type Warmup = NonNullable<ShownUpstream['warmup']>
 
 const DAY_MS = 86_400_000
 /** As many days fit into one chart. */
@@ -171,7 +171,7 @@ const see = async (visit: Visit): Promise<Seen> => {
     found,
     visit.find<Health>(`${pathOf(id)}/health`),
     visit.workspaces<WorkspaceName & { readonly egress_pool_id: string | null }>(),
-    visit.ask<List<Pool>>('GET', '/v1/egress-pools', { query }),
+    visit.ask<ListPage<Pool>>('GET', '/v1/egress-pools', { query }),
     found.then((one) => historyOf(visit, { target: one.id })),
     standingHolds(visit),
   ])
@@ -203,7 +203,7 @@ const STATES = {
   active: { label: 'Resume', says: 'gets mail again.', harm: false },
 } as const
 
-const Acts = ({ visit, row, pool }: Seen & { readonly row: Member }) => {
+const Acts = ({ visit, row, pool }: Seen & { readonly row: PoolMember }) => {
   const name = addressOf(row)
   const alone = pool.members.filter(({ state }) => state === 'active').length === 1 && row.state === 'active'
   const states = row.state === 'active' ? (['paused', 'draining'] as const) : (['active'] as const)
@@ -236,7 +236,7 @@ const Acts = ({ visit, row, pool }: Seen & { readonly row: Member }) => {
   )
 }
 
-const connections = (live: Live | undefined, row: Member) =>
+const connections = (live: ShownUpstream | undefined, row: PoolMember) =>
   live?.connections == null ? (
     <span class="faint">{`at most ${row.max_connections}`}</span>
   ) : (
@@ -246,7 +246,7 @@ const connections = (live: Live | undefined, row: Member) =>
     </>
   )
 
-const memberColumns = (seen: Seen): readonly Column<Member>[] => {
+const memberColumns = (seen: Seen): readonly TableColumn<PoolMember>[] => {
   const { health } = seen
   const live = new Map((health?.members ?? []).map((one) => [one.id, one]))
   return [
@@ -385,7 +385,7 @@ const InQueue = ({ visit, pool, health, scheduled }: Seen) => {
   )
 }
 
-const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
+const viewOf = (seen: Seen, trials: readonly TrialRecord[] | null): View => {
   const { visit, pool, health } = seen
   return {
     title: `Pool ${pool.name}`,
@@ -417,17 +417,17 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
   }
 }
 
-const tried = async (visit: Visit, upstreamId: string | null): Promise<readonly Trial[]> => {
+const tried = async (visit: Visit, upstreamId: string | null): Promise<readonly TrialRecord[]> => {
   const path = `${pathOf(visit.params.id ?? '')}/test`
   const body = upstreamId === null ? {} : { upstream_id: upstreamId }
-  return (await visit.ask<{ data: readonly Trial[] }>('POST', path, { body })).data
+  return (await visit.ask<{ data: readonly TrialRecord[] }>('POST', path, { body })).data
 }
 
 /** Changes the list of members as it is now; what is not touched keeps its settings and its password. */
 const changeMembers = async (
   visit: Visit,
   form: Form,
-  change: (members: readonly Member[]) => readonly object[],
+  change: (members: readonly PoolMember[]) => readonly object[],
 ): Promise<Pool> => {
   const path = pathOf(visit.params.id ?? '')
   const { members } = await visit.ask<Pool>('GET', path)
@@ -436,7 +436,7 @@ const changeMembers = async (
 
 const here = (visit: Visit): string => visit.link(`/pools/${visit.params.id}`)
 
-const save = async (visit: Visit, form: Form): Promise<Done> => {
+const save = async (visit: Visit, form: Form): Promise<FormDone> => {
   const id = form.text('upstream_id')
   const wish = memberOf(form)
   const pool = await changeMembers(visit, form, (members) =>
@@ -448,7 +448,7 @@ const save = async (visit: Visit, form: Form): Promise<Done> => {
   return { view: viewOf(await see(visit), await tried(visit, saved)) }
 }
 
-export const poolPage: Page = {
+export const poolPage: SitePage = {
   path: '/pools/{id}',
   view: async (visit) => viewOf(await see(visit), null),
   does: {
@@ -542,7 +542,7 @@ const rowOf = (
   return { pool, seen, tone: isHeld && tone === 'ok' ? 'wait' : tone, isHeld, text }
 }
 
-const columns = (visit: Visit): readonly Column<Row>[] => {
+const columns = (visit: Visit): readonly TableColumn<Row>[] => {
   const entries = ({ pool }: Row, state: string | null, n: number | undefined) =>
     n === undefined ? (
       ''
@@ -567,11 +567,11 @@ const columns = (visit: Visit): readonly Column<Row>[] => {
   ]
 }
 
-export const poolsPage: Page = {
+export const poolsPage: SitePage = {
   path: '/pools',
   async view(visit) {
     const [list, summary, holds] = await Promise.all([
-      visit.list<List<Pool>>('/v1/egress-pools'),
+      visit.list<ListPage<Pool>>('/v1/egress-pools'),
       visit.summary(),
       standingHolds(visit),
     ])
@@ -613,7 +613,7 @@ export const poolsPage: Page = {
   },
 }
 
-export const newPoolPage: Page = {
+export const newPoolPage: SitePage = {
   path: '/pools/new',
   opens: 'createEgressPool',
   async view() {

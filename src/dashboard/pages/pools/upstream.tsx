@@ -11,7 +11,7 @@ import { State, type Tone } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
 
-export type Member = Pool['members'][number]
+export type PoolMember = Pool['members'][number]
 
 export type Pool = ReturnType<typeof poolRecord>
 
@@ -20,10 +20,10 @@ export interface Health {
   readonly status: 'ok' | 'degraded' | 'down'
   readonly says: string
   readonly queue: Readonly<Record<'due' | 'leased' | 'waiting' | 'held', number>>
-  readonly members: readonly Live[]
+  readonly members: readonly ShownUpstream[]
 }
 
-export interface Live {
+export interface ShownUpstream {
   readonly id: string
   readonly host: string
   readonly port: number
@@ -54,12 +54,12 @@ const SERVICES = {
   mailgun: { title: 'Mailgun by HTTPS', reports: 'tells nobody here of bounces: its mail stays “sent”' },
 } as const
 
-export const addressOf = ({ service, host, port }: Pick<Member, 'service' | 'host' | 'port'>): string => {
+export const addressOf = ({ service, host, port }: Pick<PoolMember, 'service' | 'host' | 'port'>): string => {
   if (service !== null) return `${service}+https://${host}`
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-const kindOf = ({ service, region, fingerprint, tls }: Member): string => {
+const kindOf = ({ service, region, fingerprint, tls }: PoolMember): string => {
   const pinned = fingerprint === null ? null : 'TLS, certificate pinned'
   if (service === null) return pinned ?? TLS_WORDS[tls] ?? tls
   const { title, reports } = SERVICES[service]
@@ -71,7 +71,7 @@ const planOf = ({ first, days }: { readonly first: number; readonly days: number
   `${first}:${days}`
 
 /** The second line of its row: what it is, not how it does. */
-export const aboutOf = (row: Member): string =>
+export const aboutOf = (row: PoolMember): string =>
   [
     kindOf(row),
     row.has_auth && row.service === null ? `signs in${row.has_oauth ? ' with tokens' : ''}` : null,
@@ -94,7 +94,7 @@ const FULL = {
   connections: 'all its connections are in use',
 } as const
 
-const stateOf = (live: Live | undefined): Words => {
+const stateOf = (live: ShownUpstream | undefined): Words => {
   if (live?.state === 'paused') return ['wait', 'held', 'Paused', 'gets no new mail']
   if (live?.state === 'draining') return ['wait', 'held', 'Draining', 'ends what is under way']
   if (live === undefined || live.breaker === null)
@@ -107,7 +107,13 @@ const stateOf = (live: Live | undefined): Words => {
   return ['ok', 'delivered', 'Takes mail', live.full && FULL[live.full]]
 }
 
-export const UpstreamState = ({ live, most }: { readonly live: Live | undefined; readonly most: number }) => {
+export const UpstreamState = ({
+  live,
+  most,
+}: {
+  readonly live: ShownUpstream | undefined
+  readonly most: number
+}) => {
   const [tone, icon, text, more] = stateOf(live)
   const limit = live?.limit ?? null
   const ramps = tone === 'ok' && limit !== null && limit < most
@@ -124,7 +130,7 @@ export const UpstreamState = ({ live, most }: { readonly live: Live | undefined;
   )
 }
 
-export const LastError = ({ live }: { readonly live: Live | undefined }) => {
+export const LastError = ({ live }: { readonly live: ShownUpstream | undefined }) => {
   const error = live?.last_error ?? null
   if (error === null) return <span class="faint">none</span>
   return (
@@ -137,7 +143,7 @@ export const LastError = ({ live }: { readonly live: Live | undefined }) => {
 
 const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2', 'OAUTHBEARER']
 
-const TokenFields = ({ member }: { readonly member: Member | null }) => (
+const TokenFields = ({ member }: { readonly member: PoolMember | null }) => (
   <FoldedFields title="Tokens in place of a password (Microsoft 365, Gmail)">
     <p class="hint">
       {member?.has_oauth
@@ -162,7 +168,7 @@ const TokenFields = ({ member }: { readonly member: Member | null }) => (
   </FoldedFields>
 )
 
-const WarmupField = ({ member }: { readonly member: Member | null }) => (
+const WarmupField = ({ member }: { readonly member: PoolMember | null }) => (
   <Field
     name="warmup"
     label="Warm-up"
@@ -172,7 +178,7 @@ const WarmupField = ({ member }: { readonly member: Member | null }) => (
   />
 )
 
-const LimitFields = ({ member }: { readonly member: Member | null }) => (
+const LimitFields = ({ member }: { readonly member: PoolMember | null }) => (
   <FoldedFields title="Share, limits, certificate and origin">
     <div class="row">
       <Field name="weight" label="Weight" value={member?.weight} placeholder="1" />
@@ -218,7 +224,7 @@ const LimitFields = ({ member }: { readonly member: Member | null }) => (
   </FoldedFields>
 )
 
-const ServiceFields = ({ member }: { readonly member: Member | null }) => (
+const ServiceFields = ({ member }: { readonly member: PoolMember | null }) => (
   <>
     <div class="row">
       <Choice
@@ -248,7 +254,7 @@ const ServiceFields = ({ member }: { readonly member: Member | null }) => (
   </>
 )
 
-export const MemberFields = ({ member }: { readonly member: Member | null }) => (
+export const MemberFields = ({ member }: { readonly member: PoolMember | null }) => (
   <>
     <ServiceFields member={member} />
     <div class="row">
@@ -333,9 +339,9 @@ export const memberOf = (form: Form) => ({
 /** What names a member and changes nothing of it. */
 export const kept = ({ id, host, port, state }: Pool['members'][number]) => ({ id, host, port, state })
 
-export interface Trial {
+export interface TrialRecord {
   readonly id: string
-  readonly service: Member['service']
+  readonly service: PoolMember['service']
   readonly host: string
   readonly port: number
   readonly ok: boolean
@@ -356,7 +362,7 @@ const STAGES: Readonly<Record<string, string>> = {
   auth: 'It refused the login.',
 }
 
-export const Trials = ({ trials }: { readonly trials: readonly Trial[] }) => (
+export const Trials = ({ trials }: { readonly trials: readonly TrialRecord[] }) => (
   <Section
     title={
       trials.every(({ ok }) => ok)

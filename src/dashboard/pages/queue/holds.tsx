@@ -4,23 +4,22 @@
  *   A button leads to the page that says what an order would meet, before it is given.
  */
 import type { VNode } from 'preact'
-import type { Hold } from '../../../record/queue.js'
-import { type QueueStateRecord, recipients } from '../../../record/queue.js'
+import { type Hold, type QueueStateRecord, recipients } from '../../../record/queue.js'
 import type { Options } from '../../parts/form.js'
 import { ButtonLink, Note, Section } from '../../parts/page-parts.js'
-import { type Column, type List, Table } from '../../parts/table.js'
+import { type ListPage, Table, type TableColumn } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
 
 export const SCOPE_NAMES = ['workspace_id', 'egress_pool_id', 'domain', 'email_id'] as const
 type ScopeName = (typeof SCOPE_NAMES)[number]
-export type Scope = Readonly<Partial<Record<ScopeName, string>>>
+export type ScopeWords = Readonly<Partial<Record<ScopeName, string>>>
 
 export const VERBS = ['retry', 'hold', 'release', 'reroute', 'purge'] as const
 export type QueueVerb = (typeof VERBS)[number]
 
 /** Without a part it is about everything, or everything of the workspace in the URL. */
-export const actLink = (visit: Visit, verb: QueueVerb, scope: Scope = {}): string =>
+export const actLink = (visit: Visit, verb: QueueVerb, scope: ScopeWords = {}): string =>
   visit.link('/queue/order', { verb, ...scope })
 
 interface Named {
@@ -28,7 +27,7 @@ interface Named {
   readonly text: string
 }
 
-export interface Places {
+export interface PlaceNames {
   readonly pools: readonly Named[]
   readonly workspaces: readonly Named[]
   pool(id: string): string
@@ -44,11 +43,11 @@ export const anyOf = (rows: readonly Named[]): Options => [
 ]
 
 /** The first hundred of each; others are shown by their ids. */
-export const placesOf = async (visit: Visit): Promise<Places> => {
+export const placesOf = async (visit: Visit): Promise<PlaceNames> => {
   const query = { limit: 100 }
   const [workspaces, pools] = await Promise.all([
     visit.workspaces(),
-    visit.ask<List<{ id: string; name: string }>>('GET', '/v1/egress-pools', { query, scoped: false }),
+    visit.ask<ListPage<{ id: string; name: string }>>('GET', '/v1/egress-pools', { query, scoped: false }),
   ])
   const named = {
     pools: pools.data.map(({ id, name }) => ({ id, text: name })),
@@ -62,7 +61,10 @@ export const placesOf = async (visit: Visit): Promise<Places> => {
 }
 
 /** `pool main, mail to example.com`. */
-export const scopeWords = (scope: { readonly [name in keyof Scope]?: string | null }, places: Places) => {
+export const scopeWords = (
+  scope: { readonly [name in keyof ScopeWords]?: string | null },
+  places: PlaceNames,
+) => {
   const { workspace_id: workspace, egress_pool_id: pool, domain, email_id: email } = scope
   const parts = [
     workspace && `workspace ${places.workspace(workspace)}`,
@@ -77,10 +79,10 @@ interface HoldsProps {
   readonly visit: Visit
   readonly holds: readonly Hold[]
   readonly state: QueueStateRecord
-  readonly places: Places
+  readonly places: PlaceNames
 }
 
-const columns = (visit: Visit, places: Places): readonly Column<Hold>[] => [
+const columns = (visit: Visit, places: PlaceNames): readonly TableColumn<Hold>[] => [
   { head: 'What', cell: (row) => <Address text={scopeWords(row, places)} /> },
   {
     head: 'Why',
@@ -149,7 +151,7 @@ const stopped = ({ pools }: QueueStateRecord) =>
 /** Holds that keep something, and one of the whole queue. */
 /** Those that stand; none where they may not be seen. */
 export const standingHolds = async (visit: Visit): Promise<readonly Hold[]> => {
-  const answer = await visit.part<List<Hold>>('/v1/holds', { query: { limit: 100 }, scoped: false })
+  const answer = await visit.part<ListPage<Hold>>('/v1/holds', { query: { limit: 100 }, scoped: false })
   return 'data' in answer ? answer.data : []
 }
 

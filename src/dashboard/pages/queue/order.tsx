@@ -5,21 +5,20 @@
  *   the same query shows the same part of the queue, so an order can be handed to somebody else as a link. Before one hold
  *   is lifted, the page says who wrote what, and how many recipients of its part are held.
  */
-import type { Hold } from '../../../record/queue.js'
-import { recipients } from '../../../record/queue.js'
+import { type Hold, recipients } from '../../../record/queue.js'
 import type { Form } from '../../form.js'
 import { ActionForm, Choice, Field, Hidden, Leave, Send } from '../../parts/form.js'
 import { Choices, Empty, Facts, PageBody } from '../../parts/page-parts.js'
-import type { List } from '../../parts/table.js'
+import type { ListPage } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
-import type { Done, Page, View, Visit } from '../../visit.js'
+import type { FormDone, SitePage, View, Visit } from '../../visit.js'
 import {
   actLink,
-  type Places,
+  type PlaceNames,
   placesOf,
   type QueueVerb,
   SCOPE_NAMES,
-  type Scope,
+  type ScopeWords,
   scopeWords,
   VERBS,
 } from './holds.js'
@@ -96,7 +95,7 @@ const WORDS: Readonly<Record<QueueVerb, Words>> = {
 
 const isVerb = (text: string | null): text is QueueVerb => VERBS.some((one) => one === text)
 
-const scopeFrom = (read: (name: string) => string | null): Scope =>
+const scopeFrom = (read: (name: string) => string | null): ScopeWords =>
   Object.fromEntries(
     SCOPE_NAMES.flatMap((name) => {
       const value = read(name)
@@ -105,13 +104,13 @@ const scopeFrom = (read: (name: string) => string | null): Scope =>
   )
 
 /** As /v1 wants it: what names no part says that it means everything. */
-const bodyScope = (scope: Scope) => (Object.keys(scope).length === 0 ? { all: true } : scope)
+const bodyScope = (scope: ScopeWords) => (Object.keys(scope).length === 0 ? { all: true } : scope)
 
 /** Every order meets the same recipients, and concerns those of them that it is about; this look changes nothing. */
-const look = (visit: Visit, scope: Scope): Promise<Ordered> =>
+const look = (visit: Visit, scope: ScopeWords): Promise<Ordered> =>
   visit.ask<Ordered>('POST', '/v1/queue/retry', { body: { scope: bodyScope(scope), dry_run: true } })
 
-const Target = ({ places, scope }: { places: Places; scope: Scope }) => (
+const Target = ({ places, scope }: { places: PlaceNames; scope: ScopeWords }) => (
   <Choice
     name="to"
     label="To the pool"
@@ -131,8 +130,8 @@ const titleOf = (verb: QueueVerb, n: number): string =>
 interface OrderProps {
   readonly visit: Visit
   readonly verb: QueueVerb
-  readonly scope: Scope
-  readonly places: Places
+  readonly scope: ScopeWords
+  readonly places: PlaceNames
   readonly matched: Matched
 }
 
@@ -196,7 +195,7 @@ const Order = (props: OrderProps) => {
   )
 }
 
-const give = async (visit: Visit, form: Form): Promise<Done> => {
+const give = async (visit: Visit, form: Form): Promise<FormDone> => {
   const verb = form.text('verb')
   if (!isVerb(verb)) return { to: visit.link('/queue') }
   const scope = bodyScope(scopeFrom((name) => form.text(name)))
@@ -207,7 +206,7 @@ const give = async (visit: Visit, form: Form): Promise<Done> => {
   return { to: visit.link('/queue'), notice: WORDS[verb].done(changed) }
 }
 
-export const orderPage: Page = {
+export const orderPage: SitePage = {
   path: '/queue/order',
   opens: 'retryQueue',
   async view(visit, refused) {
@@ -244,13 +243,13 @@ const gone = (visit: Visit): View => ({
   ),
 })
 
-export const releasePage: Page = {
+export const releasePage: SitePage = {
   path: '/queue/release',
   opens: 'liftHold',
   async view(visit) {
     const id = visit.query('hold')
     const [holds, places] = await Promise.all([
-      visit.ask<List<Hold>>('GET', '/v1/holds', { query: { limit: 100 } }),
+      visit.ask<ListPage<Hold>>('GET', '/v1/holds', { query: { limit: 100 } }),
       placesOf(visit),
     ])
     const hold = holds.data.find((one) => one.id === id)

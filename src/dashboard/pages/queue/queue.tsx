@@ -5,17 +5,24 @@
  *   slowed down with the reply that did it, and holds. A field of the ages is the darker the more of the mail it holds. Every
  *   button leads to a page that says first what the order would meet.
  */
-import type { Age, Entry, Hold, PoolDepth, SlowDomain } from '../../../record/queue.js'
-import { type QueueStateRecord, sentence } from '../../../record/queue.js'
+import {
+  type Age,
+  type Hold,
+  type PoolDepth,
+  type QueueEntryRecord,
+  type QueueStateRecord,
+  type SlowDomain,
+  sentence,
+} from '../../../record/queue.js'
 import { briefWaiting } from '../../mail/verdict.js'
 import { Filters, Hidden, Select, Send, Word } from '../../parts/form.js'
 import { ButtonLink, Choices, Code, Empty, PageBody, Reply, Section } from '../../parts/page-parts.js'
 import { Status } from '../../parts/status.js'
-import { type Column, type List, Table } from '../../parts/table.js'
+import { type ListPage, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Page, Visit } from '../../visit.js'
-import { actLink, anyOf, Holds, type Places, placesOf, Troubles, VERBS } from './holds.js'
+import type { SitePage, Visit } from '../../visit.js'
+import { actLink, anyOf, Holds, type PlaceNames, placesOf, Troubles, VERBS } from './holds.js'
 
 interface Queue {
   readonly state: { readonly live: QueueStateRecord; readonly test?: QueueStateRecord }
@@ -72,7 +79,7 @@ interface AgesProps {
   readonly visit: Visit
   readonly ages: Ages
   readonly queue: Queue
-  readonly places: Places
+  readonly places: PlaceNames
 }
 
 const Row = ({ row, most, ...props }: AgesProps & { readonly row: Age; readonly most: number }) => {
@@ -180,7 +187,7 @@ const paceText = ({ at_once, until }: SlowDomain) =>
     </>
   )
 
-const Slow = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: Places }) => (
+const Slow = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: PlaceNames }) => (
   <Section
     title="Slowed down"
     says="domains that asked for a slower pace and keep mail waiting; mail that is taken speeds them up again"
@@ -208,7 +215,7 @@ const Slow = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: Pl
   </Section>
 )
 
-const Part = ({ visit, places }: { visit: Visit; places: Places }) => (
+const Part = ({ visit, places }: { visit: Visit; places: PlaceNames }) => (
   <details class="fold">
     <summary>Act on a part of the queue</summary>
     <form class="form" action="/queue/order">
@@ -255,14 +262,14 @@ const groupOf = (visit: Visit): Ages['by'] => {
   return by === 'workspace' || by === 'domain' ? by : 'pool'
 }
 
-export const queuePage: Page = {
+export const queuePage: SitePage = {
   path: '/queue',
   async view(visit) {
     const by = groupOf(visit)
     const [queue, ages, holds, places] = await Promise.all([
       visit.ask<Queue>('GET', '/v1/queue'),
       visit.ask<Ages>('GET', '/v1/queue/ages', { query: { by, mode: visit.scope.mode } }),
-      visit.ask<List<Hold>>('GET', '/v1/holds', { query: { limit: 100 } }),
+      visit.ask<ListPage<Hold>>('GET', '/v1/holds', { query: { limit: 100 } }),
       placesOf(visit),
     ])
     const state = queue.state[visit.scope.mode] ?? queue.state.live
@@ -308,13 +315,13 @@ const STATES = [
   ['held', 'Held'],
 ] as const
 
-const next = (row: Entry, visit: Visit) => {
+const next = (row: QueueEntryRecord, visit: Visit) => {
   if (row.under_way) return 'under way'
   if (row.due_at === null) return html`<span class="st wait">held</span>`
   return Date.parse(row.due_at) <= visit.now ? 'now' : Time({ at: row.due_at })
 }
 
-const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
+const columns = (visit: Visit, places: PlaceNames): readonly TableColumn<QueueEntryRecord>[] => [
   { head: 'Recipient', cell: (row) => Address({ text: row.address, isTight: true }) },
   { head: 'Status', cell: (row) => Status(row) },
   {
@@ -347,7 +354,7 @@ const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
   },
 ]
 
-const EntryFilters = ({ visit, places }: { readonly visit: Visit; readonly places: Places }) => (
+const EntryFilters = ({ visit, places }: { readonly visit: Visit; readonly places: PlaceNames }) => (
   <div class="filters">
     <Choices
       label="State"
@@ -370,7 +377,7 @@ const EntryFilters = ({ visit, places }: { readonly visit: Visit; readonly place
 )
 
 /** There is no way back in a list that moves, but to its front. */
-const Onward = ({ visit, list }: { readonly visit: Visit; readonly list: List<Entry> }) => {
+const Onward = ({ visit, list }: { readonly visit: Visit; readonly list: ListPage<QueueEntryRecord> }) => {
   const { has_next, has_prev, next_cursor } = list.pagination
   return (
     <nav class="pager" aria-label="Pages of the list">
@@ -384,11 +391,11 @@ const Onward = ({ visit, list }: { readonly visit: Visit; readonly list: List<En
   )
 }
 
-export const entriesPage: Page = {
+export const entriesPage: SitePage = {
   path: '/queue/entries',
   async view(visit) {
     const [list, places] = await Promise.all([
-      visit.ask<List<Entry>>('GET', '/v1/queue/entries', {
+      visit.ask<ListPage<QueueEntryRecord>>('GET', '/v1/queue/entries', {
         query: {
           mode: visit.scope.mode,
           egress_pool_id: visit.query('egress_pool_id'),

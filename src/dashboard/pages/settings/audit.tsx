@@ -7,13 +7,13 @@
  */
 import { Readable } from 'node:stream'
 import type { AuditEntry } from '../../../resource/people.js'
-import type { Query } from '../../ask.js'
+import type { AskQuery } from '../../ask.js'
 import { Filters, type Options, Select, Word } from '../../parts/form.js'
 import { ButtonLink, Empty, PageBody, Section } from '../../parts/page-parts.js'
-import { type List, Pager, Table } from '../../parts/table.js'
+import { type ListPage, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Page, RawRoute, Visit } from '../../visit.js'
+import type { RawRoute, SitePage, Visit } from '../../visit.js'
 
 /** What actions begin with, as people call it. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -159,7 +159,7 @@ const Entries = ({ visit, rows }: { readonly visit: Visit; readonly rows: readon
 /** So many stand on the page of what they are about. */
 const SHOWN = 10
 
-export type History = List<AuditEntry> | null
+export type History = ListPage<AuditEntry> | null
 
 /** Of one thing by its id, or of all of a kind. */
 type About = { readonly target: string } | { readonly action: string }
@@ -167,7 +167,7 @@ type About = { readonly target: string } | { readonly action: string }
 /** What was changed about it; null for who may not know. */
 export const historyOf = async (visit: Visit, about: About): Promise<History> =>
   visit.may('listAudit')
-    ? visit.ask<List<AuditEntry>>('GET', '/v1/audit', { query: { ...about, limit: SHOWN } })
+    ? visit.ask<ListPage<AuditEntry>>('GET', '/v1/audit', { query: { ...about, limit: SHOWN } })
     : null
 
 export const HistoryOf = ({ visit, about, history }: { visit: Visit; about: About; history: History }) =>
@@ -191,7 +191,7 @@ const HOURS: Options = [
   ['720', 'last 30 days'],
 ]
 
-const filtersOf = (visit: Visit): Query => {
+const filtersOf = (visit: Visit): AskQuery => {
   const hours = Number(visit.query('hours') ?? Number.NaN)
   return {
     action: visit.query('action'),
@@ -220,11 +220,11 @@ const AuditFilters = ({ visit }: { readonly visit: Visit }) => (
   </Filters>
 )
 
-export const auditPage: Page = {
+export const auditPage: SitePage = {
   path: '/settings/audit',
   opens: 'listAudit',
   async view(visit) {
-    const list = await visit.list<List<AuditEntry>>('/v1/audit', { ...filtersOf(visit) })
+    const list = await visit.list<ListPage<AuditEntry>>('/v1/audit', { ...filtersOf(visit) })
     return {
       title: 'Audit',
       body: (
@@ -254,7 +254,7 @@ const MOST_PAGES = 1000
 async function* linesOf(visit: Visit): AsyncGenerator<string> {
   let cursor: string | null = null
   for (let page = 0; page < MOST_PAGES; page++) {
-    const list: List<AuditEntry> = await visit.ask<List<AuditEntry>>('GET', '/v1/audit', {
+    const list: ListPage<AuditEntry> = await visit.ask<ListPage<AuditEntry>>('GET', '/v1/audit', {
       query: { limit: 100, ...filtersOf(visit), cursor },
     })
     yield list.data.map((entry) => `${JSON.stringify(entry)}\n`).join('')

@@ -3,9 +3,9 @@
  */
 import type { ClusterRecord } from '../../../record/queue.js'
 import { PageBody } from '../../parts/page-parts.js'
-import { type Column, Table } from '../../parts/table.js'
+import { Table, type TableColumn } from '../../parts/table.js'
 import { html } from '../../render.js'
-import type { Page } from '../../visit.js'
+import type { SitePage } from '../../visit.js'
 
 type Daemon = ClusterRecord['daemons'][number]
 
@@ -19,7 +19,7 @@ const ROLES: Readonly<Record<Daemon['writers'][number]['role'], string>> = {
   command: 'a command',
 }
 
-const columns: readonly Column<Daemon>[] = [
+const columns: readonly TableColumn<Daemon>[] = [
   {
     head: 'Host',
     kind: 'grow',
@@ -50,7 +50,7 @@ const wordsOf = ({ store, same_settings: isSame }: ClusterRecord): string => {
     : 'Their settings differ: compare bounce.domain, base_url, relay and retention on each host.'
 }
 
-export const daemonsPage: Page = {
+export const daemonsPage: SitePage = {
   path: '/settings/daemons',
   async view(visit) {
     const cluster = await visit.ask<ClusterRecord>('GET', '/v1/cluster')

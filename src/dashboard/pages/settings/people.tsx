@@ -16,10 +16,10 @@ import {
   shownOnce,
 } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
-import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Done, Page, Visit } from '../../visit.js'
+import type { FormDone, SitePage, Visit } from '../../visit.js'
 
 const HOW: Readonly<Record<string, string>> = {
   local: 'with a password',
@@ -39,7 +39,7 @@ const deviceOf = (agent: string | null): string | null => {
   return system === undefined ? name : `${name} on ${system}`
 }
 
-const sessionColumns = (): readonly Column<OpenSession>[] => [
+const sessionColumns = (): readonly TableColumn<OpenSession>[] => [
   {
     head: 'Who',
     cell: (row) =>
@@ -70,11 +70,11 @@ const sessionColumns = (): readonly Column<OpenSession>[] => [
   },
 ]
 
-export const sessionsPage: Page = {
+export const sessionsPage: SitePage = {
   path: '/settings/sessions',
   async view(visit) {
     const user = visit.query('user')
-    const list = await visit.list<List<OpenSession>>('/v1/sessions', { user })
+    const list = await visit.list<ListPage<OpenSession>>('/v1/sessions', { user })
     const n = list.data.length
     const mayEndAll = user !== null || visit.who.person !== null
     return {
@@ -147,7 +147,7 @@ const ROLE_OPTIONS: readonly (readonly [role: Role, means: string])[] = [
 
 const nameOf = ({ name, email }: Pick<Person, 'name' | 'email'>): string => name ?? email
 
-const shown = (visit: Visit, made: MadeLink, title: string, says: string): Done => ({
+const shown = (visit: Visit, made: MadeLink, title: string, says: string): FormDone => ({
   view: shownOnce({
     visit,
     back: ['/settings/people', 'People'],
@@ -157,7 +157,7 @@ const shown = (visit: Visit, made: MadeLink, title: string, says: string): Done 
   }),
 })
 
-const invite = async (visit: Visit, form: Form): Promise<Done> => {
+const invite = async (visit: Visit, form: Form): Promise<FormDone> => {
   const made = await visit.ask<MadeLink & { readonly email_id: string | null }>('POST', '/v1/invitations', {
     body: { email: form.text('email'), role: form.text('role'), workspace_id: form.text('workspace_id') },
   })
@@ -170,13 +170,13 @@ const invite = async (visit: Visit, form: Form): Promise<Done> => {
   return shown(visit, made, `${made.email ?? 'Somebody'} is invited.`, says)
 }
 
-const setupLink = async (visit: Visit, ref: string, name: string): Promise<Done> => {
+const setupLink = async (visit: Visit, ref: string, name: string): Promise<FormDone> => {
   const made = await visit.ask<MadeLink>('POST', `/v1/users/${encodeURIComponent(ref)}/setup-link`)
   const says = 'Copy the link now: it is not shown again. It works once, within 30 minutes.'
   return shown(visit, made, `${name} may set another password.`, says)
 }
 
-const columns = (): readonly Column<Person>[] => [
+const columns = (): readonly TableColumn<Person>[] => [
   {
     head: 'Person',
     kind: 'grow',
@@ -252,13 +252,13 @@ const sentence = (rows: readonly Person[]): string => {
 
 const CLI = 'postern user invite --role member'
 
-export const peoplePage: Page = {
+export const peoplePage: SitePage = {
   path: '/settings/people',
   opens: 'listUsers',
   async view(visit) {
     const [people, invitations] = await Promise.all([
-      visit.list<List<Person>>('/v1/users'),
-      visit.ask<List<Link>>('GET', '/v1/invitations', { query: { limit: 100 } }),
+      visit.list<ListPage<Person>>('/v1/users'),
+      visit.ask<ListPage<Link>>('GET', '/v1/invitations', { query: { limit: 100 } }),
     ])
     const isNobody = visit.who.person === null
     return {
@@ -313,13 +313,13 @@ export const peoplePage: Page = {
   },
 }
 
-export const invitePage: Page = {
+export const invitePage: SitePage = {
   path: '/settings/people/invite',
   opens: 'createInvitation',
   async view(visit) {
     const [workspaces, pools] = await Promise.all([
       visit.workspaces(),
-      visit.ask<List<{ readonly members: readonly unknown[] }>>('GET', '/v1/egress-pools', {
+      visit.ask<ListPage<{ readonly members: readonly unknown[] }>>('GET', '/v1/egress-pools', {
         query: { limit: 100 },
       }),
     ])
@@ -423,7 +423,7 @@ const change = async (visit: Visit, body: unknown, notice: (row: Person) => stri
   return { to: pageOf(visit), notice: notice(row) }
 }
 
-export const personPage: Page = {
+export const personPage: SitePage = {
   path: '/settings/people/{id}',
   async view(visit) {
     const row = await visit.ask<PersonInFull>('GET', pathOf(visit))

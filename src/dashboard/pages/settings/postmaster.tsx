@@ -7,9 +7,9 @@
 import type { EventRecord } from '../../../record/event.js'
 import { sizeWords } from '../../mail/checks.js'
 import { Empty, PageBody } from '../../parts/page-parts.js'
-import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
-import type { Page } from '../../visit.js'
+import type { SitePage } from '../../visit.js'
 import { Verbatim } from '../email/content.js'
 
 /** What is kept of it (submission/operator-mail.ts). */
@@ -28,7 +28,7 @@ interface Row {
   readonly mail: Kept
 }
 
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly TableColumn<Row>[] = [
   { head: 'When', kind: 'solo', cell: ({ at }) => <Time at={at} /> },
   {
     head: 'From',
@@ -57,12 +57,12 @@ const COLUMNS: readonly Column<Row>[] = [
   },
 ]
 
-export const postmasterPage: Page = {
+export const postmasterPage: SitePage = {
   path: '/settings/postmaster',
   // as the audit, it is for owners
   opens: 'listAudit',
   async view(visit) {
-    const list = await visit.ask<List<EventRecord & { readonly data: Kept }>>('GET', '/v1/events', {
+    const list = await visit.ask<ListPage<EventRecord & { readonly data: Kept }>>('GET', '/v1/events', {
       query: { type: 'postmaster.received', mode: 'live', limit: 50, cursor: visit.query('cursor') },
       scoped: false,
     })

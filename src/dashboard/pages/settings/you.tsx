@@ -24,7 +24,7 @@ import {
 import { ButtonLink, Code, Empty, Note, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
-import type { Done, Page, Refused, View, Visit } from '../../visit.js'
+import type { FormDone, RefusedForm, SitePage, View, Visit } from '../../visit.js'
 import { Views } from '../look.js'
 
 const ZONES = (): readonly (readonly [zone: string, text: string])[] => [
@@ -91,7 +91,7 @@ const Nobody = ({ visit }: { readonly visit: Visit }) => (
   </Empty>
 )
 
-export const youPage: Page = {
+export const youPage: SitePage = {
   path: '/settings/you',
   async view(visit) {
     const { person, role } = visit.who
@@ -262,7 +262,7 @@ const passkeyView = (visit: Visit, { options, enrolment }: BegunPasskey): View =
     </>,
   )
 
-const codesView = (visit: Visit, title: string, codes: readonly string[]): Done => ({
+const codesView = (visit: Visit, title: string, codes: readonly string[]): FormDone => ({
   view: shownOnce({
     visit,
     back: [SECOND_FACTOR, 'Second factor'],
@@ -369,7 +369,7 @@ const withoutPassword = (
   </Empty>
 )
 
-const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
+const view = async (visit: Visit, refused: RefusedForm | null): Promise<View> => {
   if (refused?.action === 'confirm-app') return appView(visit, begunIn(refused.form))
   const { person } = visit.who
   const row =
@@ -384,7 +384,7 @@ const password = (form: Form) => ({
   current_password: form.has('current_password') ? form.raw('current_password') : null,
 })
 
-const added = async (visit: Visit, body: object): Promise<Done> => {
+const added = async (visit: Visit, body: object): Promise<FormDone> => {
   const made = await visit.ask<{ recovery_codes: readonly string[] | null; name: string }>(
     'POST',
     '/v1/session/factors',
@@ -395,7 +395,7 @@ const added = async (visit: Visit, body: object): Promise<Done> => {
     : codesView(visit, `${made.name} is on.`, made.recovery_codes)
 }
 
-export const secondFactorPage: Page = {
+export const secondFactorPage: SitePage = {
   path: SECOND_FACTOR,
   view,
   does: {

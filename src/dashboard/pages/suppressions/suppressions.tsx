@@ -12,17 +12,17 @@ import { parseRecipient } from '../../../mail/address.js'
 import { type ListLine, readSuppressionList } from '../../../record/csv.js'
 import type { Incident } from '../../../record/queue.js'
 import type { Suppression } from '../../../resource/tenants.js'
-import { AskError, mistake, type Query } from '../../ask.js'
+import { AskError, type AskQuery, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import { reasonWords } from '../../mail/verdict.js'
 import { ActionForm, Choice, Field, Filters, Send, Verb, Word } from '../../parts/form.js'
 import { Choices, Code, Empty, Head, Note, Section } from '../../parts/page-parts.js'
-import { type Column, ExportLinks, exported, type List, Pager, Table } from '../../parts/table.js'
+import { ExportLinks, exported, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Done, Page, RawRoute, Visit } from '../../visit.js'
+import type { FormDone, RawRoute, SitePage, Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
-import type { WorkspaceRow } from '../workspaces/workspaces.js'
+import type { ShownWorkspace } from '../workspaces/workspaces.js'
 
 const MOST = 10_000
 /** What /v1 takes at once. */
@@ -111,7 +111,7 @@ const halfway = (error: unknown, n: number): unknown =>
       })
     : error
 
-const importList = async (visit: Visit, form: Form): Promise<Done> => {
+const importList = async (visit: Visit, form: Form): Promise<FormDone> => {
   const lines = readSuppressionList(form.raw('list'))
   if (lines.length === 0) throw mistake('list', 'there is no address in it')
   if (lines.length > MOST) throw mistake('list', `at most 10,000 at once; these are ${figure(lines.length)}`)
@@ -154,7 +154,7 @@ export const openIncidents = async (
   visit: Visit,
   of: Parameters<Visit['part']>[1] = {},
 ): Promise<readonly Incident[]> => {
-  const answer = await visit.part<List<Incident>>('/v1/incidents', {
+  const answer = await visit.part<ListPage<Incident>>('/v1/incidents', {
     ...of,
     query: { open: 'true', limit: 100 },
   })
@@ -220,7 +220,7 @@ const Incidents = ({ visit, incidents }: { visit: Visit; incidents: readonly Inc
 
 const decide =
   (verb: 'accept' | 'dismiss', notice: string) =>
-  async (visit: Visit, form: Form): Promise<Done> => {
+  async (visit: Visit, form: Form): Promise<FormDone> => {
     const id = encodeURIComponent(form.raw('incident'))
     await visit.ask('POST', `/v1/incidents/${id}/${verb}`, { scoped: false })
     return { to: visit.link('/suppressions'), notice }
@@ -274,15 +274,14 @@ const LeftVerbs = ({ address, left }: { readonly address: string; readonly left:
 
 const acting =
   (kind: Kind) =>
-  async (visit: Visit, form: Form): Promise<Done> => {
+  async (visit: Visit, form: Form): Promise<FormDone> => {
     const slug = chosenWorkspace(visit, await workspacesOf(visit))
     const { id } = await order(visit, slug, form.raw('address'), kind, { reason: form.text('reason') })
     return { to: visit.link(`/jobs/${id}`), notice: 'It goes on by itself; this page may be closed.' }
   }
 
-const leftActions: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>> = Object.fromEntries(
-  KINDS.map((kind) => [kind.kind, acting(kind)]),
-)
+const leftActions: Readonly<Record<string, (visit: Visit, form: Form) => Promise<FormDone>>> =
+  Object.fromEntries(KINDS.map((kind) => [kind.kind, acting(kind)]))
 
 const ORIGINS = [
   [null, 'All'],
@@ -302,13 +301,13 @@ const whoIs = (email: string): string =>
 
 const isWide = (visit: Visit): boolean => visit.query('scope') === 'account'
 
-const listQuery = (visit: Visit): Query => ({
+const listQuery = (visit: Visit): AskQuery => ({
   origin: visit.query('origin'),
   list: visit.query('list'),
   scope: isWide(visit) ? 'account' : null,
 })
 
-const columns = (visit: Visit): readonly Column<Suppression>[] => [
+const columns = (visit: Visit): readonly TableColumn<Suppression>[] => [
   { head: 'Address', cell: (row) => Address({ text: row.email }) },
   {
     head: 'For',
@@ -446,7 +445,7 @@ const MOST_NAMED = 5
 
 interface WhichListProps {
   readonly visit: Visit
-  readonly workspaces: readonly WorkspaceRow[]
+  readonly workspaces: readonly ShownWorkspace[]
   readonly slug: string
 }
 
@@ -477,10 +476,10 @@ const WhichList = ({ visit, workspaces, slug }: WhichListProps) => {
 const entryPath = (address: string, list: string | null): string =>
   `/v1/suppressions/${encodeURIComponent(address)}${list === null ? '' : `?list=${encodeURIComponent(list)}`}`
 
-const rowsOf = async (visit: Visit, slug: string): Promise<List<Suppression> | Suppression | null> => {
+const rowsOf = async (visit: Visit, slug: string): Promise<ListPage<Suppression> | Suppression | null> => {
   const address = visit.query('address')
   if (address !== null) return visit.find<Suppression>(entryPath(address, visit.query('list')), within(slug))
-  return visit.ask<List<Suppression>>('GET', '/v1/suppressions', {
+  return visit.ask<ListPage<Suppression>>('GET', '/v1/suppressions', {
     ...within(slug),
     query: { ...listQuery(visit), cursor: visit.query('cursor'), limit: 50 },
   })
@@ -524,7 +523,7 @@ const byLine = async <T,>(asking: Promise<T>): Promise<T> => {
   }
 }
 
-const add = async (visit: Visit, form: Form): Promise<Done> => {
+const add = async (visit: Visit, form: Form): Promise<FormDone> => {
   const slug = chosenWorkspace(visit, await workspacesOf(visit))
   const emails = form.list('emails')
   const body = { emails, reason: form.text('reason'), list: form.text('list'), scope: form.text('scope') }
@@ -556,7 +555,7 @@ export const suppressionsExport: RawRoute = {
     }),
 }
 
-export const suppressionsPage: Page = {
+export const suppressionsPage: SitePage = {
   path: '/suppressions',
   async view(visit) {
     const workspaces = await workspacesOf(visit)

@@ -10,13 +10,13 @@ import type { Form } from '../../form.js'
 import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.js'
 import { ButtonLink, Choices, Code, Crumb, Facts, ManagedNote, Section } from '../../parts/page-parts.js'
 import { Icon, State, type Tone } from '../../parts/status.js'
-import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Said, Time } from '../../parts/text.js'
 import { useVisit } from '../../render.js'
-import type { Done, Page, Visit } from '../../visit.js'
+import type { FormDone, SitePage, Visit } from '../../visit.js'
 import { slugOf, workspacesOf } from '../access/whose.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
-import type { WorkspaceRow } from '../workspaces/workspaces.js'
+import type { ShownWorkspace } from '../workspaces/workspaces.js'
 import {
   formatName,
   HealthDetail,
@@ -85,7 +85,7 @@ const Next = ({ visit, endpoint, row }: { visit: Visit; endpoint: Webhook; row: 
   return <span class="sub">next {Date.parse(at) <= visit.now ? 'now' : <Time at={at} />}</span>
 }
 
-const columns = (visit: Visit, endpoint: Webhook): readonly Column<WebhookEvent>[] => [
+const columns = (visit: Visit, endpoint: Webhook): readonly TableColumn<WebhookEvent>[] => [
   { head: 'Answer', cell: (row) => <Answer row={row} /> },
   {
     head: 'Event',
@@ -130,7 +130,15 @@ const columns = (visit: Visit, endpoint: Webhook): readonly Column<WebhookEvent>
   },
 ]
 
-const Posts = ({ visit, endpoint, list }: { visit: Visit; endpoint: Webhook; list: List<WebhookEvent> }) => {
+const Posts = ({
+  visit,
+  endpoint,
+  list,
+}: {
+  visit: Visit
+  endpoint: Webhook
+  list: ListPage<WebhookEvent>
+}) => {
   const failed = visit.query('failed') === 'true'
   return (
     <Section
@@ -311,12 +319,12 @@ const count = (n: number, isCapped: boolean): string => `${n}${isCapped ? ' or m
 
 const pageOf = (visit: Visit): string => visit.link(`/webhooks/${visit.params.id ?? ''}`)
 
-const change = async (visit: Visit, body: unknown, notice: string): Promise<Done> => {
+const change = async (visit: Visit, body: unknown, notice: string): Promise<FormDone> => {
   await visit.ask('PATCH', pathOf(visit), { scoped: false, body })
   return { to: pageOf(visit), notice }
 }
 
-const test = async (visit: Visit): Promise<Done> => {
+const test = async (visit: Visit): Promise<FormDone> => {
   const post = await visit.ask<WebhookEvent>('POST', pathOf(visit, '/test'), { scoped: false, body: {} })
   const { http_status_code: code, duration_ms: ms, cause, status } = post
   const said = code === null ? 'No answer came' : `It answered ${code}`
@@ -330,7 +338,7 @@ const test = async (visit: Visit): Promise<Done> => {
 
 const hoursAgo = ({ now }: Visit, hours: number) => new Date(now - hours * HOUR_MS).toISOString()
 
-const replay = async (visit: Visit, form: Form): Promise<Done> => {
+const replay = async (visit: Visit, form: Form): Promise<FormDone> => {
   const since = form.text('since') ?? FAILED
   const isDry = form.raw('how') === 'count'
   const which =
@@ -346,7 +354,7 @@ const replay = async (visit: Visit, form: Form): Promise<Done> => {
   return { to: pageOf(visit), notice: isDry ? `${many} would be posted again.` : `${many} are posted again.` }
 }
 
-const rotate = async (visit: Visit, form: Form): Promise<Done> => {
+const rotate = async (visit: Visit, form: Form): Promise<FormDone> => {
   const grace = form.text('grace')
   const made = await visit.ask<MadeWebhook>('POST', pathOf(visit, '/signing-secret/rotate'), {
     scoped: false,
@@ -359,7 +367,7 @@ const rotate = async (visit: Visit, form: Form): Promise<Done> => {
   return { view: secretView(visit, made, `The secret of ${hostOf(made)} is a new one.`, says) }
 }
 
-const verbs: NonNullable<Page['actions']> = {
+const verbs: NonNullable<SitePage['actions']> = {
   test,
   replay,
   rotate,
@@ -384,7 +392,7 @@ const verbs: NonNullable<Page['actions']> = {
 const pathOf = (visit: Visit, more = ''): string =>
   `/v1/webhooks/${encodeURIComponent(visit.params.id ?? '')}${more}`
 
-const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: readonly WorkspaceRow[] }) => (
+const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: readonly ShownWorkspace[] }) => (
   <Facts
     facts={[
       [
@@ -433,13 +441,13 @@ const eventOf = async (visit: Visit) => {
   return post === null ? null : { post, attempts: attempts?.data ?? [] }
 }
 
-export const webhookPage: Page = {
+export const webhookPage: SitePage = {
   path: '/webhooks/{id}',
   async view(visit) {
     const query = { limit: 25, cursor: visit.query('cursor'), failed: visit.query('failed') }
     const [row, list, event, workspaces, history] = await Promise.all([
       visit.ask<ShownWebhook>('GET', pathOf(visit), { scoped: false }),
-      visit.ask<List<WebhookEvent>>('GET', pathOf(visit, '/events'), { query, scoped: false }),
+      visit.ask<ListPage<WebhookEvent>>('GET', pathOf(visit, '/events'), { query, scoped: false }),
       eventOf(visit),
       workspacesOf(visit),
       historyOf(visit, { target: visit.params.id ?? '' }),

@@ -9,12 +9,12 @@ import type { Form } from '../../form.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'
 import { Code, Empty, ManagedMark, ManagedNote, PageBody, shownOnce } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
-import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, isolate, spanWords, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Done, Page, Visit } from '../../visit.js'
+import type { FormDone, SitePage, Visit } from '../../visit.js'
 import { slugOf, workspaceOptions, workspacesOf } from '../access/whose.js'
-import type { WorkspaceRow } from '../workspaces/workspaces.js'
+import type { ShownWorkspace } from '../workspaces/workspaces.js'
 
 /** The host and path without the scheme: what people call an endpoint by. */
 export const nameOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
@@ -118,7 +118,7 @@ const waitingCell = (row: ShownWebhook): string => {
   return left === null ? 'more than the log has' : `${figure(left.events)}${left.capped ? ' or more' : ''}`
 }
 
-const columns = (workspaces: readonly WorkspaceRow[]): readonly Column<ShownWebhook>[] => [
+const columns = (workspaces: readonly ShownWorkspace[]): readonly TableColumn<ShownWebhook>[] => [
   {
     head: 'Endpoint',
     kind: 'grow',
@@ -158,11 +158,11 @@ const Teach = () => (
   </Empty>
 )
 
-export const webhooksPage: Page = {
+export const webhooksPage: SitePage = {
   path: '/webhooks',
   async view(visit) {
     const [list, workspaces] = await Promise.all([
-      visit.list<List<ShownWebhook>>('/v1/webhooks'),
+      visit.list<ListPage<ShownWebhook>>('/v1/webhooks'),
       workspacesOf(visit),
     ])
     const rows = list.data
@@ -390,7 +390,7 @@ export const secretView = (visit: Visit, made: MadeWebhook, title: string, says:
     ],
   })
 
-const create = async (visit: Visit, form: Form): Promise<Done> => {
+const create = async (visit: Visit, form: Form): Promise<FormDone> => {
   const workspace = form.text('workspace')
   const made = await visit.ask<MadeWebhook>('POST', '/v1/webhooks', {
     scoped: false,
@@ -403,7 +403,7 @@ const create = async (visit: Visit, form: Form): Promise<Done> => {
   return { view: secretView(visit, made, `${hostOf(made)} is told of what happens from now on.`, says) }
 }
 
-export const newWebhookPage: Page = {
+export const newWebhookPage: SitePage = {
   path: '/webhooks/new',
   opens: 'createWebhook',
   async view(visit) {
@@ -444,7 +444,7 @@ export const newWebhookPage: Page = {
   actions: { create },
 }
 
-export const editWebhookPage: Page = {
+export const editWebhookPage: SitePage = {
   path: '/webhooks/{id}/edit',
   opens: 'updateWebhook',
   async view(visit) {

@@ -5,9 +5,9 @@ import { ALARM_LIMITS, ALARMS, type Alarm } from '../../../store/port/alarms.js'
 import type { Form } from '../../form.js'
 import { ActionForm, Check, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { ButtonLink, Facts, ManagedNote, PageBody, Section } from '../../parts/page-parts.js'
-import type { List } from '../../parts/table.js'
+import type { ListPage } from '../../parts/table.js'
 import { Said, Time } from '../../parts/text.js'
-import type { Page, Visit } from '../../visit.js'
+import type { SitePage, Visit } from '../../visit.js'
 import type { Pool } from '../pools/upstream.js'
 import { HeldNotes, holdsOver, standingHolds } from '../queue/holds.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
@@ -16,16 +16,16 @@ import {
   AlarmNote,
   limitWords,
   poolStates,
+  type ShownWorkspace,
   SOFT_WORDS,
   stateSentence,
   stopOf,
-  type WorkspaceRow,
 } from './workspaces.js'
 
 type PoolName = Pick<Pool, 'id' | 'name'>
 
 interface FieldsProps {
-  readonly row: WorkspaceRow | null
+  readonly row: ShownWorkspace | null
   readonly pools: readonly PoolName[]
 }
 
@@ -61,7 +61,7 @@ const bodyOf = (form: Form) => ({
 })
 
 /** Those that a new workspace gets, where it says nothing. */
-const limitFor = (row: WorkspaceRow | null, alarm: Alarm) => {
+const limitFor = (row: ShownWorkspace | null, alarm: Alarm) => {
   const { rate, atLeast: at_least } = ALARM_LIMITS[alarm]
   const limit = row?.alarms[alarm] ?? { rate, at_least }
   return limit === 'off' ? { rate, at_least, isOff: true } : { ...limit, isOff: false }
@@ -194,9 +194,10 @@ const WorkspaceFields = (props: FieldsProps) => {
 }
 
 const poolNames = async (visit: Visit): Promise<readonly PoolName[]> =>
-  (await visit.ask<List<PoolName>>('GET', '/v1/egress-pools', { query: { limit: 100 }, scoped: false })).data
+  (await visit.ask<ListPage<PoolName>>('GET', '/v1/egress-pools', { query: { limit: 100 }, scoped: false }))
+    .data
 
-export const newWorkspacePage: Page = {
+export const newWorkspacePage: SitePage = {
   path: '/workspaces/new',
   opens: 'createWorkspace',
   async view(visit) {
@@ -216,7 +217,7 @@ export const newWorkspacePage: Page = {
   does: { create: 'createWorkspace' },
   actions: {
     async create(visit, form) {
-      const made = await visit.ask<WorkspaceRow>('POST', '/v1/workspaces', {
+      const made = await visit.ask<ShownWorkspace>('POST', '/v1/workspaces', {
         body: bodyOf(form),
         scoped: false,
       })
@@ -226,12 +227,12 @@ export const newWorkspacePage: Page = {
   },
 }
 
-export const editWorkspacePage: Page = {
+export const editWorkspacePage: SitePage = {
   path: '/workspaces/{id}/edit',
   opens: 'updateWorkspace',
   async view(visit) {
     const [row, pools] = await Promise.all([
-      visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false }),
+      visit.ask<ShownWorkspace>('GET', pathOf(visit), { scoped: false }),
       poolNames(visit),
     ])
     return {
@@ -250,7 +251,7 @@ export const editWorkspacePage: Page = {
   does: { change: 'updateWorkspace' },
   actions: {
     async change(visit, form) {
-      const row = await visit.ask<WorkspaceRow>('PATCH', pathOf(visit), {
+      const row = await visit.ask<ShownWorkspace>('PATCH', pathOf(visit), {
         body: bodyOf(form),
         scoped: false,
       })
@@ -263,7 +264,7 @@ const pathOf = (visit: Visit): string => `/v1/workspaces/${encodeURIComponent(vi
 
 interface OneProps {
   readonly visit: Visit
-  readonly row: WorkspaceRow
+  readonly row: ShownWorkspace
 }
 
 const Ways = ({ visit, row }: OneProps) => {
@@ -316,7 +317,7 @@ const Delete = ({ visit, row }: OneProps & {}) => (
 )
 
 /** Pools that it sends through: its own, and those of domains. */
-const poolsOf = ({ egress_pool_id: own, routes }: WorkspaceRow): readonly string[] => [
+const poolsOf = ({ egress_pool_id: own, routes }: ShownWorkspace): readonly string[] => [
   ...new Set([own, ...routes.map(({ egress_pool_id: id }) => id)].filter((id) => id !== null)),
 ]
 
@@ -376,7 +377,7 @@ const WorkspaceFacts = ({ visit, row, pools }: FactProps) => (
   />
 )
 
-const says = (row: WorkspaceRow) =>
+const says = (row: ShownWorkspace) =>
   row.suspended ? (
     <>
       Since <Time at={row.suspended_at} />
@@ -384,10 +385,10 @@ const says = (row: WorkspaceRow) =>
     </>
   ) : undefined
 
-export const workspacePage: Page = {
+export const workspacePage: SitePage = {
   path: '/workspaces/{id}',
   async view(visit) {
-    const row = await visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false })
+    const row = await visit.ask<ShownWorkspace>('GET', pathOf(visit), { scoped: false })
     const [history, all, states, ...pools] = await Promise.all([
       historyOf(visit, { target: row.id }),
       standingHolds(visit),
@@ -439,7 +440,7 @@ export const workspacePage: Page = {
   },
   actions: {
     async hold(visit, form) {
-      const row = await visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false })
+      const row = await visit.ask<ShownWorkspace>('GET', pathOf(visit), { scoped: false })
       const { changed } = await visit.ask<{ readonly changed: number }>('POST', '/v1/holds', {
         body: { scope: { workspace_id: row.id }, reason: form.text('reason') },
         scoped: false,
@@ -448,14 +449,14 @@ export const workspacePage: Page = {
       return { to: visit.link(`/workspaces/${row.slug}`), notice }
     },
     async suspend(visit, form) {
-      const row = await visit.ask<WorkspaceRow>('PATCH', pathOf(visit), {
+      const row = await visit.ask<ShownWorkspace>('PATCH', pathOf(visit), {
         body: { suspended: true, suspended_reason: form.text('reason') },
         scoped: false,
       })
       return { to: visit.link(`/workspaces/${row.slug}`), notice: `${row.name} is suspended.` }
     },
     async resume(visit) {
-      const row = await visit.ask<WorkspaceRow>('PATCH', pathOf(visit), {
+      const row = await visit.ask<ShownWorkspace>('PATCH', pathOf(visit), {
         body: { suspended: false },
         scoped: false,
       })

@@ -14,10 +14,10 @@ import {
 } from '../../../store/port/alarms.js'
 import { ButtonLink, ManagedMark, Note, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
-import { type Column, type List, Pager, Table } from '../../parts/table.js'
+import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { isolate, Said, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { Page, Visit } from '../../visit.js'
+import type { SitePage, Visit } from '../../visit.js'
 import { actLink, holdsOver, standingHolds } from '../queue/holds.js'
 
 export const ALARM_NAMES: Readonly<Record<Alarm, string>> = {
@@ -26,14 +26,14 @@ export const ALARM_NAMES: Readonly<Record<Alarm, string>> = {
   deferrals: 'deferrals',
 }
 
-export type WorkspaceRow = ReturnType<typeof workspaceRecord>
+export type ShownWorkspace = ReturnType<typeof workspaceRecord>
 
 /** Kinds of bounces by which an address may come to be suppressed, though none of them is for good. */
 export const SOFT_WORDS: readonly (readonly [kind: keyof SoftLimits, words: string])[] = SOFT_KINDS.map(
   (kind) => [kind, kind.replaceAll('_', ' ')],
 )
 
-export const limitWords = (limit: WorkspaceRow['alarms'][Alarm]): string =>
+export const limitWords = (limit: ShownWorkspace['alarms'][Alarm]): string =>
   limit === 'off' ? 'never' : `at ${percent(limit.rate)}, and ${limit.at_least} or more`
 
 const STOPPED = {
@@ -56,7 +56,7 @@ export const poolStates = async (visit: Visit): Promise<QueueStateRecord['pools'
 
 /** What keeps all live mail of a workspace from leaving; null where nothing does. */
 export const stopOf = (
-  { id, egress_pool_id: pool }: Pick<WorkspaceRow, 'id' | 'egress_pool_id'>,
+  { id, egress_pool_id: pool }: Pick<ShownWorkspace, 'id' | 'egress_pool_id'>,
   holds: Parameters<typeof holdsOver>[0],
   pools: QueueStateRecord['pools'],
 ): Stop | null => {
@@ -69,7 +69,7 @@ export const stopOf = (
   return state === 'ok' || state === 'weak' ? null : { is: DOWN[state], why: STOPPED[state] }
 }
 
-const WorkspaceState = ({ row, stop }: { readonly row: WorkspaceRow; readonly stop: Stop | null }) => {
+const WorkspaceState = ({ row, stop }: { readonly row: ShownWorkspace; readonly stop: Stop | null }) => {
   const [alarm] = row.alarmed
   if (row.suspended || (stop !== null && alarm === undefined))
     return (
@@ -85,7 +85,7 @@ const WorkspaceState = ({ row, stop }: { readonly row: WorkspaceRow; readonly st
   )
 }
 
-export const stateSentence = (row: WorkspaceRow, stop: Stop | null): string => {
+export const stateSentence = (row: ShownWorkspace, stop: Stop | null): string => {
   const name = isolate(row.name)
   if (row.suspended) return `${name} is suspended: nothing is taken for it, and what waits rests.`
   if (stop !== null) return `${name} sends nothing: ${stop.why}.`
@@ -96,7 +96,7 @@ export const stateSentence = (row: WorkspaceRow, stop: Stop | null): string => {
 
 interface AlarmProps {
   readonly visit: Visit
-  readonly row: WorkspaceRow
+  readonly row: ShownWorkspace
 }
 
 /** The live mails behind an alarm, or those of its cause. */
@@ -106,7 +106,11 @@ const alarmLink = ({ visit, row }: AlarmProps, alarm: Alarm, reason?: string): s
 }
 
 /** What most of them have in common, with the way to those mails; of a complaint a mail keeps no reason. */
-const Cause = ({ visit, row, of: { alarm, cause } }: AlarmProps & { of: WorkspaceRow['alarmed'][number] }) =>
+const Cause = ({
+  visit,
+  row,
+  of: { alarm, cause },
+}: AlarmProps & { of: ShownWorkspace['alarmed'][number] }) =>
   cause === null ? null : (
     <>
       {' '}
@@ -162,8 +166,8 @@ export const AlarmNote = ({ visit, row, isHeld }: AlarmProps & { readonly isHeld
 
 const columns = (
   visit: Visit,
-  stopped: (row: WorkspaceRow) => Stop | null,
-): readonly Column<WorkspaceRow>[] => [
+  stopped: (row: ShownWorkspace) => Stop | null,
+): readonly TableColumn<ShownWorkspace>[] => [
   { head: 'Workspace', kind: 'grow', cell: (row) => html`<bdi>${row.name}</bdi>${ManagedMark({ row })}` },
   { head: 'Called', cell: (row) => <code>{row.slug}</code> },
   { head: 'State', cell: (row) => <WorkspaceState row={row} stop={stopped(row)} /> },
@@ -180,7 +184,7 @@ const columns = (
   { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
 ]
 
-const sentence = (rows: readonly WorkspaceRow[], stopped: (row: WorkspaceRow) => Stop | null): string => {
+const sentence = (rows: readonly ShownWorkspace[], stopped: (row: ShownWorkspace) => Stop | null): string => {
   const still = rows.filter((row) => !row.suspended && stopped(row) !== null)
   const alarmed = rows.filter((row) => !row.suspended && row.alarmed.length > 0)
   const suspended = rows.filter((row) => row.suspended).length
@@ -197,15 +201,15 @@ const sentence = (rows: readonly WorkspaceRow[], stopped: (row: WorkspaceRow) =>
   return suspended === 0 ? `${many}, no alarm.` : `${many}, no alarm; ${suspended} suspended.`
 }
 
-export const workspacesPage: Page = {
+export const workspacesPage: SitePage = {
   path: '/workspaces',
   async view(visit) {
     const [list, holds, pools] = await Promise.all([
-      visit.list<List<WorkspaceRow>>('/v1/workspaces', {}, { scoped: false }),
+      visit.list<ListPage<ShownWorkspace>>('/v1/workspaces', {}, { scoped: false }),
       standingHolds(visit),
       poolStates(visit),
     ])
-    const stopped = (row: WorkspaceRow) => stopOf(row, holds, pools)
+    const stopped = (row: ShownWorkspace) => stopOf(row, holds, pools)
     return {
       title: 'Workspaces',
       body: (

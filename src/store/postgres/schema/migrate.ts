@@ -13,7 +13,7 @@ import { type Asking, first, run } from '../../sql/query.js'
 import type { Connection } from '../connection.js'
 import { answer } from '../run.js'
 import { DatabaseRefusedError } from '../servers.js'
-import { type Index, STEPS, type Step } from './steps.js'
+import { type Index, type SchemaStep, STEPS } from './steps.js'
 import { endOlder, living, readVersion, refuseNewer, VERSION, versionThere } from './version.js'
 
 interface Migration {
@@ -29,7 +29,7 @@ interface Migration {
   /** For statements that take long. */
   readonly patient?: () => Promise<Connection>
   /** Tests have some of their own. */
-  readonly steps?: readonly Step[]
+  readonly steps?: readonly SchemaStep[]
 }
 
 export interface Migrated {
@@ -77,7 +77,7 @@ function* refuseOthers({ daemon, isAsked, steps = STEPS }: Migration): Asking<vo
     )
 }
 
-const setVersion = (version: number, { compatibleFrom }: Step, postern: string): Asking<number> =>
+const setVersion = (version: number, { compatibleFrom }: SchemaStep, postern: string): Asking<number> =>
   run(
     'UPDATE schema_version SET version = ?, compatible_from = ?, made_by = ?',
     ...[version, compatibleFrom, postern],
@@ -97,7 +97,7 @@ function* tables(migration: Migration): Asking<boolean> {
     yield { text: 'index' in step ? indexText(step, '') : step.text, values: [] }
     version += 1
   }
-  const last = steps[version - 1] as Step
+  const last = steps[version - 1] as SchemaStep
   yield* setVersion(version, last, postern)
   if (!isEmpty) yield* endOlder(last.compatibleFrom)
   return isEmpty
@@ -151,7 +151,7 @@ const inTransaction = async (connection: Connection, work: () => Asking<void>): 
 /** Makes the index that is next, which is then there, whoever did it. */
 const index = async (connection: Connection, migration: Migration, version: number): Promise<void> => {
   const { steps = STEPS, patient, postern } = migration
-  const step = steps[version] as Step
+  const step = steps[version] as SchemaStep
   if (!('index' in step)) return
   await inTransaction(connection, () => refuseOthers(migration))
   const long = patient === undefined ? connection : await patient()
@@ -181,7 +181,7 @@ export const migrate = async (connection: Connection, migration: Migration): Pro
     from ??= version
     if (found !== null) refuseNewer(found, steps.length)
     if (version >= steps.length) return { from, to: version }
-    if (version > 0 && 'index' in (steps[version] as Step)) await index(connection, migration, version)
+    if (version > 0 && 'index' in (steps[version] as SchemaStep)) await index(connection, migration, version)
     else await inTransaction(connection, whole)
   }
 }

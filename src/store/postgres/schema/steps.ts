@@ -34,12 +34,12 @@ export interface Index {
   readonly isUnique?: boolean
 }
 
-export type Step = (Tables | Index) & {
+export type SchemaStep = (Tables | Index) & {
   /** The oldest version whose Postern can serve what this step leaves. */
   readonly compatibleFrom: number
 }
 
-export const STEPS: readonly Step[] = [
+export const STEPS: readonly SchemaStep[] = [
   { text: `${CLUSTER}${TENANTS}${MAIL}${SEARCH}${SUBJECTS}`, compatibleFrom: 1 },
   { text: tables(hardCountsStep('floor(extract(epoch FROM now()))')), compatibleFrom: 1 },
   // what a statement of several calls has added to a window

@@ -9,12 +9,12 @@
  */
 import { EVENT_SOURCES, type EventSource, type MtaRef, type Outcome } from '../../../lifecycle/facts.js'
 import type { OnAmbiguous } from '../../../lifecycle/lease.js'
-import type { Note } from '../../../lifecycle/orders.js'
+import type { OrderNote } from '../../../lifecycle/orders.js'
 import type { SettleEvent } from '../../../lifecycle/settle.js'
 import { EVENT_TYPES, type EventType, isEventType } from '../../../mail/event-type.js'
 import type { Reply } from '../../../mail/reply.js'
 import type { EventKind } from '../../../mail/status.js'
-import type { Fields } from '../../port/operations.js'
+import type { CarriedFields } from '../../port/operations.js'
 import { type Asking, first, Memory, type Row, run } from '../query.js'
 import type { Places } from '../table.js'
 
@@ -173,7 +173,7 @@ export const plainEvent = (
 })
 
 /** What an order did to a recipient; it changes no status. */
-export const noteEvent = (mail: MailPlace | string, recipientId: string, note: Note): EventDraft => ({
+export const noteEvent = (mail: MailPlace | string, recipientId: string, note: OrderNote): EventDraft => ({
   ...plainEvent(mail, recipientId, note.did, 'operator', note.now, note.reason),
   change: false,
   more: { ...NOTHING, detail: { action: note.action, ...note.more } },
@@ -272,8 +272,8 @@ const INSERT = `INSERT INTO events (ord, email, scope, kind, flags, recipient, o
 
 /** Stores the events of a carried mail as its history. */
 export const eventCarrying = ({ places, numbers }: EventParts) =>
-  function* (email: number, events: readonly Fields[]): Asking<void> {
-    const moreOf = ({ more }: Fields): More =>
+  function* (email: number, events: readonly CarriedFields[]): Asking<void> {
+    const moreOf = ({ more }: CarriedFields): More =>
       typeof more === 'string' ? { ...NOTHING, ...(JSON.parse(more) as More) } : NOTHING
     const { mta } = yield* numbers(events.map(moreOf).map((more) => ({ ...more, detail: null })))
     const changes = createChanges()

@@ -15,38 +15,38 @@ import type { EventRow } from '../../../lifecycle/facts.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { LogRow, MailOfEvent } from '../../port/log.js'
 import { BESIDE_LISTS, type MailTables, readLists, SUBMITTED_BY } from '../mails.js'
-import { type Range, readSeen, type Seen, seenMark, seenNow, TOP, unseen } from '../pages.js'
+import { type Range, readSeen, type SeenRows, seenMark, seenNow, TOP, unseen } from '../pages.js'
 import { type Asking, all, first, Memory, type Row, several } from '../query.js'
 import { type More, readFlags, typeOf, UnpackMore } from './events.js'
 
-export interface Place {
+export interface LogPlace {
   readonly ord: number
   /** The number of a recipient in its mail; 0 of a stored event. */
   readonly n: number
 }
 
 /** A place to go on from. */
-export interface Mark extends Place {
+export interface Mark extends LogPlace {
   readonly shown?: Shown | undefined
 }
 
 /** What was shown or stands behind it, though it is newer; of the mail right above it, the numbers below `n` as well. */
 interface Shown {
-  readonly seen: Seen
+  readonly seen: SeenRows
   readonly n: number
 }
 
 /** A place, with the row that was found there. */
-export interface Found extends Place {
+export interface PlacedRow extends LogPlace {
   readonly row: Row
 }
 
 type Direction = Page['direction']
 
 /** Where some of the records are found. */
-export interface Source {
+export interface PlaceSource {
   /** The nearest of them on one side of a boundary, the nearest first; of newer ones none beyond `last`. */
-  take(direction: Direction, boundary: Mark, limit: number, last?: number): Asking<readonly Found[]>
+  take(direction: Direction, boundary: Mark, limit: number, last?: number): Asking<readonly PlacedRow[]>
   count(limit: number): Asking<number>
 }
 
@@ -65,13 +65,13 @@ export const readMark = (text: string): Mark | null => {
   return seen && { ...place, shown: { seen, n: Number(found[3]) } }
 }
 
-export const compare = (a: Place, b: Place): number => a.ord - b.ord || a.n - b.n
+export const compare = (a: LogPlace, b: LogPlace): number => a.ord - b.ord || a.n - b.n
 
 /** The lowest boundary that has this place below it. */
-export const above = ({ ord, n }: Place): Place => ({ ord, n: n + 1 })
+export const above = ({ ord, n }: LogPlace): LogPlace => ({ ord, n: n + 1 })
 
-export const BOTTOM: Place = { ord: 0, n: 0 }
-const HIGHEST: Place = { ord: TOP, n: 0 }
+export const BOTTOM: LogPlace = { ord: 0, n: 0 }
+const HIGHEST: LogPlace = { ord: TOP, n: 0 }
 
 interface Wanted {
   readonly direction: Direction
@@ -80,7 +80,7 @@ interface Wanted {
   last: number | undefined
 }
 
-function* takeOne(source: Source, wanted: Wanted): Asking<readonly Found[]> {
+function* takeOne(source: PlaceSource, wanted: Wanted): Asking<readonly PlacedRow[]> {
   const { direction, boundary, limit, last } = wanted
   const some = yield* source.take(direction, boundary, limit, last)
   // where one source fills the page, no later place of another one is on it
@@ -90,19 +90,19 @@ function* takeOne(source: Source, wanted: Wanted): Asking<readonly Found[]> {
 
 /** The nearest of all sources; of newer ones none beyond `end`. */
 export function* takeFrom(
-  sources: readonly Source[],
+  sources: readonly PlaceSource[],
   direction: Direction,
   boundary: Mark,
   limit: number,
   end?: number,
-): Asking<Found[]> {
+): Asking<PlacedRow[]> {
   const wanted: Wanted = { direction, boundary, limit, last: end }
   const found = (yield* several(sources.map((source) => () => takeOne(source, wanted)))).flat()
   const sign = direction === 'older' ? -1 : 1
   return found.sort((a, b) => sign * compare(a, b)).slice(0, limit)
 }
 
-function* countUpTo(sources: readonly Source[], most: number): Asking<number> {
+function* countUpTo(sources: readonly PlaceSource[], most: number): Asking<number> {
   let total = 0
   for (const source of sources) {
     if (total >= most) break
@@ -111,20 +111,20 @@ function* countUpTo(sources: readonly Source[], most: number): Asking<number> {
   return total
 }
 
-function* isAny(sources: readonly Source[], side: Direction, from: Place): Asking<boolean> {
+function* isAny(sources: readonly PlaceSource[], side: Direction, from: LogPlace): Asking<boolean> {
   return (yield* takeFrom(sources, side, from, 1)).length > 0
 }
 
-export const lower = (a: Place, b: Place): Place => (compare(a, b) < 0 ? a : b)
+export const lower = (a: LogPlace, b: LogPlace): LogPlace => (compare(a, b) < 0 ? a : b)
 
 /** How far the log is: nothing comes in below `end`. */
 export interface Reach {
-  readonly end: Place
+  readonly end: LogPlace
   readonly frontiers: MailTables['frontiers']
 }
 
 /** Where what is newer than a page begins that was read back from right below `top`; null: from the very top. */
-function* afterOlder(top: Place | null, { end, frontiers }: Reach): Asking<Mark> {
+function* afterOlder(top: LogPlace | null, { end, frontiers }: Reach): Asking<Mark> {
   if (top !== null && compare(top, end) <= 0) return top
   if (frontiers === null) return end
   const n = top?.n ?? 0
@@ -133,7 +133,7 @@ function* afterOlder(top: Place | null, { end, frontiers }: Reach): Asking<Mark>
 }
 
 /** Beyond all that was shown a mark is a place and nothing else. */
-const goingOn = (place: Place, shown: Shown | undefined): Mark =>
+const goingOn = (place: LogPlace, shown: Shown | undefined): Mark =>
   shown === undefined || place.ord > shown.seen.upTo + 1 ? place : { ...place, shown }
 
 /**
@@ -141,11 +141,11 @@ const goingOn = (place: Place, shown: Shown | undefined): Mark =>
  * told beyond it would be told again.
  */
 export function* pageOfPlaces(
-  sources: readonly Source[],
+  sources: readonly PlaceSource[],
   page: Page,
   anchor: Mark | null,
   reach: Reach,
-): Asking<Rows<Found>> {
+): Asking<Rows<PlacedRow>> {
   const { direction } = page
   const { end } = reach
   const boundary: Mark = anchor ?? (direction === 'older' ? HIGHEST : BOTTOM)
@@ -175,7 +175,7 @@ export function* pageOfPlaces(
 // lies between.
 
 /** SQL after FROM, with its values. */
-export interface Part {
+export interface SqlPart {
   readonly from: string
   readonly where: readonly string[]
   readonly params: readonly unknown[]
@@ -202,7 +202,7 @@ const STORED: Columns = {
 }
 const FIRST: Columns = { ord: 'e.ord', n: 'r.first', rest: 'r.id AS recipient, r.address', join: '' }
 
-const toFound = (row: Row): Found => ({ ord: row.ord as number, n: row.n as number, row })
+const toFound = (row: Row): PlacedRow => ({ ord: row.ord as number, n: row.n as number, row })
 
 interface Condition {
   readonly text: string
@@ -235,8 +235,8 @@ function* take(
   boundary: Mark,
   limit: number,
   last: number,
-): Asking<readonly Found[]> {
-  const found: Found[] = []
+): Asking<readonly PlacedRow[]> {
+  const found: PlacedRow[] = []
   const more = isOlder || boundary.shown === undefined ? null : unshown(boundary.shown)
   const text = isOlder ? older : `${newer}${more?.text ?? ''} ${rising}`
   for (const range of isOlder ? [...ranges].reverse() : ranges) {
@@ -261,10 +261,10 @@ function* count({ params, ranges, counted }: Reading, limit: number): Asking<num
 }
 
 const sourceOf = (
-  { from, where, params }: Part,
+  { from, where, params }: SqlPart,
   { ord, n, rest, join }: Columns,
   ranges: readonly Range[],
-): Source => {
+): PlaceSource => {
   const number = n ?? '0'
   const order = (way: string): string => `${ord} ${way}${n === null ? '' : `, ${n} ${way}`}`
   const conditions = [...where, `${ord} >= ? AND ${ord} < ?`].join(' AND ')
@@ -286,19 +286,20 @@ const sourceOf = (
 }
 
 /** Stored events; `from` names their table `v`. */
-export const storedSource = (part: Part, ranges = EVERYWHERE): Source => sourceOf(part, STORED, ranges)
+export const storedSource = (part: SqlPart, ranges = EVERYWHERE): PlaceSource =>
+  sourceOf(part, STORED, ranges)
 
 /** All of them. */
-export const STORED_EVENTS: Source = storedSource({ from: 'events v', where: [], params: [] })
+export const STORED_EVENTS: PlaceSource = storedSource({ from: 'events v', where: [], params: [] })
 
-const firstOf = (part: Part, ranges: readonly Range[], columns: Columns): Source =>
+const firstOf = (part: SqlPart, ranges: readonly Range[], columns: Columns): PlaceSource =>
   sourceOf({ ...part, where: [...part.where, 'r.first > 0'] }, columns, ranges)
 
 /** First events; `from` names the mails `e` and their recipients `r`. */
-export const firstSource = (part: Part, ranges = EVERYWHERE): Source => firstOf(part, ranges, FIRST)
+export const firstSource = (part: SqlPart, ranges = EVERYWHERE): PlaceSource => firstOf(part, ranges, FIRST)
 
 /** First events in the order of recipients: those of one address are in the order of their mails. */
-export const addressedSource = (part: Part, ranges = EVERYWHERE): Source =>
+export const addressedSource = (part: SqlPart, ranges = EVERYWHERE): PlaceSource =>
   firstOf(part, ranges, { ...FIRST, ord: 'r.email_ord' })
 
 // The names of events, made when they are read. The id of a stored event holds its place and 64 bits of a hash; that
@@ -431,7 +432,7 @@ const toStored = (mail: Mail, row: Row, more: More): EventRow => {
   }
 }
 
-const toTold = (mail: Mail, owner: Owner, event: EventRow, found: Found): LogRow => ({
+const toTold = (mail: Mail, owner: Owner, event: EventRow, found: PlacedRow): LogRow => ({
   id: event.id,
   type: event.type as LogRow['type'],
   mark: markOf(above(found)),
@@ -501,19 +502,19 @@ export class Records {
     if (row.pool_id !== null) this.#mails.know(row.ord as number, toMail(row, recipients[0]?.address))
   }
 
-  *#eventOf(mail: Mail, found: Found): Asking<EventRow> {
+  *#eventOf(mail: Mail, found: PlacedRow): Asking<EventRow> {
     if (found.n > 0) return toFirst(mail, found.row)
     return toStored(mail, found.row, yield* this.#unpack.more(found.row.more as string | null))
   }
 
-  *#notice(found: Found): Asking<LogRow | null> {
+  *#notice(found: PlacedRow): Asking<LogRow | null> {
     const workspace = Math.floor((found.row.scope as number) / 2)
     const owner = workspace === 0 ? null : yield* this.#owners.of(workspace)
     return workspace !== 0 && owner === null ? null : toNotice(found.row, owner, markOf(above(found)))
   }
 
   /** Null for what nobody who follows is told: history, and what its mail or its workspace is gone of. */
-  *told(found: Found): Asking<LogRow | null> {
+  *told(found: PlacedRow): Asking<LogRow | null> {
     const { n, row, ord } = found
     if (n === 0 && row.scope === null) return null
     if (n === 0 && row.email === null) return yield* this.#notice(found)
@@ -523,13 +524,13 @@ export class Records {
     return toTold(mail, owner, yield* this.#eventOf(mail, found), found)
   }
 
-  *allTold(places: readonly Found[]): Asking<LogRow[]> {
+  *allTold(places: readonly PlacedRow[]): Asking<LogRow[]> {
     const rows = yield* several(places.map((found) => () => this.told(found)))
     return rows.filter((row) => row !== null)
   }
 
   /** Of its mail's timeline, which tells of history, too. */
-  *event(found: Found, emailOrd: number): Asking<EventRow | null> {
+  *event(found: PlacedRow, emailOrd: number): Asking<EventRow | null> {
     const mail = yield* this.#mails.of(emailOrd)
     return mail === null ? null : yield* this.#eventOf(mail, found)
   }

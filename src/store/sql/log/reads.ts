@@ -22,19 +22,19 @@ import {
   addressedSource,
   BOTTOM,
   compare,
-  type Found,
   firstSource,
+  type LogPlace,
   type Mark,
   markOf,
   namedBy,
-  type Part,
-  type Place,
+  type PlacedRow,
+  type PlaceSource,
   pageOfPlaces,
   placeOfFirst,
   type Reach,
   Records,
   readMark,
-  type Source,
+  type SqlPart,
   STORED_EVENTS,
   storedSource,
   takeFrom,
@@ -52,7 +52,7 @@ class Clauses {
   }
 }
 
-const part = (from: string, { where, params }: Clauses): Part => ({ from, where, params })
+const part = (from: string, { where, params }: Clauses): SqlPart => ({ from, where, params })
 
 const testsOf = ({ mode }: LogFilter): readonly boolean[] =>
   mode === null ? [false, true] : [mode === 'test']
@@ -103,7 +103,7 @@ const eventsOf = ({ tables, filter }: Sought): string =>
 // CROSS JOIN, here and below, keeps the order in which SQLite looks
 
 /** Of one mail. */
-const ofMail = ({ filter, workspaces, stored, firsts, ranges }: Sought): Source[] => {
+const ofMail = ({ filter, workspaces, stored, firsts, ranges }: Sought): PlaceSource[] => {
   const { emailId, recipient } = filter
   const address = recipient === null ? [] : [addressLc(recipient)]
   const met = (text: string): string | null => (recipient === null ? null : text)
@@ -132,7 +132,7 @@ function* isOften(workspace: number, address: string): Asking<boolean> {
 }
 
 /** Events of an address in the order of the log. */
-const inOrder = (sought: Sought, workspace: number, address: string): Source[] => {
+const inOrder = (sought: Sought, workspace: number, address: string): PlaceSource[] => {
   const { tables, filter, stored, ranges } = sought
   const scopes = testsOf(filter).map((test) => scopeOf(workspace, test))
   const met = stored.and(OF_ADDRESS, address)
@@ -150,7 +150,7 @@ const inOrder = (sought: Sought, workspace: number, address: string): Source[] =
 }
 
 /** Of all mails to an address, in one workspace. */
-function* ofAddress(sought: Sought, workspace: number, address: string): Asking<Source[]> {
+function* ofAddress(sought: Sought, workspace: number, address: string): Asking<PlaceSource[]> {
   const { filter, stored, firsts, ranges } = sought
   const mails = (clauses: Clauses): Clauses =>
     inMode(filter, clauses.and('e.ord = r.email_ord').and(ADDRESS, workspace, address)).and(
@@ -165,7 +165,7 @@ function* ofAddress(sought: Sought, workspace: number, address: string): Asking<
   const ordered = inOrder(sought, workspace, address)
   if (filter.types !== null || filter.change === false) return [...ordered, ...begun]
   // to count them nothing is sorted
-  const merged: Source = {
+  const merged: PlaceSource = {
     take: (direction, boundary, limit, last) => takeFrom(ordered, direction, boundary, limit, last),
     count: sorted.count,
   }
@@ -179,7 +179,7 @@ const scopesOf = ({ filter, workspaces }: Sought): readonly number[] =>
     ...workspaces.map((n) => scopeOf(n, test)),
   ])
 
-const byScope = (sought: Sought): Source[] => {
+const byScope = (sought: Sought): PlaceSource[] => {
   const { tables, filter, workspaces, stored, firsts, ranges } = sought
   const events = scopesOf(sought).flatMap((scope) =>
     (filter.types ?? EVENT_TYPES).map((type) => {
@@ -204,14 +204,14 @@ const byScope = (sought: Sought): Source[] => {
 }
 
 /** Where the records of a filter are. */
-function* sourcesOf(tables: MailTables, filter: LogFilter): Asking<readonly Source[]> {
+function* sourcesOf(tables: MailTables, filter: LogFilter): Asking<readonly PlaceSource[]> {
   const sought: Sought = {
     ...{ tables, filter, workspaces: yield* workspacesIn(filter), ranges: yield* rangesFor(filter) },
     ...{ stored: storedClauses(filter), firsts: firstClauses(filter) },
   }
   if (filter.emailId !== null) return ofMail(sought)
   if (filter.recipient === null) return byScope(sought)
-  const sources: Source[] = []
+  const sources: PlaceSource[] = []
   for (const workspace of sought.workspaces)
     sources.push(...(yield* ofAddress(sought, workspace, addressLc(filter.recipient))))
   return sources
@@ -283,7 +283,7 @@ export const dsnReads: AskedReads<SenderDsns> = {
 const ALL = 1_000_000
 
 /** Records of one mail, also those of its history. */
-const mailSources = (ord: number): readonly Source[] => [
+const mailSources = (ord: number): readonly PlaceSource[] => [
   storedSource({ from: 'events v', where: ['v.email = ?'], params: [ord] }),
   firstSource({
     from: 'emails e CROSS JOIN recipients r',
@@ -298,11 +298,11 @@ function* ordOf(emailId: string): Asking<number | null> {
 }
 
 interface ToldAt {
-  readonly place: Place
+  readonly place: LogPlace
   readonly event: EventRow
 }
 
-function* allTold(places: readonly Found[], ord: number): Asking<ToldAt[]> {
+function* allTold(places: readonly PlacedRow[], ord: number): Asking<ToldAt[]> {
   const records = new Records()
   const told: ToldAt[] = []
   for (const place of places) {
@@ -348,31 +348,31 @@ function* timelinePage(emailId: string, page: Page, reach: Reach): Asking<Rows<E
 
 /** Between which places the log can be followed. */
 export interface LogEnds {
-  readonly oldest: Place
+  readonly oldest: LogPlace
   /** Nothing comes in below it any more: nobody is told of what stands at it or above. */
-  readonly newest: Place
+  readonly newest: LogPlace
 }
 
 const isOfMode = (column: string, mode: WholeLog['mode']): readonly string[] =>
   mode === undefined ? [] : [`${column} = ${mode === 'test' ? 1 : 0}`]
 
-const storedOf = ({ types, mode }: WholeLog): Source => {
+const storedOf = ({ types, mode }: WholeLog): PlaceSource => {
   const kinds = types === null ? [] : [`v.kind IN (${types.map(kindOf).join()})`]
   return storedSource({ from: 'events v', where: [...kinds, ...isOfMode('v.scope % 2', mode)], params: [] })
 }
 
-const firstsOf = ({ mode }: WholeLog): Source => {
+const firstsOf = ({ mode }: WholeLog): PlaceSource => {
   const where = ['r.email_ord = e.ord', ...isOfMode('e.test', mode)]
   return firstSource({ from: 'emails e CROSS JOIN recipients r', where, params: [] })
 }
 
 /** Of whoever. */
-const ofWhoever = (filter: WholeLog): readonly Source[] =>
+const ofWhoever = (filter: WholeLog): readonly PlaceSource[] =>
   filter.types === null ? [storedOf(filter), firstsOf(filter)] : [storedOf(filter)]
 
 const FIRST_EVENTS = firstsOf({ types: null })
 
-function* recordAt(source: Source, place: Place): Asking<LogRow | null> {
+function* recordAt(source: PlaceSource, place: LogPlace): Asking<LogRow | null> {
   const [found] = yield* source.take('newer', place, 1)
   return found === undefined || compare(found, place) !== 0 ? null : yield* new Records().told(found)
 }
@@ -381,7 +381,7 @@ function* recordAt(source: Source, place: Place): Asking<LogRow | null> {
 function* eventNamed(
   accountId: string,
   id: string,
-): Asking<{ readonly row: LogRow; readonly place: Place } | null> {
+): Asking<{ readonly row: LogRow; readonly place: LogPlace } | null> {
   const named = namedBy(id)
   if (named === null) return null
   const place = { ord: named.ord, n: 0 }

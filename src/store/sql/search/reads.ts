@@ -24,7 +24,7 @@ import {
 } from '../../../mail/query.js'
 import { CATEGORIES } from '../../../mail/report/category.js'
 import { STATUSES } from '../../../mail/status.js'
-import type { EmailRow, Found, SearchFilter } from '../../port/mail.js'
+import type { EmailRow, FoundPage, SearchFilter } from '../../port/mail.js'
 import { COMPLAINED, scopeOf } from '../log/events.js'
 import { addressLc, idsOfMails, ordsOfMessage, rangesFor, toEmail, workspacesIn } from '../mails.js'
 import { boundaryOf, markOf, type Range, TOP } from '../pages.js'
@@ -40,7 +40,7 @@ import {
   TOKENS,
   type Tokens,
   tableLead,
-  type Words,
+  type WordIndex,
   withList,
 } from './tokens.js'
 
@@ -271,7 +271,7 @@ function* messagesIn(query: SearchFilter['query']): Asking<readonly number[]> {
 }
 
 function* planOf(
-  words: Pick<Words, 'lead' | 'held'>,
+  words: Pick<WordIndex, 'lead' | 'held'>,
   filter: SearchFilter,
   direction: Direction,
   range: Range,
@@ -361,7 +361,7 @@ interface Judged {
 /** Of mails at some places those that are meant, in that order. */
 type Judge = (ords: readonly number[]) => Asking<readonly Judged[]>
 
-function* judgeOf(words: Words, filter: SearchFilter): Asking<Judge> {
+function* judgeOf(words: WordIndex, filter: SearchFilter): Asking<Judge> {
   const { query, subjects } = filter
   const to = filter.to === null ? null : addressLc(filter.to)
   const asksRecipients = to !== null || needsRecipients(query)
@@ -400,7 +400,7 @@ const REASON =
   'SELECT 1 AS found FROM recipients WHERE workspace IN (SELECT n FROM workspaces WHERE account_id = ?) AND reason = ? LIMIT 1'
 
 function* isKnown(
-  { hasMail }: Pick<Words, 'hasMail'>,
+  { hasMail }: Pick<WordIndex, 'hasMail'>,
   accountId: string,
   { field, value }: Term,
 ): Asking<boolean> {
@@ -422,7 +422,7 @@ function* isKnown(
 }
 
 function* unknownIn(
-  words: Pick<Words, 'hasMail'>,
+  words: Pick<WordIndex, 'hasMail'>,
   { accountId, query }: SearchFilter,
 ): Asking<readonly Term[]> {
   const unknown: Term[] = []
@@ -477,7 +477,7 @@ class Work {
 
 /** Mails of a range nearest to where it begins in this direction, at most so many. */
 function* find(
-  words: Words,
+  words: WordIndex,
   filter: SearchFilter,
   direction: Direction,
   range: Range,
@@ -507,14 +507,14 @@ function* find(
 }
 
 /** Whether there is something, or may be. */
-function* mayBe(words: Words, filter: SearchFilter, direction: Direction, range: Range): Asking<boolean> {
+function* mayBe(words: WordIndex, filter: SearchFilter, direction: Direction, range: Range): Asking<boolean> {
   if (range.from >= range.to) return false
   const { mails, stoppedAt } = yield* find(words, filter, direction, range, 1, words.asideMs)
   return mails.length > 0 || stoppedAt !== null
 }
 
 function* total(
-  words: Words,
+  words: WordIndex,
   filter: SearchFilter,
   found: Looked,
   top: number,
@@ -545,7 +545,7 @@ function* timeAt(filter: SearchFilter, direction: Direction, place: number): Ask
   return nearest === null ? null : (nearest.created_at as number)
 }
 
-function* searchEmails(words: Words, filter: SearchFilter, page: Page): Asking<Found<EmailRow>> {
+function* searchEmails(words: WordIndex, filter: SearchFilter, page: Page): Asking<FoundPage<EmailRow>> {
   const top = (yield* placeOfIndex()) + 1
   const isOlder = page.direction === 'older'
   const boundary = Math.min(yield* boundaryOf(idsOfMails(filter), page), isOlder ? top : TOP)
@@ -584,7 +584,7 @@ function* searchEmails(words: Words, filter: SearchFilter, page: Page): Asking<F
   }
 }
 
-export const searchReads = (words: Words) => ({
-  searchEmails: (filter: SearchFilter, page: Page): Asking<Found<EmailRow>> =>
+export const searchReads = (words: WordIndex) => ({
+  searchEmails: (filter: SearchFilter, page: Page): Asking<FoundPage<EmailRow>> =>
     searchEmails(words, filter, page),
 })

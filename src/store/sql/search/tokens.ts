@@ -39,7 +39,7 @@ const startSought = (
   return [token(whole, text), ...(cut === undefined ? [] : [token(start, text.slice(0, cut))])]
 }
 
-export interface Facts {
+export interface SearchFacts {
   readonly sender: string
   readonly subject: string
   /** JSON of its lists. */
@@ -67,7 +67,7 @@ export const TOKENS = {
 } as const
 
 /** What a mail is found by, but for whose it is. */
-export const tokensOf = ({ sender, subject, addresses, ...row }: Facts): string => {
+export const tokensOf = ({ sender, subject, addresses, ...row }: SearchFacts): string => {
   const { tags, attachments, extras, submittedBy } = readLists(row)
   const tokens = new Set<string>()
   for (const word of wordsOf(subject)) {
@@ -127,7 +127,7 @@ export interface Expression {
   readonly unwanted: readonly Tokens[]
 }
 
-export interface Words {
+export interface WordIndex {
   /** Mails whose tokens are so. For one search: it may remember how quick the last look was. */
   lead(expression: Expression): Lead
   /** Whether a mail has all of these tokens. */
@@ -257,7 +257,7 @@ export function* placeOfIndex(): Asking<number> {
 /** `row` has the columns of Facts, recipients have `address_lc`. */
 export const indexedMail = (row: Row, recipients: readonly Row[]): IndexedMail => {
   const addresses = recipients.map(({ address_lc: address }) => address as string)
-  return [row.ord as number, tokensOf({ ...(row as unknown as Facts), addresses })]
+  return [row.ord as number, tokensOf({ ...(row as unknown as SearchFacts), addresses })]
 }
 
 export const indexReads = {

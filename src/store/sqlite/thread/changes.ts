@@ -13,7 +13,7 @@
  */
 import { DECIDING } from '../../sql/schema/rules.js'
 import type { Db } from '../connect.js'
-import type { Call, Verb, WireAcceptance } from './wire.js'
+import type { Verb, WireAcceptance, WriterCall } from './wire.js'
 
 export const CHANGES_STEP = `
 CREATE TABLE changes (n INTEGER NOT NULL) STRICT;
@@ -49,7 +49,7 @@ const OF_MAIL: ReadonlySet<Verb> = new Set<Verb>([
 ])
 
 /** Call it inside the transaction; true when it counted. */
-export const createCountChanges = (db: Db): ((calls: readonly Call[]) => boolean) => {
+export const createCountChanges = (db: Db): ((calls: readonly WriterCall[]) => boolean) => {
   const add = db.prepare('UPDATE changes SET n = n + 1')
   return (calls) => calls.some(([, verb]) => !OF_MAIL.has(verb)) && add.run().changes > 0
 }
@@ -65,7 +65,7 @@ export const createRules = (db: Db, told: SharedArrayBuffer) => {
       n = read.get() ?? 0
     },
     /** Decided under others. */
-    isStale([, verb, [batch]]: Call): boolean {
+    isStale([, verb, [batch]]: WriterCall): boolean {
       const rules = verb === 'accept' ? (batch as WireAcceptance).rules : null
       return rules !== null && rules !== n
     },

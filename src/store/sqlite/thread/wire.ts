@@ -223,10 +223,15 @@ export type WriterVerbs = Omit<Writes<Store>, keyof InnerVerbs> & InnerVerbs
 export type Verb = keyof WriterVerbs
 
 /** `acting` where somebody does it. */
-export type Call = readonly [id: number, verb: Verb, args: readonly unknown[], acting?: Acting | undefined]
+export type WriterCall = readonly [
+  id: number,
+  verb: Verb,
+  args: readonly unknown[],
+  acting?: Acting | undefined,
+]
 
 /** A value, a refusal, or the message of anything else that was thrown. */
-export type Answer =
+export type WriterAnswer =
   | readonly [id: number, kind: 'value', value: unknown]
   | readonly [id: number, kind: 'fault', fault: PlainFault]
   | readonly [id: number, kind: 'error', message: string]
@@ -234,13 +239,13 @@ export type Answer =
 export type Topic = 'due' | 'leased' | 'settled'
 
 export type ToWriter =
-  | { readonly kind: 'calls'; readonly calls: readonly Call[] }
+  | { readonly kind: 'calls'; readonly calls: readonly WriterCall[] }
   | { readonly kind: 'listen'; readonly topic: Topic; readonly on: boolean }
   | { readonly kind: 'ready'; readonly poolIds: readonly string[] }
 
 export type FromWriter =
   | { readonly kind: 'hello'; readonly file: string }
-  | { readonly kind: 'answers'; readonly answers: readonly Answer[] }
+  | { readonly kind: 'answers'; readonly answers: readonly WriterAnswer[] }
   | { readonly kind: 'due' }
   | { readonly kind: 'leased'; readonly claimed: readonly ClaimedArray[] }
   | { readonly kind: 'settled'; readonly settled: readonly Settled[] }
@@ -248,7 +253,7 @@ export type FromWriter =
 
 /** Orders from the opener to the thread itself, over its parent port. */
 export type Order = { readonly kind: 'connect'; readonly port: MessagePortLike } | { readonly kind: 'close' }
-export type Notice =
+export type WriterNotice =
   | { readonly kind: 'ready' }
   | {
       readonly kind: 'failed'

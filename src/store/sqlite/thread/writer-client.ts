@@ -18,17 +18,17 @@ import { NewerDatabaseError } from '../../port/upkeep.js'
 import type { Acting } from '../../rules/audit.js'
 import type { Used } from '../../sql/suppressions.js'
 import {
-  type Answer,
-  type Call,
   type FromWriter,
   fromClaimedArray,
-  type Notice,
   type Order,
   packBodies,
   type Topic,
   type ToWriter,
   type Verb,
   type WireAcceptance,
+  type WriterAnswer,
+  type WriterCall,
+  type WriterNotice,
   type WriterSettings,
   type WriterVerbs,
 } from './wire.js'
@@ -41,7 +41,7 @@ import {
 // that no mail follows are written within a second. A bucket seen for the first time starts from what the disk
 // remembers.
 
-export interface Writer {
+export interface WriterThread {
   /** Resolves when the database is open, durable and migrated. */
   start(): Promise<void>
   /** Serves the client at the other end of this port; starts if it has not. */
@@ -54,7 +54,7 @@ export interface Writer {
 
 const ready = (worker: Worker): Promise<void> =>
   new Promise((resolve, reject) => {
-    worker.once('message', (notice: Notice) => {
+    worker.once('message', (notice: WriterNotice) => {
       if (notice.kind === 'ready') resolve()
       else if (notice.kind === 'broken') reject(new Error(notice.message))
       else if (notice.newer) reject(new NewerDatabaseError(notice.message))
@@ -77,7 +77,7 @@ const launch = async (settings: WriterSettings, ended: (reason: Error) => void):
     failure ??= error instanceof Error ? error : new Error(String(error))
   })
   // the end of a thread may be seen before what it said to its clients, but never before what it said here
-  worker.on('message', (notice: Notice) => {
+  worker.on('message', (notice: WriterNotice) => {
     if (notice.kind === 'broken') failure ??= new Error(notice.message)
   })
   const exited = new Promise<void>((resolve) => {
@@ -96,7 +96,7 @@ const launch = async (settings: WriterSettings, ended: (reason: Error) => void):
   return { worker, exited }
 }
 
-export const createWriter = (settings: WriterSettings): Writer => {
+export const createWriter = (settings: WriterSettings): WriterThread => {
   let running: Promise<Running> | null = null
   let ending = false
   let die: (error: Error) => void = () => {}
@@ -233,7 +233,7 @@ const promised = <T>(): { readonly promise: Promise<T>; readonly resolve: (value
 
 type Send = (message: ToWriter, transfer?: readonly ArrayBuffer[]) => void
 
-const flushed = (send: Send, calls: readonly Call[]): void => {
+const flushed = (send: Send, calls: readonly WriterCall[]): void => {
   const bodies = packBodies(
     calls.filter((call) => call[1] === 'accept').map((call) => call[2][0] as WireAcceptance),
   )
@@ -243,7 +243,7 @@ const flushed = (send: Send, calls: readonly Call[]): void => {
 /** Calls on their way out and back. */
 const createCalls = (post: Send) => {
   const pending = new Map<number, Pending>()
-  let outbox: Call[] = []
+  let outbox: WriterCall[] = []
   let resting: (() => void)[] = []
   let gone: Error | null = null
   let lastId = 0
@@ -257,7 +257,7 @@ const createCalls = (post: Send) => {
     for (const resolve of resting) resolve()
     resting = []
   }
-  const settle = (answer: Answer): void => {
+  const settle = (answer: WriterAnswer): void => {
     const waiting = pending.get(answer[0])
     if (waiting === undefined) return
     pending.delete(answer[0])
@@ -284,7 +284,7 @@ const createCalls = (post: Send) => {
     call: ((verb, ...args) => send(verb, args)) as WriterClient['call'],
     callBy: (acting: Acting) => ((verb, ...args) => send(verb, args, acting)) as WriterClient['call'],
 
-    answered(answers: readonly Answer[]): void {
+    answered(answers: readonly WriterAnswer[]): void {
       for (const answer of answers) settle(answer)
       if (pending.size === 0) rest()
     },

@@ -25,14 +25,14 @@ import { createWriteContext, type WriteContext } from '../write/context.js'
 import { createVerbs } from '../write/verbs.js'
 import { createCountChanges, createRules } from './changes.js'
 import {
-  type Answer,
-  type Call,
   type FromWriter,
-  type Notice,
   type Order,
   RAW_OF_CLAIMED,
   type Topic,
   type ToWriter,
+  type WriterAnswer,
+  type WriterCall,
+  type WriterNotice,
   type WriterSettings,
   type WriterVerbs,
 } from './wire.js'
@@ -128,13 +128,13 @@ const isPassing = (code: string): boolean => isFull(code) || code.startsWith('SQ
 /** Verbs whose outcome would want room of its own. */
 const NEW_WORK: ReadonlySet<string> = new Set(['accept', 'claimKey', 'claim', 'attempting', 'carryIn'])
 
-const unavailable = (id: number): Answer => [
+const unavailable = (id: number): WriterAnswer => [
   id,
   'fault',
   toPlainFault(new Fault('service.unavailable', { retryAfter: 5 })),
 ]
 
-const failed = (id: number, error: unknown): Answer =>
+const failed = (id: number, error: unknown): WriterAnswer =>
   error instanceof Fault
     ? [id, 'fault', toPlainFault(error)]
     : [id, 'error', error instanceof Error ? error.message : String(error)]
@@ -169,7 +169,7 @@ export const createBatch = (
   const undo = db.prepare('ROLLBACK TO verb')
   const release = db.prepare('RELEASE verb')
 
-  const perform = (call: Call): Answer => {
+  const perform = (call: WriterCall): WriterAnswer => {
     const [id, name, args, acting] = call
     if (rules.isStale(call)) return [id, 'value', 'stale']
     const verb = verbs[name] as (...args: readonly unknown[]) => unknown
@@ -180,7 +180,7 @@ export const createBatch = (
     return [id, 'value', result]
   }
 
-  const guarded = (call: Call): Answer => {
+  const guarded = (call: WriterCall): WriterAnswer => {
     const { leased, settled } = context.effects
     const before = [leased.length, settled.length] as const
     save.run()
@@ -205,11 +205,11 @@ export const createBatch = (
     context.rolledBack()
   }
 
-  const passAll = (calls: readonly Call[], moment: string): void => {
+  const passAll = (calls: readonly WriterCall[], moment: string): void => {
     for (const call of calls) pass(`${call[1]}.${moment}`)
   }
 
-  const attempt = (calls: readonly Call[], run: (call: Call) => Answer): Answer[] => {
+  const attempt = (calls: readonly WriterCall[], run: (call: WriterCall) => WriterAnswer): WriterAnswer[] => {
     try {
       begin.run()
       fence()
@@ -236,7 +236,7 @@ export const createBatch = (
   }
 
   /** New work waits for room; everything else is done. */
-  const onlyEnding = (calls: readonly Call[]): Answer[] => {
+  const onlyEnding = (calls: readonly WriterCall[]): WriterAnswer[] => {
     const rest = calls.filter((call) => !NEW_WORK.has(call[1]))
     const refused = calls.filter((call) => NEW_WORK.has(call[1])).map((call) => unavailable(call[0]))
     if (rest.length === 0) return refused
@@ -249,13 +249,13 @@ export const createBatch = (
     }
   }
 
-  const refused = (calls: readonly Call[], error: unknown): Answer[] => {
+  const refused = (calls: readonly WriterCall[], error: unknown): WriterAnswer[] => {
     if (isFull(codeOf(error))) tightness.full()
     return onlyEnding(calls)
   }
 
   /** Answers come in any order. Throws BrokenStore, and nothing else. */
-  return (calls: readonly Call[]): Answer[] => {
+  return (calls: readonly WriterCall[]): WriterAnswer[] => {
     if (tightness.isTight) return onlyEnding(calls)
     try {
       return attempt(calls, perform)
@@ -282,7 +282,7 @@ interface Client {
 
 interface Job {
   readonly client: Client
-  readonly call: Call
+  readonly call: WriterCall
 }
 
 interface Clients {
@@ -296,13 +296,13 @@ interface Clients {
 const tell = (client: Client, message: FromWriter): void => client.port.postMessage(message)
 
 /** Answers to their askers. Ids are unique per client only, so a batch numbers its calls by position in `jobs`. */
-const answerAll = (jobs: readonly Job[], answers: readonly Answer[]): void => {
-  const perClient = new Map<Client, Answer[]>()
+const answerAll = (jobs: readonly Job[], answers: readonly WriterAnswer[]): void => {
+  const perClient = new Map<Client, WriterAnswer[]>()
   for (const answer of answers) {
     const job = jobs[answer[0]]
     if (job === undefined) continue
     const list = perClient.get(job.client) ?? []
-    list.push([job.call[0], answer[1], answer[2]] as Answer)
+    list.push([job.call[0], answer[1], answer[2]] as WriterAnswer)
     perClient.set(job.client, list)
   }
   for (const [client, list] of perClient) tell(client, { kind: 'answers', answers: list })
@@ -311,7 +311,7 @@ const answerAll = (jobs: readonly Job[], answers: readonly Answer[]): void => {
 const createClients = (
   context: WriteContext,
   settings: WriterSettings,
-  enqueue: (client: Client, calls: readonly Call[]) => void,
+  enqueue: (client: Client, calls: readonly WriterCall[]) => void,
 ): Clients => {
   const clients = new Set<Client>()
   /** One at a time: two would send the same mail. */
@@ -426,7 +426,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
   let closing = false
 
   /** At the end of the turn of the event loop, when every message that has arrived is here. */
-  const enqueue = (client: Client, calls: readonly Call[]): void => {
+  const enqueue = (client: Client, calls: readonly WriterCall[]): void => {
     if (waiting.length === 0) setImmediate(pump)
     waiting.push(calls.map((call) => ({ client, call })))
   }
@@ -442,7 +442,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
     waiting = []
     const reason = error instanceof BrokenStore ? error : new BrokenStore(messageOf(error))
     clients.broken(reason)
-    parent.postMessage({ kind: 'broken', message: reason.message } satisfies Notice)
+    parent.postMessage({ kind: 'broken', message: reason.message } satisfies WriterNotice)
     end()
   }
 
@@ -458,7 +458,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
     try {
       while (waiting.length > 0) {
         const jobs = take(waiting)
-        answerAll(jobs, batch(jobs.map((job, i): Call => [i, job.call[1], job.call[2], job.call[3]])))
+        answerAll(jobs, batch(jobs.map((job, i): WriterCall => [i, job.call[1], job.call[2], job.call[3]])))
         clients.publish()
       }
     } catch (error) {
@@ -484,7 +484,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
 if (parentPort !== null) {
   const parent = parentPort
   enterThread('postern-writer')
-  const notify = (notice: Notice): void => parent.postMessage(notice)
+  const notify = (notice: WriterNotice): void => parent.postMessage(notice)
   try {
     run(parent, workerData as WriterSettings)
     notify({ kind: 'ready' })

@@ -12,7 +12,7 @@ import {
   firstCounts,
   firstState,
   firstStatus,
-  type KeyRow,
+  type IdempotencyRow,
   keyState,
 } from '../../../lifecycle/accept.js'
 import type {
@@ -24,7 +24,7 @@ import type {
 import type { RecipientState } from '../../../lifecycle/recipient.js'
 import { entriesAgainst, entryDetail, suppressionList } from '../../../lifecycle/suppress.js'
 import { aggregate } from '../../../mail/status.js'
-import type { Fields } from '../../port/operations.js'
+import type { CarriedFields } from '../../port/operations.js'
 import { carryWrites, fieldsFor } from '../../sql/carry.js'
 import { type MailPlace, NOTHING, plainEvent, scopeOf } from '../../sql/log/events.js'
 import { shortAddress, shortMessageId } from '../../sql/mails.js'
@@ -43,7 +43,7 @@ import {
 import type { WriteContext } from './context.js'
 import { type AddEvent, createNumbers, type PendingDsns } from './events.js'
 import type { HoldRecipients } from './queue.js'
-import type { Found } from './settle.js'
+import type { SettledRow } from './settle.js'
 
 /** Up to a power of two, and a second at least, so that a drifting clock does not write at every mail. */
 const roundUp = (ms: number): number => (ms <= 0 ? 0 : 2 ** Math.max(10, Math.ceil(Math.log2(ms))))
@@ -183,7 +183,7 @@ export const createAccept = (
   }
 
   /** Of the only recipient, where it is hot: as settle.ts would find it. */
-  const knownOf = (mail: WireMail, ord: number, { address }: NewRecipient): Found => {
+  const knownOf = (mail: WireMail, ord: number, { address }: NewRecipient): SettledRow => {
     const row = [mail.id, context.names.workspace(mail.workspaceId), address, null, 'queued', 1] as const
     return [...row, mail.test ? 1 : 0, ord, 'queued', 0, null, context.boot, 1, null, null, null, null, null]
   }
@@ -333,7 +333,7 @@ export const createAccept = (
   }
 }
 
-type Held = { readonly n: number } & Omit<KeyRow, 'token'>
+type Held = { readonly n: number } & Omit<IdempotencyRow, 'token'>
 
 export const createIdempotency = (context: WriteContext) => {
   const { db, names } = context
@@ -373,7 +373,7 @@ const BODY = `INSERT INTO bodies (n, email_id, created_at, content, raw, beside)
 
 const createInsert = () => {
   const known = new Map<string, ReadonlySet<string>>()
-  return function* (table: 'emails' | 'recipients', fields: Fields): Asking<void> {
+  return function* (table: 'emails' | 'recipients', fields: CarriedFields): Asking<void> {
     let columns = known.get(table)
     if (columns === undefined) {
       const rows = yield* all('SELECT name FROM pragma_table_info(?)', table)

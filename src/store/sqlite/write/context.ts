@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
 import { type Pause, waitsSince } from '../../../lifecycle/orders.js'
 import { createHotSet, type HotSet } from '../../sql/mails.js'
-import { holdOver, STANDING_HOLDS, type Standing, type StandingHold } from '../../sql/orders.js'
+import { holdOver, type RecipientStanding, STANDING_HOLDS, type StandingHold } from '../../sql/orders.js'
 import type { Ask } from '../../sql/query.js'
 import { notePauses } from '../../sql/schedule.js'
 import type { Db } from '../connect.js'
@@ -28,7 +28,7 @@ interface Holds {
   look(): void
   readonly any: boolean
   /** The hold that keeps this recipient, or null. */
-  over(recipient: Standing): StandingHold | null
+  over(recipient: RecipientStanding): StandingHold | null
   /** True while a hold of this id stands, or a workspace of this id is suspended. */
   has(id: string | null): boolean
 }

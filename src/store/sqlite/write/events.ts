@@ -9,7 +9,7 @@ import type { RunResult } from 'better-sqlite3'
 import { type KeptReport, MAX_REPORTS, type SentDsn } from '../../../lifecycle/facts.js'
 import { dsnActionOf, isTold, type ToldOutcome, toldKey } from '../../../lifecycle/pending-dsn.js'
 import { isNote } from '../../../mail/event-type.js'
-import type { Notice } from '../../port/log.js'
+import type { EventNotice } from '../../port/log.js'
 import {
   type EventDraft,
   flagsOf,
@@ -64,7 +64,7 @@ export const createNumbers = ({ db, onRollback }: Pick<WriteContext, 'db' | 'onR
 export type AddEvent = (draft: EventDraft) => number
 
 /** Its place; null when its dedupe key was there. */
-type AddNotice = (notice: Notice) => number | null
+type AddNotice = (notice: EventNotice) => number | null
 
 const COLUMNS = 'ord, email, scope, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more'
 const INSERT = `INTO events (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`

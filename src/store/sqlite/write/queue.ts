@@ -9,7 +9,7 @@
  */
 import type { AttemptMark, LeaseRef, Outcome, Settled, Source } from '../../../lifecycle/facts.js'
 import { circle, type Drawn, deal, type OnAmbiguous, recovered } from '../../../lifecycle/lease.js'
-import { type Freed, holdBack, moved, type Note, setFree } from '../../../lifecycle/orders.js'
+import { type Freed, holdBack, moved, type OrderNote, setFree } from '../../../lifecycle/orders.js'
 import { SEEN_WITHIN_MS } from '../../../lifecycle/schedule.js'
 import {
   domainEntry,
@@ -26,11 +26,11 @@ import type { DeadBoots } from '../../port/upkeep.js'
 import { ambiguousEvent, noteEvent } from '../../sql/log/events.js'
 import { EMAIL_ID } from '../../sql/mails.js'
 import type {
-  Found,
+  FoundRecipient,
   Freeable,
   Holdable,
   QueueWrites,
-  Standing,
+  RecipientStanding,
   StandingHold,
   StandingHolds,
 } from '../../sql/orders.js'
@@ -104,7 +104,7 @@ const prepareLeases = (context: WriteContext) => ({
     `UPDATE recipients SET boot = NULL, lease_until = NULL, attempting = NULL, lease_gen = ?, due_at = ?, attempts = ?,
        held = ?, held_at = CASE WHEN ? THEN ? ELSE held_at END, reason = ? WHERE id = ?`,
   ),
-  standing: context.db.prepare<[string], Standing>(
+  standing: context.db.prepare<[string], RecipientStanding>(
     `SELECT workspace, pool, ${EMAIL_ID}, address_lc FROM recipients WHERE id = ?`,
   ),
 })
@@ -409,9 +409,9 @@ interface HeldRow extends Pick<Freed, 'heldAt' | 'heldDue' | 'queuedAt'> {
 
 export interface HoldRecipients {
   hold(one: Holdable, hold: Pick<StandingHold, 'id' | 'reason'>, now: number): void
-  free(one: Freeable, note: Note): void
+  free(one: Freeable, note: OrderNote): void
   /** An event of the operator that changes no status. */
-  note(one: Freeable, note: Note): void
+  note(one: Freeable, note: OrderNote): void
 }
 
 export const createHoldRecipients = (context: WriteContext, addEvent: AddEvent): HoldRecipients => {
@@ -466,15 +466,15 @@ export const createQueueWrites = (
   recipients: MAIL.recipients,
   waiting: MAIL.waiting,
   // the writer is alone
-  locked: done((rows: readonly Found[]) => rows),
+  locked: done((rows: readonly FoundRecipient[]) => rows),
   lockMails: done(() => {}),
   hold: done((rows: readonly Holdable[], hold: Parameters<HoldRecipients['hold']>[1], now: number) => {
     for (const one of rows) holdRecipients.hold(one, hold, now)
   }),
-  free: done((rows: readonly Freeable[], note: Note) => {
+  free: done((rows: readonly Freeable[], note: OrderNote) => {
     for (const one of rows) holdRecipients.free(one, note)
   }),
-  note: done((rows: readonly Freeable[], note: Note) => {
+  note: done((rows: readonly Freeable[], note: OrderNote) => {
     for (const one of rows) holdRecipients.note(one, note)
   }),
   settle: done((outcomes: readonly Outcome[]) => outcomes.map((one) => settle(one)?.applied ?? false)),

@@ -84,7 +84,7 @@ export type StateArray = readonly [
   reason: string | null,
 ]
 
-export type Found = readonly [
+export type SettledRow = readonly [
   emailId: string,
   workspace: number,
   address: string,
@@ -113,7 +113,7 @@ export const stateOf = (row: readonly unknown[], from: number): RecipientState =
 })
 
 const prepare = (context: WriteContext) => ({
-  find: context.db.prepare<[string], Found>(FIND).raw(),
+  find: context.db.prepare<[string], SettledRow>(FIND).raw(),
   known: context.db.prepare<[string], number>('SELECT 1 FROM events WHERE dedupe = ?').pluck(),
   update: context.db.prepare(
     `UPDATE recipients SET status = ?, attempts = ?, updated_at = ?, due_at = ?, boot = ?,
@@ -134,7 +134,12 @@ interface SettleParts {
   readonly now: () => number
 }
 
-const answerOf = ({ names }: WriteContext, outcome: Outcome, row: Found, changes: SettleChanges): Settled => {
+const answerOf = (
+  { names }: WriteContext,
+  outcome: Outcome,
+  row: SettledRow,
+  changes: SettleChanges,
+): Settled => {
   const [emailId, workspace, address, , , , test] = row
   const of = { recipientId: outcome.recipientId, emailId, workspaceId: names.workspaceId(workspace) }
   return settledOf({ ...of, mode: test === 1 ? 'test' : 'live', address }, changes)
@@ -178,7 +183,7 @@ const createWriteRecipient = (context: WriteContext, sql: Statements) => {
   }
 }
 
-const loadFacts = (sql: Statements, fold: Fold, outcome: Outcome, row: Found): SettleFacts => {
+const loadFacts = (sql: Statements, fold: Fold, outcome: Outcome, row: SettledRow): SettleFacts => {
   const recipient = stateOf(row, STATE)
   const key = factKey(outcome, recipient)
   const [, , , , status, total, test, ord] = row
@@ -197,7 +202,7 @@ const createApply = (context: WriteContext, sql: Statements, parts: SettleParts)
 
   return (
     outcome: Outcome,
-    row: Found,
+    row: SettledRow,
     { recipient, email }: SettleFacts,
     changes: SettleChanges,
     event: SettleEvent,
@@ -221,7 +226,7 @@ export const createSettle = (context: WriteContext, parts: SettleParts) => {
   const sql = prepare(context)
   const apply = createApply(context, sql, parts)
   /** Null when the recipient is not as `row` says. */
-  const settleAs = (outcome: Outcome, row: Found): Settled | null => {
+  const settleAs = (outcome: Outcome, row: SettledRow): Settled | null => {
     const facts = loadFacts(sql, parts.fold, outcome, row)
     const now = parts.now()
     const changes = settle(facts, outcome, now)
@@ -231,7 +236,7 @@ export const createSettle = (context: WriteContext, parts: SettleParts) => {
     return answer
   }
   return (outcome: Outcome): Settled | null => {
-    const known = context.hot.known(outcome.recipientId) as Found | undefined
+    const known = context.hot.known(outcome.recipientId) as SettledRow | undefined
     // the outcome of a lease always writes the row
     const isOurs = known?.[LEASE_GEN] === outcome.leaseGen && outcome.dedupe === null
     const answer = known !== undefined && isOurs ? settleAs(outcome, known) : null

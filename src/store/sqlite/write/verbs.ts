@@ -6,7 +6,7 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
-import type { Notice } from '../../port/log.js'
+import type { EventNotice } from '../../port/log.js'
 import { alarmFold, outageWrites } from '../../sql/alarms.js'
 import {
   bounced,
@@ -151,7 +151,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const addEvent = createAddEvent(context)
   const { ask } = context.sql
   const addNotice = createAddNotice(context)
-  const noticing = (notice: Notice) => atOnce(() => addNotice(notice))
+  const noticing = (notice: EventNotice) => atOnce(() => addNotice(notice))
   const noteDay = createDayNotes(context)
   const fold = createFold(context.db)
   const dsns = createPendingDsns(context.db, addEvent)

@@ -1,17 +1,17 @@
 /** Who gets in by which rule; and where claims are found. */
 import t from 'tap'
-import type { Provider } from '../../../../src/config/identity.js'
+import type { SignInProvider } from '../../../../src/config/identity.js'
 import { readConfig } from '../../../../src/config/load.js'
-import { addressIn, admit, type Told, valuesOf } from '../../../../src/dashboard/sign-in/admission.js'
+import { addressIn, admit, type ToldPerson, valuesOf } from '../../../../src/dashboard/sign-in/admission.js'
 
-const rules = (more: object): Provider => {
+const rules = (more: object): SignInProvider => {
   const one = { name: 'office', issuer: 'https://id.test', client_id: 'p', ...more }
   return readConfig({ name: 'p.yaml', text: JSON.stringify({ identity: { oidc: [one] } }) }).identity.oidc[0]!
 }
 
-const told = (idToken: object, userinfo: object = {}): Told => ({
+const told = (idToken: object, userinfo: object = {}): ToldPerson => ({
   ...{ issuer: 'https://id.test', subject: '1' },
-  ...{ idToken: idToken as Told['idToken'], userinfo: userinfo as Told['userinfo'] },
+  ...{ idToken: idToken as ToldPerson['idToken'], userinfo: userinfo as ToldPerson['userinfo'] },
 })
 
 const ANA = { email: 'Ana@Acme.test', email_verified: true }

@@ -1,5 +1,5 @@
 /** A daemon as write/heartbeat.ts makes it, a page of it: it beats, takes over, does work that one does at a time, and leaves. */
-import { createObserver, type Seen } from '../../../../src/store/postgres/heartbeat.js'
+import { createObserver, type SeenWriter } from '../../../../src/store/postgres/heartbeat.js'
 import type { Row } from '../../../../src/store/sql/query.js'
 import type { Slot, Statement, Tx, WriterRow } from './database.js'
 import { freeing, Mailing } from './mailing.js'
@@ -20,7 +20,7 @@ export class Daemon extends Mailing {
   #beats = 0
   #workAt = 0
 
-  #end(seen: Seen, ended: () => void): Statement<void> {
+  #end(seen: SeenWriter, ended: () => void): Statement<void> {
     const { world, faults, wrong, hindered, ended: all, db } = this.run
     const { n, boot, heartbeat } = seen
     const slot = db.writers[n] as Slot<WriterRow>
@@ -39,7 +39,7 @@ export class Daemon extends Mailing {
     }
   }
 
-  *#takeover(seen: Seen): Process {
+  *#takeover(seen: SeenWriter): Process {
     const { faults, ambiguous } = this.run
     let isEnded = false
     const end = this.#end(seen, () => {
@@ -92,7 +92,7 @@ export class Daemon extends Mailing {
     yield* this.transaction([free])
   }
 
-  *#beat(observe: (seen: readonly Seen[]) => readonly Seen[]): Process {
+  *#beat(observe: (seen: readonly SeenWriter[]) => readonly SeenWriter[]): Process {
     const { world } = this.run
     let sent = world.now
     const look = () => {
@@ -109,7 +109,7 @@ export class Daemon extends Mailing {
     if (this.isUnsure) yield* this.statement(() => (tx) => this.#reap(tx))
     this.isUnsure = false
     const others = rows.filter(({ boot }) => boot !== this.boot)
-    for (const dead of observe(others as readonly Seen[])) yield* this.#takeover(dead)
+    for (const dead of observe(others as readonly SeenWriter[])) yield* this.#takeover(dead)
     this.#beats += 1
     if (this.#beats % BEATS_A_LOOK === 0 && rows.every(({ n }) => n >= this.n)) yield* this.#recoverOrphans()
   }
@@ -186,7 +186,7 @@ export class Daemon extends Mailing {
     yield* this.transaction([end, free])
   }
 
-  *#step(observe: (seen: readonly Seen[]) => readonly Seen[], beat: { at: number }): Process {
+  *#step(observe: (seen: readonly SeenWriter[]) => readonly SeenWriter[], beat: { at: number }): Process {
     const { world } = this.run
     const next = this.ready()
     // what is on its way to an upstream goes on beside the heartbeat
@@ -240,7 +240,7 @@ export class Daemon extends Mailing {
 /** As createObserver, but for the look at its own heartbeats. */
 const carelessObserver = (tick: () => number) => {
   const since = new Map<number, { readonly heartbeat: number; readonly at: number }>()
-  return (seen: readonly Seen[]): readonly Seen[] => {
+  return (seen: readonly SeenWriter[]): readonly SeenWriter[] => {
     for (const { boot, heartbeat } of seen)
       if (since.get(boot)?.heartbeat !== heartbeat) since.set(boot, { heartbeat, at: tick() })
     return seen.filter(({ boot }) => tick() - (since.get(boot)?.at ?? tick()) >= 30_000)

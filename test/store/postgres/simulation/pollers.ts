@@ -6,12 +6,12 @@ import {
   above,
   BOTTOM,
   markOf,
+  type PlaceSource,
   readMark,
-  type Source,
   takeFrom,
 } from '../../../../src/store/sql/log/places.js'
 import { listOfBranches, pageOf, TOP } from '../../../../src/store/sql/pages.js'
-import { type Asking, atOnce, type Found, type Query, type Row } from '../../../../src/store/sql/query.js'
+import { type Asking, atOnce, type Found, type Row, type SqlQuery } from '../../../../src/store/sql/query.js'
 import type { Database, Places, WriterRow } from './database.js'
 
 export interface Poller {
@@ -31,7 +31,7 @@ interface Snapshot {
 const rowsOf = (rows: readonly Row[]): Found => ({ rows, changes: 0 })
 
 /** The mails that a statement of a page finds: its values are in the order of its text. */
-const mailsFor = ({ db, seq }: Snapshot, { text, values }: Query): Found => {
+const mailsFor = ({ db, seq }: Snapshot, { text, values }: SqlQuery): Found => {
   const given = [...(values as readonly number[])]
   const limit = text.includes('LIMIT ?') ? given.pop() : 1
   const [from = 0, to = 0] = given.splice(-2)
@@ -48,7 +48,7 @@ const mailsFor = ({ db, seq }: Snapshot, { text, values }: Query): Found => {
   return rowsOf(ords.map((ord) => ({ ord, found: 1 })))
 }
 
-const answerIn = (at: Snapshot, query: Query): Found => {
+const answerIn = (at: Snapshot, query: SqlQuery): Found => {
   const { text } = query
   if (text.includes(' FROM m WHERE')) return mailsFor(at, query)
   if (text === 'BEGIN' || text === 'COMMIT') return rowsOf([])
@@ -101,7 +101,7 @@ export const pagePoller = (db: Database, limit: number, isControl = false): Poll
 
 /** As `follow` of sql/log/reads.ts, with events and the first ones of mails. */
 function* followed(
-  sources: readonly Source[],
+  sources: readonly PlaceSource[],
   mark: string,
   limit: number,
 ): Asking<{ ords: number[]; mark: string }> {
@@ -120,7 +120,7 @@ export const follower = (db: Database, limit: number): Poller => {
   const places = [db.events, db.mails]
   const seen: number[] = []
   let mark = markOf(BOTTOM)
-  const sourceOf = (stored: Places): Source => ({
+  const sourceOf = (stored: Places): PlaceSource => ({
     take: (_, { ord: from, n }, most, last = TOP - 1) =>
       atOnce(() =>
         stored
