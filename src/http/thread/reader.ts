@@ -83,8 +83,7 @@ export const createBodyReader = (maxBody: number): BodyReader => {
   }
 
   const start = (): Worker => {
-    const made = startReader(maxBody)
-    made.on('message', (answer: ReaderAnswer) => settle((one) => tell(one, answer)))
+    const made = startReader(maxBody).on('message', (answer) => settle((one) => tell(one, answer)))
     made.on('error', (error) => {
       if (worker === made) worker = null
       settle(({ reject }) => reject(error))
