@@ -15,7 +15,7 @@ import { type AskApi, AskError, type AskOptions, jsonOf, type Problem, queryText
 import type { Assets } from './assets/assets.js'
 import { cookieRules, readCookie, setCookie } from './cookie.js'
 import { Form, formTokenOf, isOwnOrigin, sameToken } from './form.js'
-import { Layout, OpenLayout } from './layout.js'
+import { Layout, OpenLayout, type Rail } from './layout.js'
 import { flowTo } from './live.js'
 import { Untold } from './parts/form.js'
 import { refusalOf, troubleView } from './parts/page-parts.js'
@@ -37,6 +37,7 @@ import {
 export interface ResponseDeps {
   readonly baseUrl: () => string
   readonly version: string
+  readonly rail: Rail
   readonly assets: Assets
 }
 
@@ -86,7 +87,7 @@ const sendOnward = (baseUrl: string, h: ResponseToolkit, { to, notice, theme }: 
 }
 
 const show = async (
-  { baseUrl, version, assets }: ResponseDeps,
+  { baseUrl, version, rail, assets }: ResponseDeps,
   h: ResponseToolkit,
   { view, visit, refused = null }: Shown,
 ): Promise<ResponseObject> => {
@@ -102,7 +103,7 @@ const show = async (
   const workspaces = await visit.newestWorkspaces().catch(() => null)
   const summary = await visit.summary()
   const document = (untold: RefusedForm | null) => (
-    <Layout {...{ visit, assets, version, workspaces, summary }} title={view.title}>
+    <Layout {...{ visit, assets, version, rail, workspaces, summary }} title={view.title}>
       {untold === null ? null : <Untold refused={untold} />}
       {view.body}
     </Layout>

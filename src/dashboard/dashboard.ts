@@ -27,7 +27,7 @@ import { type AskApi, jsonOf, type Problem } from './ask.js'
 import { type Assets, loadAssets } from './assets/assets.js'
 import { formPayload, isOwnOrigin } from './form.js'
 import { type Follow, liveRoute } from './live.js'
-import { DOC_PAGES, DOC_ROUTE, DOC_TEXTS, OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
+import { DOC_PAGES, DOC_ROUTE, DOC_TEXTS, OPEN_PAGES, PAGES, RAIL, RAW_ROUTES } from './pages/all.js'
 import { NOT_FOUND, refusalOf, troubleView } from './parts/page-parts.js'
 import { SAFE_HEADERS } from './render.js'
 import { createProviders } from './sign-in/deps.js'
@@ -179,7 +179,7 @@ export const createDashboard = (options: DashboardOptions): DashboardSite => {
   const providers = createProviders(settings.oidc, tenant.clock)
   const signIn = { tenant, accountId, provePerson, proveFactor, settings, baseUrl, log, assets, providers }
   const visitors = createVisitors({ ...options, recheck: createRecheck(signIn) })
-  const deps = { ...options, assets, visitors }
+  const deps = { ...options, rail: RAIL, assets, visitors }
   const guard = createGuard(deps)
   const isOurs = ({ raw }: Request): boolean => isOwnOrigin(raw.req.headers, baseUrl())
   const live = liveRoute({ follow, addressOf, sessionOf: visitors.sessionOf, isOurs })

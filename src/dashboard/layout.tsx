@@ -14,25 +14,14 @@ import { figure } from './parts/text.js'
 import { attrs, fixed, html } from './render.js'
 import type { PageOfWorkspaces, Summary, Theme, Visit } from './visit.js'
 
-/** Pages by the heading that they stand below; the first have none. */
-const RAIL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  '': { '/': 'Overview', '/emails': 'Emails', '/queue': 'Queue', '/suppressions': 'Suppressions' },
-  Egress: { '/pools': 'Pools', '/domains': 'Domains' },
-  Integrations: { '/keys': 'API keys', '/credentials': 'SMTP credentials', '/webhooks': 'Webhooks' },
-  Settings: {
-    ...{ '/workspaces': 'Workspaces', '/settings/people': 'People', '/settings/sessions': 'Sessions' },
-    ...{ '/settings/audit': 'Audit', '/settings/daemons': 'Daemons' },
-    '/settings/postmaster': 'Mail to postmaster@',
-  },
-  Reference: { '/docs': 'Documentation', '/errors': 'Errors' },
+/** A link beside every page; `opens` is what somebody must be allowed to do to be shown it, unsaid anybody is. */
+export interface RailLink {
+  readonly path: string
+  readonly text: string
+  readonly opens?: Operation | undefined
 }
-
-/** What somebody must be allowed to do to be shown the link; unsaid, anybody is. */
-const OPENS: Readonly<Record<string, Operation>> = {
-  '/settings/people': 'listUsers',
-  '/settings/audit': 'listAudit',
-  '/settings/postmaster': 'listAudit',
-}
+/** The links by the heading that they stand below. */
+export type Rail = readonly (readonly [head: string, links: readonly RailLink[]])[]
 
 /** What is said beside a link, where there is something to say. */
 const figureOf = (path: string, visit: Visit, summary: Summary): string | null => {
@@ -71,16 +60,16 @@ const Views = (visit: Visit) => {
   return html`${head}<ul>${items}</ul>${views.some(({ path }) => path === here) ? null : Pin(here)}`
 }
 
-const Links = (links: Readonly<Record<string, string>>, visit: Visit, summary: Summary | null) =>
-  Object.entries(links)
-    .filter(([path]) => visit.may(OPENS[path] ?? 'getSession'))
+const Links = (links: readonly RailLink[], visit: Visit, summary: Summary | null) =>
+  links
+    .filter(({ opens }) => visit.may(opens ?? 'getSession'))
     .map(
-      ([path, text]) =>
+      ({ path, text }) =>
         html`<li><a href="${visit.link(path)}"${current(isUnder(visit.url.pathname, path), 'page')}>${text} ${Figure(path, visit, summary)}</a></li>`,
     )
 
-const Rail = ({ visit, version, summary }: Omit<FrameProps, 'workspaces'>) => {
-  const parts = Object.entries(RAIL).map(
+const Nav = ({ visit, version, summary, rail }: Omit<FrameProps, 'workspaces'>) => {
+  const parts = rail.map(
     ([head, links]) =>
       html`${head === '' ? null : html`<h2>${head}</h2>`}<ul>${Links(links, visit, summary)}</ul>`,
   )
@@ -214,6 +203,7 @@ interface FrameProps {
   readonly visit: Visit
   readonly workspaces: PageOfWorkspaces | null
   readonly version: string
+  readonly rail: Rail
   readonly summary: Summary | null
 }
 
@@ -233,7 +223,7 @@ export const Layout = ({ title, assets, children, ...frame }: LayoutProps) => {
     Flow(frame),
     Person(visit),
   ]
-  const body = html`${SKIP}<div class="app"><header class="bar">${bar}</header>${Rail(frame)}<main id="main" tabindex="-1">${SetupFailed(summary?.setup_failed ?? null)}${notice}${children}</main></div>${KEY_HELP}`
+  const body = html`${SKIP}<div class="app"><header class="bar">${bar}</header>${Nav(frame)}<main id="main" tabindex="-1">${SetupFailed(summary?.setup_failed ?? null)}${notice}${children}</main></div>${KEY_HELP}`
   return Document({ title, assets, theme: visit.theme, children: body })
 }
 

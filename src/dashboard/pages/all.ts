@@ -1,6 +1,8 @@
 /**
- * NAME      all - the pages, one line each
+ * NAME      all - the pages, one line each, and the links beside every page
  */
+import type { Operation } from '../../tenant/rights.js'
+import type { Rail } from '../layout.js'
 import type { OpenPage, OpenRaw, RawRoute, SitePage } from '../visit.js'
 import { credentialsPage, newCredentialPage } from './access/credentials.js'
 import { keysPage, newKeyPage } from './access/keys.js'
@@ -41,6 +43,35 @@ export const PAGES: readonly SitePage[] = [
   [peoplePage, invitePage, personPage, sessionsPage, auditPage, daemonsPage, postmasterPage],
   [youPage, secondFactorPage, lookPage],
 ].flat()
+
+/** By the heading that they stand below; the first have none. */
+const LINKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  '': { '/': 'Overview', '/emails': 'Emails', '/queue': 'Queue', '/suppressions': 'Suppressions' },
+  Egress: { '/pools': 'Pools', '/domains': 'Domains' },
+  Integrations: { '/keys': 'API keys', '/credentials': 'SMTP credentials', '/webhooks': 'Webhooks' },
+  Settings: {
+    ...{ '/workspaces': 'Workspaces', '/settings/people': 'People', '/settings/sessions': 'Sessions' },
+    ...{ '/settings/audit': 'Audit', '/settings/daemons': 'Daemons' },
+    '/settings/postmaster': 'Mail to postmaster@',
+  },
+  Reference: { '/docs': 'Documentation', '/errors': 'Errors' },
+}
+
+/** What somebody must be allowed to do to be shown the link; unsaid, anybody is. */
+const OPENS: Readonly<Record<string, Operation>> = {
+  '/settings/people': 'listUsers',
+  '/settings/audit': 'listAudit',
+  '/settings/postmaster': 'listAudit',
+}
+
+export const RAIL: Rail = Object.entries(LINKS).map(([head, links]) => [
+  head,
+  Object.entries(links).map(([path, text]) => ({
+    path,
+    text,
+    opens: OPENS[path],
+  })),
+])
 
 export const RAW_ROUTES: readonly RawRoute[] = [
   auditExport,
