@@ -35,7 +35,12 @@ t.test('what waits, where, why, and an order that tells first what it meets', as
   }
   const html = String(await eventually('the page says that it waits', stands))
   t.match(title(html), /2 recipients/)
-  const overview = await browser.visit('/')
+  // an attempt that failed is told at once; that the upstream is down, once its breaker is open
+  const down = async () => {
+    const page = await browser.visit('/')
+    return title(page.html).startsWith('No upstream') && page
+  }
+  const overview = await eventually('the overview says that the pool is down', down)
   t.match(title(overview.html), /^No upstream of pool \S+ answers: 2 recipients wait\.$/)
   t.match(overview.html, />To the pool</)
   const [, pool = ''] = /href="(\/pools\/pool_[0-9a-z]+)/.exec(overview.html) ?? []
