@@ -209,7 +209,7 @@ const READ_BY_RELAYS: ReadonlySet<string> = new Set<keyof WriteVerbs>([
   'replaceReturnPathRing',
 ])
 
-/** They wait for no verb of another daemon, and none waits for them (write/writer.ts). */
+/** They wait for no verb of another daemon, and none waits for them (writer.ts). */
 const OF_MAIL: ReadonlySet<string> = new Set<keyof WriteVerbs>(['sweepMail'])
 
 export const createCalls = (writer: PostgresWriter, told: (error: unknown) => never): Calls => {

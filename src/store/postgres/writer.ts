@@ -4,7 +4,7 @@
  *   A writer is a row of `writers`, held from joining to leaving. Its transactions run one after another, and each
  *   first locks that row at its epoch: a daemon that ends the epoch waits for the transaction that runs, and none
  *   follows it. At its end the last place that it gave is written there as its frontier: in any snapshot all its rows
- *   up to the frontier are seen, and none will follow below it. A place is as sql/order/ord.ts has it, with the
+ *   up to the frontier are seen, and none will follow below it. A place is as sql/pages.ts has it, with the
  *   writer's number in the upper 8 bits of the counter.
  *   A reader of the log waits for the least frontier. So a writer that stored records says so (notify.ts), and other
  *   writers of the process that have stored nothing since move theirs above it, without waiting for the disk: what is

@@ -5,10 +5,10 @@
  *   their appointment together, and exactly one of the two wins.
  *   The database counts, a step at a time: made into objects, the rows would keep this thread busy for eight
  *   times as long. What is under way is no more than a relay has at once, and is counted in one go.
- *     A pool is paused while it has upstreams and none is to get mail; one that follows another
- *     is paused with it. Each pause is a row, written when pools change.
- *   NOTES
- *     Pauses that ended long ago are forgotten: a mail as old has come to its end.
+ *   A pool is paused while it has upstreams and none is to get mail; one that follows another
+ *   is paused with it. Each pause is a row, written when pools change.
+ * NOTES
+ *   Pauses that ended long ago are forgotten: a mail as old has come to its end.
  */
 import { toRfc3339 } from '../../base/clock.js'
 import type { EventSource, Settled } from '../../lifecycle/facts.js'

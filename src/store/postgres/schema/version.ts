@@ -80,7 +80,7 @@ export function* living(but: string | null): Asking<readonly Living[]> {
   return rows.filter(({ now, frontier }) => Number(now) - timeOf(Number(frontier)) < GONE_MS).map(livingOf)
 }
 
-/** Nothing more is written by those who know less than this: without its boot none goes on under a new epoch (write/held.ts). */
+/** Nothing more is written by those who know less than this: without its boot none goes on under a new epoch (writer.ts). */
 export const endOlder = (compatibleFrom: number): Asking<number> =>
   run(
     'UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL WHERE boot IS NOT NULL AND schema < ?',

@@ -2,10 +2,10 @@
  * NAME      queue - recipients that wait: orders of operators, leases, who is next
  * DESCRIPTION
  *   Writes what the law says of a hold, with the event that tells it.
- *     What lifecycle/schedule.ts says of a row, for all rows in a few statements.
- *   NOTES
- *     One verb and no small steps: a row that is written in between would be moved by
- *     what it never missed. 200,000 waiting mails hold the writer for a few seconds, once a step.
+ *   What lifecycle/schedule.ts says of a row, for all rows in a few statements.
+ * NOTES
+ *   One verb for a step of the clock, and no small steps: a row that is written in between would be moved by
+ *   what it never missed. 200,000 waiting mails hold the writer for a few seconds, once a step.
  */
 import type { AttemptMark, LeaseRef, Outcome, Settled, Source } from '../../../lifecycle/facts.js'
 import { circle, type Drawn, deal, type OnAmbiguous, recovered } from '../../../lifecycle/lease.js'
