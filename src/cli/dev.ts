@@ -64,7 +64,7 @@ const ownName = (): string => {
 }
 
 /** The same with what it takes to find the same data folder in another terminal. */
-export const ownCommand = (configFile: string | undefined, ...words: readonly string[]): string => {
+const ownCommand = (configFile: string | undefined, ...words: readonly string[]): string => {
   const folder = process.env.POSTERN_DATA_DIR
   const before = folder ? [`POSTERN_DATA_DIR=${quoted(folder)}`] : []
   const after = configFile === undefined ? [] : ['--config', quoted(configFile)]
@@ -81,11 +81,7 @@ interface DevPorts {
 }
 
 /** Listeners are on this host, whatever the configuration says; `port`, when given, is the API's. */
-export const chooseDevPorts = async (
-  config: Config,
-  host: string,
-  port: number | undefined,
-): Promise<DevPorts> => {
+const chooseDevPorts = async (config: Config, host: string, port: number | undefined): Promise<DevPorts> => {
   if (port !== undefined && port > HIGHEST)
     throw usage(`--port: ${port} is no port; ${HIGHEST} is the highest`)
   const all = listeners(config).map((one) => ({
@@ -119,7 +115,7 @@ const refuse = (config: Config, why: string): Refusal =>
   )
 
 /** From here on this program, and every line that it prints, is about the folder of the demo, which is empty. */
-export const enterDemo = async (args: Globals): Promise<void> => {
+const enterDemo = async (args: Globals): Promise<void> => {
   const outer = configOf(args)
   keepRootOut(outer.data_dir)
   if (!isLocal(outer))
@@ -141,7 +137,7 @@ export const enterDemo = async (args: Globals): Promise<void> => {
 }
 
 /** A week of mail in that folder. */
-export const demoWeek = async (config: Config, terminal: Terminal): Promise<Filled> => {
+const demoWeek = async (config: Config, terminal: Terminal): Promise<Filled> => {
   terminal.say('makes a week of mail first: 3,000 mails, which takes some seconds')
   const { fillDemo } = await import('../demo/fill.js')
   return fillDemo({ config, version: versionText(), log: openLog(config.log, 'fatal') })

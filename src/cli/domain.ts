@@ -97,7 +97,7 @@ const drawn = (paint: Paint, summary: ReportSummary): string => {
   return [lines.join('\n'), ...tables.filter((table) => table !== false)].join('\n\n')
 }
 
-export const domainReportsCommand = command({
+const domainReportsCommand = command({
   usage: 'reports <ref>',
   summary: 'What receivers reported of a domain: DMARC and TLS',
   positionals: { ref: { type: 'string', demandOption: true, describe: 'Name or id' } },

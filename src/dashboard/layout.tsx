@@ -15,7 +15,7 @@ import { attrs, fixed, html } from './render.js'
 import type { PageOfWorkspaces, Summary, Theme, Visit } from './visit.js'
 
 /** A link beside every page; `opens` is what somebody must be allowed to do to be shown it, unsaid anybody is. */
-export interface RailLink {
+interface RailLink {
   readonly path: string
   readonly text: string
   readonly opens?: Operation | undefined

@@ -59,7 +59,7 @@ interface MovedClock extends Clock {
   moveTo(at: number): void
 }
 
-export const movedClock = (from: number): MovedClock => {
+const movedClock = (from: number): MovedClock => {
   let ahead = from - Date.now()
   let moved = 0
   return {
@@ -199,7 +199,7 @@ const momentsOf = (relay: Relay, clock: MovedClock, awaited: ReadonlySet<string>
 }
 
 /** All of them, started; what they carry goes to the sandbox. */
-export const startStages = async (parts: StageParts) => {
+const startStages = async (parts: StageParts) => {
   const { store, config, pepper, clock, log } = parts
   const sandbox = createSandbox({ hostname: config.hostname, store, log, pace: PACE_MS })
   await sandbox.start()
@@ -228,7 +228,7 @@ export const startStages = async (parts: StageParts) => {
   }
 }
 
-export type Stages = Awaited<ReturnType<typeof startStages>>
+type Stages = Awaited<ReturnType<typeof startStages>>
 
 const HOUR = 3_600_000
 const MANY = 1_000_000

@@ -22,7 +22,7 @@ export interface PlannedMail {
   readonly draft: WireDraft
 }
 
-export interface DemoStep {
+interface DemoStep {
   /** Milliseconds before the end of the week. */
   readonly before: number
   readonly mails: readonly PlannedMail[]

@@ -34,7 +34,7 @@ export interface AskedDaemon {
   explain(error: unknown): { readonly title: string; readonly isAway: boolean } | null
 }
 
-export type ToolResult = {
+type ToolResult = {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[]
   readonly structuredContent?: Json
   readonly isError?: true

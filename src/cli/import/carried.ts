@@ -31,7 +31,7 @@ export interface Hop {
   readonly words: Readonly<Record<string, string | number>>
 }
 
-export interface CarriedNote {
+interface CarriedNote {
   readonly text: string
   /** Somebody has to do something before mail flows as it did. */
   readonly isOpen: boolean

@@ -210,7 +210,7 @@ const offer = (table: Element, count: number, isAll: boolean, take: () => void):
 }
 
 /** Takes in what the server says the list is now. */
-export const mergeRows = (table: HTMLTableElement, fresh: HTMLTableElement): void => {
+const mergeRows = (table: HTMLTableElement, fresh: HTMLTableElement): void => {
   const list = table.tBodies[0]
   const rows = [...(fresh.tBodies[0]?.rows ?? [])]
   if (list === undefined) return
@@ -236,7 +236,7 @@ export interface Listening {
   readonly tell: (state: StreamState) => void
 }
 
-export class SharedStream {
+class SharedStream {
   readonly #listening: Listening
   readonly #channel = new BroadcastChannel(NAME)
   #mark: string | null = null
@@ -299,14 +299,14 @@ export class SharedStream {
   }
 }
 
-export interface StreamMessage {
+interface StreamMessage {
   /** Its place in the log. */
   readonly id: string
   readonly type: string
   readonly data: string
 }
 
-export type StreamState = 'live' | 'waiting' | 'signed-out'
+type StreamState = 'live' | 'waiting' | 'signed-out'
 
 interface Reader {
   /** Where to go on; null: from now. */

@@ -112,7 +112,7 @@ const ofResponse = (error: AuthorizationResponseError | ResponseBodyError): Prov
 }
 
 /** The step that failed tells what an error without a better name means. */
-export type ProviderStep = 'discovery' | 'answer' | 'userinfo' | 'keys'
+type ProviderStep = 'discovery' | 'answer' | 'userinfo' | 'keys'
 
 const OF_STEP: Readonly<Record<ProviderStep, TroubleKind>> = {
   discovery: 'metadata',

@@ -48,7 +48,7 @@ export interface MailMerge {
   readonly field: (part: string) => string
 }
 
-export interface DialectAnswer {
+interface DialectAnswer {
   readonly status: number
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>

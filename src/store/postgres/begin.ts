@@ -49,16 +49,13 @@ const modeOf = async (one: Connection, two: Connection): Promise<Pooler> => {
   return isGiven ? 'transaction' : 'session'
 }
 
-export type Pooler = 'none' | 'session' | 'transaction' | 'statement'
+type Pooler = 'none' | 'session' | 'transaction' | 'statement'
 
 /** What mends one that will not do. */
 export const remedyOf = (pooler: Pooler): string =>
   `${pooler === 'transaction' ? 'say store.pooler: transaction, ' : ''}set pool_mode = session there, or name the database itself in store.url_file`
 
-export const poolerBefore = async (
-  connection: Connection,
-  open: () => Promise<Connection>,
-): Promise<Pooler> => {
+const poolerBefore = async (connection: Connection, open: () => Promise<Connection>): Promise<Pooler> => {
   if ((await servedBy(connection)) === connection.pid) return 'none'
   const other = await open()
   try {
@@ -274,7 +271,7 @@ export function* setArrival(to: Arrival): Asking<void> {
 }
 
 /** For whoever wants to serve, once it is a writer: from then on a move back sees it. */
-export function* refuseHalfMoved(): Asking<void> {
+function* refuseHalfMoved(): Asking<void> {
   const found = yield* arrival()
   if (found === null || found.state === 'in') return
   throw new DatabaseRefusedError(

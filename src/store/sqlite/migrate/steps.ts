@@ -257,7 +257,7 @@ const createPlace = () => {
   }
 }
 
-export const ORDER_STEP = (db: Db, now: number): void => {
+const ORDER_STEP = (db: Db, now: number): void => {
   const { place, highest } = createPlace()
   db.function('place', { deterministic: false }, place)
   db.exec(MAIL_IN_ORDER)

@@ -13,7 +13,7 @@ import { timeOf } from '../../sql/pages.js'
 import type { Db } from '../connect.js'
 import type { Statements } from '../statements.js'
 
-/** When there are more, all are forgotten. */
+/** Beyond it all is forgotten: who guesses keys must not fill the memory. */
 const MOST = 1_000
 
 /** `told` is what the threads share. */
@@ -73,8 +73,6 @@ export const createSnapshot = (db: Db): Enter => {
 }
 
 export type Remember = <T>(place: string, read: () => T) => T
-
-/** Beyond it all is forgotten: whoever guesses keys must not fill the memory. */
 
 export const createMemory = (db: Db, enter: Enter): Remember => {
   const changes = db.prepare<[], number>('SELECT n FROM changes').pluck()
