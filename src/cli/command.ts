@@ -7,6 +7,7 @@
  *   Subject; those without (`serve`) stand alone.
  */
 import type { ArgumentsCamelCase, InferredOptionTypes, Options, PositionalOptions } from 'yargs'
+import type { settingsOf } from '../resource/member.js'
 import type { ExitCode } from './exit.js'
 import type { Terminal } from './terminal.js'
 
@@ -92,6 +93,35 @@ export const command = <const P extends Named<PositionalOptions>, const O extend
 export const WHY = {
   reason: { type: 'string', describe: 'Why; it stands in the audit', requiresArg: true },
 } as const satisfies Named<Options>
+
+type Settings = ReturnType<typeof settingsOf>
+
+const asked = (settings: Settings): Settings => settings.filter(({ option }) => option !== undefined)
+
+const wordsOf = (name: string, between: string): string => name.replaceAll('_', between)
+
+/** The options by which members of a record are set; what is given has the names of rows, and is checked by the verb. */
+// biome-ignore lint/complexity/noBannedTypes: their names are not known to the compiler
+export const settingOptions = (settings: Settings): {} =>
+  Object.fromEntries(
+    asked(settings).map(({ name, type, words, option: describe }) => {
+      const form = type === 'flag' ? 'boolean' : type === 'whole' ? 'number' : 'string'
+      return [
+        wordsOf(name, '-'),
+        { describe, ...(words === undefined ? { type: form } : { choices: words }) },
+      ]
+    }),
+  )
+
+/** What of a record they set, for people. */
+export const settingFields = (
+  settings: Settings,
+  record: Named<unknown>,
+): readonly (readonly [string, unknown])[] =>
+  asked(settings).map(({ name, type }) => [
+    wordsOf(name, ' '),
+    type === 'flag' ? (record[name] ? 'yes' : 'no') : record[name],
+  ])
 
 export const GLOBAL_OPTIONS = {
   config: { type: 'string', describe: 'Configuration file', requiresArg: true },

@@ -8,7 +8,7 @@
  */
 
 import { collect } from '../lifecycle/page.js'
-import { removed } from '../resource/member.js'
+import { removed, settingsOf } from '../resource/member.js'
 import { WORKSPACE, workspaceRecord } from '../resource/tenants.js'
 import { leaderOf } from '../store/pools.js'
 import {
@@ -39,7 +39,7 @@ import {
   updateWorkspace,
   type WorkspaceWish,
 } from '../tenant/workspace.js'
-import { command, type Subject } from './command.js'
+import { command, type Subject, settingFields, settingOptions } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
 import { each, listing, tellRecord } from './list.js'
@@ -295,21 +295,15 @@ export const softLimitsText = (limits: SoftLimits): string =>
     return limit === undefined ? [] : [`${kind}=${limit.bounces}/${limit.days}d`]
   }).join(', ') || 'never'
 
+/** Those that are typed as they are read, of which the record has the newest first. */
+const SETTINGS = settingsOf(WORKSPACE).toReversed()
+
 const CHANGES = {
   slug: { type: 'string', describe: 'Short name for URLs and commands' },
   pool: { type: 'string', describe: 'Egress pool, by name or id; none is one of its own' },
   ...ROUTE_OPTION,
   'default-from': { type: 'string', describe: 'From address of mails that bring none; none takes it away' },
-  ambiguous: {
-    choices: WORKSPACE.ambiguous.words,
-    describe: 'What to do with a mail that may have been sent, after a crash',
-  },
-  'line-endings': {
-    choices: WORKSPACE.line_endings.words,
-    describe: 'Mend bare CR and LF in SMTP mail, as a new workspace does, or refuse it',
-  },
-  'sender-dsn': { type: 'boolean', describe: 'Send delivery reports back to the submitting sender' },
-  'restrict-senders': { type: 'boolean', describe: 'Only the verified sending domains may send' },
+  ...settingOptions(SETTINGS),
   ...ALARM_OPTIONS,
   'statistics-tags': {
     type: 'string',
@@ -336,10 +330,7 @@ const show = (paint: Paint, row: WorkspaceRow, pool: string, routes: readonly st
     ['pool', pool],
     ['routes', routes.length === 0 ? 'none' : routes.join(', ')],
     ['default from', row.defaultFrom],
-    ['ambiguous', row.ambiguous],
-    ['line endings', row.lineEndings],
-    ['sender dsn', row.senderDsn ? 'yes' : 'no'],
-    ['restrict senders', row.restrictSenders ? 'yes' : 'no'],
+    ...settingFields(SETTINGS, workspaceRecord(row)),
     ...alarmFields(row),
     ['statistics tags', row.statisticsTags.length === 0 ? 'none' : row.statisticsTags.join(', ')],
     ['suppress soft', softLimitsText(row.suppressSoft)],

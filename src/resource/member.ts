@@ -7,13 +7,31 @@
  *   doors make of it what they need. What is not described is not shown: a hash or a secret of a row never leaves by itself.
  *   The setup that made a thing stands in its record. The rows do not know it: a door asks once for all records that it shows.
  *   What no setup made, as all that was made just now, has null.
+ *   A member that people set says so (`set`): from that come the bodies of requests, what tenant/ passes on to the store, the
+ *   fields of setups, and, where it has words for them, the option of the command, the field of the form and the fact of the page.
  */
 import { toRfc3339 } from '../base/clock.js'
 import { type CamelName, camelName } from '../base/text.js'
 import type { ManagedKind, ManagedName, Setups } from '../store/port/tenants.js'
 
+/** What doors say of a member that people set. One that has no words for a door is told there by hand, or not at all. */
+interface Setting {
+  /** Of the option of the command. */
+  readonly option?: string
+  /** Of the field of the form. */
+  readonly label?: string
+  /** Of one that is a word: what the form says to each. */
+  readonly choices?: Readonly<Record<string, string>>
+  /** What it is called among the facts of the page; by default as in the form. */
+  readonly fact?: string
+  /** What the page says to each value; by default a flag is yes or no. */
+  readonly values?: Readonly<Record<string, string>>
+}
+
 /** What else is said of a member. */
 interface How {
+  /** People set it, in the same form as they read it. Of a word, a new thing has the first. */
+  readonly set?: Setting
   /** null: there is none. */
   readonly none?: true
   /** Absent where the row has none. */
@@ -54,6 +72,12 @@ export interface Member extends How {
 }
 
 export type Members = Readonly<Record<string, Member>>
+
+/** The members that people set, in the order of the record. */
+export const settingsOf = (members: Members) =>
+  Object.entries(members).flatMap(([name, { set, ...one }]) =>
+    set === undefined ? [] : [{ ...one, ...set, name }],
+  )
 
 type NameOf<K, M> = M extends { readonly from: infer Name } ? Name : CamelName<K>
 

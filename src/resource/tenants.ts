@@ -210,18 +210,44 @@ export const WORKSPACE = {
   is_default: flag(),
   egress_pool_id: text({ none: true, from: 'poolId' }),
   routes: own({ of: routesOf }),
-  default_from: text({ none: true }),
-  restrict_senders: flag(),
-  sender_dsn: flag(),
+  default_from: text({ none: true, set: {} }),
+  restrict_senders: flag({
+    set: {
+      option: 'Only the verified sending domains may send',
+      label: 'Only its verified sending domains may send',
+      fact: 'Senders',
+      values: { true: 'only its verified domains', false: 'any' },
+    },
+  }),
+  sender_dsn: flag({
+    set: {
+      option: 'Send delivery reports back to the submitting sender',
+      label: 'Tell the sender of an SMTP mail by a delivery report what became of it',
+      fact: 'Delivery reports to SMTP senders',
+    },
+  }),
   line_endings: words(['normalize', 'strict'], {
     says: 'Bare CR or LF in mail that comes by SMTP is mended, as in a new workspace, or refused',
+    set: {
+      option: 'Mend bare CR and LF in SMTP mail, as a new workspace does, or refuse it',
+      label: 'Bare CR or LF in SMTP mail',
+      choices: { normalize: 'Mend it', strict: 'Refuse it' },
+      values: { normalize: 'mended', strict: 'refused' },
+    },
   }),
   ambiguous: words(['retry', 'hold'], {
     says: 'What becomes of a mail of which nobody knows after a crash whether it was sent',
+    set: {
+      option: 'What to do with a mail that may have been sent, after a crash',
+      label: 'After a crash, mail that may have been sent',
+      choices: { retry: 'Try again: it may arrive twice', hold: 'Hold it until somebody looks' },
+      values: { retry: 'is tried again', hold: 'is held' },
+    },
   }),
   alarms: own({ of: limitsOf }),
   on_alarm: words(['notify', 'hold'], {
     says: 'What an alarm does beside its event: nothing, or hold the mail of the workspace until somebody releases it',
+    set: {},
   }),
   alarmed: own({ of: standing }),
   suppress_soft: own(),

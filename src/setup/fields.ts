@@ -6,7 +6,7 @@
  *   verbs that make, change and remove, are in kinds.ts; what is allowed in them, the checks of tenant/ and webhook/
  *   say, which every door uses. The order is that of making: what is named stands before what names it.
  */
-import type { Member, Members } from '../resource/member.js'
+import { type Member, type Members, settingsOf } from '../resource/member.js'
 import { PERSON } from '../resource/people.js'
 import { KEY, POOL, WORKSPACE } from '../resource/tenants.js'
 import { WEBHOOK } from '../resource/webhook.js'
@@ -87,8 +87,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     section: 'workspaces',
     within: 'never',
     fields: {
-      ...as(WORKSPACE, 'name', 'default_from', 'ambiguous', 'line_endings', 'sender_dsn', 'restrict_senders'),
-      ...as(WORKSPACE, 'on_alarm'),
+      ...as(WORKSPACE, 'name', ...settingsOf(WORKSPACE).map(({ name }) => name)),
       pool: { type: 'text' },
       routes: { type: 'map' },
       alarms: { type: 'map' },

@@ -12,16 +12,13 @@ import { andThen } from '../base/and-then.js'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
+import { camelName } from '../base/text.js'
 import { pepperMark } from '../keys/pepper.js'
 import { domainOf, isRecipient, parseAddress } from '../mail/address.js'
+import { settingsOf } from '../resource/member.js'
+import { WORKSPACE } from '../resource/tenants.js'
 import { beginningOf, DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/pools.js'
-import {
-  ALARM_LIMITS,
-  ALARMS,
-  type Alarm,
-  type AlarmSettings,
-  type SoftLimits,
-} from '../store/port/alarms.js'
+import { ALARM_LIMITS, ALARMS, type Alarm, type AlarmSettings } from '../store/port/alarms.js'
 import type {
   AccountRow,
   DomainRoute,
@@ -84,21 +81,12 @@ export type AlarmsWish = Readonly<
   >
 >
 
-export interface WorkspaceWish {
-  readonly name?: string | undefined
-  readonly slug?: string | undefined
+type Settings = Omit<WorkspaceChange, 'poolId' | 'alarms' | 'routes'>
+
+export type WorkspaceWish = { readonly [K in keyof Settings]: Settings[K] | undefined } & {
   /** Id or name of a pool; null is one of its own. */
   readonly pool?: string | null | undefined
-  readonly defaultFrom?: string | null | undefined
-  readonly ambiguous?: WorkspaceRow['ambiguous'] | undefined
-  readonly lineEndings?: WorkspaceRow['lineEndings'] | undefined
-  readonly senderDsn?: boolean | undefined
-  readonly restrictSenders?: boolean | undefined
   readonly alarms?: AlarmsWish | undefined
-  readonly onAlarm?: WorkspaceRow['onAlarm'] | undefined
-  readonly statisticsTags?: readonly string[] | undefined
-  /** All of them anew. */
-  readonly suppressSoft?: SoftLimits | undefined
   /** All of them anew. */
   readonly routes?: readonly DomainRouteWish[] | undefined
   readonly suspended?: boolean | undefined
@@ -209,18 +197,16 @@ const alarmsAfter = (before: AlarmSettings, wish: AlarmsWish): AlarmSettings =>
     }),
   )
 
+/** Those that stand in the row as they were wished. Of what else a door hands along, nothing is stored. */
+const AS_WISHED = [
+  ...(['slug', 'statisticsTags', 'suppressSoft'] as const),
+  ...settingsOf(WORKSPACE).map(({ name }) => camelName(name) as keyof Settings),
+]
+
 const changeOf = (wish: WorkspaceWish, before: AlarmSettings): WorkspaceChange => ({
   ...(wish.name === undefined ? {} : { name: wish.name.trim() }),
-  ...(wish.slug === undefined ? {} : { slug: wish.slug }),
-  ...(wish.defaultFrom === undefined ? {} : { defaultFrom: wish.defaultFrom }),
-  ...(wish.ambiguous === undefined ? {} : { ambiguous: wish.ambiguous }),
-  ...(wish.lineEndings === undefined ? {} : { lineEndings: wish.lineEndings }),
-  ...(wish.senderDsn === undefined ? {} : { senderDsn: wish.senderDsn }),
-  ...(wish.restrictSenders === undefined ? {} : { restrictSenders: wish.restrictSenders }),
+  ...Object.fromEntries(AS_WISHED.flatMap((name) => (wish[name] === undefined ? [] : [[name, wish[name]]]))),
   ...(wish.alarms === undefined ? {} : { alarms: alarmsAfter(before, wish.alarms) }),
-  ...(wish.onAlarm === undefined ? {} : { onAlarm: wish.onAlarm }),
-  ...(wish.statisticsTags === undefined ? {} : { statisticsTags: wish.statisticsTags }),
-  ...(wish.suppressSoft === undefined ? {} : { suppressSoft: wish.suppressSoft }),
 })
 
 /** Makes a workspace. A slug that was asked for must be free; one made from the name steps aside (`shop-2`). */

@@ -35,9 +35,9 @@ import {
   nullable,
   object,
   oneOf,
-  oneOfWords,
   orNull,
   record,
+  settable,
   shape,
   shapeOf,
   type TypeOf,
@@ -105,20 +105,17 @@ const routes = () =>
       'Pools for domains of recipients: `example.com` is that domain, `.example.com` all under it; the longest that fits counts',
     )
 
-const fields = shape(() => ({
-  slug: orNull(Joi.string().max(63)),
-  egress_pool_id: clearable(Joi.string().max(100)),
-  routes: orNull(routes()),
-  default_from: clearable(Joi.string().max(1_000)),
-  restrict_senders: orNull(Joi.boolean()),
-  sender_dsn: orNull(Joi.boolean()),
-  line_endings: orNull(oneOfWords(WORKSPACE.line_endings)),
-  ambiguous: orNull(oneOfWords(WORKSPACE.ambiguous)),
-  alarms: orNull(wishedAlarms()),
-  on_alarm: orNull(oneOfWords(WORKSPACE.on_alarm)),
-  suppress_soft: orNull(softLimits()),
-  statistics: orNull(object({ tags: orNull(tags()) })),
-}))
+const fields = shape(() =>
+  settable(WORKSPACE, {
+    slug: orNull(Joi.string().max(63)),
+    egress_pool_id: clearable(Joi.string().max(100)),
+    routes: orNull(routes()),
+    default_from: clearable(Joi.string().max(1_000)),
+    alarms: orNull(wishedAlarms()),
+    suppress_soft: orNull(softLimits()),
+    statistics: orNull(object({ tags: orNull(tags()) })),
+  }),
+)
 
 const workspaceBody = body(() => ({
   name: need(orNull(Joi.string().max(200))),

@@ -87,15 +87,6 @@ export const need = <S extends Joi.AnySchema>(schema: S): S & Needed => schema.r
 export const oneOf = <const T extends string>(...words: readonly T[]): Joi.StringSchema<T> =>
   Joi.string().valid(...words) as never
 
-/** One of the words of a described member. */
-export const oneOfWords = <const T extends string>({
-  words,
-  says,
-}: {
-  readonly words: readonly T[]
-  readonly says: string
-}): Joi.StringSchema<T> => oneOf(...words).description(says)
-
 /** Optional, and null is as good as absent. */
 export const orNull = <S extends Joi.AnySchema>(schema: S): S => schema.empty(null) as S
 
@@ -146,6 +137,33 @@ export const membersOf = (
       return [name, one.example === undefined ? told : told.example(one.example)]
     }),
   )
+
+type Asked<M> = M extends { readonly type: 'flag' }
+  ? boolean
+  : M extends { readonly words: readonly (infer Word)[] }
+    ? Word
+    : M extends { readonly type: 'whole' | 'number' }
+      ? number
+      : string
+
+type Settable<M extends Described, Own> = {
+  readonly [N in keyof M as N extends keyof Own
+    ? never
+    : M[N] extends { readonly set: object }
+      ? N
+      : never]: Joi.AnySchema<Asked<M[N]>>
+}
+
+/** The schemas of the members that people set, in the order of the record; `own` has those that are described here. */
+export const settable = <const M extends Described, const Own extends Keys>(members: M, own: Own) =>
+  Object.fromEntries(
+    Object.entries<Member>(members).flatMap(([name, one]) => {
+      const said = own[name]
+      if (said !== undefined) return [[name, said]]
+      if (one.set === undefined) return []
+      return [[name, orNull(one.says === undefined ? bare(one) : bare(one).description(one.says))]]
+    }),
+  ) as unknown as Settable<M, Own> & Own
 
 /** What may be said of a change that needs no reason. */
 export const why = (): Joi.StringSchema =>

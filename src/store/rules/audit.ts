@@ -422,18 +422,14 @@ const about =
   (result: unknown): AuditDraft | null =>
     row !== null && (result === true || result === 'done' || result === undefined) ? entry(row) : null
 
-const WORKSPACE_FIELDS = [
-  ...(['name', 'slug', 'poolId', 'defaultFrom', 'ambiguous', 'lineEndings', 'senderDsn'] as const),
-  ...(['restrictSenders', 'alarms', 'onAlarm', 'statisticsTags', 'suppressSoft', 'routes'] as const),
-]
-
 const WORKSPACES_RULES: Rules = {
   createWorkspace: (_look, row) => about(row, () => ofWorkspace(row, 'created', { name: row.name })),
   updateWorkspace(look, id, change) {
     const row = look('workspaces', id)
     return (result) => {
       if (row === null || result !== 'done') return null
-      const detail = changed(row, change, WORKSPACE_FIELDS)
+      // a workspace has no secret: all that people change of it is told
+      const detail = changed(row, change, Object.keys(row) as (keyof WorkspaceChange)[])
       return isEmpty(detail) ? null : ofWorkspace(row, 'updated', detail)
     }
   },

@@ -1,10 +1,13 @@
 /**
  * NAME      workspace - one workspace: whether it sends, and as what; and the form that makes or changes one
  */
+import { settingsOf } from '../../../resource/member.js'
+import { WORKSPACE } from '../../../resource/tenants.js'
 import { ALARM_LIMITS, ALARMS, type Alarm } from '../../../store/port/alarms.js'
 import type { Form } from '../../form.js'
 import { ActionForm, Check, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { ButtonLink, Facts, ManagedNote, PageBody, Section } from '../../parts/page-parts.js'
+import { SettingFields, settingFacts, settingsIn } from '../../parts/setting.js'
 import type { ListPage } from '../../parts/table.js'
 import { Said, Time } from '../../parts/text.js'
 import type { SitePage, Visit } from '../../visit.js'
@@ -21,6 +24,8 @@ import {
   stateSentence,
   stopOf,
 } from './workspaces.js'
+
+const SETTINGS = settingsOf(WORKSPACE)
 
 type PoolName = Pick<Pool, 'id' | 'name'>
 
@@ -50,10 +55,7 @@ const bodyOf = (form: Form) => ({
   slug: form.text('slug'),
   default_from: form.text('default_from'),
   egress_pool_id: form.text('egress_pool_id'),
-  restrict_senders: form.has('restrict_senders'),
-  sender_dsn: form.has('sender_dsn'),
-  line_endings: form.text('line_endings'),
-  ambiguous: form.text('ambiguous'),
+  ...settingsIn(SETTINGS, form),
   alarms: Object.fromEntries(ALARMS.map((alarm) => [alarm, alarmIn(form, alarm)])),
   on_alarm: form.text('on_alarm'),
   suppress_soft: softIn(form),
@@ -121,30 +123,7 @@ const SoftFields = ({ row }: FieldsProps) => (
 
 const MailFields = ({ row }: FieldsProps) => (
   <>
-    <Check
-      name="restrict_senders"
-      label="Only its verified sending domains may send"
-      on={row?.restrict_senders}
-    />
-    <Check
-      name="sender_dsn"
-      label="Tell the sender of an SMTP mail by a delivery report what became of it"
-      on={row?.sender_dsn}
-    />
-    <div class="form-row">
-      <Choice
-        name="line_endings"
-        label="Bare CR or LF in SMTP mail"
-        value={row?.line_endings ?? 'normalize'}
-        options={{ normalize: 'Mend it', strict: 'Refuse it' }}
-      />
-      <Choice
-        name="ambiguous"
-        label="After a crash, mail that may have been sent"
-        value={row?.ambiguous ?? 'retry'}
-        options={{ retry: 'Try again: it may arrive twice', hold: 'Hold it until somebody looks' }}
-      />
-    </div>
+    <SettingFields settings={SETTINGS} {...{ row }} />
     <Field
       name="statistics"
       label="Tags that statistics count apart"
@@ -354,13 +333,7 @@ const WorkspaceFacts = ({ visit, row, pools }: FactProps) => (
               </div>
             )),
       ],
-      ['Senders', row.restrict_senders ? 'only its verified domains' : 'any'],
-      ['Delivery reports to SMTP senders', row.sender_dsn ? 'yes' : 'no'],
-      ['Bare CR or LF in SMTP mail', row.line_endings === 'strict' ? 'refused' : 'mended'],
-      [
-        'After a crash, mail that may have been sent',
-        row.ambiguous === 'retry' ? 'is tried again' : 'is held',
-      ],
+      ...settingFacts(SETTINGS, row),
       [
         'Suppressed after soft bounces',
         SOFT_WORDS.flatMap(([kind, words]) => {

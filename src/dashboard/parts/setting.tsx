@@ -1,0 +1,59 @@
+/**
+ * NAME      setting - members of a record that people set: their fields in a form, what was typed there, and what stands
+ * DESCRIPTION
+ *   All of it from the words that the record has for them; what has none is a page's own.
+ */
+import type { settingsOf } from '../../resource/member.js'
+import type { Form } from '../form.js'
+import { Check, Choice, Field } from './form.js'
+
+type Settings = ReturnType<typeof settingsOf>
+type Setting = Settings[number]
+type Shown = Readonly<Record<string, unknown>>
+
+const labelled = (settings: Settings): Settings => settings.filter(({ label }) => label !== undefined)
+
+interface Props {
+  readonly settings: Settings
+  /** null: it is about to be made. */
+  readonly row: Shown | null
+}
+
+const OneField = ({ of, row }: Pick<Props, 'row'> & { readonly of: Setting }) => {
+  const { name, label = '', type, words, choices = {} } = of
+  const value = row?.[name]
+  if (type === 'flag') return <Check {...{ name, label }} on={value === true} />
+  if (words === undefined) return <Field {...{ name, label }} value={value as string | number | null} />
+  return <Choice {...{ name, label }} value={(value as string | undefined) ?? words[0]} options={choices} />
+}
+
+/** Flags below each other, then the others in a row. */
+export const SettingFields = ({ settings, row }: Props) => {
+  const all = labelled(settings)
+  const fields = (isFlag: boolean) =>
+    all.filter(({ type }) => (type === 'flag') === isFlag).map((of) => <OneField {...{ of, row }} />)
+  return (
+    <>
+      {fields(true)}
+      <div class="form-row">{fields(false)}</div>
+    </>
+  )
+}
+
+/** As /v1 takes it. */
+export const settingsIn = (settings: Settings, form: Form): Shown =>
+  Object.fromEntries(
+    labelled(settings).map(({ name, type }) => [
+      name,
+      type === 'flag' ? form.has(name) : type === 'whole' ? form.number(name) : form.text(name),
+    ]),
+  )
+
+export const settingFacts = (settings: Settings, row: Shown): readonly (readonly [string, string])[] =>
+  labelled(settings).map(({ name, label = '', fact = label, type, values }) => {
+    const value = row[name]
+    return [
+      fact,
+      values?.[String(value)] ?? (type === 'flag' ? (value ? 'yes' : 'no') : String(value ?? 'none')),
+    ]
+  })
