@@ -7,16 +7,7 @@
  *   Each use of the pepper has a purpose string, so that a proof made for one door
  *   opens no other.
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  type KeyObject,
-  randomBytes,
-  randomInt,
-  timingSafeEqual,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -27,22 +18,50 @@ export const randomText = (length: number, alphabet = BASE62): string => {
   return text
 }
 
+const BLOCK = 64
+/** What a text of a usual length fits into, beside the block of the key. */
+const SHORT = 512
+
+interface Pads {
+  /** One block, then room for a text. */
+  readonly inner: Buffer
+  /** One block, then the inner hash. */
+  readonly outer: Buffer
+}
+
 /** Made once of each key: a mail has three hashes under the same. */
-const prepared = new WeakMap<Uint8Array, KeyObject>()
-const keyOf = (key: Uint8Array): KeyObject => {
+const prepared = new WeakMap<Uint8Array, Pads>()
+
+/** RFC 2104, 2: the key, as long as a block, against 0x36 and against 0x5c. */
+const padsOf = (key: Uint8Array): Pads => {
   let found = prepared.get(key)
   if (found === undefined) {
-    found = createSecretKey(key)
+    const octets = key.length > BLOCK ? hash('sha256', key, 'buffer') : key
+    found = { inner: Buffer.alloc(BLOCK + SHORT), outer: Buffer.alloc(BLOCK + 32) }
+    for (let i = 0; i < BLOCK; i++) {
+      found.inner[i] = (octets[i] ?? 0) ^ 0x36
+      found.outer[i] = (octets[i] ?? 0) ^ 0x5c
+    }
     prepared.set(key, found)
   }
   return found
 }
 
-/** HMAC-SHA-256 over a purpose and the parts, each preceded by its length so that no two inputs collide. */
+/**
+ * HMAC-SHA-256 over a purpose and the parts, each preceded by its length so that no two inputs collide. Two hashes at
+ * once instead of an Hmac object, which costs four times as much beside the objects of a mail.
+ */
 export const keyedHash = (key: Uint8Array, purpose: string, ...parts: readonly string[]): Buffer => {
   let text = ''
   for (const part of [purpose, ...parts]) text += `${Buffer.byteLength(part)}:${part}`
-  return createHmac('sha256', keyOf(key)).update(text).digest()
+  const { inner, outer } = padsOf(key)
+  const length = Buffer.byteLength(text)
+  const first =
+    length <= SHORT
+      ? inner.subarray(0, BLOCK + inner.write(text, BLOCK))
+      : Buffer.concat([inner.subarray(0, BLOCK), Buffer.from(text)])
+  outer.write(hash('sha256', first, 'binary'), BLOCK, 'latin1')
+  return Buffer.from(hash('sha256', outer, 'binary'), 'latin1')
 }
 
 /** Constant-time equality; different lengths are simply unequal. */
