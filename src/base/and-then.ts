@@ -1,6 +1,5 @@
 /**
  * NAME      and-then - goes on at once with what is known, and later with what is not
- * DESCRIPTION
  *   A promise costs some objects and a turn of microtasks, also where its value was there all the time. So what is
  *   mostly at hand is given as it is, and what follows is written once for both cases.
  */

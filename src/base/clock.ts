@@ -1,11 +1,9 @@
 /**
  * NAME      clock - what time it is
- * DESCRIPTION
- *   Every stage asks here, so that a test can hold time still. `now` is wall
- *   time in epoch milliseconds and is only ever shown, stored or compared with
- *   stored times; `tick` never goes back and is what durations are made of.
- *   Somebody may set the wall clock while we run. A steady clock sees that at
- *   the next `now`: the two clocks have parted by more than STEP_MS.
+ *   Every stage asks here, so that a test can hold time still. `now` is wall time in epoch milliseconds and is only
+ *   ever shown, stored or compared with stored times; `tick` never goes back and is what durations are made of.
+ *   Somebody may set the wall clock while we run. A steady clock sees that at the next `now`: the two clocks have
+ *   parted by more than STEP_MS.
  */
 export interface Clock {
   /** Wall time, epoch milliseconds. */

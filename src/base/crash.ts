@@ -1,13 +1,12 @@
 /**
  * NAME      crash - what may be said about an error that nobody expected, and where a crash test ends the process
- * DESCRIPTION
  *   Such an error can carry anything in its message. What looks like a key, a password in a URL or an
  *   address is cut out; the frames of the stack name our own files and stay. What runs is bundled: a map
  *   beside the bundle says which line of the source a frame is, and is read for such an error only.
  *   POSTERN_CRASH_AT names a point that the store or the relay passes, and after a colon the how many-th
- *   time (1 by default), counted in each thread: `accept.before-commit:3`. A store's points are its verbs, before
- *   and after their commit; with PostgreSQL also `sent`, when the statement is on its way and its answer is not there.
- *   The relay's begin with `relay.`. In production the variable is not set: a point costs one comparison.
+ *   time (1 by default), counted in each thread: `accept.before-commit:3`. A store's points are its verbs, before and
+ *   after their commit; with PostgreSQL also `sent`, when the statement is on its way and its answer is not there. The
+ *   relay's begin with `relay.`. In production the variable is not set: a point costs one comparison.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'

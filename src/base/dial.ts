@@ -1,6 +1,5 @@
 /**
  * NAME      dial - calls URLs that somebody else chose
- * DESCRIPTION
  *     One request, one answer, and no way into our own network: https only (http
  *     where an operator's range covers the address), no user info, no redirects,
  *     TLS verified, the answer read to 64 kB, all of it within 15 seconds. What
@@ -13,14 +12,12 @@
  *     A connection is kept for one idle second. With a proxy the proxy resolves
  *     names, and has to judge what they lead to; literals are judged here even so.
  *     A `100 Continue` that nobody asked for is passed over (RFC 9110, section 15.2).
- *   Errors of sockets, TLS and HTTP as words that mean something to whoever runs the other end. No address
- *   that a name led to is told, and no stack: the sentence is shown to customers.
- *   Whoever may name a URL that we call (webhooks) must not reach this machine or its network through us. An
- *   address is judged as what it stands for: the IPv4 address inside a mapped, NAT64, 6to4 or otherwise
- *   translated IPv6 address is judged itself. `allow` opens ranges that are closed by default; nothing opens
- *   our own listeners.
+ *   Errors of sockets, TLS and HTTP as words that mean something to whoever runs the other end. No address that a name
+ *   led to is told, and no stack: the sentence is shown to customers.
+ *   Whoever may name a URL that we call (webhooks) must not reach this machine or its network through us. An address is
+ *   judged as what it stands for: the IPv4 address inside a mapped, NAT64, 6to4 or otherwise translated IPv6 address is
+ *   judged itself. `allow` opens ranges that are closed by default; nothing opens our own listeners.
  */
-
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, isIPv6, type LookupFunction, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'

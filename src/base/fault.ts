@@ -1,14 +1,13 @@
 /**
  * NAME      fault - a refusal that we mean, and the table of them all
- * DESCRIPTION
- *   Its code is a row of the fault table; the options say what is particular to this one. Anything else that
- *   is thrown is a bug.
- *   A row gives a refusal its stable dotted code, its HTTP status, its SMTP reply (basic and enhanced code,
- *   RFC 5321 and 3463), its title, its cause and what whoever meets it can do about it. HTTP problems, SMTP
- *   replies, CLI messages and GET /errors all print this table; a misspelt code does not compile. A code is
- *   never reused for another meaning.
- *   Says in code what must always hold. Where it does not, the program is wrong: a bug, not a Fault, so
- *   nothing of the work in hand is kept and the text stays in our log.
+ *   Its code is a row of the fault table; the options say what is particular to this one. Anything else that is thrown
+ *   is a bug.
+ *   A row gives a refusal its stable dotted code, its HTTP status, its SMTP reply (basic and enhanced code, RFC 5321
+ *   and 3463), its title, its cause and what whoever meets it can do about it. HTTP problems, SMTP replies, CLI
+ *   messages and GET /errors all print this table; a misspelt code does not compile. A code is never reused for another
+ *   meaning.
+ *   Says in code what must always hold. Where it does not, the program is wrong: a bug, not a Fault, so nothing of the
+ *   work in hand is kept and the text stays in our log.
  */
 interface FaultRow {
   readonly http: number

@@ -1,8 +1,7 @@
 /**
  * NAME      fetch - calls of servers that the operator chose
- * DESCRIPTION
- *   fetch as the platform has it, for addresses that stand in the configuration: any network, but
- *   certificates of the operator's own CA where there is one, no redirects, and an answer of at most 1 MiB.
+ *   fetch as the platform has it, for addresses that stand in the configuration: any network, but certificates of the
+ *   operator's own CA where there is one, no redirects, and an answer of at most 1 MiB.
  */
 import { Agent, fetch } from 'undici'
 

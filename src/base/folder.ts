@@ -1,10 +1,9 @@
 /**
  * NAME      folder - the data folder, made or refused, and whether there is room left
- * DESCRIPTION
  *   Makes a private folder with what is missing above it, and makes sure that it can be written to, so that a wrong
  *   `data_dir` is told in one line. And small files that others may read at any moment.
- *   The free space of its file system is looked at every few seconds: below the mark that is said once, and once again when
- *   there is room. A system that cannot tell counts as roomy: the store still meets a full disk by itself.
+ *   The free space of its file system is looked at every few seconds: below the mark that is said once, and once again
+ *   when there is room. A system that cannot tell counts as roomy: the store still meets a full disk by itself.
  * NOTES
  *   Not `mkdir` with `recursive`: where a parent takes no folders (/proc) Node 20 tries for ever.
  */

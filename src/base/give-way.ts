@@ -1,10 +1,9 @@
 /**
  * NAME      give-way - work for test mail leaves the machine to live mail
- * DESCRIPTION
  *   While live mail is about, whoever has done a piece of work for test mail rests nine times as long as
  *   that took: a tenth of the time is the most that it has, on a fast machine as on a busy one. Each piece leaves
- *   records in the log, which are read in their order: while that is behind, a rest is a second at least, so that
- *   live mail is not found late for test mail that came before it. Without live mail nobody rests.
+ *   records in the log, which are read in their order: while that is behind, a rest is a second at least, so that live
+ *   mail is not found late for test mail that came before it. Without live mail nobody rests.
  */
 import { systemClock } from './clock.js'
 

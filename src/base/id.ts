@@ -1,12 +1,10 @@
 /**
  * NAME      id - names for things
- * DESCRIPTION
- *   A public id is `<prefix>_` and 26 characters of lower-case Crockford
- *   base32: 48 bits of milliseconds, then 80 random bits that count up within
- *   a millisecond, so new rows are stored at the edge of their trees. They are
- *   names: no list goes by them (store/sqlite/order).
- *   A recipient id is the short form (16 characters, 48 + 32 bits), because it
- *   travels inside a return path, where an address has only 64 octets.
+ *   A public id is `<prefix>_` and 26 characters of lower-case Crockford base32: 48 bits of milliseconds, then 80
+ *   random bits that count up within a millisecond, so new rows are stored at the edge of their trees. They are names:
+ *   no list goes by them (store/sqlite/order).
+ *   A recipient id is the short form (16 characters, 48 + 32 bits), because it travels inside a return path, where an
+ *   address has only 64 octets.
  */
 import { randomBytes } from 'node:crypto'
 

@@ -1,6 +1,5 @@
 /**
  * NAME      kept - what is asked once a second, however many look
- * DESCRIPTION
  *   What stands beside every page costs more than the rest of a page, and is the same for all who may see the same: so
  *   its key says who that is. It is forgotten when somebody orders something here, so that the answer to an order shows
  *   what it did. What is being made when it is forgotten goes to those who asked before, and to nobody after.

@@ -1,12 +1,10 @@
 /**
  * NAME      listen - how a server gets its socket, and which certificate it shows
- * DESCRIPTION
- *   A listener has a key, which is also its place in the configuration (`http`, `submission.0`, `bounce`).
- *   If the supervisor has opened a socket for that key, it is taken over, and connections that came during a
- *   restart are waiting in it; else one is bound here. What goes wrong is said with the key and the remedy.
- *   Server Name Indication (RFC 6066 section 3), as node:tls asks for it. A name in a certificate may begin
- *   with `*.`, which stands for one label. Who asks for another name, or for none, gets the listener's own
- *   certificate.
+ *   A listener has a key, which is also its place in the configuration (`http`, `submission.0`, `bounce`). If the
+ *   supervisor has opened a socket for that key, it is taken over, and connections that came during a restart are
+ *   waiting in it; else one is bound here. What goes wrong is said with the key and the remedy. Server Name Indication
+ *   (RFC 6066 section 3), as node:tls asks for it. A name in a certificate may begin with `*.`, which stands for one
+ *   label. Who asks for another name, or for none, gets the listener's own certificate.
  */
 import type { Server } from 'node:net'
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls'

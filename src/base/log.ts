@@ -1,17 +1,14 @@
 /**
  * NAME      log - one JSON object per line, for journald; pretty lines for people
- * DESCRIPTION
- *   A thin face on pino. Callers log facts: an event name and the ids that join it to a mail or a request.
- *   No address, subject or body above debug level, and never a secret: fields with the names below are cut
- *   even if someone passes a whole object by mistake. Errors are told as crash.ts allows, and what strangers
- *   wrote can neither end a line nor steer a terminal. The lines of one turn of the event loop leave in one
- *   write: a crowd of settled mails is one system call. The end of the process writes the rest, and so does
- *   a line that tells of an error: only a process that is killed loses lines, those of one turn.
- *   `12:01:02.345 INFO settled email=em_… from=queued to=sent`, made from the JSON line that everybody else
- *   gets. A value that is not plain stands quoted and escaped, so no subject and no address can look like a
- *   line of ours or steer the terminal.
+ *   A thin face on pino. Callers log facts: an event name and the ids that join it to a mail or a request. No address,
+ *   subject or body above debug level, and never a secret: fields with the names below are cut even if someone passes a
+ *   whole object by mistake. Errors are told as crash.ts allows, and what strangers wrote can neither end a line nor
+ *   steer a terminal. The lines of one turn of the event loop leave in one write: a crowd of settled mails is one
+ *   system call. The end of the process writes the rest, and so does a line that tells of an error: only a process that
+ *   is killed loses lines, those of one turn. `12:01:02.345 INFO settled email=em_… from=queued to=sent`, made from the
+ *   JSON line that everybody else gets. A value that is not plain stands quoted and escaped, so no subject and no
+ *   address can look like a line of ours or steer the terminal.
  */
-
 import pino, { type DestinationStream, type Logger as Pino } from 'pino'
 import { crashFacts, scrub } from './crash.js'
 import { escapeText, escapeWild } from './text.js'

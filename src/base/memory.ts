@@ -1,10 +1,9 @@
 /**
  * NAME      memory - a budget for what is on its way in, and memory that grows in place
- * DESCRIPTION
- *   Both doors share one. A body takes its part before its octets are read: what it declares at once, what
- *   it does not declare in steps as it comes. Who finds nothing left is refused and may try again; nobody
- *   waits, so nobody can make others wait. A part is counted as what the body really takes, which is some
- *   times its size: it is read, unpacked, and written anew.
+ *   Both doors share one. A body takes its part before its octets are read: what it declares at once, what it does not
+ *   declare in steps as it comes. Who finds nothing left is refused and may try again; nobody waits, so nobody can make
+ *   others wait. A part is counted as what the body really takes, which is some times its size: it is read, unpacked,
+ *   and written anew.
  *     A resizable ArrayBuffer reserves addresses and takes memory page by page, so
  *     it seldom moves; and `free` returns all of it in that very moment, where an
  *     ordinary buffer of 25 MiB would wait for a collection that sees no need to

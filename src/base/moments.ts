@@ -1,8 +1,7 @@
 /**
  * NAME      moments - ISO 8601 times with their zone, and "in 10 min" and "tomorrow at 9am"
- * DESCRIPTION
- *   A day and a time to the minute or finer, and where on earth: without its zone a time means another
- *   moment to everybody. A leap second is the one before it.
+ *   A day and a time to the minute or finer, and where on earth: without its zone a time means another moment to
+ *   everybody. A leap second is the one before it.
  *     A small grammar, the same for every door, in any letters and with any blanks:
  *       in AMOUNT UNIT      AMOUNT: 1 to 99999, `a` or `an`; UNIT: minute, min, m, hour,
  *                           hr, h, day, d, week or w, also in the plural, and seconds

@@ -1,8 +1,7 @@
 /**
  * NAME      network - addresses of peers, and ranges of them
- * DESCRIPTION
- *   What is loopback, what is private, and what lies in a CIDR range: the
- *   questions on which plain-text listeners and passwordless clients hang.
+ *   What is loopback, what is private, and what lies in a CIDR range: the questions on which plain-text listeners and
+ *   passwordless clients hang.
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'

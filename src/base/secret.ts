@@ -1,11 +1,8 @@
 /**
  * NAME      secret - making, keeping and comparing secrets
- * DESCRIPTION
- *   Hashes and seals are made under the pepper (keys/pepper.ts), which never
- *   enters the database. Keys are long and random, so one HMAC is a sound hash
- *   for them; passwords that people chose are not kept here (tenant/ uses bcrypt).
- *   Each use of the pepper has a purpose string, so that a proof made for one door
- *   opens no other.
+ *   Hashes and seals are made under the pepper (keys/pepper.ts), which never enters the database. Keys are long and
+ *   random, so one HMAC is a sound hash for them; passwords that people chose are not kept here (tenant/ uses bcrypt).
+ *   Each use of the pepper has a purpose string, so that a proof made for one door opens no other.
  */
 import { createCipheriv, createDecipheriv, hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 

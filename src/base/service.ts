@@ -1,10 +1,9 @@
 /**
  * NAME      service - a thing that runs, and a failure that lasts
- * DESCRIPTION
- *   Everything with a lifetime starts and stops the same way, so the daemon can start upward and stop
- *   downward. Stopping what never started, or stopping twice, is fine and does nothing.
- *   What is tried each second fails each second. Its first failure is told, then at most one a minute, and
- *   at the end how long it lasted.
+ *   Everything with a lifetime starts and stops the same way, so the daemon can start upward and stop downward.
+ *   Stopping what never started, or stopping twice, is fine and does nothing.
+ *   What is tried each second fails each second. Its first failure is told, then at most one a minute, and at the end
+ *   how long it lasted.
  */
 import { systemClock } from './clock.js'
 import type { Log } from './log.js'
@@ -124,12 +123,6 @@ export const startLater = () => {
   }
 }
 
-interface Failing {
-  readonly restMs: number
-  readonly told: Telling['failed']
-  readonly over: Telling['over']
-}
-
 /**
  * Does the same again and again until it is stopped, first after `firstMs`. `turn` tells how long to rest before the
  * next one, 0 for not at all; what it throws goes to `failed`, unless it was stopped meanwhile; in a row, the first and one a minute.
@@ -137,7 +130,7 @@ interface Failing {
 export const repeated = (
   name: string,
   turn: (isStopping: () => boolean) => Promise<number>,
-  failed: Failing,
+  failed: { readonly restMs: number; readonly told: Telling['failed']; readonly over: Telling['over'] },
   firstMs = 0,
 ): Service => {
   const trouble = createTrouble({ failed: failed.told, over: failed.over })

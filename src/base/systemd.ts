@@ -1,10 +1,9 @@
 /**
  * NAME      systemd - notifications to the supervisor, and its sockets
- * DESCRIPTION
  *   sd_notify(3) by the program systemd-notify, since a Unix datagram needs a native module in Node; without
- *   $NOTIFY_SOCKET nothing is ever spawned. Messages go out one after the other, so READY never overtakes
- *   RELOADING. sd_listen_fds(3): what was inherited, by number and name, and where each of those sockets is
- *   bound, read from /proc. The environment is handed in; nothing here looks at the real one.
+ *   $NOTIFY_SOCKET nothing is ever spawned. Messages go out one after the other, so READY never overtakes RELOADING.
+ *   sd_listen_fds(3): what was inherited, by number and name, and where each of those sockets is bound, read from
+ *   /proc. The environment is handed in; nothing here looks at the real one.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'

@@ -1,10 +1,8 @@
 /**
  * NAME      text - text of strangers, fit for a line, and how far a mistyped word is from a known one
- * DESCRIPTION
- *   What JSON leaves as it is and a terminal, a pager or a log reader does not: C1 controls (an ANSI
- *   introducer among them), the line separators of Unicode, marks that turn the direction of text, half a
- *   surrogate pair. JSON takes the escapes back, so nothing is lost. Outside of JSON the C0 controls go,
- *   too.
+ *   What JSON leaves as it is and a terminal, a pager or a log reader does not: C1 controls (an ANSI introducer among
+ *   them), the line separators of Unicode, marks that turn the direction of text, half a surrogate pair. JSON takes the
+ *   escapes back, so nothing is lost. Outside of JSON the C0 controls go, too.
  */
 const WILD = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu
 const CONTROLS = /[\u0000-\u001f]/g

@@ -1,11 +1,10 @@
 /**
  * NAME      trace - spans, for an OpenTelemetry SDK that is loaded
- * DESCRIPTION
- *   Only the API package is ours. Somebody who loads an SDK before us (`node --import`, NODE_OPTIONS) gets
- *   spans; for everybody else findSpans() answers null, nothing of OpenTelemetry is loaded, and each place
- *   that would make a span costs one comparison with null. Where a span belongs travels as text, a W3C
- *   `traceparent`: it can stand in a header, beside a mail on disk, or in a message to another thread. It is
- *   read here and not by the SDK's propagator, which may speak another language.
+ *   Only the API package is ours. Somebody who loads an SDK before us (`node --import`, NODE_OPTIONS) gets spans; for
+ *   everybody else findSpans() answers null, nothing of OpenTelemetry is loaded, and each place that would make a span
+ *   costs one comparison with null. Where a span belongs travels as text, a W3C `traceparent`: it can stand in a
+ *   header, beside a mail on disk, or in a message to another thread. It is read here and not by the SDK's propagator,
+ *   which may speak another language.
  */
 import type { Attributes, Context, Span as OtelSpan, SpanKind } from '@opentelemetry/api'
 

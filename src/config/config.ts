@@ -1,12 +1,10 @@
 /**
  * NAME      config - the daemon's settings, as a frozen value, and what a new one changes
- * DESCRIPTION
- *   What schema.ts makes of the file, the environment and the flags. Everything has a default that works on
- *   loopback without root. Times are milliseconds, sizes bytes, ports 0 mean any free port.
- *   SIGHUP puts a few settings into effect at once; the others wait for a restart, and are named in the log
- *   so that nobody believes they are in force.
+ *   What schema.ts makes of the file, the environment and the flags. Everything has a default that works on loopback
+ *   without root. Times are milliseconds, sizes bytes, ports 0 mean any free port.
+ *   SIGHUP puts a few settings into effect at once; the others wait for a restart, and are named in the log so that
+ *   nobody believes they are in force.
  */
-
 import { createHash } from 'node:crypto'
 import type { LogLevel } from '../base/log.js'
 import type { IdentitySettings } from './identity.js'

@@ -1,11 +1,9 @@
 /**
  * NAME      identity - who may sign in, and how
- * DESCRIPTION
- *   Local people, providers of OpenID Connect, sessions and what roles see.
- *   A provider lets nobody in by itself: only who was invited, or whom
- *   allowed_domains or allowed_groups name.
- *   `readSecret` and `readCa` open the files that a provider names; what is
- *   wrong with them is a mistake in the settings like any other.
+ *   Local people, providers of OpenID Connect, sessions and what roles see. A provider lets nobody in by itself: only
+ *   who was invited, or whom allowed_domains or allowed_groups name.
+ *   `readSecret` and `readCa` open the files that a provider names; what is wrong with them is a mistake in the
+ *   settings like any other.
  */
 import Joi from 'joi'
 import { isLoopback } from '../base/network.js'

@@ -1,12 +1,9 @@
 /**
  * NAME      load - from file, environment and flags to one frozen Config
- * DESCRIPTION
- *   Flags win over the environment, that over the file, that over the defaults. The environment is handed
- *   in: only daemon/ and cli/ look at the real one. Throws ConfigError with every mistake. Relative paths in
- *   the file are taken from the folder of the file, so that every command finds the same data wherever it is
- *   called from.
+ *   Flags win over the environment, that over the file, that over the defaults. The environment is handed in: only
+ *   daemon/ and cli/ look at the real one. Throws ConfigError with every mistake. Relative paths in the file are taken
+ *   from the folder of the file, so that every command finds the same data wherever it is called from.
  */
-
 import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type Joi from 'joi'

@@ -1,9 +1,7 @@
 /**
  * NAME      problem - what is wrong with a configuration, and what to do
- * DESCRIPTION
- *   A mistake says where it stands, what stands there, what was expected and how
- *   to mend it. All mistakes are reported at once: nobody should have to start a
- *   daemon five times to find five typing errors.
+ *   A mistake says where it stands, what stands there, what was expected and how to mend it. All mistakes are reported
+ *   at once: nobody should have to start a daemon five times to find five typing errors.
  */
 import type Joi from 'joi'
 import { editDistance, escapeText } from '../base/text.js'

@@ -1,9 +1,7 @@
 /**
  * NAME      reference - the manual of the settings, and settings as text
- * DESCRIPTION
- *   Walks the schema, so that the manual cannot lag behind it: `postern config
- *   reference` prints every key with its meaning, its default, what it may be
- *   and the environment variable that sets it. `printConfig` is the inverse of
+ *   Walks the schema, so that the manual cannot lag behind it: `postern config reference` prints every key with its
+ *   meaning, its default, what it may be and the environment variable that sets it. `printConfig` is the inverse of
  *   reading: the effective settings in the form of the file, secrets masked.
  */
 import type Joi from 'joi'

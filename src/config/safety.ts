@@ -1,10 +1,8 @@
 /**
  * NAME      safety - what serve refuses to do
- * DESCRIPTION
- *   A configuration can be well-formed and still open a door that should be
- *   shut: passwords in clear on a public address, operations beyond this
- *   machine, development names towards the world. `serve` refuses all of these;
- *   the message names the way out.
+ *   A configuration can be well-formed and still open a door that should be shut: passwords in clear on a public
+ *   address, operations beyond this machine, development names towards the world. `serve` refuses all of these; the
+ *   message names the way out.
  */
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'

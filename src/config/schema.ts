@@ -1,13 +1,11 @@
 /**
  * NAME      schema - every setting, what it means and what it may be
- * DESCRIPTION
- *   `Joi.object<Config, true>` ties this table to the Config interface: a key
- *   that only one of them has does not compile. The descriptions are the manual
- *   (reference.ts prints it). Unknown keys are refused, since a setting that is
- *   misspelt is a setting that is silently not set.
+ *   `Joi.object<Config, true>` ties this table to the Config interface: a key that only one of them has does not
+ *   compile. The descriptions are the manual (reference.ts prints it). Unknown keys are refused, since a setting that
+ *   is misspelt is a setting that is silently not set.
  * NOTES
- *   Durations and sizes are text in the file and numbers in the Config.
- *   Defaults that depend on other settings are filled in by load.ts.
+ *   Durations and sizes are text in the file and numbers in the Config. Defaults that depend on other settings are
+ *   filled in by load.ts.
  */
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'

@@ -1,16 +1,14 @@
 /**
  * NAME      settings-file - the settings file as plain data, and where each setting was written
- * DESCRIPTION
- *   What YAML allows and settings do not need is refused with its place, so that nothing is silently read
- *   otherwise than it was meant: unknown tags, keys that are no words, a key written twice, several
- *   documents, aliases without an anchor and those that swell. Anchors and `<<` may be used. A mistake in
- *   the form hides the others only where the file cannot be read beyond it.
- *   Reads the YAML file, lays the environment and then the flags over it, and remembers for every key where
- *   it came from, so that a mistake can be pointed at: file:line:column, the variable, or the flag.
- *   `POSTERN_HTTP__PORT=0` and `--http.port 0` set `http.port`; list items are numbered
- *   (`POSTERN_SUBMISSION__0__PORT`), and a whole list or group may be given as YAML (`[1m, 5m]`).
+ *   What YAML allows and settings do not need is refused with its place, so that nothing is silently read otherwise
+ *   than it was meant: unknown tags, keys that are no words, a key written twice, several documents, aliases without an
+ *   anchor and those that swell. Anchors and `<<` may be used. A mistake in the form hides the others only where the
+ *   file cannot be read beyond it.
+ *   Reads the YAML file, lays the environment and then the flags over it, and remembers for every key where it came
+ *   from, so that a mistake can be pointed at: file:line:column, the variable, or the flag. `POSTERN_HTTP__PORT=0` and
+ *   `--http.port 0` set `http.port`; list items are numbered (`POSTERN_SUBMISSION__0__PORT`), and a whole list or group
+ *   may be given as YAML (`[1m, 5m]`).
  */
-
 import { resolve } from 'node:path'
 import {
   type Document,

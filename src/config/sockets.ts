@@ -1,13 +1,10 @@
 /**
  * NAME      sockets - which inherited socket belongs to which listener
- * DESCRIPTION
- *   A socket that systemd opened finds its listener by name (`http`, `bounce`,
- *   `submission-0`, `submission-1`, `management`), else by the port that the
- *   configuration gives, else by the port's well-known meaning: 25 bounces, 465
- *   submission with implicit TLS, 587 submission with STARTTLS, 80 and 443 http.
- *   The socket's address then stands in the configuration, so that safety.ts
- *   judges what is really open. One that fits nothing is a mistake, not ignored:
- *   connections to it would never be answered.
+ *   A socket that systemd opened finds its listener by name (`http`, `bounce`, `submission-0`, `submission-1`,
+ *   `management`), else by the port that the configuration gives, else by the port's well-known meaning: 25 bounces,
+ *   465 submission with implicit TLS, 587 submission with STARTTLS, 80 and 443 http. The socket's address then stands
+ *   in the configuration, so that safety.ts judges what is really open. One that fits nothing is a mistake, not
+ *   ignored: connections to it would never be answered.
  */
 import type { InheritedSocket } from '../base/systemd.js'
 import type { Config, ListenAddress } from './config.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      variables - settings by their variables
- * DESCRIPTION
  *   A remedy names a setting as the file has it. Who has no file, as in a container, sets by variables, and is told of
  *   those: `set http.tls: true` becomes `set POSTERN_HTTP__TLS=true`. What was read last decides; this file imports
  *   nothing, so that a command that reads no configuration does not load what reads it.

@@ -1,9 +1,8 @@
 /**
  * NAME      answer - from a request to a page
- * DESCRIPTION
- *   Who looks, as the request and its cookies say; what a posted form does; and the view or the redirect as an answer of
- *   the web server. A form carries the token of its session and comes from our own origin, or it is shown again with a
- *   word about it, as is what /v1 refuses. Whatever goes wrong on the way to a page is a page, too.
+ *   Who looks, as the request and its cookies say; what a posted form does; and the view or the redirect as an answer
+ *   of the web server. A form carries the token of its session and comes from our own origin, or it is shown again with
+ *   a word about it, as is what /v1 refuses. Whatever goes wrong on the way to a page is a page, too.
  */
 import { Readable } from 'node:stream'
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'

@@ -1,8 +1,7 @@
 /**
  * NAME      ask - the API, as the pages call it
- * DESCRIPTION
- *   The dashboard knows nothing but /v1: it asks it in this process, with the session of the person who looks.
- *   What /v1 refuses arrives as an AskError with its problem details, and the page that asked says it in place.
+ *   The dashboard knows nothing but /v1: it asks it in this process, with the session of the person who looks. What /v1
+ *   refuses arrives as an AskError with its problem details, and the page that asked says it in place.
  */
 import type { Readable } from 'node:stream'
 

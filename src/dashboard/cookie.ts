@@ -1,6 +1,5 @@
 /**
  * NAME      cookie - the session's secret, in the browser
- * DESCRIPTION
  *   One cookie. Over https it is `__Host-postern_session`: Secure, for this host and path / only, so that no neighbour
  *   host and no plain-text page can set it. Over plain http, which is for loopback alone, it has neither. Everything
  *   comes from base_url, never from the request.

@@ -1,6 +1,5 @@
 /**
  * NAME      dashboard - the pages for people
- * DESCRIPTION
  *   A hapi plugin on the listener of the API. It holds nothing and decides nothing: it reads the cookie, asks /v1 as
  *   the person whose session that is, and renders. GET changes nothing; a POST carries the token of its session and
  *   comes from our own origin, or it is shown again with a word about it.

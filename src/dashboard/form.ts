@@ -1,11 +1,10 @@
 /**
  * NAME      form - what a person typed, and whether the form is one of ours
- * DESCRIPTION
  *   The fields of a posted form (application/x-www-form-urlencoded). Nothing is checked here: /v1 judges it, and its
  *   mistakes are shown beside the fields, with everything that was typed still there.
- *   A form of ours carries a token that belongs to the session, or before there is one to a cookie of the browser, and it
- *   comes from our own origin, which is that of base_url. A page that sends no referrer sends `Origin: null` with its
- *   forms: then the browser's own word about the site counts.
+ *   A form of ours carries a token that belongs to the session, or before there is one to a cookie of the browser, and
+ *   it comes from our own origin, which is that of base_url. A page that sends no referrer sends `Origin: null` with
+ *   its forms: then the browser's own word about the site counts.
  */
 import { keyedHash, sameBytes } from '../base/secret.js'
 

@@ -1,6 +1,5 @@
 /**
  * NAME      layout - what stands around every page
- * DESCRIPTION
  *   The document, the bar on top (workspace, mode, search, person), the rail of pages with the views that a person has
  *   pinned, and the plain frame of pages without a session. Nothing here needs a script.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      lazy - the dashboard, once somebody looks
- * DESCRIPTION
  *   A daemon that only relays never loads pages, style and scripts: their routes are added right before the first
  *   request that is not for the API is routed. Who comes by another name of this machine than base_url has is sent
  *   there, since forms are taken from one origin only.

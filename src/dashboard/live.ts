@@ -1,6 +1,5 @@
 /**
  * NAME      live - what happens, as a stream for the scripts of our pages
- * DESCRIPTION
  *   Reads the cookie, since a script cannot; answers our own pages only, and hands on what /v1 tells this session. The
  *   stream ends within a second after the session has, or its role has changed. Without `Last-Event-ID` it begins now.
  */

@@ -1,15 +1,14 @@
 /**
  * NAME      render - a view as an HTML document
- * DESCRIPTION
  *   preact makes text of it and escapes every string. An element of preact is an object that is made, walked and thrown
  *   away; of a row of a table the text is joined at once instead (`html`), escaped in the same way, in attributes too,
  *   which stand in double quotes. Components, which know where they stand, are left to preact.
- *   Who looks, and which form was refused, is set while a page is rendered and read by its parts. A page is rendered in one
- *   go, so one place is enough. What a page asks of /v1 comes before that: there the visit is an argument.
- *   Pages write paths from the root; where base_url has a path of its own (`https://example.com/mail`), it is put before
- *   each of them here. That is safe on the finished text, because a quote inside a string has become `&quot;` by then.
- *   What turns the direction of text is shown by its number instead, so that no subject or reply of a stranger turns a
- *   sentence of ours; what is typed into a field stays as it is.
+ *   Who looks, and which form was refused, is set while a page is rendered and read by its parts. A page is rendered in
+ *   one go, so one place is enough. What a page asks of /v1 comes before that: there the visit is an argument.
+ *   Pages write paths from the root; where base_url has a path of its own (`https://example.com/mail`), it is put
+ *   before each of them here. That is safe on the finished text, because a quote inside a string has become `&quot;` by
+ *   then. What turns the direction of text is shown by its number instead, so that no subject or reply of a stranger
+ *   turns a sentence of ours; what is typed into a field stays as it is.
  */
 import type { ComponentChildren, VNode } from 'preact'
 import { jsxEscape, jsxTemplate } from 'preact/jsx-runtime'

@@ -1,11 +1,10 @@
 /**
  * NAME      visit - what a page of the dashboard is, and one look at it
- * DESCRIPTION
- *   A page is its path, what it asks of /v1, its view, and the actions that its forms may post to that same path. An action ends
- *   with a redirect to what it made, or with a view that can be shown only once (a secret). When /v1 refuses it, the page is
- *   shown again with the mistakes beside the fields and all that was typed.
- *   A visit is who looks, at what, with which workspace and mode in the URL, and the way to /v1 in his or her name. Links made
- *   here keep workspace and mode, so that every view can be sent to somebody else as a link.
+ *   A page is its path, what it asks of /v1, its view, and the actions that its forms may post to that same path. An
+ *   action ends with a redirect to what it made, or with a view that can be shown only once (a secret). When /v1
+ *   refuses it, the page is shown again with the mistakes beside the fields and all that was typed.
+ *   A visit is who looks, at what, with which workspace and mode in the URL, and the way to /v1 in his or her name.
+ *   Links made here keep workspace and mode, so that every view can be sent to somebody else as a link.
  */
 import type { Readable } from 'node:stream'
 import type { ComponentChildren } from 'preact'

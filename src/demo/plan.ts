@@ -1,6 +1,5 @@
 /**
  * NAME      plan - what is sent in the week of the demo
- * DESCRIPTION
  *   Two tenants, a shop and a supplier of power, and 3,000 mails of theirs: what, to whom, and how long before the end
  *   of the week. Pure, and the same each time. What becomes of a mail is in its address, as the sandbox has it. All
  *   domains are of `.example`, where nobody is.

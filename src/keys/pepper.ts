@@ -1,11 +1,10 @@
 /**
  * NAME      pepper - where the one secret comes from, and the key of `postern dev`
- * DESCRIPTION
- *   32 random bytes that never enter the database: a stolen database alone proves no key. Looked for as a
- *   credential of the service manager ($CREDENTIALS_DIRECTORY/pepper), in pepper_file, and in data_dir.
- *   Whoever starts first makes it: the package, `postern init`, or the first run, in pepper_file or else in
- *   data_dir, and never over another. Found in two places, both must be the same; which one is right is told
- *   by the mark in the database (tenant/workspace.ts), and a human takes the other away.
+ *   32 random bytes that never enter the database: a stolen database alone proves no key. Looked for as a credential of
+ *   the service manager ($CREDENTIALS_DIRECTORY/pepper), in pepper_file, and in data_dir. Whoever starts first makes
+ *   it: the package, `postern init`, or the first run, in pepper_file or else in data_dir, and never over another.
+ *   Found in two places, both must be the same; which one is right is told by the mark in the database
+ *   (tenant/workspace.ts), and a human takes the other away.
  *   A test key in a file of its own, which also marks a data folder that is dev's. `serve` takes it away.
  */
 import { randomBytes } from 'node:crypto'

@@ -1,12 +1,11 @@
 /**
  * NAME      return-path - which key signs return paths, and which still verify
- * DESCRIPTION
  *   All keys derive from the pepper; what the store keeps, for all daemons, is only which id signs now and when each
  *   older one was retired. Without it there is one key, `1`. An old key verifies for 45 days more
  *   (mail/return-path.ts), which is longer than anybody's queue keeps a mail, and
- *   is then forgotten. A relay sees a rotation within a second; whoever reads a report looks at the ring first, so
- *   what a new key has signed is known wherever it comes back. An older Postern kept the ring in
- *   `return-path.json` beside the pepper: it is taken from there once.
+ *   is then forgotten. A relay sees a rotation within a second; whoever reads a report looks at the ring first, so what
+ *   a new key has signed is known wherever it comes back. An older Postern kept the ring in `return-path.json` beside
+ *   the pepper: it is taken from there once.
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,11 +1,10 @@
 /**
  * NAME      accept - how a mail begins; its idempotency key and its place in the rate window
- * DESCRIPTION
- *   A recipient begins as bounced when its address is suppressed, else as scheduled or queued. When the
- *   relay takes it at once it begins leased; otherwise it begins due.
- *   A key is free, locked by a token, or answered. Locks run out at a time that their owner chose, answers
- *   24 hours after completion; both are judged when the key is read, so a late purge changes nothing.
- *   All of a request fits, or none of it; a refused one leaves the count as it was.
+ *   A recipient begins as bounced when its address is suppressed, else as scheduled or queued. When the relay takes it
+ *   at once it begins leased; otherwise it begins due.
+ *   A key is free, locked by a token, or answered. Locks run out at a time that their owner chose, answers 24 hours
+ *   after completion; both are judged when the key is read, so a late purge changes nothing. All of a request fits, or
+ *   none of it; a refused one leaves the count as it was.
  */
 import { type Counts, emptyCounts, type Status } from '../mail/status.js'
 import type { IdempotencyClaim, IdempotencyState, NewRecipient } from './facts.js'

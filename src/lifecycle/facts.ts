@@ -1,9 +1,8 @@
 /**
  * NAME      facts - what is known of a mail, its recipients, its timeline and an outcome
- * DESCRIPTION
  *   The rows that the law of the queue reads and that the store keeps, as plain data (structured clone): a mail to
- *   accept, a recipient under lease, what was seen of it and what that changed. Times are epoch milliseconds.
- *   What was seen of a recipient says that much; the rest is empty.
+ *   accept, a recipient under lease, what was seen of it and what that changed. Times are epoch milliseconds. What was
+ *   seen of a recipient says that much; the rest is empty.
  */
 import type { Reply } from '../mail/reply.js'
 import type { Action } from '../mail/report/report.js'

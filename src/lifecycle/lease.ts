@@ -1,14 +1,11 @@
 /**
  * NAME      lease - whose turn it is, who may send a recipient, and what a dead boot leaves
- * DESCRIPTION
- *   A lease is a boot number and a generation. It ends by settle, by release, when it runs out unused, or
- *   when its boot is dead. Once an attempt is journaled the lease no longer runs out while its boot lives:
- *   the message may be past the final dot, and sending it again is the one thing that time alone must never
- *   cause.
- *   Workspaces are visited in a circle from where the last claim stopped, and each gives up to an equal
- *   share of its oldest due recipients; what is left of the limit is filled in further rounds. Rows are
- *   drawn and leased by the store, a round before the next one is drawn, so that a round never meets what
- *   the last one took.
+ *   A lease is a boot number and a generation. It ends by settle, by release, when it runs out unused, or when its boot
+ *   is dead. Once an attempt is journaled the lease no longer runs out while its boot lives: the message may be past
+ *   the final dot, and sending it again is the one thing that time alone must never cause.
+ *   Workspaces are visited in a circle from where the last claim stopped, and each gives up to an equal share of its
+ *   oldest due recipients; what is left of the limit is filled in further rounds. Rows are drawn and leased by the
+ *   store, a round before the next one is drawn, so that a round never meets what the last one took.
  */
 import { invariant } from '../base/fault.js'
 import type { LeaseRef } from './facts.js'

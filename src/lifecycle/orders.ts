@@ -1,12 +1,11 @@
 /**
  * NAME      orders - what may be done to mail that waits: holds, and what an operator orders, in each state
- * DESCRIPTION
  *   A hold covers the recipients to which each part of its scope that is not null applies, now and later. A held
- *   recipient has no due time, so nothing looks at it; it remembers when it would have been due. Free again, it keeps its
- *   place in the queue, and is as old as it was when it was held. Workspaces and pools are named by ids, or by whatever
- *   an engine has in their place.
- *   A pool is paused while it has upstreams and none of them is to get mail. `queuedAt` stays a time of the wall clock: a
- *   mail's age is reckoned when it is asked for, and `queuedAt` moves only where a mail comes out of a rest or into
+ *   recipient has no due time, so nothing looks at it; it remembers when it would have been due. Free again, it keeps
+ *   its place in the queue, and is as old as it was when it was held. Workspaces and pools are named by ids, or by
+ *   whatever an engine has in their place.
+ *   A pool is paused while it has upstreams and none of them is to get mail. `queuedAt` stays a time of the wall clock:
+ *   a mail's age is reckoned when it is asked for, and `queuedAt` moves only where a mail comes out of a rest or into
  *   another pool. Pauses are newest first.
  *   Orders are one table. What is past the journal is on the wire and is left alone; only its next attempt can go
  *   elsewhere. A lease that has not come so far ends when its recipient moves or ends. An appointment is held only when

@@ -1,11 +1,9 @@
 /**
  * NAME      page - the words that every table of the store shares, and the marks of a list
- * DESCRIPTION
- *   Mode, the way to ask for a page and the way to get one. Rows stand in the order in which they were
- *   committed, newest first. Where a page began and ended is told by marks; only the store makes them and
- *   only it reads them.
- *   A mark is the place right above a row: its `ord`, and the number of a recipient for the first events,
- *   which share the place of their mail.
+ *   Mode, the way to ask for a page and the way to get one. Rows stand in the order in which they were committed,
+ *   newest first. Where a page began and ended is told by marks; only the store makes them and only it reads them.
+ *   A mark is the place right above a row: its `ord`, and the number of a recipient for the first events, which share
+ *   the place of their mail.
  */
 
 export type Mode = 'live' | 'test'

@@ -1,13 +1,11 @@
 /**
  * NAME      pending-dsn - whether the sender of a mail hears of a change
- * DESCRIPTION
  *   RFC 3461 sections 4.1 and 5.2: a failure is told unless NOTIFY leaves it
- *   out, a delay as well, a success only when NOTIFY asks for it. Without NOTIFY
- *   failures and delays are told. A delay is worth a mail only once it is long; a report
- *   of delay from an upstream is about a long one already. What an upstream took
- *   without a promise to report on it is `relayed` (section 5.2.3).
- *   Nobody hears of what an operator purges, of mail that came over HTTP or from the null
- *   sender, or twice of the same: an event with `toldKey` says that it was told.
+ *   out, a delay as well, a success only when NOTIFY asks for it. Without NOTIFY failures and delays are told. A delay
+ *   is worth a mail only once it is long; a report of delay from an upstream is about a long one already. What an
+ *   upstream took without a promise to report on it is `relayed` (section 5.2.3).
+ *   Nobody hears of what an operator purges, of mail that came over HTTP or from the null sender, or twice of the same:
+ *   an event with `toldKey` says that it was told.
  */
 import type { Action } from '../mail/report/report.js'
 import type { Observation } from '../mail/status.js'

@@ -1,17 +1,16 @@
 /**
  * NAME      schedule - appointments, what waits when the wall clock was set, and what is old enough to go
- * DESCRIPTION
- *   A mail is at its appointment while any recipient is `scheduled`. All of them leave that status in one step, so client
- *   and relay compare and set the same fact and exactly one of them wins. What has left with a lot has its appointment in
- *   another store.
+ *   A mail is at its appointment while any recipient is `scheduled`. All of them leave that status in one step, so
+ *   client and relay compare and set the same fact and exactly one of them wins. What has left with a lot has its
+ *   appointment in another store.
  *   Stored times are wall time, and what they stand for are durations: how long a mail has waited, how long until its
  *   next try, how long a lease lasts. When the clock is set by some amount they move with it, so all these stay as they
- *   were. At a start it is not known by how much it was set while we were away. Then no mail waits longer than it was to
- *   wait when its row was written, nor longer than the longest wait there is. The time of a scheduled mail is its
+ *   were. At a start it is not known by how much it was set while we were away. Then no mail waits longer than it was
+ *   to wait when its row was written, nor longer than the longest wait there is. The time of a scheduled mail is its
  *   appointment: it is never moved.
- *   A mail goes by when it was created, wherever it stands; one that is under way stays, whatever its age. A mail deferred
- *   by a report whose deadline has come has expired (4.4.7): some MTAs never report the end. What counts sends is kept for
- *   an hour, what was answered to a key for a day.
+ *   A mail goes by when it was created, wherever it stands; one that is under way stays, whatever its age. A mail
+ *   deferred by a report whose deadline has come has expired (4.4.7): some MTAs never report the end. What counts sends
+ *   is kept for an hour, what was answered to a key for a day.
  */
 import { type Counts, nextStatus, type Status } from '../mail/status.js'
 import { type Outcome, observed } from './facts.js'

@@ -1,13 +1,11 @@
 /**
  * NAME      settle - what one outcome changes of a recipient and its mail
- * DESCRIPTION
- *   The table of mail/status.ts decides which status follows; this file, what that does to lease, due time,
- *   hold and mail. Three things make it safe to repeat: the key of a report, the lease generation of an
- *   attempt (an older one is recorded and not applied), and the cleared lease, which shows that this very
- *   attempt has settled before. The lease ends even when the table refuses the observation: a report may
- *   have overtaken our own 250. What was not applied says why (`unapplied`). A deadline marks a mail that
- *   another server reported as delayed. It outlasts our own 250 and 4xx, so that the report may come before
- *   them or after.
+ *   The table of mail/status.ts decides which status follows; this file, what that does to lease, due time, hold and
+ *   mail. Three things make it safe to repeat: the key of a report, the lease generation of an attempt (an older one is
+ *   recorded and not applied), and the cleared lease, which shows that this very attempt has settled before. The lease
+ *   ends even when the table refuses the observation: a report may have overtaken our own 250. What was not applied
+ *   says why (`unapplied`). A deadline marks a mail that another server reported as delayed. It outlasts our own 250
+ *   and 4xx, so that the report may come before them or after.
  *   A mail with one recipient has the status of that one, so nobody need read its counts.
  */
 import { invariant } from '../base/fault.js'

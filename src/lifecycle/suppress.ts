@@ -1,6 +1,5 @@
 /**
  * NAME      suppress - which mail must not be written to whom, and when refusals say more of a server than of addresses
- * DESCRIPTION
  *   Suppressions are asked when a mail is accepted; between then and an attempt a scheduled or deferred mail
  *   may wait for weeks. So they are asked again when a recipient is claimed, and one that must not be
  *   written to any more ends there. A mail that was sent with the override goes on, and so do reports that
@@ -15,9 +14,8 @@ import { type Outcome, observed, type Source } from './facts.js'
 import type { Mode } from './page.js'
 
 /**
- * Whose list a suppression stands on. Live and test mail have lists of their own, so that
- * nothing done in a test silences anyone; the account's own id names the list that holds
- * for the live mail of all its workspaces.
+ * Whose list a suppression stands on. Live and test mail have lists of their own, so that nothing done in a test
+ * silences anyone; the account's own id names the list that holds for the live mail of all its workspaces.
  */
 
 export const suppressionList = (workspaceId: string, mode: Mode): string =>

@@ -1,10 +1,9 @@
 /**
  * NAME      warmup - how much an upstream that is new may be given in a day
- * DESCRIPTION
- *   Of `first` and `days` follows all: day n of a warm-up allows first · 2^(n−1) recipients, and behind its last day there
- *   is no limit. Days are those of UTC, and only those on which the upstream took mail: receivers forget who says
- *   nothing for a while. So a clock that is set, however far, is at most one day more, and one that is set back finds the
- *   day as it left it.
+ *   Of `first` and `days` follows all: day n of a warm-up allows first · 2^(n−1) recipients, and behind its last day
+ *   there is no limit. Days are those of UTC, and only those on which the upstream took mail: receivers forget who says
+ *   nothing for a while. So a clock that is set, however far, is at most one day more, and one that is set back finds
+ *   the day as it left it.
  */
 
 const DAY_MS = 86_400_000

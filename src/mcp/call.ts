@@ -1,9 +1,8 @@
 /**
  * NAME      call - a call of a tool: one request of the API, and its answer as an agent can read it
- * DESCRIPTION
- *   A refusal is a result with `isError`: the problem as the daemon wrote it, with its remedy; so is a daemon that is not
- *   there. An answer has a bound: a longer list is asked for again with a smaller limit, so that its cursor goes on where
- *   it ends, and longer texts are cut. Each cut is said.
+ *   A refusal is a result with `isError`: the problem as the daemon wrote it, with its remedy; so is a daemon that is
+ *   not there. An answer has a bound: a longer list is asked for again with a smaller limit, so that its cursor goes on
+ *   where it ends, and longer texts are cut. Each cut is said.
  */
 import { createHash } from 'node:crypto'
 import { FAULTS, type FaultCode } from '../base/fault.js'

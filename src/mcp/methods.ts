@@ -1,8 +1,7 @@
 /**
  * NAME      methods - what the server answers to each method of the protocol
- * DESCRIPTION
- *   Tools are asked of the daemon, papers are at hand. Contract and papers are loaded when somebody asks for them: a client
- *   hears who is there before that.
+ *   Tools are asked of the daemon, papers are at hand. Contract and papers are loaded when somebody asks for them: a
+ *   client hears who is there before that.
  */
 import { type AskedDaemon, callTool, refusal } from './call.js'
 import { ProtocolError, WRONG_PARAMS } from './protocol.js'

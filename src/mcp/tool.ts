@@ -1,6 +1,4 @@
-/**
- * NAME      tool - what a tool is, and what is said with the answers of some
- */
+/** NAME      tool - what a tool is, and what is said with the answers of some */
 import type { RouteRow } from '../http/endpoint.js'
 import type { JsonSchema } from '../http/openapi/document.js'
 

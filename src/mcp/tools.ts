@@ -1,6 +1,5 @@
 /**
  * NAME      tools - endpoints as tools of an agent
- * DESCRIPTION
  *   Each row of the contract that a key may call and that answers JSON is a tool: its name is the operation's, its
  *   description the same sentences, its input the same shapes as in the document. Parameters of path, query and header
  *   stand beside each other; a body is the member `body`.

@@ -1,15 +1,14 @@
 /**
  * NAME      reply - from what happened on an attempt to an outcome, and the way of every outcome to the store
- * DESCRIPTION
- *   A complete reply decides by its class: 2xx to the final dot is accepted, 4xx is postponed, 5xx rejected. A connection
- *   that failed or died is postponed: it says nothing about the recipient. What is postponed past the lifetime is
- *   expired, with 4.4.7 (RFC 3463, 3.5), and the last retry is placed on the end of the lifetime, so that a mail never
- *   outlives it by a whole backoff step. A clock that was set wrong must not end a mail: the attempt that ends it began
- *   past the lifetime, the longest retry wait after the start or the last step of the clock, and as many were made as
- *   there are retry waits, or none could be for as long.
- *   A peer that says when ("try again in 300 seconds") is given that time, as a floor. Else retries have full jitter over
- *   a configured list of ceilings, of which the last repeats: a thousand mails deferred in one second must not come back
- *   in one second.
+ *   A complete reply decides by its class: 2xx to the final dot is accepted, 4xx is postponed, 5xx rejected. A
+ *   connection that failed or died is postponed: it says nothing about the recipient. What is postponed past the
+ *   lifetime is expired, with 4.4.7 (RFC 3463, 3.5), and the last retry is placed on the end of the lifetime, so that a
+ *   mail never outlives it by a whole backoff step. A clock that was set wrong must not end a mail: the attempt that
+ *   ends it began past the lifetime, the longest retry wait after the start or the last step of the clock, and as many
+ *   were made as there are retry waits, or none could be for as long.
+ *   A peer that says when ("try again in 300 seconds") is given that time, as a floor. Else retries have full jitter
+ *   over a configured list of ceilings, of which the last repeats: a thousand mails deferred in one second must not
+ *   come back in one second.
  *   When the connection broke after the final dot it is not known whether the mail was taken; a workspace may have it
  *   held then instead of sent again. What was refused is also classified, for the timeline and for suppression.
  *   `settle` is the only way a status changes: the store folds outcomes by mail/status.ts and writes status and event

@@ -1,12 +1,11 @@
 /**
  * NAME      report - from a mail that came back to outcomes
- * DESCRIPTION
- *   What the bounce door hands in is read (mail/report), believed as far as it is signed (trust.ts), and settled for the
- *   recipients it may speak for. When the promise of `ingest` resolves, events and suppressions are on disk, so the door
- *   may answer 250; when it rejects, the door answers 452 and the sender tries again.
- *   `verifyRecipient` says at RCPT whether reports may come to an address, so that nothing is taken that would have to be
- *   sent back: a return path that we signed, the fixed one while a pool uses it, or `fbl@`, where feedback loops send
- *   complaints (reports to these two must carry a signed reference to be believed).
+ *   What the bounce door hands in is read (mail/report), believed as far as it is signed (trust.ts), and settled for
+ *   the recipients it may speak for. When the promise of `ingest` resolves, events and suppressions are on disk, so the
+ *   door may answer 250; when it rejects, the door answers 452 and the sender tries again.
+ *   `verifyRecipient` says at RCPT whether reports may come to an address, so that nothing is taken that would have to
+ *   be sent back: a return path that we signed, the fixed one while a pool uses it, or `fbl@`, where feedback loops
+ *   send complaints (reports to these two must carry a signed reference to be believed).
  *   A report that reaches a recipient of ours always leaves an event. Where it is not applied, the event says why
  *   (`unapplied`); what the table of statuses refuses, the store explains (`already_bounced`, `stale_attempt`).
  *   A report twice is a report once: the dedupe key is made of the recipient, the action, the status, the reporting MTA
@@ -14,9 +13,9 @@
  *   better way.
  *   Of feedback (RFC 5965) abuse and fraud are complaints: an event of their own, `email.complained`, and the address
  *   goes on the list. Every other kind, such as not-spam, opt-out or auth-failure, is `email.reported` and suppresses
- *   nobody. Neither moves a status: the mail was delivered, or there were nothing to complain of. A complaint that names
- *   somebody else we write to is an event and no more. One that names a stranger counts, since providers black out
- *   addresses, and forwards rename them.
+ *   nobody. Neither moves a status: the mail was delivered, or there were nothing to complain of. A complaint that
+ *   names somebody else we write to is an event and no more. One that names a stranger counts, since providers black
+ *   out addresses, and forwards rename them.
  * NOTES
  *   Only a trusted report that says that the address itself is dead, or a complaint, puts an address on the suppression
  *   list (suppress.ts). The event tells whether it did (`suppression`).

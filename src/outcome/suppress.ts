@@ -1,15 +1,13 @@
 /**
  * NAME      suppress - an address that we must not write to again, and what its server said
- * DESCRIPTION
- *   Puts an address on its workspace's list, because a report or a reply said that it is dead or because its
- *   owner complained. An address that is listed stays as it is. Only for live mail: who tests writes to
- *   `bounced@` a hundred times, and wants the same outcome each time. Only when the report names that very
- *   address: an alias or a list may have members that are gone, and still be good. The verb of the store
- *   that lists a hard bounce sees whether too many bounce at the same time.
- *   Two refusals with one text have one cause. So addresses, codes, digits and ids are cut, and what is left
- *   is compared, and shown to people.
+ *   Puts an address on its workspace's list, because a report or a reply said that it is dead or because its owner
+ *   complained. An address that is listed stays as it is. Only for live mail: who tests writes to `bounced@` a hundred
+ *   times, and wants the same outcome each time. Only when the report names that very address: an alias or a list may
+ *   have members that are gone, and still be good. The verb of the store that lists a hard bounce sees whether too many
+ *   bounce at the same time.
+ *   Two refusals with one text have one cause. So addresses, codes, digits and ids are cut, and what is left is
+ *   compared, and shown to people.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'

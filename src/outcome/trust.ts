@@ -1,15 +1,13 @@
 /**
  * NAME      trust - whom a report may speak for, and which of its groups are about our recipient
- * DESCRIPTION
- *   T1: it came to a signed return path, so whoever sent it was given that address. T2: a signed ENVID,
- *   reference or return path stands in its top-level status part or the headers it returns. T3: only an
- *   unsigned Message-ID fits: worth an event, never a change. Anything else is T4 and only counted.
- *   A report that came to a signed return path (T1) is about that recipient, whomever its groups name: the
- *   path was given to nobody else, and aliases, forwards, lists and the client's own ORCPT make the names
- *   differ. Each group is heard, and one failure is a failure. Without the path, a report about one
- *   recipient speaks of it. Of several groups ours has our recipient as Original-Recipient, or what the
- *   client had us say there (ORCPT), else as Final-Recipient; else all agree on what happened. Otherwise the
- *   report is an event only.
+ *   T1: it came to a signed return path, so whoever sent it was given that address. T2: a signed ENVID, reference or
+ *   return path stands in its top-level status part or the headers it returns. T3: only an unsigned Message-ID fits:
+ *   worth an event, never a change. Anything else is T4 and only counted.
+ *   A report that came to a signed return path (T1) is about that recipient, whomever its groups name: the path was
+ *   given to nobody else, and aliases, forwards, lists and the client's own ORCPT make the names differ. Each group is
+ *   heard, and one failure is a failure. Without the path, a report about one recipient speaks of it. Of several groups
+ *   ours has our recipient as Original-Recipient, or what the client had us say there (ORCPT), else as Final-Recipient;
+ *   else all agree on what happened. Otherwise the report is an event only.
  */
 import { normalizeAddress } from '../mail/address.js'
 import { addressOf, type Report, type ReportRecipient } from '../mail/report/report.js'
@@ -146,9 +144,8 @@ const guess = async ({ store }: TrustParts, report: Report): Promise<RecipientOw
 }
 
 /**
- * Where recipients share a transaction, its ENVID is signed for the first of them and
- * returns with the reports of all: it then speaks for those whom the report names.
- * Answers whether they do.
+ * Where recipients share a transaction, its ENVID is signed for the first of them and returns with the reports of all:
+ * it then speaks for those whom the report names. Answers whether they do.
  */
 const addSiblings = async (
   { store }: TrustParts,

@@ -1,11 +1,10 @@
 /**
  * NAME      csv - RFC 4180, both ways
- * DESCRIPTION
- *   A spreadsheet runs what begins with `=`, `+`, `-` or `@` as a formula, and addresses may begin
- *   with any of them. `guarded` puts an apostrophe before such a cell, which spreadsheets take for
- *   "this is text", and `unguarded` takes it away again, so that an export imports unchanged.
- *   Where a comma is the decimal sign, spreadsheets write semicolons between cells: a first line that
- *   has some, or tabs, and no comma outside of quotes says so.
+ *   A spreadsheet runs what begins with `=`, `+`, `-` or `@` as a formula, and addresses may begin with any of them.
+ *   `guarded` puts an apostrophe before such a cell, which spreadsheets take for "this is text", and `unguarded` takes
+ *   it away again, so that an export imports unchanged.
+ *   Where a comma is the decimal sign, spreadsheets write semicolons between cells: a first line that has some, or
+ *   tabs, and no comma outside of quotes says so.
  */
 
 interface CsvRecord {

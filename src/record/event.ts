@@ -1,21 +1,17 @@
 /**
  * NAME      event - one event as the public sees it, and its signed mark
- * DESCRIPTION
- *     The only place that makes the JSON of an event: the timeline of a mail, the
- *     list, the stream, the command line and the body of a webhook all start from it.
- *     snake_case, RFC 3339 times; a member that says nothing most of the time (a
- *     reason, a detail) is there only when it does.
+ *     The only place that makes the JSON of an event: the timeline of a mail, the list, the stream, the command line
+ *     and the body of a webhook all start from it. snake_case, RFC 3339 times; a member that says nothing most of the
+ *     time (a reason, a detail) is there only when it does.
  *   NOTES
- *     The log adds what a reader would otherwise ask for: whose it is, and the head of
- *     its mail. An event without a mail has `data` instead, which names its thing.
- *     What clients get as the id of an event on the stream and comes back as
- *     `Last-Event-ID`, `after` or `since`: `m1_` and base64url of the store's mark and
- *     HMAC-SHA-256 cut to 128 bits. It belongs to an account and to nothing else: no
- *     filter, no limit, no endpoint, so every door reads the marks of every other.
- *     What a reader may see his credential says, not his mark.
+ *     The log adds what a reader would otherwise ask for: whose it is, and the head of its mail. An event without a
+ *     mail has `data` instead, which names its thing. What clients get as the id of an event on the stream and comes
+ *     back as `Last-Event-ID`, `after` or `since`: `m1_` and base64url of the store's mark and HMAC-SHA-256 cut to 128
+ *     bits. It belongs to an account and to nothing else: no filter, no limit, no endpoint, so every door reads the
+ *     marks of every other. What a reader may see his credential says, not his mark.
  *   NOTES
- *     Node's base64 reader forgives stray bits and trailing junk, so a mark counts
- *     only when writing it again gives the same text.
+ *     Node's base64 reader forgives stray bits and trailing junk, so a mark counts only when writing it again gives the
+ *     same text.
  */
 import { toRfc3339 } from '../base/clock.js'
 import { keyedHash, sameBytes } from '../base/secret.js'

@@ -1,20 +1,18 @@
 /**
  * NAME      reporter - reports what became of the mails that the sandbox took, in DSNs, complaints and auto-replies
- * DESCRIPTION
- *     Follows the log: of each recipient that was sent in test mode it writes the reports that its address asks for, and
- *     hands their bytes to the intake, as the bounce door does with those of others. No connection is made, so reports of
- *     live mail never wait for one. What is stored is a place in the log, below which all is reported: whoever dies goes on
- *     from there, and a report that comes twice has the same Message-ID and counts once.
+ *     Follows the log: of each recipient that was sent in test mode it writes the reports that its address asks for,
+ *     and hands their bytes to the intake, as the bounce door does with those of others. No connection is made, so
+ *     reports of live mail never wait for one. What is stored is a place in the log, below which all is reported:
+ *     whoever dies goes on from there, and a report that comes twice has the same Message-ID and counts once.
  *     It works in small turns and rests after each as long as the turn took, and longer while live mail is about
  *     (base/give-way.ts): whatever the flood, most of the thread's time is left to others.
  *   NOTES
- *     A report that is not taken waits while the store is away. Any other failure is our mistake: after some tries it is
- *     given up, counted and logged.
+ *     A report that is not taken waits while the store is away. Any other failure is our mistake: after some tries it
+ *     is given up, counted and logged.
  *   Writes what a far MTA writes: multipart/report with message/delivery-status (RFC 3464, RFC 3462), a
  *   feedback report (RFC 5965), or a vacation notice (RFC 3834). The returned part carries the headers that
  *   tell whose mail it was.
  */
-
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { GiveWay } from '../base/give-way.js'

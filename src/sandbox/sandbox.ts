@@ -1,14 +1,12 @@
 /**
  * NAME      sandbox - an MTA that simulates outcomes
- * DESCRIPTION
- *   Takes mail from relay/ like any upstream, on a free loopback port, and delivers nothing: the recipient's
- *   local part chooses the outcome (simulation.ts). Replies are real SMTP. It keeps nothing of what it
- *   takes: that a mail was sent stands in the log once its 250 is on disk, and from there the reports are
- *   written (reporter.ts). Whom it deferred it remembers, and after a restart the store does.
- *   The sandbox's listener: greets at once (the library waits 100 ms), asks no DNS, holds no certificate,
- *   and prints one enhanced code per reply: a text that begins with one is not given another.
+ *   Takes mail from relay/ like any upstream, on a free loopback port, and delivers nothing: the recipient's local part
+ *   chooses the outcome (simulation.ts). Replies are real SMTP. It keeps nothing of what it takes: that a mail was sent
+ *   stands in the log once its 250 is on disk, and from there the reports are written (reporter.ts). Whom it deferred
+ *   it remembers, and after a restart the store does.
+ *   The sandbox's listener: greets at once (the library waits 100 ms), asks no DNS, holds no certificate, and prints
+ *   one enhanced code per reply: a text that begins with one is not given another.
  */
-
 import { createHash } from 'node:crypto'
 import type { AddressInfo, Socket } from 'node:net'
 import {

@@ -1,20 +1,18 @@
 /**
  * NAME      bounce-door - reports come back
- * DESCRIPTION
  *   Takes mail at signed return paths, from `<>` and from anyone else (some
  *   systems answer with a real sender), without AUTH. An address that we did
  *   not sign is refused at RCPT, before DATA, so there is never anything to
  *   bounce: no backscatter. 250 is said after the report's effect is committed,
  *   else 452: its sender tries again.
  *   A report may return the whole mail: it is taken to its end, and its beginning kept.
- *   postmaster@ and abuse@ of the bounce domain are for people: they go on to `bounce.postmaster`, whole; without
- *   that setting their beginning is kept in the log.
+ *   postmaster@ and abuse@ of the bounce domain are for people: they go on to `bounce.postmaster`, whole; without that
+ *   setting their beginning is kept in the log.
  *   So does mail to fbl@ that is no report: a provider asks there whether the address is ours.
  *   Reports of receivers about domains come to dmarc-reports@ and tls-reports@ of the bounce domain; what is none is
  *   refused with the reason.
  *   STARTTLS is offered to TLS 1.0 too: who cannot use it would send in clear.
  */
-
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { type Listen, plainListen } from '../base/listen.js'

@@ -1,14 +1,13 @@
 /**
  * NAME      commands - MAIL FROM and RCPT TO as values, and what the doors reply
- * DESCRIPTION
  *   Reads a path and its parameters (RFC 5321 section 4.1.2, 3461, 1870, 6152, 6531, 4954, 8689). Case of verbs and
- *   keywords is free, a space after the colon and a missing pair of angle brackets are forgiven, since old software does
- *   both; a source route is read and dropped. ENVID and ORCPT stay in xtext, as they came. An unknown or repeated
+ *   keywords is free, a space after the colon and a missing pair of angle brackets are forgiven, since old software
+ *   does both; a source route is read and dropped. ENVID and ORCPT stay in xtext, as they came. An unknown or repeated
  *   parameter is refused.
  *   A reply is one line of text that begins with its basic code and, but for greetings, EHLO and 3xx, exactly one
- *   enhanced code (RFC 2034, RFC 3463). A Fault says its table row's codes, its dotted code, one sentence and the request
- *   id, in at most 512 octets with CRLF (RFC 5321 section 4.5.3.1.5). What is thrown and is no Fault is a bug: its text
- *   stays in the log.
+ *   enhanced code (RFC 2034, RFC 3463). A Fault says its table row's codes, its dotted code, one sentence and the
+ *   request id, in at most 512 octets with CRLF (RFC 5321 section 4.5.3.1.5). What is thrown and is no Fault is a bug:
+ *   its text stays in the log.
  */
 import { isIP } from 'node:net'
 import { Fault, OutageError, outageOf } from '../base/fault.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      rules - what one listener permits and does with mail, and the logins that it understands
- * DESCRIPTION
  *   The two doors differ in these functions only; the conversation itself is session.ts. A function that throws a Fault
  *   or a Refusal refuses the command with its reply; anything else thrown is 451 4.3.0 and a line in the log. They may
  *   answer at once or with a promise; at once is faster. The few verbs of tenant/, submission/ and outcome/ that SMTP

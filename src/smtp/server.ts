@@ -1,19 +1,16 @@
 /**
  * NAME      server - one listener of a door, and its sessions on sockets
- * DESCRIPTION
- *   smtp-server's listener with our connections. Who comes in is decided before TLS and before the greeting:
- *   behind a proxy its header is read first; then a client may hold so many connections; and when the
- *   listener is full, the oldest connection that has not shown what it came for goes. Where TLS comes first
- *   a refusal has no words: nothing can be said before the handshake. It never presents the certificate that
- *   smtp-server ships, whose private key is public: contexts are made from our certificate alone, and a
- *   listener without TLS has none. Stopping: no new connection; 421 4.3.2 to idle sessions; a message that
- *   is coming in gets its reply first, for at most `grace`.
- *   smtp-server accepts sockets, speaks TLS and closes them; this subclass gives it our parser and our
- *   conversation. It greets at once (the library waits 100 ms with no option for it) and never asks the DNS.
- *   Replies to a pipelined group leave in one write. Time is kept here: a client that owes us a whole
- *   command, or the next bytes of a body, for longer than `idle`, is cut, however it trickles; one without a
- *   login or MAIL sooner. One that sends everything and shuts down its side gets its replies, and then our
- *   side ends too.
+ *   smtp-server's listener with our connections. Who comes in is decided before TLS and before the greeting: behind a
+ *   proxy its header is read first; then a client may hold so many connections; and when the listener is full, the
+ *   oldest connection that has not shown what it came for goes. Where TLS comes first a refusal has no words: nothing
+ *   can be said before the handshake. It never presents the certificate that smtp-server ships, whose private key is
+ *   public: contexts are made from our certificate alone, and a listener without TLS has none. Stopping: no new
+ *   connection; 421 4.3.2 to idle sessions; a message that is coming in gets its reply first, for at most `grace`.
+ *   smtp-server accepts sockets, speaks TLS and closes them; this subclass gives it our parser and our conversation. It
+ *   greets at once (the library waits 100 ms with no option for it) and never asks the DNS. Replies to a pipelined
+ *   group leave in one write. Time is kept here: a client that owes us a whole command, or the next bytes of a body,
+ *   for longer than `idle`, is cut, however it trickles; one without a login or MAIL sooner. One that sends everything
+ *   and shuts down its side gets its replies, and then our side ends too.
  */
 import type { AddressInfo, Socket } from 'node:net'
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'

@@ -1,11 +1,8 @@
 /**
  * NAME      session - one conversation, command by command
- * DESCRIPTION
- *   The SMTP server's side of RFC 5321 and 6409 without a socket: it gets lines
- *   and bodies, and says replies. Order of checks at MAIL: greeting, login,
- *   grammar, then the listener's own rules. RCPT, DATA and VRFY reveal nothing
- *   to someone who may not send. Every refused command is counted; a client
- *   that only makes errors is sent away.
+ *   The SMTP server's side of RFC 5321 and 6409 without a socket: it gets lines and bodies, and says replies. Order of
+ *   checks at MAIL: greeting, login, grammar, then the listener's own rules. RCPT, DATA and VRFY reveal nothing to
+ *   someone who may not send. Every refused command is counted; a client that only makes errors is sent away.
  */
 import { Fault } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      stream - from TCP chunks to command lines and the bytes between 354 and the final dot
- * DESCRIPTION
  *     Replaces smtp-server's parser, whose data mode copies through a PassThrough
  *     and whose command mode works on strings. One command or body at a time is
  *     handed out; the next follows when its `done` was called, and the socket is
@@ -12,15 +11,13 @@
  *     Commands may end in a bare LF (telnet, old scripts): without a line mode
  *     inside a body there is nothing to smuggle them past. A line over the limit is read
  *     to its end, without keeping it, and reported as too long.
- *   Collects one message from chunks of any size. Only CRLF.CRLF ends it (RFC 5321 section 4.1.1.4),
- *   wherever the network cut the chunks; LF.LF, LF.CRLF, CRLF.LF and CR.CR are content, so nothing can be
- *   smuggled behind them. A dot that begins a line is taken away (section 4.5.2); all other bytes are kept
- *   as they came. Beyond `limit` bytes are counted, not kept; so they are when limits.memory has nothing
- *   left for them, and beyond `kept`, which is less than the limit where only the beginning is of use. A
- *   large message has memory of its own, which is given back at once. Before all but tiny ones there are
- *   some free octets, for what the message gets on top.
+ *   Collects one message from chunks of any size. Only CRLF.CRLF ends it (RFC 5321 section 4.1.1.4), wherever the
+ *   network cut the chunks; LF.LF, LF.CRLF, CRLF.LF and CR.CR are content, so nothing can be smuggled behind them. A
+ *   dot that begins a line is taken away (section 4.5.2); all other bytes are kept as they came. Beyond `limit` bytes
+ *   are counted, not kept; so they are when limits.memory has nothing left for them, and beyond `kept`, which is less
+ *   than the limit where only the beginning is of use. A large message has memory of its own, which is given back at
+ *   once. Before all but tiny ones there are some free octets, for what the message gets on top.
  */
-
 import { SMTPStream } from 'smtp-server/lib/smtp-stream'
 import { type Budget, free, Growing, type Share } from '../base/memory.js'
 

@@ -1,15 +1,13 @@
 /**
  * NAME      submission-door - mail comes in by SMTP (RFC 6409)
- * DESCRIPTION
- *   One server per configured listener: STARTTLS, implicit TLS, or in clear on loopback and private
- *   networks, where an IP-range credential can stand for a login; so can a client certificate, on a listener
- *   that asks for it. A login is checked when it is made, and again at each MAIL, since a key can be revoked
- *   in between, and on SQLite once more with the message; the rate counts at MAIL. `250 2.6.0 Ok: queued as
- *   em_...` is said only after the submission stage resolved: on disk.
- *   From the end of its DATA to the reply. A client that traces says so where it can: in a header field
- *   `traceparent`, as it would over HTTP. Addresses and subjects are not told.
+ *   One server per configured listener: STARTTLS, implicit TLS, or in clear on loopback and private networks, where an
+ *   IP-range credential can stand for a login; so can a client certificate, on a listener that asks for it. A login is
+ *   checked when it is made, and again at each MAIL, since a key can be revoked in between, and on SQLite once more
+ *   with the message; the rate counts at MAIL. `250 2.6.0 Ok: queued as em_...` is said only after the submission stage
+ *   resolved: on disk.
+ *   From the end of its DATA to the reply. A client that traces says so where it can: in a header field `traceparent`,
+ *   as it would over HTTP. Addresses and subjects are not told.
  */
-
 import { andThen } from '../base/and-then.js'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'

@@ -1,10 +1,9 @@
 /**
  * NAME      ask - what is asked of statistics, whether it can be had, and where hours and days begin in a zone
- * DESCRIPTION
- *   Reads the words of a request, of any door, into a question with limits: how many spans at once, and how
- *   far back rows of that length are kept.
- *   A day is as long as its zone has it, 23 or 25 hours twice a year; an hour begins at the full hour of the
- *   clock on the wall. A day whose midnight is skipped begins at the first moment that it has.
+ *   Reads the words of a request, of any door, into a question with limits: how many spans at once, and how far back
+ *   rows of that length are kept.
+ *   A day is as long as its zone has it, 23 or 25 hours twice a year; an hour begins at the full hour of the clock on
+ *   the wall. A day whose midnight is skipped begins at the first moment that it has.
  */
 import type { FieldError } from '../base/fault.js'
 import { type Dimension, KEPT, type StatisticsSpan } from '../store/port/watch.js'

@@ -1,11 +1,9 @@
 /**
  * NAME      counters - what is counted, by number
- * DESCRIPTION
- *   The numbers are stored: a name keeps its number for ever, and new ones go to
- *   the end of their part. Recipients are counted, not mails.
- *   Volumes stand in the span in which a thing happened. What is in `ofAccepted`
- *   stands in the span in which the mail was accepted, however much later it
- *   happened, so that a rate has the same recipients above and below its line.
+ *   The numbers are stored: a name keeps its number for ever, and new ones go to the end of their part. Recipients are
+ *   counted, not mails.
+ *   Volumes stand in the span in which a thing happened. What is in `ofAccepted` stands in the span in which the mail
+ *   was accepted, however much later it happened, so that a rate has the same recipients above and below its line.
  */
 import { CATEGORIES, type Category } from '../mail/report/category.js'
 

@@ -1,17 +1,14 @@
 /**
  * NAME      fold - from records of the log to what is to be added to the counts
- * DESCRIPTION
- *   Pure, and each record stands for itself: however the log is cut into batches,
- *   and in whatever order they are folded, the sums are the same. Changes of mails
- *   are counted, notes and notices are not.
+ *   Pure, and each record stands for itself: however the log is cut into batches, and in whatever order they are
+ *   folded, the sums are the same. Changes of mails are counted, notes and notices are not.
  * NOTES
- *   What an upstream answered is counted for it; a report names no upstream, so by
- *   upstream there are no deliveries and no complaints, and nothing is accepted.
+ *   What an upstream answered is counted for it; a report names no upstream, so by upstream there are no deliveries and
+ *   no complaints, and nothing is accepted.
  *   A recipient that was delivered and bounces after all is counted as both.
- *   A mail that came from another store with its history was not accepted here: what
- *   happens to it is in the volumes, and in nothing that follows the accepted.
+ *   A mail that came from another store with its history was not accepted here: what happens to it is in the volumes,
+ *   and in nothing that follows the accepted.
  */
-
 import { storedDomain } from '../mail/address.js'
 import { isGreylisting } from '../mail/reply.js'
 import type { LogRow, MailOfEvent } from '../store/port/log.js'

@@ -1,11 +1,9 @@
 /**
  * NAME      record - statistics as the public sees them, as JSON and as a table
- * DESCRIPTION
- *   One JSON for HTTP and the command line. Figures at the top are volumes, of what happened in a span;
- *   those under `of_accepted` follow the recipients that were accepted in it, whenever it happened, and
- *   rates and times are theirs.
- *   Workspaces, pools and upstreams are counted by their ids, which outlive them: what was deleted has no
- *   name any more.
+ *   One JSON for HTTP and the command line. Figures at the top are volumes, of what happened in a span; those under
+ *   `of_accepted` follow the recipients that were accepted in it, whenever it happened, and rates and times are theirs.
+ *   Workspaces, pools and upstreams are counted by their ids, which outlive them: what was deleted has no name any
+ *   more.
  */
 import { toRfc3339 } from '../base/clock.js'
 import type { EventLog } from '../store/port/log.js'

@@ -1,9 +1,7 @@
 /**
  * NAME      report - the answer to a question, from rows
- * DESCRIPTION
- *   Reads a page of rows at a time and lets others run in between, since a long
- *   span by recipient domain has many. Groups are told busiest first; those
- *   beyond the limit are one, and so are the values that the store put together.
+ *   Reads a page of rows at a time and lets others run in between, since a long span by recipient domain has many.
+ *   Groups are told busiest first; those beyond the limit are one, and so are the values that the store put together.
  */
 import { setImmediate } from 'node:timers/promises'
 import { type Fault, invalid } from '../base/fault.js'

@@ -1,9 +1,8 @@
 /**
  * NAME      deps - what the pipeline stands on: who may send, and the turns of test mail
- * DESCRIPTION
- *   What is composed and stored for one request is one turn; between two of them there is a rest (base/give-way.ts). So a
- *   flood of test mail, by however many keys, leaves the doors and the disk to live mail. It waits for its turn in the
- *   order of coming; beyond some that wait the next is refused, to come again.
+ *   What is composed and stored for one request is one turn; between two of them there is a rest (base/give-way.ts). So
+ *   a flood of test mail, by however many keys, leaves the doors and the disk to live mail. It waits for its turn in
+ *   the order of coming; beyond some that wait the next is refused, to come again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { andThen } from '../base/and-then.js'

@@ -1,14 +1,13 @@
 /**
  * NAME      draft - what a door hands in, its files, and when it is to go
- * DESCRIPTION
- *   The words of an email before anything about them has been judged. A door has checked types only;
- *   validate.ts checks meaning, and reports fields by their names on the wire (`body.reply_to`).
- *   Content comes as base64 text, as an array of bytes, or as what JSON makes of a Node Buffer; some SDKs
- *   only know one of them. Base64 is read strictly: Node would skip what it does not know, and a file would
- *   arrive damaged. Line breaks in it are taken, since many encoders write them. `path` is refused: we fetch
- *   nothing for a client from places that it names.
- *   ISO 8601 with a zone, or a few words (base/moments.ts), at most 30 days ahead. A time that has just
- *   passed (60 s: clocks differ, requests travel) means now.
+ *   The words of an email before anything about them has been judged. A door has checked types only; validate.ts checks
+ *   meaning, and reports fields by their names on the wire (`body.reply_to`).
+ *   Content comes as base64 text, as an array of bytes, or as what JSON makes of a Node Buffer; some SDKs only know one
+ *   of them. Base64 is read strictly: Node would skip what it does not know, and a file would arrive damaged. Line
+ *   breaks in it are taken, since many encoders write them. `path` is refused: we fetch nothing for a client from
+ *   places that it names.
+ *   ISO 8601 with a zone, or a few words (base/moments.ts), at most 30 days ahead. A time that has just passed (60 s:
+ *   clocks differ, requests travel) means now.
  */
 import { Fault, type FaultCode, type FieldError } from '../base/fault.js'
 import { parseTime, readTimeInWords, TIME_FORMS } from '../base/moments.js'

@@ -1,13 +1,10 @@
 /**
  * NAME      finished-message - a finished message, read and judged
- * DESCRIPTION
- *     What a message must fulfil that came whole, over SMTP or as `raw` of the API,
- *     and the octets that are made of it. One set of rules for both doors: line ends,
- *     the size of the header, one From, no loop. A missing From is filled from the
- *     default sender, where there is one.
+ *     What a message must fulfil that came whole, over SMTP or as `raw` of the API, and the octets that are made of it.
+ *     One set of rules for both doors: line ends, the size of the header, one From, no loop. A missing From is filled
+ *     from the default sender, where there is one.
  *   NOTES
- *     A From that is there and cannot be read is never replaced: somebody meant
- *     something by it.
+ *     A From that is there and cannot be read is never replaced: somebody meant something by it.
  */
 import { Fault, type FieldError } from '../base/fault.js'
 import { formatMailbox, isAscii, type Mailbox, parseAddress, wireAddress } from '../mail/address.js'

@@ -1,12 +1,11 @@
 /**
  * NAME      idempotency - the same request twice is one email
- * DESCRIPTION
- *   The protocol of an idempotency key around one accept: claim the key, do the work, let
- *   the store write the answer together with the mail. What fails before frees
+ *   The protocol of an idempotency key around one accept: claim the key, do the work, let the store write the answer
+ *   together with the mail. What fails before frees
  *   the key. A claim that took so long that another took over (60 s) finds its
  *   lock lost, stores nothing, and answers like any retry.
- *   A fingerprint covers the parsed request, so that white space, key order and
- *   compression do not matter, and every difference in value does.
+ *   A fingerprint covers the parsed request, so that white space, key order and compression do not matter, and every
+ *   difference in value does.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { Fault } from '../base/fault.js'
@@ -68,18 +67,13 @@ export const sendFingerprint = async (route: string, variant: string, body: unkn
   return requestFingerprint('POST', route, variant, read)
 }
 
-interface Place {
-  readonly workspaceId: string
-  readonly mode: Mode
-}
-
 type Locks = Pick<Queue, 'claimKey' | 'releaseKey'>
 
 /** Does `work` once under this key. Work resolves with null when its lock was lost, and then stored nothing. */
 export const once = async (
   store: Locks,
   wish: IdempotencyWish,
-  place: Place,
+  place: { readonly workspaceId: string; readonly mode: Mode },
   now: () => number,
   work: (ticket: Omit<IdempotentAnswer, keyof Rendered>) => Promise<SubmitAnswer | null>,
 ): Promise<SubmitAnswer> => {

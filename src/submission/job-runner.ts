@@ -1,11 +1,10 @@
 /**
  * NAME      job-runner - one action on many mails: counted, stored as a job, and carried out some mails at a time
- * DESCRIPTION
  *   Every action may be done to the same mail twice, since a job that was cut off looks at some mails again: what is
  *   canceled stays so, and a mail is sent again under a key of the job and the mail.
- *   A step is stored after its mails were done; one that fails as a whole is tried again in a while, and the other jobs go
- *   on. All that run get a step in turn. Between two steps others come first. How many mails a step has follows how long
- *   their commit takes.
+ *   A step is stored after its mails were done; one that fails as a whole is tried again in a while, and the other jobs
+ *   go on. All that run get a step in turn. Between two steps others come first. How many mails a step has follows how
+ *   long their commit takes.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../base/clock.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      operator-mail - owners of an endpoint hear that it fails, and mail to postmaster@ goes on to the operator
- * DESCRIPTION
  *   An endpoint that takes no posts can not be told so by a post. So whoever `webhook.notify` names gets a
  *   mail when an endpoint begins to fail, when posts to it are given up, and when it is disabled: through
  *   the pool of its workspace, or of the default one, tagged `webhook` with its id, not counted as a send.

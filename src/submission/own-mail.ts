@@ -1,20 +1,19 @@
 /**
  * NAME      own-mail - mails that we write ourselves: invitations, links, and reports to senders
- * DESCRIPTION
- *   No key or credential submits them, so they are of no caller's rate and no suppression is looked up when they are made.
- *   They go through the pool of a workspace.
- *   An invitation goes from its default sender, tagged `invitation` with the id of the link. The link is in the octets of
- *   this mail and nowhere else: its content is not kept beside them, who reads mail is shown neither its source nor a
- *   report about it (`isInvitation`), and an upstream is asked to return no body.
- *   An SMTP client expects what RFC 3461 promises: a DSN at its MAIL FROM when a recipient failed, is long delayed, or was
- *   reached and NOTIFY asked to know. A workspace turns it on (`senderDsn`). The report is a mail of its own, from the
- *   null sender: listed like any other, tagged `dsn_for` with the id of the mail that it is about, whose timeline names
- *   it. Exactly once: the transaction that changes a status notes that a report is pending, the one that accepts the
- *   report strikes it off (store/port/mail.ts). No loop: a mail from the null sender never has one, and its refusal puts
- *   no address on a suppression list. It goes to a suppressed address too, for it is an answer and no mailing.
+ *   No key or credential submits them, so they are of no caller's rate and no suppression is looked up when they are
+ *   made. They go through the pool of a workspace.
+ *   An invitation goes from its default sender, tagged `invitation` with the id of the link. The link is in the octets
+ *   of this mail and nowhere else: its content is not kept beside them, who reads mail is shown neither its source nor
+ *   a report about it (`isInvitation`), and an upstream is asked to return no body.
+ *   An SMTP client expects what RFC 3461 promises: a DSN at its MAIL FROM when a recipient failed, is long delayed, or
+ *   was reached and NOTIFY asked to know. A workspace turns it on (`senderDsn`). The report is a mail of its own, from
+ *   the null sender: listed like any other, tagged `dsn_for` with the id of the mail that it is about, whose timeline
+ *   names it. Exactly once: the transaction that changes a status notes that a report is pending, the one that accepts
+ *   the report strikes it off (store/port/mail.ts). No loop: a mail from the null sender never has one, and its refusal
+ *   puts no address on a suppression list. It goes to a suppressed address too, for it is an answer and no mailing.
  * NOTES
- *   Who runs the upstreams can read what goes through them, and members may change these. So the link of an owner is not
- *   mailed: a member who mails one could be making an owner of somebody else.
+ *   Who runs the upstreams can read what goes through them, and members may change these. So the link of an owner is
+ *   not mailed: a member who mails one could be making an owner of somebody else.
  *   What is pending is looked up every two seconds, in a table that is nearly always empty; recipients of one mail that
  *   fail in the same moment share a report.
  */

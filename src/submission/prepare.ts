@@ -1,14 +1,13 @@
 /**
  * NAME      prepare - from what a door hands in to a mail that can be stored, and its pool
- * DESCRIPTION
  *   Checks it and makes its octets, its record and its recipients, by nothing but what stands here: no row is read, and
- *   nobody is waited for, but the composer of attachments. Drafts, batches and messages of SMTP come through here, large
- *   ones in the bodies' thread (http/thread/); what must be asked of others is asked before, or with what came of it.
- *   Of a message that came whole the envelope says who receives it; the header is only read, for the record: a
+ *   nobody is waited for, but the composer of attachments. Drafts, batches and messages of SMTP come through here,
+ *   large ones in the bodies' thread (http/thread/); what must be asked of others is asked before, or with what came of
+ *   it. Of a message that came whole the envelope says who receives it; the header is only read, for the record: a
  *   recipient that To or Cc names is of that kind, any other is a Bcc. The bytes are relayed as they came, but for a
  *   Received line, a missing Date or Message-ID, and the fields that speak to the gateway (mail/submitted.ts).
- *   The answer to a send with a key must be written before the send is stored, because both are stored together. So
- *   the record of any new mail is worked out here, by the same rules by which the store sets the first status.
+ *   The answer to a send with a key must be written before the send is stored, because both are stored together. So the
+ *   record of any new mail is worked out here, by the same rules by which the store sets the first status.
  *   Test mail goes to the sandbox of its account, whatever its workspace says; live mail to the pool that its workspace
  *   has for the domain of the recipient, or to that of the workspace, where it waits while there is no upstream for it:
  *   mail that was acknowledged is never thrown away for want of a route. The id of a sandbox never changes, so it is

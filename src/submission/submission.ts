@@ -1,20 +1,19 @@
 /**
  * NAME      submission - one pipeline from every door into the queue, and a mail of before, sent once more
- * DESCRIPTION
  *   authorise → prepare (check, compose) → suppress → route → accept. Both doors come through here and meet the same
  *   limits. The promise of the pipeline is that of `store.accept`: when it answers, the mail, its recipients, its first
  *   events and the idempotent answer are on disk together, or nothing is.
- *   A resend is a new mail of the same octets: with an id, a Message-ID, a Date and return paths of its own, and without a
- *   client's signature over what was made anew. Workspace, mode, pool and sender are those of the first one, whoever asks;
- *   whether its sender may send, its workspace is suspended and its recipients are suppressed is asked again, as of now.
- *   It goes to those that bounced, or else to all; or to some that are named. Only a person may name somebody who did not
- *   get the first one.
+ *   A resend is a new mail of the same octets: with an id, a Message-ID, a Date and return paths of its own, and
+ *   without a client's signature over what was made anew. Workspace, mode, pool and sender are those of the first one,
+ *   whoever asks; whether its sender may send, its workspace is suspended and its recipients are suppressed is asked
+ *   again, as of now. It goes to those that bounced, or else to all; or to some that are named. Only a person may name
+ *   somebody who did not get the first one.
  * NOTES
- *   What a recipient still waits for is not sent again: it would come twice. So the state of those who are chosen counts,
- *   and not that of the whole mail.
- *   What was asked of reports (RFC 3461) is not asked again; that it may travel under TLS only is, and what came from the
- *   null sender leaves from it. Released, a mail of test mode goes out for real: only to addresses that the settings name,
- *   and none is named by default.
+ *   What a recipient still waits for is not sent again: it would come twice. So the state of those who are chosen
+ *   counts, and not that of the whole mail.
+ *   What was asked of reports (RFC 3461) is not asked again; that it may travel under TLS only is, and what came from
+ *   the null sender leaves from it. Released, a mail of test mode goes out for real: only to addresses that the
+ *   settings name, and none is named by default.
  */
 import type { Clock } from '../base/clock.js'
 import { Fault, type FieldError, invalid } from '../base/fault.js'

@@ -1,18 +1,16 @@
 /**
  * NAME      submit - from the doors into the queue
- * DESCRIPTION
- *   One path for a draft, a batch of them and a message of SMTP: prepare all, then claim the idempotency
- *   key, then suppress, route and accept in a single verb. A mistake in a draft is found before the key is
- *   claimed, so that a corrected request may use it.
- *   The last step of every door. Where rows are at hand nothing is waited for before the store has the mail.
- *   It is stored only under the rules by which it was decided: if these are others by then, it is decided
- *   again, and not prepared again; nor is a rate counted or a lock taken a second time. An answer that is
- *   kept for its key must be written before the mail is, so lists of suppressions are asked first; if they
- *   say something else by then, it is written anew. Any other is written once it is known who was on a list.
- *   Stands round `store.accept`, the one verb by which mail comes in, whatever the door: it times the verb
- *   as a span under that of the request, and counts what was taken.
+ *   One path for a draft, a batch of them and a message of SMTP: prepare all, then claim the idempotency key, then
+ *   suppress, route and accept in a single verb. A mistake in a draft is found before the key is claimed, so that a
+ *   corrected request may use it.
+ *   The last step of every door. Where rows are at hand nothing is waited for before the store has the mail. It is
+ *   stored only under the rules by which it was decided: if these are others by then, it is decided again, and not
+ *   prepared again; nor is a rate counted or a lock taken a second time. An answer that is kept for its key must be
+ *   written before the mail is, so lists of suppressions are asked first; if they say something else by then, it is
+ *   written anew. Any other is written once it is known who was on a list. Stands round `store.accept`, the one verb by
+ *   which mail comes in, whatever the door: it times the verb as a span under that of the request, and counts what was
+ *   taken.
  */
-
 import { andThen } from '../base/and-then.js'
 import { Fault, type FieldError, invalid, MOST_ERRORS } from '../base/fault.js'
 import type { Spans } from '../base/trace.js'

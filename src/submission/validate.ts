@@ -1,10 +1,9 @@
 /**
  * NAME      validate - what a draft must fulfil, and who it is from and to
- * DESCRIPTION
- *   Judges meaning; types were the door's business. Every mistake is reported, under its name on the wire. A checked draft
- *   can be composed and accepted without further doubt, apart from its size as MIME.
- *   Recipients are listed once each: the first of to, cc, bcc that names an address has it. What clients wrote is kept as
- *   they wrote it; what goes into envelopes is the wire form.
+ *   Judges meaning; types were the door's business. Every mistake is reported, under its name on the wire. A checked
+ *   draft can be composed and accepted without further doubt, apart from its size as MIME.
+ *   Recipients are listed once each: the first of to, cc, bcc that names an address has it. What clients wrote is kept
+ *   as they wrote it; what goes into envelopes is the wire form.
  */
 import type { FieldError } from '../base/fault.js'
 import type { DsnRequest, NewRecipient, RecipientKind, Tag } from '../lifecycle/facts.js'

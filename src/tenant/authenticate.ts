@@ -1,6 +1,5 @@
 /**
  * NAME      authenticate - from a credential to a principal
- * DESCRIPTION
  *   The one place where a caller is let in, for every door. HTTP brings a bearer
  *   token (key or session), SMTP a user name and a password or just an address.
  *   At SMTP the password alone decides who it is; the user name only says which

@@ -1,23 +1,22 @@
 /**
  * NAME      credential - SMTP names and passwords, the passwords of people, and how both are kept
- * DESCRIPTION
  *   A credential is a user name with a password (made up by a person, or brought along from another provider), or an
  *   address range or a client certificate without one. It opens the SMTP door only.
- *   What a person may have chosen is kept as bcrypt over base64(SHA-256), because bcrypt ignores what follows byte 72 and
- *   stops at a NUL. It takes some 50 ms by design, so a proved password of a credential is remembered as a keyed hash. The
- *   memory holds proofs, never permission: the row is read anew each time, and its hash is part of the proof.
+ *   What a person may have chosen is kept as bcrypt over base64(SHA-256), because bcrypt ignores what follows byte 72
+ *   and stops at a NUL. It takes some 50 ms by design, so a proved password of a credential is remembered as a keyed
+ *   hash. The memory holds proofs, never permission: the row is read anew each time, and its hash is part of the proof.
  *   A secret that another provider's machine made is as long and as random as an API key of ours, and is kept as those
- *   are: one HMAC under the pepper, with the row's id so that equal secrets do not look equal. Guessing it is hopeless at
- *   any speed, and bcrypt would only make moving in, and each first login, slow. When in doubt a secret counts as chosen.
- *   Many of another provider are stored in chunks, each in one transaction, in the order of the file. What is there
- *   already is left as it is, so a file may be given again after an interruption. Secrets that people chose are hashed as
- *   many at once as there are processors, at the full price.
+ *   are: one HMAC under the pepper, with the row's id so that equal secrets do not look equal. Guessing it is hopeless
+ *   at any speed, and bcrypt would only make moving in, and each first login, slow. When in doubt a secret counts as
+ *   chosen. Many of another provider are stored in chunks, each in one transaction, in the order of the file. What is
+ *   there already is left as it is, so a file may be given again after an interruption. Secrets that people chose are
+ *   hashed as many at once as there are processors, at the full price.
  *   Of a person's password length is what counts: 12 characters or more, no rules about their kinds; the few long ones
  *   that everybody tries are refused. Two are hashed at once, a few wait, and the next is refused, to come again.
  *   Guesses are counted per client address, per account and address, and per account. A person who signed in from a
- *   browser before has a proof of that (`device`) and is not kept out by what others do: he is counted alone. It is made
- *   of the password's hash, so that another password ends it. Unknown people, people without a password and those that
- *   are disabled are the one answer of a wrong password, after the same work.
+ *   browser before has a proof of that (`device`) and is not kept out by what others do: he is counted alone. It is
+ *   made of the password's hash, so that another password ends it. Unknown people, people without a password and those
+ *   that are disabled are the one answer of a wrong password, after the same work.
  */
 import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'

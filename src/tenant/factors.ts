@@ -1,6 +1,5 @@
 /**
  * NAME      factors - what a person proves beside the password, and the second step of signing in
- * DESCRIPTION
  *   For people with a password here: who comes by an identity provider has its second factor. It is added in
  *   two calls: the first gives a secret and an `enrolment`, in which that secret is sealed for its person;
  *   the second proves that the device has it. Nothing is stored in between, so a form that nobody sends
@@ -9,13 +8,13 @@
  *   A passkey belongs to the host of base_url, never to what a request says: a page of elsewhere gets no
  *   signature that is good here. It is a second step, so that the person was there is enough (user
  *   verification is asked for, and not demanded); what made the key is not asked (attestation `none`).
- *     A code of an authenticator app, taken once (RFC 6238 §5.2), a challenge that a passkey signed, or a recovery code,
- *     which is gone then. Wrong ones are
- *     counted as wrong passwords are, per client address and per person, apart from those: whoever guesses here knows the
- *     password. A browser in which the person signed in before is counted alone.
+ *     A code of an authenticator app, taken once (RFC 6238 §5.2), a challenge that a passkey signed, or a recovery
+ *     code, which is gone then. Wrong ones are
+ *     counted as wrong passwords are, per client address and per person, apart from those: whoever guesses here knows
+ *     the password. A browser in which the person signed in before is counted alone.
  *   NOTES
- *     Between the look at the count and the counting of a code nothing waits: many guesses at once are not more than one by
- *     one. Nobody guesses signatures.
+ *     Between the look at the count and the counting of a code nothing waits: many guesses at once are not more than
+ *     one by one. Nobody guesses signatures.
  */
 import { isIP } from 'node:net'
 import type {

@@ -1,15 +1,12 @@
 /**
  * NAME      limits - who guesses too often, and how many sends are left this minute
- * DESCRIPTION
- *   A fixed minute per key, counted by the store: exact under concurrency, over both doors and across a
- *   restart. A refused send leaves the count as it was. Sending exactly at `reset` falls into the next
- *   window.
- *   Failed authentications per client address in a fixed minute, in memory (an attacker who restarts us has
- *   other means). Over the limit, a guess is refused before any password work. A correct API key still
- *   passes: proving one is cheap, and a noisy neighbour behind the same address must not lock it out. IPv6
- *   clients are counted by their /64, since one host owns as much.
+ *   A fixed minute per key, counted by the store: exact under concurrency, over both doors and across a restart. A
+ *   refused send leaves the count as it was. Sending exactly at `reset` falls into the next window.
+ *   Failed authentications per client address in a fixed minute, in memory (an attacker who restarts us has other
+ *   means). Over the limit, a guess is refused before any password work. A correct API key still passes: proving one is
+ *   cheap, and a noisy neighbour behind the same address must not lock it out. IPv6 clients are counted by their /64,
+ *   since one host owns as much.
  */
-
 import { LRUCache } from 'lru-cache'
 import { andThen } from '../base/and-then.js'
 import type { Clock } from '../base/clock.js'

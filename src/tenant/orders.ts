@@ -1,11 +1,10 @@
 /**
  * NAME      orders - holding, freeing, moving and purging what waits, and which part of the queue is meant
- * DESCRIPTION
- *   Every order carries a reason, which each recipient that it changes keeps in its timeline. A hold belongs
- *   to whoever put it there: a workspace lifts its own, and never one of the operator's.
- *   One table of the words, for the flags of the command line and the members of a request. They become a
- *   scope of the store; what names nothing is refused before anything is touched. A scope that changes
- *   something names a part, or says `all`.
+ *   Every order carries a reason, which each recipient that it changes keeps in its timeline. A hold belongs to whoever
+ *   put it there: a workspace lifts its own, and never one of the operator's.
+ *   One table of the words, for the flags of the command line and the members of a request. They become a scope of the
+ *   store; what names nothing is refused before anything is touched. A scope that changes something names a part, or
+ *   says `all`.
  */
 import { domainToASCII } from 'node:url'
 import type { Clock } from '../base/clock.js'

@@ -1,15 +1,14 @@
 /**
  * NAME      people - who works here, links that let a person in once, and sessions
- * DESCRIPTION
  *   An owner makes people, and says what they may do; everybody may change what is his own. Nobody is deleted: a person
  *   who is disabled is out at once, and what he did stands under his name.
- *   A token of a link or a session has 12 public and 32 secret characters, and is kept like an API key: as a peppered HMAC
- *   under its lookup id. A setup link is good for half an hour: for whoever runs this installation, or for a person who
- *   needs another password. An invitation is good for a week. Using one up is part of the sign-in
+ *   A token of a link or a session has 12 public and 32 secret characters, and is kept like an API key: as a peppered
+ *   HMAC under its lookup id. A setup link is good for half an hour: for whoever runs this installation, or for a
+ *   person who needs another password. An invitation is good for a week. Using one up is part of the sign-in
  *   (store/port/identity.ts).
- *   A session ends when it is idle for too long, at its last hour in any case, and with its person. Role and name are the
- *   person's of this moment; a session without a person, as the command line opens them, has a role of its own. It acts
- *   with platform scope over its account and is the only credential that may make keys.
+ *   A session ends when it is idle for too long, at its last hour in any case, and with its person. Role and name are
+ *   the person's of this moment; a session without a person, as the command line opens them, has a role of its own. It
+ *   acts with platform scope over its account and is the only credential that may make keys.
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'

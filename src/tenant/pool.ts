@@ -1,10 +1,9 @@
 /**
  * NAME      pool - groups of upstream mail servers, and whether they take mail
- * DESCRIPTION
- *   A workspace sends through one pool; relay/ chooses among its members, or among those of the default workspace's pool
- *   when it has none. Passwords are sealed with the pepper before they reach the store, so that a stolen database holds
- *   none, and no door ever gives one back. The sandbox pool of an account is made with it and belongs to us; so is its
- *   default pool, to which people may give members.
+ *   A workspace sends through one pool; relay/ chooses among its members, or among those of the default workspace's
+ *   pool when it has none. Passwords are sealed with the pepper before they reach the store, so that a stolen database
+ *   holds none, and no door ever gives one back. The sandbox pool of an account is made with it and belongs to us; so
+ *   is its default pool, to which people may give members.
  *   What the relay tells now, and what the store keeps: an outage stands there until its upstream has taken mail again,
  *   and mail that waits says whether its last connection failed. So a dead server is as dead after a restart as before.
  *   How warm-ups stand is read in the store, where all daemons count, so every door of every daemon tells the same.

@@ -1,11 +1,8 @@
 /**
  * NAME      principal - who is asking
- * DESCRIPTION
- *   What a door knows of its caller once a key, a session or an SMTP credential
- *   has been proved. A principal is a copy of permission as it was a moment ago:
- *   it lives for one request, or for one SMTP session that asks `stillValid`
- *   before each mail. `id` names the bucket of the rate window, so that a key
- *   counts the same over HTTP and SMTP.
+ *   What a door knows of its caller once a key, a session or an SMTP credential has been proved. A principal is a copy
+ *   of permission as it was a moment ago: it lives for one request, or for one SMTP session that asks `stillValid`
+ *   before each mail. `id` names the bucket of the rate window, so that a key counts the same over HTTP and SMTP.
  */
 import type { Clock } from '../base/clock.js'
 import { Fault, type FieldError } from '../base/fault.js'

@@ -1,10 +1,9 @@
 /**
  * NAME      rights - what each role may do
- * DESCRIPTION
  *   One table, from the operations of /v1 to the least role that may do them. The HTTP gate, the forms of the dashboard
  *   and the OpenAPI document take their answer from it, before anybody looks at what was sent. Roles are of people and
- *   their sessions; a key has no role, it has its scope and its mode (http/gate.ts). Whoever owns the data folder may do
- *   all of it from the command line.
+ *   their sessions; a key has no role, it has its scope and its mode (http/gate.ts). Whoever owns the data folder may
+ *   do all of it from the command line.
  * NOTES
  *   What belongs to another account, or to a workspace that is not the caller's, is absent for every role, so the table
  *   has no column for it. `others` is for what belongs to a person: the least role for that of somebody else.

@@ -1,11 +1,8 @@
 /**
  * NAME      tenants - the folder as one value
- * DESCRIPTION
- *   Every verb of this folder bound to one store, pepper and clock, so that a
- *   door is handed a single thing. The verbs are plain functions in their own
- *   files; the command line calls them the same way.
+ *   Every verb of this folder bound to one store, pepper and clock, so that a door is handed a single thing. The verbs
+ *   are plain functions in their own files; the command line calls them the same way.
  */
-
 import type { Actor, UserRow } from '../store/port/identity.js'
 import { createAuthenticate } from './authenticate.js'
 import * as credential from './credential.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      upstream - one member of a pool, as people write it: a mail server, or a service that takes mail by HTTPS
- * DESCRIPTION
  *   `smtp://user@host:587?tls=required&weight=10&password_file=/run/secrets/mta` or `smtps://host` (TLS from the first
  *   byte). A password never stands in the URL, since URLs end up in process lists and shell histories: it is read from
  *   the named file. `ca_file=` names the private authority that signed the server's certificate. `bind=` names the
@@ -10,8 +9,8 @@
  *   account (`service_account_file=`), or a client at a token endpoint (`token_url=`, `client_id=`), with its secret, a
  *   refresh token or both. Secrets are sealed, and kept only for the endpoint and the client that they were given for.
  *   `ses+https://REGION?access_key_file=PATH` and `mailgun+https://DOMAIN?region=eu&key_file=PATH` are services. Their
- *   hosts are taken from a table, and they stand in a row like any other: what the URL names is the `host`, the key is a
- *   user and a sealed password. An access key is written as its id and its secret, with a colon, a comma or blanks
+ *   hosts are taken from a table, and they stand in a row like any other: what the URL names is the `host`, the key is
+ *   a user and a sealed password. An access key is written as its id and its secret, with a colon, a comma or blanks
  *   between them, or as the file that AWS gives, with a line of titles.
  */
 import { isIP } from 'node:net'

@@ -1,13 +1,12 @@
 /**
  * NAME      waiting - why mail waits: the state of a queue, and of one recipient
- * DESCRIPTION
  *   Counts, pools, holds and the relay's words become the facts that record/queue-state.ts makes sentences of, for an
  *   account or one workspace, live and test mail apart. A reader who is no operator sees no name of a pool that is not
  *   his, no upstream, and no reason that an operator wrote.
- *   Why a recipient waits is computed when it is asked, never stored: from the row of the queue, the workspace, the holds,
- *   the pool with its leader, and what the relay last told. Of several reasons the first of the list counts. `short` is
- *   for the owner of the workspace: it names no pool but its own and no operator's words; `more` and `remedy` are for
- *   those who may mend it.
+ *   Why a recipient waits is computed when it is asked, never stored: from the row of the queue, the workspace, the
+ *   holds, the pool with its leader, and what the relay last told. Of several reasons the first of the list counts.
+ *   `short` is for the owner of the workspace: it names no pool but its own and no operator's words; `more` and
+ *   `remedy` are for those who may mend it.
  */
 import type { Clock } from '../base/clock.js'
 import { isAway } from '../lifecycle/orders.js'

@@ -1,9 +1,8 @@
 /**
  * NAME      workspace - sending tenants inside an account
- * DESCRIPTION
- *   Making, changing and finding workspaces, their pools for domains of recipients, and the rules about which workspace a
- *   request means. Absent, foreign and malformed references are one answer: a caller learns nothing of another tenant's
- *   ids.
+ *   Making, changing and finding workspaces, their pools for domains of recipients, and the rules about which workspace
+ *   a request means. Absent, foreign and malformed references are one answer: a caller learns nothing of another
+ *   tenant's ids.
  *   An account owns workspaces, keys, pools and people, and sees nothing of any other. It is born with a default
  *   workspace and two pools: the sandbox, to which all its test-mode mail goes, and the default pool, which the default
  *   workspace sends through. The latter is empty at first.

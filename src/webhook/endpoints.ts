@@ -1,12 +1,11 @@
 /**
  * NAME      endpoints - what an endpoint may be; making, changing and removing it
- * DESCRIPTION
- *   Verbs for every door. A signing secret is given out when it is made, and never again; after a rotation
- *   the one before signs as well for a while, so that receivers can be changed one after the other.
- *   Everything that is wrong with a wish is told at once, by the names that the wire has. An address that
- *   must not be called is refused here already, in words; one that changes later is refused again at each
- *   post. Headers of the customer's own are secrets (tokens, mostly): sealed when stored, and never shown
- *   again but for their names; so is the login of a format whose receivers ask for one.
+ *   Verbs for every door. A signing secret is given out when it is made, and never again; after a rotation the one
+ *   before signs as well for a while, so that receivers can be changed one after the other. Everything that is wrong
+ *   with a wish is told at once, by the names that the wire has. An address that must not be called is refused here
+ *   already, in words; one that changes later is refused again at each post. Headers of the customer's own are secrets
+ *   (tokens, mostly): sealed when stored, and never shown again but for their names; so is the login of a format whose
+ *   receivers ask for one.
  */
 import type { Clock } from '../base/clock.js'
 import { type Dialler, readTarget } from '../base/dial.js'

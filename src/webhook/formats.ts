@@ -1,13 +1,12 @@
 /**
  * NAME      formats - the words of other services for what we post
- * DESCRIPTION
- *   Receivers that were written for another service read our events unchanged: an endpoint may have its format. A format
- *   is a translation: which types have a counterpart there, the text that is posted of one, and the signature that its
- *   receivers check. Order, retries, health and lists are those of every endpoint, and so are the headers of Standard
- *   Webhooks 1.0.0, symmetric: HMAC-SHA-256 over id, time and body. While a rotation is under way there are two secrets,
- *   and a signature under each, the newer first; a receiver that knows either is content.
- *   What services say of a bounce is made of `provider_types` (mail/report/category.ts). Tags named `tag` are plain ones,
- *   the others say something.
+ *   Receivers that were written for another service read our events unchanged: an endpoint may have its format. A
+ *   format is a translation: which types have a counterpart there, the text that is posted of one, and the signature
+ *   that its receivers check. Order, retries, health and lists are those of every endpoint, and so are the headers of
+ *   Standard Webhooks 1.0.0, symmetric: HMAC-SHA-256 over id, time and body. While a rotation is under way there are
+ *   two secrets, and a signature under each, the newer first; a receiver that knows either is content.
+ *   What services say of a bounce is made of `provider_types` (mail/report/category.ts). Tags named `tag` are plain
+ *   ones, the others say something.
  */
 import {
   createECDH,

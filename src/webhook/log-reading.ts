@@ -1,6 +1,5 @@
 /**
  * NAME      log-reading - one log, read for many endpoints, and events again, many of them
- * DESCRIPTION
  *     Those that are at the head of the log share one reading of it, of their mode alone: a flood of test mail is not
  *     read for live mail. One that cannot
  *     take what was read goes on by itself, from where it stopped, and joins the others

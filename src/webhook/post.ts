@@ -1,10 +1,9 @@
 /**
  * NAME      post - one try to post one event to an endpoint: its signature and how it is stored
- * DESCRIPTION
- *   Signs, posts, and says how it went: 2xx within the time is success, anything else a failure with its
- *   cause in one sentence. It never throws for what an endpoint does; only when we stop ourselves (DialError
- *   `stopped`), since then nothing is known of the endpoint. What is given back may be stored and shown:
- *   values of the endpoint's own headers, and its login, are masked in it.
+ *   Signs, posts, and says how it went: 2xx within the time is success, anything else a failure with its cause in one
+ *   sentence. It never throws for what an endpoint does; only when we stop ourselves (DialError `stopped`), since then
+ *   nothing is known of the endpoint. What is given back may be stored and shown: values of the endpoint's own headers,
+ *   and its login, are masked in it.
  *   How a post begins, and what a try makes of it.
  */
 import { STATUS_CODES } from 'node:http'

@@ -1,15 +1,12 @@
 /**
  * NAME      poster - one endpoint: what it is posted, and what it answered
- * DESCRIPTION
  *   Events of the log wait in a short queue, posts of the store are fetched when they are due, and at most
- *   `maxInFlight` of both are under way. A failed event is stored before its place moves past it. While the
- *   endpoint is failing, one post at a time is tried, at the times that health.ts says. Nothing in here
- *   waits for another endpoint.
- *   The store, the clock, the way to post, and the ways to tell. A wall clock that was set less than an hour
- *   ago is not believed: nothing is given up or disabled by it.
- *   Events are taken in the order of the log and answered in any order. The place is the mark after which
- *   the first unanswered event comes; it never passes one, and whoever goes on from it after a crash misses
- *   none.
+ *   `maxInFlight` of both are under way. A failed event is stored before its place moves past it. While the endpoint is
+ *   failing, one post at a time is tried, at the times that health.ts says. Nothing in here waits for another endpoint.
+ *   The store, the clock, the way to post, and the ways to tell. A wall clock that was set less than an hour ago is not
+ *   believed: nothing is given up or disabled by it.
+ *   Events are taken in the order of the log and answered in any order. The place is the mark after which the first
+ *   unanswered event comes; it never passes one, and whoever goes on from it after a crash misses none.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SteadyClock } from '../base/clock.js'

@@ -1,9 +1,8 @@
 /**
  * NAME      repost - posting events again, and posting a test
- * DESCRIPTION
- *   A replay posts events of the log under the ids that they have, so a receiver that keeps ids sees nothing
- *   new. One is queued at once; many are counted here (up to a thousand) and made into posts by the thread,
- *   so many a second. A test is posted from here, now, and what came back is the answer.
+ *   A replay posts events of the log under the ids that they have, so a receiver that keeps ids sees nothing new. One
+ *   is queued at once; many are counted here (up to a thousand) and made into posts by the thread, so many a second. A
+ *   test is posted from here, now, and what came back is the answer.
  */
 import { toRfc3339 } from '../base/clock.js'
 import { DialError } from '../base/dial.js'

@@ -1,11 +1,10 @@
 /**
  * NAME      webhooks - the service that posts events to endpoints
- * DESCRIPTION
- *   Follows the log, gives each enabled endpoint what it asks for, and keeps the places once a second. What is stored of
- *   endpoints (new ones, changes, what was enabled or disabled) is read twice a second and is the truth: an endpoint whose
- *   generation has changed begins anew from its stored place.
- *   Endpoints of live and of test mail are read for and posted to apart: no endpoint of test mail keeps one of live mail
- *   waiting, and while live mail is about, what was done for test mail is followed by a rest (base/give-way.ts).
+ *   Follows the log, gives each enabled endpoint what it asks for, and keeps the places once a second. What is stored
+ *   of endpoints (new ones, changes, what was enabled or disabled) is read twice a second and is the truth: an endpoint
+ *   whose generation has changed begins anew from its stored place.
+ *   Endpoints of live and of test mail are read for and posted to apart: no endpoint of test mail keeps one of live
+ *   mail waiting, and while live mail is about, what was done for test mail is followed by a rest (base/give-way.ts).
  *   Endpoints are called by the configuration's rules, and their secrets are opened for the moment of a post.
  * NOTES
  *   Looks are timed on the machine's timers; whatever is compared with a stored time is compared with the clock that is

@@ -1,6 +1,5 @@
 /**
  * NAME      assets - scripts, style and icon, under names that change with their content
- * DESCRIPTION
  *   All assets of one build share a folder named by the hash of all of them, so that scripts import each other by
  *   relative paths and browsers may keep them for ever. Each is compressed once.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      client-files - the scripts of the browser, as texts
- * DESCRIPTION
  *   In a checkout and in the npm package they are files: the compiled ones of client/, and uPlot of its package. Where
  *   the program is put together into a few files, this module is made anew with all of them inside.
  */

@@ -1,8 +1,7 @@
 /**
  * NAME      charts - figures under the pointer
- * DESCRIPTION
- *   Draws with uPlot what the server has drawn as SVG, from the numbers of the chart's own table, so that a pointer over
- *   one strip shows its time in all of them. The words below are for eyes; who hears the page has the table.
+ *   Draws with uPlot what the server has drawn as SVG, from the numbers of the chart's own table, so that a pointer
+ *   over one strip shows its time in all of them. The words below are for eyes; who hears the page has the table.
  */
 import { uPlot } from './uplot.js'
 

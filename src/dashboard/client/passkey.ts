@@ -1,6 +1,5 @@
 /**
  * NAME      passkey - a browser makes a passkey, or signs with one
- * DESCRIPTION
  *   A form with `data-passkey` is shown and sent by this script only: what the browser says goes along in its field
  *   `response`, as JSON with octets in base64url, the form in which WebAuthn is spoken over JSON.
  */

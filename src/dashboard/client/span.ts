@@ -1,6 +1,5 @@
 /**
  * NAME      span - how long ago, in few letters
- * DESCRIPTION
  *   The pages say it when they are made, and a script goes on saying it while they stand: the same words.
  */
 const STEPS = [

@@ -1,6 +1,5 @@
 /**
  * NAME      uplot - the package, by a name that browsers can import
- * DESCRIPTION
  *   A browser gets the package itself in the place of this file.
  */
 export { default as uPlot } from 'uplot'

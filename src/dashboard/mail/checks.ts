@@ -1,9 +1,8 @@
 /**
  * NAME      checks - what might keep a mail from being read, and what a tester of it looks for
- * DESCRIPTION
  *   Looked at without one request to the outside: the size, the parts, links with their hosts, pictures without words,
- *   List-Unsubscribe; and the link and the code of a mail that asks to confirm or to sign in. HTML is read by patterns of
- *   bounded length from a part of the text: a hint for people, no parser.
+ *   List-Unsubscribe; and the link and the code of a mail that asks to confirm or to sign in. HTML is read by patterns
+ *   of bounded length from a part of the text: a hint for people, no parser.
  */
 import { fromRaw } from '../../mail/encoding.js'
 import { fieldValue, scanHeader } from '../../mail/header.js'

@@ -1,10 +1,9 @@
 /**
  * NAME      verdict - what became of a mail in one sentence, and what a code or a reason means
- * DESCRIPTION
- *   The sentence on top of its page, and a second one that says who said so and when. Of many recipients those that want a
- *   person come first. Words of others in it are isolated: a page shows it by `Said`. The words of a server are shown as they
- *   came; the meanings say what follows from them. Codes are those of RFC 3463 and of the registry that it opened; a detail that
- *   is not registered falls back on its subject, and that on its class.
+ *   The sentence on top of its page, and a second one that says who said so and when. Of many recipients those that
+ *   want a person come first. Words of others in it are isolated: a page shows it by `Said`. The words of a server are
+ *   shown as they came; the meanings say what follows from them. Codes are those of RFC 3463 and of the registry that
+ *   it opened; a detail that is not registered falls back on its subject, and that on its class.
  */
 import { type Category, categoryTitle } from '../../mail/report/category.js'
 import type { emailRecord, listedEmail } from '../../record/email.js'

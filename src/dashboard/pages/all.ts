@@ -1,6 +1,4 @@
-/**
- * NAME      all - the pages, one line each, and the links beside every page
- */
+/** NAME      all - the pages, one line each, and the links beside every page */
 import type { Operation } from '../../tenant/rights.js'
 import type { Rail } from '../layout.js'
 import type { OpenPage, OpenRaw, RawRoute, SitePage } from '../visit.js'

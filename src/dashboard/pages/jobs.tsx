@@ -1,6 +1,4 @@
-/**
- * NAME      jobs - what is done to many mails at once, and how far it is
- */
+/** NAME      jobs - what is done to many mails at once, and how far it is */
 import { type Job, matchedWords } from '../../record/email.js'
 import { Verb } from '../parts/form.js'
 import { Empty, Facts, Head, LiveState, PageBody, Refreshed } from '../parts/page-parts.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      look - how the pages look to whoever looks, and the views that stand in the rail
- * DESCRIPTION
  *   Light or dark belongs to a browser and lies in a cookie; pinned views belong to a person. The forms of both stand
  *   around every page and post here.
  */

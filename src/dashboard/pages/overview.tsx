@@ -1,6 +1,5 @@
 /**
  * NAME      overview - is mail flowing, and if not, where does it wait
- * DESCRIPTION
  *   The state in a sentence, what is wrong below it, and then the figures that prove it: each a link to the mails that
  *   it counts, each chart with its table. Before the first mail it says what to do next.
  */

@@ -1,10 +1,9 @@
 /**
  * NAME      charts - figures over time, as strips and as lines, each with its table
- * DESCRIPTION
  *   Strips are several figures over one axis of time, each with a scale of its own: in one stacked chart forty bounces
- *   could not be seen on two thousand mails. Lines share one scale. The same numbers stand in a table in a fold, which is
- *   also where the script that shows them under the pointer takes them from. Times and words are HTML, so that they keep
- *   their size whatever the chart's is.
+ *   could not be seen on two thousand mails. Lines share one scale. The same numbers stand in a table in a fold, which
+ *   is also where the script that shows them under the pointer takes them from. Times and words are HTML, so that they
+ *   keep their size whatever the chart's is.
  */
 import type { ComponentChildren } from 'preact'
 import { useVisit } from '../render.js'

@@ -1,9 +1,8 @@
 /**
  * NAME      form - forms and filters that work without a script
- * DESCRIPTION
  *   Each form posts to the path of its page and says which of the page's actions it means. When /v1 refuses, the same
- *   form comes back with what was typed, and each mistake stands beside its field. Filters narrow a list and stand in its
- *   address.
+ *   form comes back with what was typed, and each mistake stands beside its field. Filters narrow a list and stand in
+ *   its address.
  */
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'

@@ -1,6 +1,5 @@
 /**
  * NAME      status - a word, a shape and, where somebody should care, a hue
- * DESCRIPTION
  *   Each status has a silhouette of its own, so that nobody needs to tell colours apart. The shapes stand once in each
  *   document.
  */

@@ -1,9 +1,8 @@
 /**
  * NAME      table - rows and their heads, the way to older and newer ones, and all of them as a file
- * DESCRIPTION
- *   One shape for every list. On a phone each row becomes a block of label and value, so the ARIA roles are written out: a
- *   changed `display` would take the table's meaning away. A file holds what /v1 would give to the person who looks. It is read
- *   as the browser takes it. The day in its name is in UTC, as are the times in it.
+ *   One shape for every list. On a phone each row becomes a block of label and value, so the ARIA roles are written
+ *   out: a changed `display` would take the table's meaning away. A file holds what /v1 would give to the person who
+ *   looks. It is read as the browser takes it. The day in its name is in UTC, as are the times in it.
  */
 import type { ComponentChildren } from 'preact'
 import type { Operation } from '../../tenant/rights.js'

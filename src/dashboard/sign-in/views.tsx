@@ -1,8 +1,6 @@
 /**
  * NAME      views - the pages of signing in
- * DESCRIPTION
- *   A card on an empty page. Each says one thing, and where to go on; none needs
- *   a script.
+ *   A card on an empty page. Each says one thing, and where to go on; none needs a script.
  */
 import type { ComponentChildren, VNode } from 'preact'
 import type { Assets } from '../assets/assets.js'

@@ -1,14 +1,13 @@
 /**
  * NAME      check - what DNS says about a sending domain, and when it is asked again
- * DESCRIPTION
  *   Each key's TXT record is looked up and compared by what it means (k= and p=), not by how it is written. When all
- *   active keys are there the domain is verified; when all waiting ones are, they begin to sign. A DMARC record is looked
- *   for and advised, never demanded. A name server that fails, or is silent for longer than a check may take, proves
- *   nothing: what was verified stays so.
- *   Each domain is looked up once a day; while its records, or those of keys that wait, are not there yet, a minute after
- *   it was made or rotated, and then ever less often. One domain at a time, so that a name server that is slow holds up
- *   nothing but this. That records are gone is believed when two looks, a quarter of an hour apart, say so: mail of a
- *   workspace that is limited to its domains is refused by it.
+ *   active keys are there the domain is verified; when all waiting ones are, they begin to sign. A DMARC record is
+ *   looked for and advised, never demanded. A name server that fails, or is silent for longer than a check may take,
+ *   proves nothing: what was verified stays so.
+ *   Each domain is looked up once a day; while its records, or those of keys that wait, are not there yet, a minute
+ *   after it was made or rotated, and then ever less often. One domain at a time, so that a name server that is slow
+ *   holds up nothing but this. That records are gone is believed when two looks, a quarter of an hour apart, say so:
+ *   mail of a workspace that is limited to its domains is refused by it.
  */
 import { promises as dns } from 'node:dns'
 import type { Log } from '../../base/log.js'

@@ -1,9 +1,8 @@
 /**
  * NAME      domain - sending domains, and their DKIM keys
- * DESCRIPTION
- *   A domain is added with its keys and signs at once; it is verified when DNS shows them. Rotation overlaps: new keys wait
- *   until DNS shows them too, then they sign, and the old records stay published while mail signed with them is still
- *   under way.
+ *   A domain is added with its keys and signs at once; it is verified when DNS shows them. Rotation overlaps: new keys
+ *   wait until DNS shows them too, then they sign, and the old records stay published while mail signed with them is
+ *   still under way.
  *   Keys come in pairs, RSA-2048 and Ed25519 (RFC 8463), each under a selector of its own: receivers that know only RSA
  *   ignore the other signature. Private halves are sealed with the pepper.
  */

@@ -1,10 +1,8 @@
 /**
  * NAME      reports - what receivers reported of a domain, added up
- * DESCRIPTION
- *   The newest thousand of a span are counted, a page at a time, so that a domain about which somebody sends thousands of
- *   made-up reports costs no more than a large one.
+ *   The newest thousand of a span are counted, a page at a time, so that a domain about which somebody sends thousands
+ *   of made-up reports costs no more than a large one.
  */
-
 import { pagesOf } from '../../lifecycle/page.js'
 import { type Counted, type CountedSource, type ReportSummary, reportRecords } from '../../resource/domain.js'
 import type {

@@ -1,6 +1,5 @@
 /**
  * NAME      credentials - names and passwords for the SMTP door
- * DESCRIPTION
  *   Whoever leaves the password empty gets one that nobody can guess, shown once.
  */
 import { randomText } from '../../../base/secret.js'

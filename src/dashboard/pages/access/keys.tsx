@@ -1,10 +1,9 @@
 /**
  * NAME      keys - API keys, and ready lines for a new secret
- * DESCRIPTION
- *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no more than
- *   these ever leave the browser. A secret is shown once, when its key is made, with what a developer pastes to see a first mail
- *   at the addresses and ports of this installation. What can be done to a key stands where one key is shown, found by its whole
- *   beginning: two forms in each row of a hundred were most of a page.
+ *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no
+ *   more than these ever leave the browser. A secret is shown once, when its key is made, with what a developer pastes
+ *   to see a first mail at the addresses and ports of this installation. What can be done to a key stands where one key
+ *   is shown, found by its whole beginning: two forms in each row of a hundred were most of a page.
  */
 import type { keyRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'

@@ -1,7 +1,4 @@
-/**
- * NAME      whose - for which workspace a key or login sends, its last use, and its end
- */
-
+/** NAME      whose - for which workspace a key or login sends, its last use, and its end */
 import type { ComponentChildren } from 'preact'
 import { Choice, Verb } from '../../parts/form.js'
 import { Time } from '../../parts/text.js'

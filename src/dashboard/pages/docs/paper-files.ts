@@ -1,6 +1,5 @@
 /**
  * NAME      paper-files - the papers that /docs shows, as texts
- * DESCRIPTION
  *   Those of config/, and the two that are kept beside the code they describe. In a checkout they are files; where the
  *   program is put together into a few files, this module is made anew with all of them inside, so that every package
  *   carries them.

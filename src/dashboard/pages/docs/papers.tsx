@@ -1,11 +1,10 @@
 /**
  * NAME      papers - the papers of the repository, as pages and as Markdown
- * DESCRIPTION
- *   One source: what stands in config/ is what /docs shows. A paper is read into tokens, and each token becomes an element
- *   of preact, which escapes its text, so nothing in a paper is taken for HTML. A link to another paper leads to its page;
- *   one to a file that is in the repository alone becomes text that names the file. Addresses of the API in the samples
- *   become those of this gateway, and no page names a version: the papers that show one are written for the packages.
- *   Loaded when somebody looks: the parser and the texts are no part of a start.
+ *   One source: what stands in config/ is what /docs shows. A paper is read into tokens, and each token becomes an
+ *   element of preact, which escapes its text, so nothing in a paper is taken for HTML. A link to another paper leads
+ *   to its page; one to a file that is in the repository alone becomes text that names the file. Addresses of the API
+ *   in the samples become those of this gateway, and no page names a version: the papers that show one are written for
+ *   the packages. Loaded when somebody looks: the parser and the texts are no part of a start.
  */
 import { basename, dirname, join } from 'node:path/posix'
 import { marked, type Token, type Tokens } from 'marked'

@@ -1,9 +1,8 @@
 /**
  * NAME      domains - the domains whose mail is signed; one of them: its DNS records, and what receivers reported
- * DESCRIPTION
- *   Name and value of each record stand apart, since the forms of DNS providers ask for them apart. What DNS says is known after
- *   a check, which is a button: looking at a page asks nobody outside. A report may come from somebody else than it says, and
- *   the page says so.
+ *   Name and value of each record stand apart, since the forms of DNS providers ask for them apart. What DNS says is
+ *   known after a check, which is a button: looking at a page asks nobody outside. A report may come from somebody else
+ *   than it says, and the page says so.
  */
 import type {
   CheckedRecord,

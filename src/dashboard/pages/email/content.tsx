@@ -7,7 +7,6 @@
  *   No octets of a mail can act in the name of this site: the preview is sandboxed by its own policy and shown in a frame
  *   only, a report is plain text and nothing else, and the rest is saved as a file that no browser opens by itself.
  */
-
 import type { ComponentChildren } from 'preact'
 import type { MailEvent } from '../../../record/event.js'
 import type { Domain } from '../../../resource/domain.js'

@@ -1,9 +1,8 @@
 /**
  * NAME      email - one mail, and what may be done with it
- * DESCRIPTION
- *   A sentence that says what became of it, each recipient with its timeline, the facts, and what was written. Three requests
- *   make the page, and some more only for mails of many events or with addresses that may be suppressed. The buttons are those
- *   that the state of the mail and the role of the reader allow, each with what follows in words.
+ *   A sentence that says what became of it, each recipient with its timeline, the facts, and what was written. Three
+ *   requests make the page, and some more only for mails of many events or with addresses that may be suppressed. The
+ *   buttons are those that the state of the mail and the role of the reader allow, each with what follows in words.
  */
 import type { ComponentChildren } from 'preact'
 import { idTime } from '../../../base/id.js'

@@ -1,9 +1,8 @@
 /**
  * NAME      recipients - each recipient of a mail with its timeline
- * DESCRIPTION
- *   Those that want a person come first and open; of many, the delivered are a plain table behind them. A timeline has the
- *   oldest first: each attempt with its upstream, TLS and milliseconds, each report with who sent it. What a server said
- *   stands verbatim in mono, and what it means below in our own words.
+ *   Those that want a person come first and open; of many, the delivered are a plain table behind them. A timeline has
+ *   the oldest first: each attempt with its upstream, TLS and milliseconds, each report with who sent it. What a server
+ *   said stands verbatim in mono, and what it means below in our own words.
  */
 import type { MailEvent } from '../../../record/event.js'
 import { partsOfWaiting } from '../../../record/queue.js'

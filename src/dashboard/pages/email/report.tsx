@@ -1,9 +1,8 @@
 /**
  * NAME      report - a mail that came back: what its fields say, and how it came
- * DESCRIPTION
  *   The fields of RFC 3464 and RFC 5965 as a table, the meaning of each code in words, and below them the mail itself.
- *   It is read here anew, so the table shows what the mail says; what was made of it, which knows more than the mail, is
- *   the event. All of it was written by a stranger, and is text.
+ *   It is read here anew, so the table shows what the mail says; what was made of it, which knows more than the mail,
+ *   is the event. All of it was written by a stranger, and is text.
  */
 import { readReport } from '../../../mail/report/read-report.js'
 import type { Report, ReportRecipient } from '../../../mail/report/report.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      first-mail - how a list that has no mail yet gets one
- * DESCRIPTION
  *   By a program, or by a form: into the sandbox, of any workspace, with any outcome that it knows. That one is sent in
  *   test mode whatever the page looks at, so nothing leaves the house.
  */

@@ -1,8 +1,7 @@
 /**
  * NAME      inbox - captured mail, as whoever builds an application wants to see it
- * DESCRIPTION
- *   In dev mode the mails stand beside the one that is read, with its link and its one-time code pulled out to copy. The
- *   whole story of a mail is one link further.
+ *   In dev mode the mails stand beside the one that is read, with its link and its one-time code pulled out to copy.
+ *   The whole story of a mail is one link further.
  */
 import type { Problem } from '../../ask.js'
 import { codeIn, linksIn, mainLink, roughText } from '../../mail/checks.js'

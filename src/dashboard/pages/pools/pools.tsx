@@ -83,12 +83,7 @@ const DaysOf = ({
   )
 }
 
-interface WarmingUpProps {
-  readonly pool: Pool
-  readonly health: Health | null
-}
-
-const WarmingUp = ({ pool, health }: WarmingUpProps) => {
+const WarmingUp = ({ pool, health }: { readonly pool: Pool; readonly health: Health | null }) => {
   const warming = pool.members.flatMap((row) => {
     const warmup = health?.members.find(({ id }) => id === row.id)?.warmup ?? null
     return warmup === null ? [] : [{ name: addressOf(row), warmup }]

@@ -1,6 +1,5 @@
 /**
  * NAME      upstream - one upstream mail server of a pool: in words, its fields, and how a trial of it went
- * DESCRIPTION
  *   A password goes in and never comes out: an empty login keeps the one that there is.
  */
 import type { poolRecord, warmupRecord } from '../../../resource/tenants.js'

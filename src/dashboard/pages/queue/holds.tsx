@@ -1,6 +1,5 @@
 /**
  * NAME      holds - parts of the queue by name, what keeps their mail, and the button that mends it
- * DESCRIPTION
  *   A button leads to the page that says what an order would meet, before it is given.
  */
 import type { VNode } from 'preact'

@@ -1,9 +1,8 @@
 /**
  * NAME      order - what an order to the queue would meet, and the button that gives it
- * DESCRIPTION
  *   Looks first (a dry run), says the number and what follows, asks for a reason, and does it. The same address with
- *   the same query shows the same part of the queue, so an order can be handed to somebody else as a link. Before one hold
- *   is lifted, the page says who wrote what, and how many recipients of its part are held.
+ *   the same query shows the same part of the queue, so an order can be handed to somebody else as a link. Before one
+ *   hold is lifted, the page says who wrote what, and how many recipients of its part are held.
  */
 import { type Hold, recipients } from '../../../record/queue.js'
 import type { Form } from '../../form.js'

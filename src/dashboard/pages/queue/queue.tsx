@@ -1,9 +1,8 @@
 /**
  * NAME      queue - what waits, where, since when, and why; and each recipient that waits, soonest first
- * DESCRIPTION
- *   The first page in an alarm at night: the state as a sentence, what is in the way of whole pools, ages, domains that were
- *   slowed down with the reply that did it, and holds. A field of the ages is the darker the more of the mail it holds. Every
- *   button leads to a page that says first what the order would meet.
+ *   The first page in an alarm at night: the state as a sentence, what is in the way of whole pools, ages, domains that
+ *   were slowed down with the reply that did it, and holds. A field of the ages is the darker the more of the mail it
+ *   holds. Every button leads to a page that says first what the order would meet.
  */
 import {
   type Age,

@@ -1,9 +1,8 @@
 /**
  * NAME      audit - who changed what, when, from where
- * DESCRIPTION
  *   Each entry is a sentence; what exactly changed lies in a fold. The filters of the list go into the export, which is
- *   made of the pages of /v1, one after the other. The page of one thing shows its last changes. The audit is for owners:
- *   on the pages of others there is no history.
+ *   made of the pages of /v1, one after the other. The page of one thing shows its last changes. The audit is for
+ *   owners: on the pages of others there is no history.
  */
 import { Readable } from 'node:stream'
 import type { AuditEntry } from '../../../resource/people.js'

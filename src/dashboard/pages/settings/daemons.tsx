@@ -1,6 +1,4 @@
-/**
- * NAME      daemons - who shares the database
- */
+/** NAME      daemons - who shares the database */
 import type { ClusterRecord } from '../../../record/queue.js'
 import { PageBody } from '../../parts/page-parts.js'
 import { Table, type TableColumn } from '../../parts/table.js'

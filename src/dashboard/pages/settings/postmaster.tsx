@@ -1,8 +1,7 @@
 /**
  * NAME      postmaster - what strangers wrote to postmaster@ and abuse@ the bounce domain
- * DESCRIPTION
- *   For owners, as /v1 shows it to no other person. Where bounce.postmaster names somebody such mail goes on to him, and
- *   none of it stands here; else its beginning is all that is kept, decoded, and its octets are not.
+ *   For owners, as /v1 shows it to no other person. Where bounce.postmaster names somebody such mail goes on to him,
+ *   and none of it stands here; else its beginning is all that is kept, decoded, and its octets are not.
  */
 import type { EventRecord } from '../../../record/event.js'
 import { sizeWords } from '../../mail/checks.js'

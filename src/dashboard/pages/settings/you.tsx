@@ -1,8 +1,7 @@
 /**
  * NAME      you - what a person keeps for himself, and proves beside the password
- * DESCRIPTION
- *   Second factors are added and removed, recovery codes made anew. Where a second factor is required, its page is the only
- *   one before there is one. Only a passkey needs a script, as it does everywhere.
+ *   Second factors are added and removed, recovery codes made anew. Where a second factor is required, its page is the
+ *   only one before there is one. Only a passkey needs a script, as it does everywhere.
  */
 import type { ComponentChildren } from 'preact'
 import qrcode from 'qrcode-generator'

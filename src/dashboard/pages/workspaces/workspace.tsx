@@ -1,6 +1,4 @@
-/**
- * NAME      workspace - one workspace: whether it sends, and as what; and the form that makes or changes one
- */
+/** NAME      workspace - one workspace: whether it sends, and as what; and the form that makes or changes one */
 import { settingsOf } from '../../../resource/member.js'
 import { WORKSPACE } from '../../../resource/tenants.js'
 import { ALARM_LIMITS, ALARMS, type Alarm } from '../../../store/port/alarms.js'

@@ -1,6 +1,4 @@
-/**
- * NAME      workspaces - the workspaces of the account, and how each does in words
- */
+/** NAME      workspaces - the workspaces of the account, and how each does in words */
 import type { QueueStateRecord } from '../../../record/queue.js'
 import type { workspaceRecord } from '../../../resource/tenants.js'
 import {
