@@ -32,6 +32,8 @@ export interface View {
   readonly status?: number
 }
 
+export const titled = (title: string, body: ComponentChildren): View => ({ title, body })
+
 /** A form that was refused: shown again. */
 export interface RefusedForm {
   readonly action: string

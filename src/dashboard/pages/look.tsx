@@ -9,7 +9,7 @@ import { FormMarks, Hidden, Submit } from '../parts/form.js'
 import { Empty, PageBody, Section } from '../parts/page-parts.js'
 import { Table } from '../parts/table.js'
 import { html } from '../render.js'
-import { type FormDone, type SitePage, THEMES, type Visit } from '../visit.js'
+import { type FormDone, type SitePage, THEMES, titled, type Visit } from '../visit.js'
 
 interface SavedView {
   readonly title: string
@@ -89,19 +89,17 @@ export const Views = ({ visit }: { readonly visit: Visit }) => {
 export const lookPage: SitePage = {
   path: '/settings/look',
   async view(visit) {
-    return {
-      title: 'Views and colours',
-      body: (
-        <PageBody title="Views and colours">
-          <Section title="Colours" says="of this browser">
-            <ThemeForm visit={visit} />
-          </Section>
-          <Section title="Pinned views">
-            <Views visit={visit} />
-          </Section>
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Views and colours',
+      <PageBody title="Views and colours">
+        <Section title="Colours" says="of this browser">
+          <ThemeForm visit={visit} />
+        </Section>
+        <Section title="Pinned views">
+          <Views visit={visit} />
+        </Section>
+      </PageBody>,
+    )
   },
   does: { theme: 'getSession', pin: 'updateSession', unpin: 'updateSession' },
   actions: {

@@ -24,7 +24,7 @@ import {
 import { State } from '../parts/status.js'
 import { ExportLinks, exported, type ListPage, Table } from '../parts/table.js'
 import { Address, figure, spanWords, Time } from '../parts/text.js'
-import type { RawRoute, SitePage, View, Visit } from '../visit.js'
+import { type RawRoute, type SitePage, titled, type View, type Visit } from '../visit.js'
 import { Mails, newestMails } from './emails/emails.js'
 import { FirstMail, TEST_MAIL } from './emails/first-mail.js'
 import type { Pool } from './pools/upstream.js'
@@ -422,9 +422,9 @@ const FirstMails = ({ visit, rows }: { readonly visit: Visit; readonly rows: rea
   )
 
 /** Before the first live mail test mail is what there is to see. */
-const firstDay = async (visit: Visit, others: readonly ListedEmail[]): Promise<View> => ({
-  title: 'Overview',
-  body: (
+const firstDay = async (visit: Visit, others: readonly ListedEmail[]): Promise<View> =>
+  titled(
+    'Overview',
     <PageBody
       title={others.length === 0 ? 'Ready, and nothing was sent yet.' : `No ${visit.scope.mode} mail yet.`}
       says="The first mail that comes in appears here."
@@ -440,9 +440,8 @@ const firstDay = async (visit: Visit, others: readonly ListedEmail[]): Promise<V
           </p>
         </Section>
       )}
-    </PageBody>
-  ),
-})
+    </PageBody>,
+  )
 
 const whole = (
   visit: Visit,
@@ -451,39 +450,37 @@ const whole = (
   first: readonly ListedEmail[],
 ): View => {
   const chosen = windowOf(visit)
-  return {
-    title: 'Overview',
-    body: (
-      <>
-        <Refreshed id="overview">
-          <Head
-            title={<span dir="auto">{sentence(visit, facts, first)}</span>}
-            says={<Proof {...{ facts }} />}
-            actions={
-              <Choices
-                label="Time"
-                options={(Object.keys(WINDOWS) as Window[]).map((one) => ({
-                  href: visit.here({ time: one === '24h' ? null : one }),
-                  text: WINDOWS[one].words,
-                  on: one === chosen,
-                }))}
-              />
-            }
-          />
-          {facts.state === null ? null : <Troubles {...{ visit, state: facts.state }} withHolds />}
-          <Alarms {...{ visit, facts }} />
-          <FirstMails {...{ visit }} rows={first} />
-          <Charts {...{ visit, facts }} />
-          <div class="two">
-            <Latency {...{ visit, facts }} />
-            <WaitingByPool {...{ visit, facts }} />
-          </div>
-          <WorstDomains {...{ visit, facts, replies }} />
-        </Refreshed>
-        <LiveState />
-      </>
-    ),
-  }
+  return titled(
+    'Overview',
+    <>
+      <Refreshed id="overview">
+        <Head
+          title={<span dir="auto">{sentence(visit, facts, first)}</span>}
+          says={<Proof {...{ facts }} />}
+          actions={
+            <Choices
+              label="Time"
+              options={(Object.keys(WINDOWS) as Window[]).map((one) => ({
+                href: visit.here({ time: one === '24h' ? null : one }),
+                text: WINDOWS[one].words,
+                on: one === chosen,
+              }))}
+            />
+          }
+        />
+        {facts.state === null ? null : <Troubles {...{ visit, state: facts.state }} withHolds />}
+        <Alarms {...{ visit, facts }} />
+        <FirstMails {...{ visit }} rows={first} />
+        <Charts {...{ visit, facts }} />
+        <div class="two">
+          <Latency {...{ visit, facts }} />
+          <WaitingByPool {...{ visit, facts }} />
+        </div>
+        <WorstDomains {...{ visit, facts, replies }} />
+      </Refreshed>
+      <LiveState />
+    </>,
+  )
 }
 
 const view = async (visit: Visit): Promise<View> => {

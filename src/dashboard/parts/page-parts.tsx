@@ -10,7 +10,7 @@ import type { Managed } from '../../resource/member.js'
 import { leastFor, type Operation } from '../../tenant/rights.js'
 import type { Problem } from '../ask.js'
 import { html, useVisit, visitIfAny } from '../render.js'
-import type { View, Visit } from '../visit.js'
+import { titled, type View, type Visit } from '../visit.js'
 import { Icon } from './status.js'
 
 /** A path of ours; outside of a session, as it stands. */
@@ -226,17 +226,12 @@ export const Tabs = ({ label, tabs }: TabsProps) => (
   </nav>
 )
 
-interface LiveStateProps {
-  readonly table?: string
-  readonly both?: boolean
-}
-
 /**
  * The state in a word, and a pause that lasts. `table` is the id of a table whose rows have ids of their own: new ones
  * come in on top. A list that does not begin at its newest row should not have it. What happens to mail of the other
  * mode is passed over, unless the page is of both.
  */
-export const LiveState = ({ table = '', both = false }: LiveStateProps) => {
+export const LiveState = ({ table = '', both = false }: { table?: string; both?: boolean }) => {
   const visit = useVisit()
   if (!visit.can('subjects')) return null
   return (
@@ -274,30 +269,28 @@ interface ShownOnceProps {
 export const shownOnce = (props: ShownOnceProps): View => {
   const { visit, back, title, secrets, samples = [], says } = props
   const [path, text] = back
-  return {
+  return titled(
     title,
-    body: (
-      <>
-        <Head title={title} crumb={[path, text]} />
-        <Note tone="ok" icon="delivered">
-          <p>{says}</p>
-        </Note>
-        {secrets.map((one) => (
-          <Code label={one.label} text={one.text} />
-        ))}
-        {samples.length === 0 ? null : (
-          <Section title="Try it" says="each line has the secret in it">
-            <Samples name="samples" samples={samples} />
-          </Section>
-        )}
-        <p class="actions gap">
-          <a class="b main" href={visit.link(path)}>
-            I have it; hide it for good
-          </a>
-        </p>
-      </>
-    ),
-  }
+    <>
+      <Head title={title} crumb={[path, text]} />
+      <Note tone="ok" icon="delivered">
+        <p>{says}</p>
+      </Note>
+      {secrets.map((one) => (
+        <Code label={one.label} text={one.text} />
+      ))}
+      {samples.length === 0 ? null : (
+        <Section title="Try it" says="each line has the secret in it">
+          <Samples name="samples" samples={samples} />
+        </Section>
+      )}
+      <p class="actions gap">
+        <a class="b main" href={visit.link(path)}>
+          I have it; hide it for good
+        </a>
+      </p>
+    </>,
+  )
 }
 
 interface Made {

@@ -23,6 +23,14 @@ export interface TableColumn<Row> {
   readonly kind?: 'num' | 'grow' | 'name' | 'fit' | 'act' | 'opt' | 'solo'
 }
 
+type Cell<Row> = TableColumn<Row>['cell']
+
+export function col<Row>(head: string, cell: Cell<Row>): TableColumn<Row>
+export function col<Row>(head: string, kind: TableColumn<Row>['kind'], cell: Cell<Row>): TableColumn<Row>
+export function col<Row>(head: string, kind: TableColumn<Row>['kind'] | Cell<Row>, cell?: Cell<Row>) {
+  return typeof kind === 'function' ? { head, cell: kind } : { head, kind, cell }
+}
+
 interface TableProps<Row> {
   readonly columns: readonly TableColumn<Row>[]
   readonly rows: readonly Row[]

@@ -7,10 +7,10 @@ import type { credentialRecord } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Code, Empty, ManagedMark, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
-import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { FormDone, SitePage, Visit } from '../../visit.js'
+import { type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
 import { bestListener, firstMail, type Installation, loginSamples } from './keys.js'
@@ -37,15 +37,15 @@ const columns = (
   visit: Visit,
   workspaces: readonly ShownWorkspace[],
 ): readonly TableColumn<CredentialRow>[] => [
-  {
-    head: 'Login',
-    kind: 'grow',
-    cell: (row) =>
+  col(
+    'Login',
+    'grow',
+    (row) =>
       html`<code dir="auto">${loginOf(row)}</code><span class="sub">${kindOf(row)}${row.imported && ', imported'}</span>${ManagedMark({ row })}`,
-  },
-  { head: 'Sends for', cell: (row) => SendsFor({ visit, workspaces, row }) },
-  { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
-  { head: 'Last used', cell: (row) => LastUse({ visit, row }) },
+  ),
+  col('Sends for', (row) => SendsFor({ visit, workspaces, row })),
+  col('Made', 'opt', (row) => Time({ at: row.created_at })),
+  col('Last used', (row) => LastUse({ visit, row })),
   {
     does: 'revokeCredential',
     head: '',
@@ -92,39 +92,37 @@ export const credentialsPage: SitePage = {
       historyOf(visit, ABOUT),
     ])
     const isEmpty = list.data.length === 0 && visit.query('cursor') === null
-    return {
-      title: 'SMTP credentials',
-      body: (
-        <PageBody
-          title="SMTP credentials"
-          says="A user name with a password, or a range of addresses that needs none. They open the SMTP door only."
-          make={isEmpty ? null : ['/credentials/new', 'Make a credential', 'createCredential']}
-        >
-          <Door at={at} />
-          {isEmpty ? (
-            <Teach />
-          ) : (
-            <Table
-              caption="SMTP credentials, newest first"
-              rows={list.data}
-              columns={columns(visit, workspaces)}
-            />
-          )}
-          <Pager list={list} />
-          <HistoryOf visit={visit} about={ABOUT} history={history} />
-          {isEmpty ? null : (
-            <details class="fold">
-              <summary>Bring the names and passwords that programs have already</summary>
-              <p>
-                On the server, from a file with <code>username,secret</code> in each line; then only the host
-                name changes in the programs.
-              </p>
-              <Code text="postern credential import smtp-users.csv --workspace default" />
-            </details>
-          )}
-        </PageBody>
-      ),
-    }
+    return titled(
+      'SMTP credentials',
+      <PageBody
+        title="SMTP credentials"
+        says="A user name with a password, or a range of addresses that needs none. They open the SMTP door only."
+        make={isEmpty ? null : ['/credentials/new', 'Make a credential', 'createCredential']}
+      >
+        <Door at={at} />
+        {isEmpty ? (
+          <Teach />
+        ) : (
+          <Table
+            caption="SMTP credentials, newest first"
+            rows={list.data}
+            columns={columns(visit, workspaces)}
+          />
+        )}
+        <Pager list={list} />
+        <HistoryOf visit={visit} about={ABOUT} history={history} />
+        {isEmpty ? null : (
+          <details class="fold">
+            <summary>Bring the names and passwords that programs have already</summary>
+            <p>
+              On the server, from a file with <code>username,secret</code> in each line; then only the host
+              name changes in the programs.
+            </p>
+            <Code text="postern credential import smtp-users.csv --workspace default" />
+          </details>
+        )}
+      </PageBody>,
+    )
   },
   does: { revoke: 'revokeCredential' },
   actions: {
@@ -240,31 +238,29 @@ export const newCredentialPage: SitePage = {
       visit.ask<Installation>('GET', '/v1/installation'),
     ])
     const takesRanges = at.submission.some(({ ip_credentials }) => ip_credentials)
-    return {
-      title: 'Make an SMTP credential',
-      body: (
-        <PageBody title="Make an SMTP credential" crumb={['/credentials', 'SMTP credentials']}>
-          <div class="two">
-            <Section title="A user name and a password">
-              <LoginForm {...{ visit, workspaces }} action="login" />
-            </Section>
-            <Section
-              title="A range of addresses"
-              says={
-                takesRanges
-                  ? 'for devices that cannot log in'
-                  : 'for devices that cannot log in; no listener takes ranges yet (submission[].ip_credentials)'
-              }
-            >
-              <RangeForm {...{ visit, workspaces }} action="range" />
-            </Section>
-            <Section title="A client certificate" says="for programs that have a key and no password">
-              <CertificateForm {...{ visit, workspaces }} action="certificate" />
-            </Section>
-          </div>
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Make an SMTP credential',
+      <PageBody title="Make an SMTP credential" crumb={['/credentials', 'SMTP credentials']}>
+        <div class="two">
+          <Section title="A user name and a password">
+            <LoginForm {...{ visit, workspaces }} action="login" />
+          </Section>
+          <Section
+            title="A range of addresses"
+            says={
+              takesRanges
+                ? 'for devices that cannot log in'
+                : 'for devices that cannot log in; no listener takes ranges yet (submission[].ip_credentials)'
+            }
+          >
+            <RangeForm {...{ visit, workspaces }} action="range" />
+          </Section>
+          <Section title="A client certificate" says="for programs that have a key and no password">
+            <CertificateForm {...{ visit, workspaces }} action="certificate" />
+          </Section>
+        </div>
+      </PageBody>,
+    )
   },
   does: { login: 'createCredential', range: 'createCredential', certificate: 'createCredential' },
   actions: { login: createLogin, range: createWithoutPassword, certificate: createWithoutPassword },

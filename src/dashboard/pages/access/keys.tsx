@@ -18,10 +18,10 @@ import {
   type Sample,
   shownOnce,
 } from '../../parts/page-parts.js'
-import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { exactTime, isolate, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { SitePage, View, Visit } from '../../visit.js'
+import { type SitePage, titled, type View, type Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
 import { LastUse, RevokeVerb, SendsFor, slugOf, unusedSince, Whose, workspacesOf } from './whose.js'
@@ -242,31 +242,29 @@ export const newKeyPage: SitePage = {
   opens: 'createApiKey',
   async view(visit) {
     const workspaces = await workspacesOf(visit)
-    return {
-      title: 'Make a key',
-      body: (
-        <PageBody
-          title="Make an API key"
-          crumb={['/keys', 'API keys']}
-          says="Its secret is shown on the next page, and never again."
-        >
-          <ActionForm action="create">
-            <Field name="name" label="Name" required maxLength={200} hint="The program that uses it." />
-            <Whose {...{ visit, workspaces }} more={[[ALL, 'Every workspace (platform)']]} />
-            <Choice name="permission" label="It may" options={MAY} />
-            <Choice name="expires_at" label="Ends" options={ENDS} />
-            <Field
-              name="rate_limit_per_minute"
-              label="Sends a minute, at most"
-              type="number"
-              hint="Empty: as the configuration says for all keys."
-            />
-            <Check name="ses" label="Also for clients of Amazon SES" />
-            <Send>Make the key</Send>
-          </ActionForm>
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Make a key',
+      <PageBody
+        title="Make an API key"
+        crumb={['/keys', 'API keys']}
+        says="Its secret is shown on the next page, and never again."
+      >
+        <ActionForm action="create">
+          <Field name="name" label="Name" required maxLength={200} hint="The program that uses it." />
+          <Whose {...{ visit, workspaces }} more={[[ALL, 'Every workspace (platform)']]} />
+          <Choice name="permission" label="It may" options={MAY} />
+          <Choice name="expires_at" label="Ends" options={ENDS} />
+          <Field
+            name="rate_limit_per_minute"
+            label="Sends a minute, at most"
+            type="number"
+            hint="Empty: as the configuration says for all keys."
+          />
+          <Check name="ses" label="Also for clients of Amazon SES" />
+          <Send>Make the key</Send>
+        </ActionForm>
+      </PageBody>,
+    )
   },
   does: { create: 'createApiKey' },
   actions: { create },
@@ -361,21 +359,19 @@ const BeginsWith = ({ prefix, ses_access_key_id: ses }: KeyRow) =>
     : html`<code class="nb">${prefix}</code><br><span class="soft small">for SES: <code class="nb">${ses}</code></span>`
 
 const columns = (visit: Visit, workspaces: readonly ShownWorkspace[]): readonly TableColumn<KeyRow>[] => [
-  { head: 'Name', cell: (row) => html`<strong dir="auto">${row.name}</strong>${ManagedMark({ row })}` },
-  { head: 'Begins with', cell: BeginsWith },
-  { head: 'Sends for', kind: 'name', cell: (row) => SendsFor({ visit, workspaces, row }) },
-  {
-    head: 'Sends a minute',
-    kind: 'num',
-    cell: (row) => row.rate_limit_per_minute ?? html`<span class="faint">as configured</span>`,
-  },
-  { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
-  {
-    head: 'Ends',
-    cell: (row) =>
-      isOver(row, visit.now) ? html`<span class="st wait">Expired</span>` : Time({ at: row.expires_at }),
-  },
-  { head: 'Last used', cell: (row) => LastUse({ visit, row }) },
+  col('Name', (row) => html`<strong dir="auto">${row.name}</strong>${ManagedMark({ row })}`),
+  col('Begins with', BeginsWith),
+  col('Sends for', 'name', (row) => SendsFor({ visit, workspaces, row })),
+  col(
+    'Sends a minute',
+    'num',
+    (row) => row.rate_limit_per_minute ?? html`<span class="faint">as configured</span>`,
+  ),
+  col('Made', 'opt', (row) => Time({ at: row.created_at })),
+  col('Ends', (row) =>
+    isOver(row, visit.now) ? html`<span class="st wait">Expired</span>` : Time({ at: row.expires_at }),
+  ),
+  col('Last used', (row) => LastUse({ visit, row })),
   {
     does: 'revokeApiKey',
     head: '',
@@ -428,26 +424,19 @@ const oneKey = async (visit: Visit, row: KeyRow): Promise<View> => {
   const about = { target: row.id }
   const [workspaces, history] = await Promise.all([workspacesOf(visit), historyOf(visit, about)])
   const may = visit.may('revokeApiKey')
-  return {
-    title: row.name,
-    body: (
-      <PageBody
-        title={<bdi>{row.name}</bdi>}
-        crumb={['/keys', 'API keys']}
-        says="Of its secret, Postern has no more than these first 21 characters and a hash."
-        actions={may ? <KeyVerbs row={row} /> : undefined}
-      >
-        <ManagedNote row={row} />
-        <Table
-          look="many"
-          caption="This key"
-          rows={[row]}
-          columns={columns(visit, workspaces).slice(0, -1)}
-        />
-        <HistoryOf visit={visit} about={about} history={history} />
-      </PageBody>
-    ),
-  }
+  return titled(
+    row.name,
+    <PageBody
+      title={<bdi>{row.name}</bdi>}
+      crumb={['/keys', 'API keys']}
+      says="Of its secret, Postern has no more than these first 21 characters and a hash."
+      actions={may ? <KeyVerbs row={row} /> : undefined}
+    >
+      <ManagedNote row={row} />
+      <Table look="many" caption="This key" rows={[row]} columns={columns(visit, workspaces).slice(0, -1)} />
+      <HistoryOf visit={visit} about={about} history={history} />
+    </PageBody>,
+  )
 }
 
 const allKeys = async (visit: Visit, wanted: Wanted, list: ListPage<KeyRow> | null): Promise<View> => {
@@ -457,31 +446,29 @@ const allKeys = async (visit: Visit, wanted: Wanted, list: ListPage<KeyRow> | nu
   ])
   const rows = list?.data ?? []
   const isEmpty = wanted.kind === 'all' && rows.length === 0 && visit.query('cursor') === null
-  return {
-    title: 'API keys',
-    body: (
-      <PageBody
-        title={rows.length === 0 || wanted.kind !== 'all' ? 'API keys' : `${sentence(rows, visit)}.`}
-        says="A key sends for one workspace, or for all of them. Whoever has it may send; it is shown once, when it is made."
-        make={isEmpty ? null : ['/keys/new', 'Make a key', 'createApiKey']}
-      >
-        {isEmpty ? null : <WhichKey {...{ visit, wanted }} />}
-        {isEmpty ? noKeys() : null}
-        {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
-        {rows.length === 0 ? null : (
-          <Table
-            look="many"
-            caption="API keys, newest first"
-            rows={rows}
-            columns={columns(visit, workspaces)}
-            href={(row) => hrefOf(visit, row)}
-          />
-        )}
-        {list === null ? null : <Pager list={list} />}
-        <HistoryOf visit={visit} about={ABOUT} history={history} />
-      </PageBody>
-    ),
-  }
+  return titled(
+    'API keys',
+    <PageBody
+      title={rows.length === 0 || wanted.kind !== 'all' ? 'API keys' : `${sentence(rows, visit)}.`}
+      says="A key sends for one workspace, or for all of them. Whoever has it may send; it is shown once, when it is made."
+      make={isEmpty ? null : ['/keys/new', 'Make a key', 'createApiKey']}
+    >
+      {isEmpty ? null : <WhichKey {...{ visit, wanted }} />}
+      {isEmpty ? noKeys() : null}
+      {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
+      {rows.length === 0 ? null : (
+        <Table
+          look="many"
+          caption="API keys, newest first"
+          rows={rows}
+          columns={columns(visit, workspaces)}
+          href={(row) => hrefOf(visit, row)}
+        />
+      )}
+      {list === null ? null : <Pager list={list} />}
+      <HistoryOf visit={visit} about={ABOUT} history={history} />
+    </PageBody>,
+  )
 }
 
 export const keysPage: SitePage = {

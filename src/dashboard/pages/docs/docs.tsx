@@ -12,7 +12,15 @@ import { Filters } from '../../parts/form.js'
 import { ButtonLink, Code, Crumb, Empty, Facts, PageBody, Samples, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { html } from '../../render.js'
-import type { OpenPage, OpenRaw, Raw, RawRoute, SiteReader, View } from '../../visit.js'
+import {
+  type OpenPage,
+  type OpenRaw,
+  type Raw,
+  type RawRoute,
+  type SiteReader,
+  titled,
+  type View,
+} from '../../visit.js'
 import type { FoundChapter, Paper } from './papers.js'
 import {
   fieldOf,
@@ -222,31 +230,29 @@ export const docsPage: OpenPage = {
     const groups = reference.groups
       .map(({ name, operations }) => ({ name, operations: operations.filter((one) => matches(textOf(one))) }))
       .filter(({ operations }) => operations.length > 0)
-    return {
-      title: 'Documentation',
-      body: (
-        <PageBody
-          title="Documentation"
-          says={`Guides, and ${reference.operations.size} operations at ${reference.baseUrl}, of this very version.`}
-        >
-          <Find path="/docs" value={q} hint="guide, operation, path, field, error" />
-          {q === '' ? <Begin baseUrl={reference.baseUrl} {...{ reader, papers: papers() }} /> : null}
-          {groups.length + found.length === 0 ? (
-            <Empty title="No guide and no operation has these words">
-              <p>
-                <a href={reader.link('/docs')}>Show all</a>
-              </p>
-            </Empty>
-          ) : null}
-          <InGuides {...{ found, reader }} />
-          {groups.map(({ name, operations }) => (
-            <Section title={name}>
-              <Operations caption={`Operations: ${name}`} {...{ reader, operations }} />
-            </Section>
-          ))}
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Documentation',
+      <PageBody
+        title="Documentation"
+        says={`Guides, and ${reference.operations.size} operations at ${reference.baseUrl}, of this very version.`}
+      >
+        <Find path="/docs" value={q} hint="guide, operation, path, field, error" />
+        {q === '' ? <Begin baseUrl={reference.baseUrl} {...{ reader, papers: papers() }} /> : null}
+        {groups.length + found.length === 0 ? (
+          <Empty title="No guide and no operation has these words">
+            <p>
+              <a href={reader.link('/docs')}>Show all</a>
+            </p>
+          </Empty>
+        ) : null}
+        <InGuides {...{ found, reader }} />
+        {groups.map(({ name, operations }) => (
+          <Section title={name}>
+            <Operations caption={`Operations: ${name}`} {...{ reader, operations }} />
+          </Section>
+        ))}
+      </PageBody>,
+    )
   },
 }
 
@@ -489,33 +495,31 @@ export const docPage: OpenPage = {
     const id = reader.params.name ?? ''
     const paper = paperNamed(id)
     if (paper !== null)
-      return { title: paper.title, body: <PaperBody {...{ paper, reader }} baseUrl={reader.baseUrl} /> }
+      return titled(paper.title, <PaperBody {...{ paper, reader }} baseUrl={reader.baseUrl} />)
     const reference = await referenceFor(reader)
     const operation = reference.operations.get(id)
     if (operation === undefined) {
       const all = <a href={reader.link('/docs')}>All guides and operations</a>
       return missing({ title: 'No such page', says: 'There is no guide and no operation', name: id, all })
     }
-    return {
-      title: operation.summary,
-      body: (
-        <div class="docs">
-          <nav class="toc" aria-label="Operations">
-            <Contents reference={reference} reader={reader} here={id} />
-          </nav>
-          <div>
-            <Crumb above={['/docs', 'Documentation', operation.group]} />
-            <Article operation={operation} reference={reference} />
-          </div>
-          <aside aria-label="Examples">
-            <Samples name="sample" samples={samplesOf(operation, reference.baseUrl)} />
-            {operation.answers.map(({ status, example }) =>
-              example === undefined ? null : <Code label={`Answers ${status}`} text={exampleText(example)} />,
-            )}
-          </aside>
+    return titled(
+      operation.summary,
+      <div class="docs">
+        <nav class="toc" aria-label="Operations">
+          <Contents reference={reference} reader={reader} here={id} />
+        </nav>
+        <div>
+          <Crumb above={['/docs', 'Documentation', operation.group]} />
+          <Article operation={operation} reference={reference} />
         </div>
-      ),
-    }
+        <aside aria-label="Examples">
+          <Samples name="sample" samples={samplesOf(operation, reference.baseUrl)} />
+          {operation.answers.map(({ status, example }) =>
+            example === undefined ? null : <Code label={`Answers ${status}`} text={exampleText(example)} />,
+          )}
+        </aside>
+      </div>,
+    )
   },
 }
 
@@ -539,34 +543,32 @@ export const errorsPage: OpenPage = {
     const all = await entriesOf(reader)
     const { q, matches } = searchOf(reader)
     const rows = q === '' ? all : all.filter((entry) => matches(Object.values(entry).join(' ').toLowerCase()))
-    return {
-      title: 'Errors',
-      body: (
-        <PageBody
-          title="Errors"
-          says={`${all.length} errors that this gateway can answer, over HTTP and over SMTP, each with its cause and remedy.`}
-        >
-          <Find path="/errors" value={q} hint="a code, a status, words" />
-          <Table
-            caption="Errors"
-            rows={rows}
-            href={({ code }) => `/errors/${code}`}
-            columns={[
-              { head: 'Code', cell: ({ code }) => html`<code>${code}</code>` },
-              { head: 'Status', kind: 'num', cell: ({ status }) => status },
-              { head: 'Cause', kind: 'grow', cell: ({ description }) => Words({ text: description }) },
-            ]}
-            none={
-              <Empty title="No error has these words">
-                <p>
-                  <a href="/errors">Show all</a>
-                </p>
-              </Empty>
-            }
-          />
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Errors',
+      <PageBody
+        title="Errors"
+        says={`${all.length} errors that this gateway can answer, over HTTP and over SMTP, each with its cause and remedy.`}
+      >
+        <Find path="/errors" value={q} hint="a code, a status, words" />
+        <Table
+          caption="Errors"
+          rows={rows}
+          href={({ code }) => `/errors/${code}`}
+          columns={[
+            { head: 'Code', cell: ({ code }) => html`<code>${code}</code>` },
+            { head: 'Status', kind: 'num', cell: ({ status }) => status },
+            { head: 'Cause', kind: 'grow', cell: ({ description }) => Words({ text: description }) },
+          ]}
+          none={
+            <Empty title="No error has these words">
+              <p>
+                <a href="/errors">Show all</a>
+              </p>
+            </Empty>
+          }
+        />
+      </PageBody>,
+    )
   },
 }
 
@@ -627,35 +629,33 @@ export const errorPage: OpenPage = {
     const reference = await referenceIfAny(reader)
     const operations =
       reference && [...reference.operations.values()].filter(({ errors }) => errors.includes(code))
-    return {
-      title: entry.title,
-      body: (
-        <PageBody
-          crumb={['/errors', 'Errors', <code>{code}</code>]}
-          title={entry.title}
-          says={<Words text={entry.description} />}
-        >
-          <Section title="What to do">
-            <p>
-              <Words text={entry.remedy} />
-            </p>
-            <div class="gap">
-              <Facts
-                facts={[
-                  ['HTTP', <code>{entry.status}</code>],
-                  ['SMTP', <code>{entry.smtp}</code>],
-                  ['Code', <code>{entry.code}</code>],
-                  ['The same request again', entry.retryable ? 'may pass later' : 'is refused again'],
-                ]}
-              />
-            </div>
-          </Section>
-          <Section title="As a program sees it">
-            <Code label="application/problem+json" text={exampleOf(entry)} />
-          </Section>
-          <Answerers operations={operations} reader={reader} />
-        </PageBody>
-      ),
-    }
+    return titled(
+      entry.title,
+      <PageBody
+        crumb={['/errors', 'Errors', <code>{code}</code>]}
+        title={entry.title}
+        says={<Words text={entry.description} />}
+      >
+        <Section title="What to do">
+          <p>
+            <Words text={entry.remedy} />
+          </p>
+          <div class="gap">
+            <Facts
+              facts={[
+                ['HTTP', <code>{entry.status}</code>],
+                ['SMTP', <code>{entry.smtp}</code>],
+                ['Code', <code>{entry.code}</code>],
+                ['The same request again', entry.retryable ? 'may pass later' : 'is refused again'],
+              ]}
+            />
+          </div>
+        </Section>
+        <Section title="As a program sees it">
+          <Code label="application/problem+json" text={exampleOf(entry)} />
+        </Section>
+        <Answerers operations={operations} reader={reader} />
+      </PageBody>,
+    )
   },
 }

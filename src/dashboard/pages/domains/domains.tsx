@@ -23,10 +23,10 @@ import {
   Section,
 } from '../../parts/page-parts.js'
 import { Icon, SHAPES, State } from '../../parts/status.js'
-import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { SitePage, View, Visit } from '../../visit.js'
+import { type SitePage, titled, type View, type Visit } from '../../visit.js'
 
 /** What was seen is told of a check just now only. */
 type DnsRecord = Published & Partial<CheckedRecord>
@@ -84,37 +84,29 @@ const share = (part: number, of: number): string =>
   of === 0 ? figure(part) : `${figure(part)} (${((part * 100) / of).toFixed(1)} %)`
 
 const SOURCES: readonly TableColumn<Source>[] = [
-  {
-    head: 'Source',
-    kind: 'grow',
-    cell: ({ address }) => (address === null ? 'All others' : <code>{address}</code>),
-  },
-  {
-    head: 'Whose',
-    kind: 'fit',
-    cell: ({ origin }) => {
-      const [tone, text] = ORIGINS[origin]
-      return <State tone={tone}>{text}</State>
-    },
-  },
-  { head: 'Mails', kind: 'num', cell: ({ messages }) => figure(messages) },
-  { head: 'Passed DKIM', kind: 'num', cell: ({ dkim }) => figure(dkim) },
-  { head: 'Passed SPF', kind: 'num', cell: ({ spf }) => figure(spf) },
-  { head: 'Failed', kind: 'num', cell: ({ failed, messages }) => share(failed, messages) },
+  col('Source', 'grow', ({ address }) => (address === null ? 'All others' : <code>{address}</code>)),
+  col('Whose', 'fit', ({ origin }) => {
+    const [tone, text] = ORIGINS[origin]
+    return <State tone={tone}>{text}</State>
+  }),
+  col('Mails', 'num', ({ messages }) => figure(messages)),
+  col('Passed DKIM', 'num', ({ dkim }) => figure(dkim)),
+  col('Passed SPF', 'num', ({ spf }) => figure(spf)),
+  col('Failed', 'num', ({ failed, messages }) => share(failed, messages)),
 ]
 
 const REPORTERS: readonly TableColumn<Summary['reporters'][number]>[] = [
-  { head: 'As reported by', kind: 'grow', cell: ({ reporter }) => <Reply text={reporter} /> },
-  { head: 'About', kind: 'fit', cell: ({ kind }) => (kind === 'dmarc' ? 'mail' : 'TLS') },
-  { head: 'Reports', kind: 'num', cell: ({ reports }) => figure(reports) },
-  { head: 'Mails or sessions', kind: 'num', cell: ({ total }) => figure(total) },
-  { head: 'Failed', kind: 'num', cell: ({ failed, total }) => share(failed, total) },
+  col('As reported by', 'grow', ({ reporter }) => <Reply text={reporter} />),
+  col('About', 'fit', ({ kind }) => (kind === 'dmarc' ? 'mail' : 'TLS')),
+  col('Reports', 'num', ({ reports }) => figure(reports)),
+  col('Mails or sessions', 'num', ({ total }) => figure(total)),
+  col('Failed', 'num', ({ failed, total }) => share(failed, total)),
 ]
 
 const FAILURES: readonly TableColumn<Summary['tls']['failures'][number]>[] = [
-  { head: 'What failed', kind: 'grow', cell: ({ type }) => <Reply text={type} /> },
-  { head: 'At', kind: 'name', cell: ({ mx }) => mx ?? '' },
-  { head: 'Sessions', kind: 'num', cell: ({ sessions }) => figure(sessions) },
+  col('What failed', 'grow', ({ type }) => <Reply text={type} />),
+  col('At', 'name', ({ mx }) => mx ?? ''),
+  col('Sessions', 'num', ({ sessions }) => figure(sessions)),
 ]
 
 /** From how much of the own mail failing on somebody should look. */
@@ -287,45 +279,43 @@ const viewOf = async (visit: Visit, row: Domain): Promise<View> => {
     visit.ask<Summary>('GET', `/v1/domains/${row.id}/reports/summary`),
   ])
   const { tone, title, says } = stateOf(row)
-  return {
-    title: row.name,
-    body: (
-      <>
-        <Head
-          crumb={['/domains', 'Domains', row.name]}
-          title={title}
-          says={`${row.name}: ${says}`}
-          actions={visit.may('rotateDomain') ? <Acts {...{ row }} /> : undefined}
+  return titled(
+    row.name,
+    <>
+      <Head
+        crumb={['/domains', 'Domains', row.name]}
+        title={title}
+        says={`${row.name}: ${says}`}
+        actions={visit.may('rotateDomain') ? <Acts {...{ row }} /> : undefined}
+      />
+      {tone === 'bad' ? (
+        <Note tone="bad" icon="alarm">
+          <p>
+            <strong>Mail of {row.name} is signed with keys that nobody finds.</strong> Publish the records
+            below.
+          </p>
+        </Note>
+      ) : null}
+      <ManagedNote row={row} />
+      <Section title="Records to publish" says="as they should stand in DNS">
+        {shownOf(row, reports).map((record) => (
+          <Record record={record} />
+        ))}
+      </Section>
+      <Others name={row.name} at={at} />
+      <Reports summary={reports} />
+      <Section title="Facts">
+        <Facts
+          facts={[
+            ['Verified', <Time at={row.verified_at} none="no" />],
+            ['Checked', <Time at={row.checked_at} />],
+            ['For', row.workspace_id === null ? 'every workspace' : <code>{row.workspace_id}</code>],
+            ['Id', <code>{row.id}</code>],
+          ]}
         />
-        {tone === 'bad' ? (
-          <Note tone="bad" icon="alarm">
-            <p>
-              <strong>Mail of {row.name} is signed with keys that nobody finds.</strong> Publish the records
-              below.
-            </p>
-          </Note>
-        ) : null}
-        <ManagedNote row={row} />
-        <Section title="Records to publish" says="as they should stand in DNS">
-          {shownOf(row, reports).map((record) => (
-            <Record record={record} />
-          ))}
-        </Section>
-        <Others name={row.name} at={at} />
-        <Reports summary={reports} />
-        <Section title="Facts">
-          <Facts
-            facts={[
-              ['Verified', <Time at={row.verified_at} none="no" />],
-              ['Checked', <Time at={row.checked_at} />],
-              ['For', row.workspace_id === null ? 'every workspace' : <code>{row.workspace_id}</code>],
-              ['Id', <code>{row.id}</code>],
-            ]}
-          />
-        </Section>
-      </>
-    ),
-  }
+      </Section>
+    </>,
+  )
 }
 
 const pathOf = (visit: Visit): string => `/v1/domains/${encodeURIComponent(visit.params.name ?? '')}`
@@ -367,25 +357,18 @@ const titleOf = (rows: readonly Domain[]): string => {
 }
 
 const COLUMNS: readonly TableColumn<Domain>[] = [
-  { head: 'Domain', cell: (row) => html`${row.name}${ManagedMark({ row })}` },
-  {
-    head: 'State',
-    kind: 'grow',
-    cell: (row) => {
-      const { tone, title } = stateOf(row)
-      return html`<span class="say">${Icon({ name: SHAPES[tone], tone })} ${title}</span>`
-    },
-  },
-  {
-    head: 'Signs with',
-    kind: 'opt',
-    cell: (row) =>
-      row.keys
-        .filter(({ state }) => state === 'active')
-        .map(({ algorithm }) => algorithm)
-        .join(' and '),
-  },
-  { head: 'Checked', cell: (row) => Time({ at: row.checked_at }) },
+  col('Domain', (row) => html`${row.name}${ManagedMark({ row })}`),
+  col('State', 'grow', (row) => {
+    const { tone, title } = stateOf(row)
+    return html`<span class="say">${Icon({ name: SHAPES[tone], tone })} ${title}</span>`
+  }),
+  col('Signs with', 'opt', (row) =>
+    row.keys
+      .filter(({ state }) => state === 'active')
+      .map(({ algorithm }) => algorithm)
+      .join(' and '),
+  ),
+  col('Checked', (row) => Time({ at: row.checked_at })),
 ]
 
 const Add = ({ visit }: { readonly visit: Visit }) => (
@@ -414,34 +397,32 @@ export const domainsPage: SitePage = {
     const list = await visit.ask<ListPage<Domain>>('GET', '/v1/domains', {
       query: { limit: 100, cursor: visit.query('cursor') },
     })
-    return {
-      title: 'Domains',
-      body: (
-        <>
-          <Head
-            title={titleOf(list.data)}
-            says="Mail whose From is of such a domain is signed with its keys (DKIM), so that receivers know it is yours."
-          />
-          <Table
-            caption="Domains, newest first"
-            rows={list.data}
-            href={(row) => visit.link(`/domains/${row.name}`)}
-            columns={COLUMNS}
-            none={
-              <Empty title="Mail leaves unsigned">
-                <p>
-                  Name a domain below, publish the records that its page shows, and let them be checked. Or on
-                  the server:
-                </p>
-                <Code text="postern domain add shop.example" />
-              </Empty>
-            }
-          />
-          <Pager list={list} />
-          {visit.may('createDomain') ? <Add visit={visit} /> : null}
-        </>
-      ),
-    }
+    return titled(
+      'Domains',
+      <>
+        <Head
+          title={titleOf(list.data)}
+          says="Mail whose From is of such a domain is signed with its keys (DKIM), so that receivers know it is yours."
+        />
+        <Table
+          caption="Domains, newest first"
+          rows={list.data}
+          href={(row) => visit.link(`/domains/${row.name}`)}
+          columns={COLUMNS}
+          none={
+            <Empty title="Mail leaves unsigned">
+              <p>
+                Name a domain below, publish the records that its page shows, and let them be checked. Or on
+                the server:
+              </p>
+              <Code text="postern domain add shop.example" />
+            </Empty>
+          }
+        />
+        <Pager list={list} />
+        {visit.may('createDomain') ? <Add visit={visit} /> : null}
+      </>,
+    )
   },
   does: { add: 'createDomain' },
   actions: {

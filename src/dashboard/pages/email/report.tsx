@@ -11,9 +11,9 @@ import { AskError, type Problem } from '../../ask.js'
 import { codeWords, reasonWords, unappliedWords } from '../../mail/verdict.js'
 import { Empty, Facts, PageBody, Reply, Section } from '../../parts/page-parts.js'
 import { State, toneOf, word } from '../../parts/status.js'
-import { Table, type TableColumn } from '../../parts/table.js'
+import { col, Table, type TableColumn } from '../../parts/table.js'
 import { Address, isolate, Said, Time } from '../../parts/text.js'
-import type { SitePage, Visit } from '../../visit.js'
+import { type SitePage, titled, type Visit } from '../../visit.js'
 import { Verbatim } from './content.js'
 
 /** A report may name thousands; the text below has them all. */
@@ -72,37 +72,27 @@ const otherNames = ({ address, originalRecipient, finalRecipient }: ReportRecipi
 ]
 
 const COLUMNS: readonly TableColumn<ReportRecipient>[] = [
-  {
-    head: 'Recipient',
-    cell: (row) => (
-      <>
-        <bdi>{row.address ?? 'not named'}</bdi>
-        {otherNames(row).map((one) => (
-          <bdi class="sub">{one}</bdi>
-        ))}
-      </>
-    ),
-  },
-  { head: 'Action', kind: 'fit', cell: actionIn },
-  { head: 'Status', kind: 'fit', cell: ({ status }) => (status === null ? '' : <code>{status}</code>) },
-  {
-    head: 'Means',
-    cell: ({ status, action, category }) => {
-      const words = reasonWords(category === 'unknown' ? null : category)
-      const why = words === null ? '' : `${words.charAt(0).toUpperCase()}${words.slice(1)}. `
-      return `${action === null ? '' : MEANS[action]} ${why}${codeWords(status, action === 'failed') ?? ''}`.trim()
-    },
-  },
-  {
-    head: 'The server said',
-    kind: 'grow',
-    cell: ({ diagnostic, remoteMta }) => (
-      <>
-        <Reply text={diagnostic} />
-        {remoteMta === null ? null : <bdi class="sub">{remoteMta}</bdi>}
-      </>
-    ),
-  },
+  col('Recipient', (row) => (
+    <>
+      <bdi>{row.address ?? 'not named'}</bdi>
+      {otherNames(row).map((one) => (
+        <bdi class="sub">{one}</bdi>
+      ))}
+    </>
+  )),
+  col('Action', 'fit', actionIn),
+  col('Status', 'fit', ({ status }) => (status === null ? '' : <code>{status}</code>)),
+  col('Means', ({ status, action, category }) => {
+    const words = reasonWords(category === 'unknown' ? null : category)
+    const why = words === null ? '' : `${words.charAt(0).toUpperCase()}${words.slice(1)}. `
+    return `${action === null ? '' : MEANS[action]} ${why}${codeWords(status, action === 'failed') ?? ''}`.trim()
+  }),
+  col('The server said', 'grow', ({ diagnostic, remoteMta }) => (
+    <>
+      <Reply text={diagnostic} />
+      {remoteMta === null ? null : <bdi class="sub">{remoteMta}</bdi>}
+    </>
+  )),
 ]
 
 const Became = ({ event }: { readonly event: MailEvent }) => {
@@ -156,37 +146,35 @@ export const reportPage: SitePage = {
     ])
     const report = await readReport(raw)
     const rows = report.recipients.slice(0, MOST_ROWS)
-    return {
-      title: titleOf(report),
-      body: (
-        <PageBody
-          title={<Said text={titleOf(report)} />}
-          crumb={[`/emails/${id}`, 'The mail', 'A report about it']}
+    return titled(
+      titleOf(report),
+      <PageBody
+        title={<Said text={titleOf(report)} />}
+        crumb={[`/emails/${id}`, 'The mail', 'A report about it']}
+      >
+        {rows.length === 0 ? (
+          <Empty title="It names no recipient" />
+        ) : (
+          <Table caption="What it says of each recipient" rows={rows} columns={COLUMNS} look="many" />
+        )}
+        {report.recipients.length > rows.length ? (
+          <p class="soft">and {report.recipients.length - rows.length} more</p>
+        ) : null}
+        <Section title="The report">
+          <ReportFacts {...{ report, event }} />
+        </Section>
+        <Section
+          title="As it came"
+          says="the first 64 KiB; somebody else wrote it"
+          actions={
+            <a class="b tiny" href={visit.link(`/emails/${id}/events/${eventId}/report`)}>
+              As plain text
+            </a>
+          }
         >
-          {rows.length === 0 ? (
-            <Empty title="It names no recipient" />
-          ) : (
-            <Table caption="What it says of each recipient" rows={rows} columns={COLUMNS} look="many" />
-          )}
-          {report.recipients.length > rows.length ? (
-            <p class="soft">and {report.recipients.length - rows.length} more</p>
-          ) : null}
-          <Section title="The report">
-            <ReportFacts {...{ report, event }} />
-          </Section>
-          <Section
-            title="As it came"
-            says="the first 64 KiB; somebody else wrote it"
-            actions={
-              <a class="b tiny" href={visit.link(`/emails/${id}/events/${eventId}/report`)}>
-                As plain text
-              </a>
-            }
-          >
-            <Verbatim>{raw.toString('utf8')}</Verbatim>
-          </Section>
-        </PageBody>
-      ),
-    }
+          <Verbatim>{raw.toString('utf8')}</Verbatim>
+        </Section>
+      </PageBody>,
+    )
   },
 }

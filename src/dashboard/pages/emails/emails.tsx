@@ -38,7 +38,16 @@ import { Status, word } from '../../parts/status.js'
 import { ExportLinks, exported, type ListPage, Pager } from '../../parts/table.js'
 import { exactTime, figure, isolate, Said, Time } from '../../parts/text.js'
 import { attrs, html } from '../../render.js'
-import type { FormDone, RawRoute, RefusedForm, SitePage, View, Visit, WorkspaceName } from '../../visit.js'
+import {
+  type FormDone,
+  type RawRoute,
+  type RefusedForm,
+  type SitePage,
+  titled,
+  type View,
+  type Visit,
+  type WorkspaceName,
+} from '../../visit.js'
 import { FirstMail, TEST_MAIL } from './first-mail.js'
 import { inboxView } from './inbox.js'
 
@@ -595,14 +604,12 @@ const emptyView = async (visit: Visit): Promise<View> => {
   const workspaces = await visit.workspaces()
   const title = visit.scope.mode === 'test' ? 'No test mail yet' : 'No mail yet'
   const says = 'The first mail that comes in appears here. This is one way to send it.'
-  return {
+  return titled(
     title,
-    body: (
-      <PageBody {...{ title, says }} actions={<LiveState table="mails" />}>
-        <FirstMail {...{ visit, workspaces }} />
-      </PageBody>
-    ),
-  }
+    <PageBody {...{ title, says }} actions={<LiveState table="mails" />}>
+      <FirstMail {...{ visit, workspaces }} />
+    </PageBody>,
+  )
 }
 
 const HeadActions = ({ visit }: { readonly visit: Visit }) => (

@@ -10,7 +10,7 @@ import { type Email, type ListedEmail, subjectOf, verdictOf } from '../../mail/v
 import { Copy, LiveState, Refreshed } from '../../parts/page-parts.js'
 import { Icon, Status } from '../../parts/status.js'
 import { Said, Time } from '../../parts/text.js'
-import type { View, Visit } from '../../visit.js'
+import { titled, type View, type Visit } from '../../visit.js'
 
 interface ListProps {
   readonly visit: Visit
@@ -144,37 +144,35 @@ export const inboxView = async (visit: Visit, rows: readonly ListedEmail[]): Pro
     visit.find<Email>(path, { query: { content: 'false' } }),
     askContent(visit, chosen),
   ])
-  return {
-    title: 'Captured mail',
-    body: (
-      <>
-        <aside class="devline" aria-label="Mode">
-          <b>
-            <Icon name="held" tone="wait" />
-            Dev mode: mail is captured, nothing leaves this machine.
-          </b>
-          <span>
-            Try <code>bounced@</code>, <code>deferred@</code> or <code>slow@</code> at any domain.
-          </span>
-        </aside>
-        <h1 class="hid">Captured mail</h1>
-        <div class="panes">
-          <section class="list" aria-label="Captured mail">
-            <div class="tools">
-              <a href={visit.here({ view: 'table', mail: null })}>As a table, with filters</a>
-              <LiveState />
-            </div>
-            <Refreshed id="inbox">
-              <MailList {...{ visit, rows, chosen }} />
-            </Refreshed>
-          </section>
-          {email === null ? (
-            <p class="reader">This mail is not here, or no longer.</p>
-          ) : (
-            <Reader {...{ visit, email, content }} />
-          )}
-        </div>
-      </>
-    ),
-  }
+  return titled(
+    'Captured mail',
+    <>
+      <aside class="devline" aria-label="Mode">
+        <b>
+          <Icon name="held" tone="wait" />
+          Dev mode: mail is captured, nothing leaves this machine.
+        </b>
+        <span>
+          Try <code>bounced@</code>, <code>deferred@</code> or <code>slow@</code> at any domain.
+        </span>
+      </aside>
+      <h1 class="hid">Captured mail</h1>
+      <div class="panes">
+        <section class="list" aria-label="Captured mail">
+          <div class="tools">
+            <a href={visit.here({ view: 'table', mail: null })}>As a table, with filters</a>
+            <LiveState />
+          </div>
+          <Refreshed id="inbox">
+            <MailList {...{ visit, rows, chosen }} />
+          </Refreshed>
+        </section>
+        {email === null ? (
+          <p class="reader">This mail is not here, or no longer.</p>
+        ) : (
+          <Reader {...{ visit, email, content }} />
+        )}
+      </div>
+    </>,
+  )
 }

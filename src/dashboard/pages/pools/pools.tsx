@@ -17,10 +17,17 @@ import {
   Section,
 } from '../../parts/page-parts.js'
 import { Icon, SHAPES } from '../../parts/status.js'
-import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { FormDone, SitePage, View, Visit, WorkspaceName } from '../../visit.js'
+import {
+  type FormDone,
+  type SitePage,
+  titled,
+  type View,
+  type Visit,
+  type WorkspaceName,
+} from '../../visit.js'
 import { actLink, HeldNotes, holdsOver, standingHolds } from '../queue/holds.js'
 import { type History, HistoryOf, historyOf } from '../settings/audit.js'
 import {
@@ -57,15 +64,7 @@ const calendarOf = ({ past }: Warmup) => {
   })
 }
 
-const DaysOf = ({
-  warmup,
-  name,
-  id,
-}: {
-  readonly warmup: Warmup
-  readonly name: string
-  readonly id: string
-}) => {
+const DaysOf = ({ warmup, name, id }: { warmup: Warmup; name: string; id: string }) => {
   const days = calendarOf(warmup)
   const times = days.map(({ at }) => at)
   const until = new Date(Date.parse(times.at(-1) ?? '') + DAY_MS).toISOString()
@@ -245,19 +244,16 @@ const memberColumns = (seen: Seen): readonly TableColumn<PoolMember>[] => {
   const { health } = seen
   const live = new Map((health?.members ?? []).map((one) => [one.id, one]))
   return [
-    {
-      head: 'Upstream',
-      cell: (row) => (
-        <>
-          <Address text={addressOf(row)} />
-          <span class="sub">{aboutOf(row)}</span>
-        </>
-      ),
-    },
-    { head: 'State', cell: (row) => <UpstreamState live={live.get(row.id)} most={row.max_connections} /> },
-    { head: 'Connections', cell: (row) => connections(live.get(row.id), row) },
-    { head: 'Last success', cell: (row) => <Time at={live.get(row.id)?.last_success_at} none="none yet" /> },
-    { head: 'Last error', kind: 'grow', cell: (row) => <LastError live={live.get(row.id)} /> },
+    col('Upstream', (row) => (
+      <>
+        <Address text={addressOf(row)} />
+        <span class="sub">{aboutOf(row)}</span>
+      </>
+    )),
+    col('State', (row) => <UpstreamState live={live.get(row.id)} most={row.max_connections} />),
+    col('Connections', (row) => connections(live.get(row.id), row)),
+    col('Last success', (row) => <Time at={live.get(row.id)?.last_success_at} none="none yet" />),
+    col('Last error', 'grow', (row) => <LastError live={live.get(row.id)} />),
     { does: 'updateEgressPool', head: '', kind: 'act', cell: (row) => <Acts {...seen} row={row} /> },
   ]
 }
@@ -382,34 +378,32 @@ const InQueue = ({ visit, pool, health, scheduled }: Seen) => {
 
 const viewOf = (seen: Seen, trials: readonly TrialRecord[] | null): View => {
   const { visit, pool, health } = seen
-  return {
-    title: `Pool ${pool.name}`,
-    body: (
-      <PageBody
-        crumb={['/pools', 'Pools', pool.name]}
-        title={pool.name}
-        says={
-          <span dir="auto">
-            {pool.kind === 'sandbox' ? 'Built in: test mail ends here, and nobody gets it. ' : null}
-            {health?.says}
-          </span>
-        }
-      >
-        <HeldNotes
-          {...{ visit, holds: pool.kind === 'sandbox' ? [] : seen.holds }}
-          what={(hold) => (hold.egress_pool_id === null ? 'The whole queue is held' : 'This pool is held')}
-        />
-        <ManagedNote row={pool} />
-        <InQueue {...seen} />
-        {trials === null ? null : <Trials trials={trials} />}
-        <Upstreams {...seen} />
-        <WarmingUp {...seen} />
-        <About {...seen} />
-        <Saving {...seen} />
-        <HistoryOf visit={visit} about={{ target: pool.id }} history={seen.history} />
-      </PageBody>
-    ),
-  }
+  return titled(
+    `Pool ${pool.name}`,
+    <PageBody
+      crumb={['/pools', 'Pools', pool.name]}
+      title={pool.name}
+      says={
+        <span dir="auto">
+          {pool.kind === 'sandbox' ? 'Built in: test mail ends here, and nobody gets it. ' : null}
+          {health?.says}
+        </span>
+      }
+    >
+      <HeldNotes
+        {...{ visit, holds: pool.kind === 'sandbox' ? [] : seen.holds }}
+        what={(hold) => (hold.egress_pool_id === null ? 'The whole queue is held' : 'This pool is held')}
+      />
+      <ManagedNote row={pool} />
+      <InQueue {...seen} />
+      {trials === null ? null : <Trials trials={trials} />}
+      <Upstreams {...seen} />
+      <WarmingUp {...seen} />
+      <About {...seen} />
+      <Saving {...seen} />
+      <HistoryOf visit={visit} about={{ target: pool.id }} history={seen.history} />
+    </PageBody>,
+  )
 }
 
 const tried = async (visit: Visit, upstreamId: string | null): Promise<readonly TrialRecord[]> => {
@@ -545,20 +539,18 @@ const columns = (visit: Visit): readonly TableColumn<Row>[] => {
       <a href={visit.link('/queue/entries', { egress_pool_id: pool.id, state })}>{figure(n)}</a>
     )
   return [
-    { head: 'Pool', cell: ({ pool }) => html`<bdi>${pool.name}</bdi>${ManagedMark({ row: pool })}` },
-    {
-      head: 'State',
-      kind: 'grow',
-      cell: ({ tone, isHeld, text }) =>
+    col('Pool', ({ pool }) => html`<bdi>${pool.name}</bdi>${ManagedMark({ row: pool })}`),
+    col(
+      'State',
+      'grow',
+      ({ tone, isHeld, text }) =>
         html`<span class="say" dir="auto">${Icon({ name: isHeld && tone === 'wait' ? 'held' : SHAPES[tone], tone })} ${text}</span>`,
-    },
-    {
-      head: 'Upstreams',
-      cell: ({ pool }) =>
-        pool.members.map((one) => html`<span class="sub">${Address({ text: addressOf(one) })}</span>`),
-    },
-    { head: 'Waiting', kind: 'num', cell: (row) => entries(row, null, row.seen?.waiting) },
-    { head: 'Held', kind: 'num', cell: (row) => entries(row, 'held', row.seen?.held) },
+    ),
+    col('Upstreams', ({ pool }) =>
+      pool.members.map((one) => html`<span class="sub">${Address({ text: addressOf(one) })}</span>`),
+    ),
+    col('Waiting', 'num', (row) => entries(row, null, row.seen?.waiting)),
+    col('Held', 'num', (row) => entries(row, 'held', row.seen?.held)),
   ]
 }
 
@@ -578,33 +570,31 @@ export const poolsPage: SitePage = {
       ({ pool, seen }) =>
         pool.kind === 'relay' && (pool.follows === null || (seen !== null && seen.waiting + seen.held > 0)),
     )
-    return {
-      title: 'Pools',
-      body: (
-        <PageBody
-          title={relays.length === 0 ? 'No pool yet.' : titleOf(relays)}
-          says="A workspace sends through one pool; a pool shares its mail out among its upstream mail servers."
-          make={['/pools/new', 'Make a pool', 'createEgressPool']}
-        >
-          <Table
-            caption="Pools, newest first"
-            rows={rows}
-            href={({ pool }) => visit.link(`/pools/${pool.id}`)}
-            columns={columns(visit)}
-          />
-          <Pager list={list} />
-          {relays.some(({ pool }) => pool.members.length > 0) ? null : (
-            <Empty title="Where mail goes">
-              <p>
-                Live mail needs an upstream: a mail server that takes it from here. Make a pool, or on the
-                server:
-              </p>
-              <Code text="postern pool create main --upstream 'smtp://gw@mta1.example.net:587?tls=required&password_file=/run/secrets/mta1'" />
-            </Empty>
-          )}
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Pools',
+      <PageBody
+        title={relays.length === 0 ? 'No pool yet.' : titleOf(relays)}
+        says="A workspace sends through one pool; a pool shares its mail out among its upstream mail servers."
+        make={['/pools/new', 'Make a pool', 'createEgressPool']}
+      >
+        <Table
+          caption="Pools, newest first"
+          rows={rows}
+          href={({ pool }) => visit.link(`/pools/${pool.id}`)}
+          columns={columns(visit)}
+        />
+        <Pager list={list} />
+        {relays.some(({ pool }) => pool.members.length > 0) ? null : (
+          <Empty title="Where mail goes">
+            <p>
+              Live mail needs an upstream: a mail server that takes it from here. Make a pool, or on the
+              server:
+            </p>
+            <Code text="postern pool create main --upstream 'smtp://gw@mta1.example.net:587?tls=required&password_file=/run/secrets/mta1'" />
+          </Empty>
+        )}
+      </PageBody>,
+    )
   },
 }
 
@@ -612,22 +602,20 @@ export const newPoolPage: SitePage = {
   path: '/pools/new',
   opens: 'createEgressPool',
   async view() {
-    return {
-      title: 'New pool',
-      body: (
-        <PageBody
-          crumb={['/pools', 'Pools', 'new']}
-          title="Make a pool"
-          says="With its first upstream; others are added on its page."
-        >
-          <ActionForm action="create">
-            <Field name="name" label="Name" required maxLength={63} placeholder="main" />
-            <MemberFields member={null} />
-            <Send>Make the pool</Send>
-          </ActionForm>
-        </PageBody>
-      ),
-    }
+    return titled(
+      'New pool',
+      <PageBody
+        crumb={['/pools', 'Pools', 'new']}
+        title="Make a pool"
+        says="With its first upstream; others are added on its page."
+      >
+        <ActionForm action="create">
+          <Field name="name" label="Name" required maxLength={63} placeholder="main" />
+          <MemberFields member={null} />
+          <Send>Make the pool</Send>
+        </ActionForm>
+      </PageBody>,
+    )
   },
   does: { create: 'createEgressPool' },
   actions: {

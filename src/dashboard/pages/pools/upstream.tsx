@@ -106,13 +106,7 @@ const stateOf = (live: ShownUpstream | undefined): Words => {
   return ['ok', 'delivered', 'Takes mail', live.full && FULL[live.full]]
 }
 
-export const UpstreamState = ({
-  live,
-  most,
-}: {
-  readonly live: ShownUpstream | undefined
-  readonly most: number
-}) => {
+export const UpstreamState = ({ live, most }: { live: ShownUpstream | undefined; most: number }) => {
   const [tone, icon, text, more] = stateOf(live)
   const limit = live?.limit ?? null
   const ramps = tone === 'ok' && limit !== null && limit < most

@@ -6,7 +6,7 @@ import type { VNode } from 'preact'
 import { type Hold, type QueueStateRecord, recipients } from '../../../record/queue.js'
 import type { Options } from '../../parts/form.js'
 import { ButtonLink, Note, Section } from '../../parts/page-parts.js'
-import { type ListPage, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Table, type TableColumn } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
 
@@ -82,19 +82,15 @@ interface HoldsProps {
 }
 
 const columns = (visit: Visit, places: PlaceNames): readonly TableColumn<Hold>[] => [
-  { head: 'What', cell: (row) => <Address text={scopeWords(row, places)} /> },
-  {
-    head: 'Why',
-    kind: 'grow',
-    cell: (row) => (
-      <span class="say" dir="auto">
-        {row.reason}
-      </span>
-    ),
-  },
-  { head: 'By', cell: (row) => (row.owner === 'operator' ? 'an operator' : 'a key of the workspace') },
-  { head: 'Since', cell: (row) => <Time at={row.created_at} /> },
-  { head: 'Until', kind: 'opt', cell: () => 'released' },
+  col('What', (row) => <Address text={scopeWords(row, places)} />),
+  col('Why', 'grow', (row) => (
+    <span class="say" dir="auto">
+      {row.reason}
+    </span>
+  )),
+  col('By', (row) => (row.owner === 'operator' ? 'an operator' : 'a key of the workspace')),
+  col('Since', (row) => <Time at={row.created_at} />),
+  col('Until', 'opt', () => 'released'),
   {
     does: 'liftHold',
     head: '',

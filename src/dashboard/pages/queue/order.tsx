@@ -10,7 +10,7 @@ import { ActionForm, Choice, Field, Hidden, Leave, Send } from '../../parts/form
 import { Choices, Empty, Facts, PageBody } from '../../parts/page-parts.js'
 import type { ListPage } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
-import type { FormDone, SitePage, View, Visit } from '../../visit.js'
+import { type FormDone, type SitePage, titled, type View, type Visit } from '../../visit.js'
 import {
   actLink,
   type PlaceNames,
@@ -213,10 +213,7 @@ export const orderPage: SitePage = {
     const verb = isVerb(asked) ? asked : 'retry'
     const scope = scopeFrom((name) => refused?.form.text(name) ?? visit.query(name))
     const [{ matched }, places] = await Promise.all([look(visit, scope), placesOf(visit)])
-    return {
-      title: `${WORDS[verb].tab}: queue`,
-      body: <Order {...{ visit, verb, scope, places, matched }} />,
-    }
+    return titled(`${WORDS[verb].tab}: queue`, <Order {...{ visit, verb, scope, places, matched }} />)
   },
   does: { order: 'retryQueue' },
   actions: { order: give },
@@ -256,34 +253,32 @@ export const releasePage: SitePage = {
     const { matched } = await visit.ask<Ordered>('POST', '/v1/queue/release', {
       body: { scope: partOf(hold), dry_run: true },
     })
-    return {
-      title: 'Release a hold',
-      body: (
-        <PageBody
-          crumb={['/queue', 'Queue', 'release']}
-          title={`${recipients(matched.held)} of ${scopeWords(hold, places)} ${matched.held === 1 ? 'is' : 'are'} held.`}
-          says="What another hold covers too stays held; the rest is due at once."
-        >
-          <section>
-            <Facts
-              facts={[
-                ['Why', <span dir="auto">{hold.reason}</span>],
-                ['By', hold.owner === 'operator' ? 'an operator' : 'a key of the workspace'],
-                ['Since', <Time at={hold.created_at} />],
-                ['Id', <code>{hold.id}</code>],
-              ]}
-            />
-          </section>
-          <section>
-            <ActionForm action="release">
-              <input type="hidden" name="hold" value={hold.id} />
-              <Reason />
-              <Send beside={<Leave to={visit.link('/queue')} />}>Release</Send>
-            </ActionForm>
-          </section>
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Release a hold',
+      <PageBody
+        crumb={['/queue', 'Queue', 'release']}
+        title={`${recipients(matched.held)} of ${scopeWords(hold, places)} ${matched.held === 1 ? 'is' : 'are'} held.`}
+        says="What another hold covers too stays held; the rest is due at once."
+      >
+        <section>
+          <Facts
+            facts={[
+              ['Why', <span dir="auto">{hold.reason}</span>],
+              ['By', hold.owner === 'operator' ? 'an operator' : 'a key of the workspace'],
+              ['Since', <Time at={hold.created_at} />],
+              ['Id', <code>{hold.id}</code>],
+            ]}
+          />
+        </section>
+        <section>
+          <ActionForm action="release">
+            <input type="hidden" name="hold" value={hold.id} />
+            <Reason />
+            <Send beside={<Leave to={visit.link('/queue')} />}>Release</Send>
+          </ActionForm>
+        </section>
+      </PageBody>,
+    )
   },
   does: { release: 'liftHold' },
   actions: {

@@ -17,10 +17,10 @@ import { briefWaiting } from '../../mail/verdict.js'
 import { Filters, Hidden, Select, Send, Word } from '../../parts/form.js'
 import { ButtonLink, Choices, Code, Empty, PageBody, Reply, Section } from '../../parts/page-parts.js'
 import { Status } from '../../parts/status.js'
-import { type ListPage, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { SitePage, Visit } from '../../visit.js'
+import { type SitePage, titled, type Visit } from '../../visit.js'
 import { actLink, anyOf, Holds, type PlaceNames, placesOf, Troubles, VERBS } from './holds.js'
 
 interface Queue {
@@ -274,36 +274,34 @@ export const queuePage: SitePage = {
     const state = queue.state[visit.scope.mode] ?? queue.state.live
     const isEmpty = state.waiting + state.held === 0
     const acts = visit.may('retryQueue')
-    return {
-      title: 'Queue',
-      body: (
-        <PageBody
-          title={<span dir="auto">{state.title}</span>}
-          says={<span dir="auto">{state.says}</span>}
-          actions={acts ? <Acts {...{ visit, isEmpty }} /> : undefined}
-        >
-          <Troubles {...{ visit, state }} withHolds={false} />
-          {ages.data.length === 0 ? null : (
-            <Section
-              title="How long they have waited"
-              says="recipients, by the time since they were accepted"
-              actions={<AgesBy visit={visit} by={by} />}
-            >
-              <AgesTable {...{ visit, ages, queue, places }} />
-            </Section>
-          )}
-          {queue.throttled.length === 0 ? null : <Slow {...{ visit, queue, places }} />}
-          <Holds {...{ visit, places, holds: holds.data, state }} />
-          {isEmpty && holds.data.length === 0 ? <Nothing /> : null}
-          <Section title="One by one">
-            <p>
-              <a href={visit.link('/queue/entries')}>Each recipient that waits, soonest first, and why</a>
-            </p>
-            {acts ? <Part {...{ visit, places }} /> : null}
+    return titled(
+      'Queue',
+      <PageBody
+        title={<span dir="auto">{state.title}</span>}
+        says={<span dir="auto">{state.says}</span>}
+        actions={acts ? <Acts {...{ visit, isEmpty }} /> : undefined}
+      >
+        <Troubles {...{ visit, state }} withHolds={false} />
+        {ages.data.length === 0 ? null : (
+          <Section
+            title="How long they have waited"
+            says="recipients, by the time since they were accepted"
+            actions={<AgesBy visit={visit} by={by} />}
+          >
+            <AgesTable {...{ visit, ages, queue, places }} />
           </Section>
-        </PageBody>
-      ),
-    }
+        )}
+        {queue.throttled.length === 0 ? null : <Slow {...{ visit, queue, places }} />}
+        <Holds {...{ visit, places, holds: holds.data, state }} />
+        {isEmpty && holds.data.length === 0 ? <Nothing /> : null}
+        <Section title="One by one">
+          <p>
+            <a href={visit.link('/queue/entries')}>Each recipient that waits, soonest first, and why</a>
+          </p>
+          {acts ? <Part {...{ visit, places }} /> : null}
+        </Section>
+      </PageBody>,
+    )
   },
 }
 
@@ -321,26 +319,18 @@ const next = (row: QueueEntryRecord, visit: Visit) => {
 }
 
 const columns = (visit: Visit, places: PlaceNames): readonly TableColumn<QueueEntryRecord>[] => [
-  { head: 'Recipient', cell: (row) => Address({ text: row.address, isTight: true }) },
-  { head: 'Status', cell: (row) => Status(row) },
-  {
-    head: 'Why it waits',
-    kind: 'grow',
-    cell: ({ waiting, last_response: text }) => {
-      const why = waiting && html`<span class="say" dir="auto">${sentence(briefWaiting(waiting))}</span>`
-      return html`${why}${Reply({ text, clamp: true })}`
-    },
-  },
-  { head: 'Tries', kind: 'num', cell: (row) => row.attempts },
-  { head: 'Next', cell: (row) => next(row, visit) },
-  {
-    head: 'Pool',
-    kind: 'opt',
-    cell: (row) => {
-      const whose = html`<span class="sub">${places.workspace(row.workspace_id)}</span>`
-      return html`${places.pool(row.egress_pool_id)}${visit.scope.workspace === null && whose}`
-    },
-  },
+  col('Recipient', (row) => Address({ text: row.address, isTight: true })),
+  col('Status', (row) => Status(row)),
+  col('Why it waits', 'grow', ({ waiting, last_response: text }) => {
+    const why = waiting && html`<span class="say" dir="auto">${sentence(briefWaiting(waiting))}</span>`
+    return html`${why}${Reply({ text, clamp: true })}`
+  }),
+  col('Tries', 'num', (row) => row.attempts),
+  col('Next', (row) => next(row, visit)),
+  col('Pool', 'opt', (row) => {
+    const whose = html`<span class="sub">${places.workspace(row.workspace_id)}</span>`
+    return html`${places.pool(row.egress_pool_id)}${visit.scope.workspace === null && whose}`
+  }),
   {
     does: 'retryQueue',
     head: '',
@@ -406,26 +396,24 @@ export const entriesPage: SitePage = {
       }),
       placesOf(visit),
     ])
-    return {
-      title: 'What waits',
-      body: (
-        <PageBody
-          crumb={['/queue', 'Queue', 'one by one']}
-          title="What waits, soonest first"
-          says="Then what is under way, then what is held. Rows move while the queue works."
-        >
-          <EntryFilters {...{ visit, places }} />
-          <Table
-            look="many"
-            caption="Recipients that wait, soonest first"
-            rows={list.data}
-            href={(row) => visit.link(`/emails/${row.email_id}`)}
-            columns={columns(visit, places)}
-            none={<Empty title="Nothing here waits" says="Nothing of this part of the queue waits now." />}
-          />
-          <Onward {...{ visit, list }} />
-        </PageBody>
-      ),
-    }
+    return titled(
+      'What waits',
+      <PageBody
+        crumb={['/queue', 'Queue', 'one by one']}
+        title="What waits, soonest first"
+        says="Then what is under way, then what is held. Rows move while the queue works."
+      >
+        <EntryFilters {...{ visit, places }} />
+        <Table
+          look="many"
+          caption="Recipients that wait, soonest first"
+          rows={list.data}
+          href={(row) => visit.link(`/emails/${row.email_id}`)}
+          columns={columns(visit, places)}
+          none={<Empty title="Nothing here waits" says="Nothing of this part of the queue waits now." />}
+        />
+        <Onward {...{ visit, list }} />
+      </PageBody>,
+    )
   },
 }

@@ -12,7 +12,7 @@ import { ButtonLink, Empty, PageBody, Section } from '../../parts/page-parts.js'
 import { type ListPage, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { RawRoute, SitePage, Visit } from '../../visit.js'
+import { type RawRoute, type SitePage, titled, type Visit } from '../../visit.js'
 
 /** What actions begin with, as people call it. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -224,27 +224,25 @@ export const auditPage: SitePage = {
   opens: 'listAudit',
   async view(visit) {
     const list = await visit.list<ListPage<AuditEntry>>('/v1/audit', { ...filtersOf(visit) })
-    return {
-      title: 'Audit',
-      body: (
-        <PageBody
-          title="Who changed what"
-          says="By the API, the command line and these pages alike; kept for 400 days."
-          actions={<ButtonLink to={`/settings/audit/export${visit.url.search}`}>Export</ButtonLink>}
-        >
-          <AuditFilters visit={visit} />
-          {list.data.length === 0 ? (
-            <Empty
-              title="Nothing was changed"
-              says="Nothing that fits. Sending mail stands in no audit: each mail is its own record."
-            />
-          ) : (
-            <Entries visit={visit} rows={list.data} />
-          )}
-          <Pager list={list} />
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Audit',
+      <PageBody
+        title="Who changed what"
+        says="By the API, the command line and these pages alike; kept for 400 days."
+        actions={<ButtonLink to={`/settings/audit/export${visit.url.search}`}>Export</ButtonLink>}
+      >
+        <AuditFilters visit={visit} />
+        {list.data.length === 0 ? (
+          <Empty
+            title="Nothing was changed"
+            says="Nothing that fits. Sending mail stands in no audit: each mail is its own record."
+          />
+        ) : (
+          <Entries visit={visit} rows={list.data} />
+        )}
+        <Pager list={list} />
+      </PageBody>,
+    )
   },
 }
 

@@ -1,9 +1,9 @@
 /** NAME      daemons - who shares the database */
 import type { ClusterRecord } from '../../../record/queue.js'
 import { PageBody } from '../../parts/page-parts.js'
-import { Table, type TableColumn } from '../../parts/table.js'
+import { col, Table, type TableColumn } from '../../parts/table.js'
 import { html } from '../../render.js'
-import type { SitePage } from '../../visit.js'
+import { type SitePage, titled } from '../../visit.js'
 
 type Daemon = ClusterRecord['daemons'][number]
 
@@ -18,20 +18,16 @@ const ROLES: Readonly<Record<Daemon['writers'][number]['role'], string>> = {
 }
 
 const columns: readonly TableColumn<Daemon>[] = [
-  {
-    head: 'Host',
-    kind: 'grow',
-    cell: ({ host, id }) => html`<strong dir="auto">${host}</strong><span class="sub">${id}</span>`,
-  },
-  { head: 'Version', cell: ({ version }) => version },
-  { head: 'Does', cell: ({ writers }) => writers.map(({ role }) => ROLES[role]).join(', ') },
-  {
-    head: 'Pools',
-    kind: 'opt',
-    cell: ({ pools, share }) => (share === null ? '' : (pools?.join(', ') ?? 'all')),
-  },
-  { head: 'Share', cell: ({ share }) => (share === null ? 'none' : `${share.part} of ${share.of}`) },
-  { head: 'Heard of', cell: ({ lag_ms: lag }) => `${(lag / 1000).toFixed(1)} s ago` },
+  col(
+    'Host',
+    'grow',
+    ({ host, id }) => html`<strong dir="auto">${host}</strong><span class="sub">${id}</span>`,
+  ),
+  col('Version', ({ version }) => version),
+  col('Does', ({ writers }) => writers.map(({ role }) => ROLES[role]).join(', ')),
+  col('Pools', 'opt', ({ pools, share }) => (share === null ? '' : (pools?.join(', ') ?? 'all'))),
+  col('Share', ({ share }) => (share === null ? 'none' : `${share.part} of ${share.of}`)),
+  col('Heard of', ({ lag_ms: lag }) => `${(lag / 1000).toFixed(1)} s ago`),
 ]
 
 const titleOf = ({ store, daemons }: ClusterRecord): string => {
@@ -52,20 +48,18 @@ export const daemonsPage: SitePage = {
   path: '/settings/daemons',
   async view(visit) {
     const cluster = await visit.ask<ClusterRecord>('GET', '/v1/cluster')
-    return {
-      title: 'Daemons',
-      body: (
-        <PageBody
-          title={titleOf(cluster)}
-          says={
-            <>
-              {wordsOf(cluster)} <a href={visit.here({})}>Look again</a>
-            </>
-          }
-        >
-          <Table caption="Daemons" columns={columns} rows={cluster.daemons} />
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Daemons',
+      <PageBody
+        title={titleOf(cluster)}
+        says={
+          <>
+            {wordsOf(cluster)} <a href={visit.here({})}>Look again</a>
+          </>
+        }
+      >
+        <Table caption="Daemons" columns={columns} rows={cluster.daemons} />
+      </PageBody>,
+    )
   },
 }

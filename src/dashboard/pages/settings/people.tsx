@@ -16,10 +16,10 @@ import {
   shownOnce,
 } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
-import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { FormDone, SitePage, Visit } from '../../visit.js'
+import { type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
 
 const HOW: Readonly<Record<string, string>> = {
   local: 'with a password',
@@ -40,34 +40,31 @@ const deviceOf = (agent: string | null): string | null => {
 }
 
 const sessionColumns = (): readonly TableColumn<OpenSession>[] => [
-  {
-    head: 'Who',
-    cell: (row) =>
+  col(
+    'Who',
+    (row) =>
       html`<strong dir="auto">${whose(row)}</strong>${row.current && html`<span class="sub">this very session</span>`}`,
-  },
-  { head: 'Role', cell: (row) => row.role },
-  { head: 'Signed in', cell: (row) => HOW[row.provider] ?? `through ${row.provider}` },
-  {
-    head: 'From',
-    kind: 'grow',
-    cell: ({ address, user_agent: agent }) =>
+  ),
+  col('Role', (row) => row.role),
+  col('Signed in', (row) => HOW[row.provider] ?? `through ${row.provider}`),
+  col(
+    'From',
+    'grow',
+    ({ address, user_agent: agent }) =>
       html`${address}${
         agent !== null && html`<span class="sub" title="${agent}" dir="auto">${deviceOf(agent)}</span>`
       }`,
-  },
-  { head: 'Since', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
-  { head: 'Last seen', cell: (row) => Time({ at: row.last_seen_at }) },
-  { head: 'Ends', kind: 'opt', cell: (row) => Time({ at: row.expires_at }) },
-  {
-    head: '',
-    kind: 'act',
-    cell: (row) =>
-      Verb({
-        ...{ action: 'end', label: 'Sign out', reason: 'none', harm: true, tiny: true },
-        about: { id: row.id, current: row.current ? '1' : '' },
-        children: html`<p>${row.current ? 'You are signed out here.' : `${whose(row)} must sign in again there.`}</p>`,
-      }),
-  },
+  ),
+  col('Since', 'opt', (row) => Time({ at: row.created_at })),
+  col('Last seen', (row) => Time({ at: row.last_seen_at })),
+  col('Ends', 'opt', (row) => Time({ at: row.expires_at })),
+  col('', 'act', (row) =>
+    Verb({
+      ...{ action: 'end', label: 'Sign out', reason: 'none', harm: true, tiny: true },
+      about: { id: row.id, current: row.current ? '1' : '' },
+      children: html`<p>${row.current ? 'You are signed out here.' : `${whose(row)} must sign in again there.`}</p>`,
+    }),
+  ),
 ]
 
 export const sessionsPage: SitePage = {
@@ -77,42 +74,40 @@ export const sessionsPage: SitePage = {
     const list = await visit.list<ListPage<OpenSession>>('/v1/sessions', { user })
     const n = list.data.length
     const mayEndAll = user !== null || visit.who.person !== null
-    return {
-      title: 'Sessions',
-      body: (
-        <PageBody
-          title={n === 1 ? 'One session is open.' : `${n} sessions are open.`}
-          says={
-            user === null ? (
-              'Each is one browser that is signed in, or a token that somebody made.'
-            ) : (
-              <>
-                Of one person. <a href="/settings/sessions">All sessions</a>
-              </>
-            )
-          }
-          actions={
-            mayEndAll ? (
-              <Verb
-                action="end-all"
-                label={user === null ? 'Sign out everywhere else' : 'Sign out everywhere'}
-                reason="none"
-                harm
-              >
-                <p>
-                  {user === null
-                    ? 'All of your sessions end but this one.'
-                    : 'All sessions of this person end, but not the one that you look with.'}
-                </p>
-              </Verb>
-            ) : undefined
-          }
-        >
-          <Table look="many" caption="Sessions, newest first" rows={list.data} columns={sessionColumns()} />
-          <Pager list={list} />
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Sessions',
+      <PageBody
+        title={n === 1 ? 'One session is open.' : `${n} sessions are open.`}
+        says={
+          user === null ? (
+            'Each is one browser that is signed in, or a token that somebody made.'
+          ) : (
+            <>
+              Of one person. <a href="/settings/sessions">All sessions</a>
+            </>
+          )
+        }
+        actions={
+          mayEndAll ? (
+            <Verb
+              action="end-all"
+              label={user === null ? 'Sign out everywhere else' : 'Sign out everywhere'}
+              reason="none"
+              harm
+            >
+              <p>
+                {user === null
+                  ? 'All of your sessions end but this one.'
+                  : 'All sessions of this person end, but not the one that you look with.'}
+              </p>
+            </Verb>
+          ) : undefined
+        }
+      >
+        <Table look="many" caption="Sessions, newest first" rows={list.data} columns={sessionColumns()} />
+        <Pager list={list} />
+      </PageBody>,
+    )
   },
   does: { end: 'revokeSession', 'end-all': 'revokeSessions' },
   actions: {
@@ -177,26 +172,12 @@ const setupLink = async (visit: Visit, ref: string, name: string): Promise<FormD
 }
 
 const columns = (): readonly TableColumn<Person>[] => [
-  {
-    head: 'Person',
-    kind: 'grow',
-    cell: (row) => html`<span dir="auto">${nameOf(row)}</span>${ManagedMark({ row })}`,
-  },
-  { head: 'Address', kind: 'name', cell: (row) => Address({ text: row.email }) },
-  {
-    head: 'Role',
-    cell: (row) => (row.role_from === null ? row.role : `${row.role}, as ${row.role_from} says`),
-  },
-  {
-    head: 'State',
-    cell: (row) => (row.disabled ? State({ tone: '', icon: 'canceled', children: 'Disabled' }) : ''),
-  },
-  {
-    head: 'Second factor',
-    kind: 'opt',
-    cell: (row) => (row.second_factor ? 'yes' : row.has_password ? 'no' : ''),
-  },
-  { head: 'Last signed in', cell: (row) => Time({ at: row.last_sign_in_at }) },
+  col('Person', 'grow', (row) => html`<span dir="auto">${nameOf(row)}</span>${ManagedMark({ row })}`),
+  col('Address', 'name', (row) => Address({ text: row.email })),
+  col('Role', (row) => (row.role_from === null ? row.role : `${row.role}, as ${row.role_from} says`)),
+  col('State', (row) => (row.disabled ? State({ tone: '', icon: 'canceled', children: 'Disabled' }) : '')),
+  col('Second factor', 'opt', (row) => (row.second_factor ? 'yes' : row.has_password ? 'no' : '')),
+  col('Last signed in', (row) => Time({ at: row.last_sign_in_at })),
 ]
 
 const Invitations = ({ rows }: { readonly rows: readonly Link[] }) => (
@@ -261,34 +242,32 @@ export const peoplePage: SitePage = {
       visit.ask<ListPage<Link>>('GET', '/v1/invitations', { query: { limit: 100 } }),
     ])
     const isNobody = visit.who.person === null
-    return {
-      title: 'People',
-      body: (
-        <PageBody
-          title={sentence(people.data)}
-          says="Owners manage people, members everything else, viewers look."
-          actions={
-            <a class={isNobody ? 'b' : 'b main'} href="/settings/people/invite">
-              Invite somebody
-            </a>
-          }
-        >
-          {isNobody ? <MakeYourOwn /> : null}
-          {people.data.length === 0 ? null : (
-            <Table
-              caption="People, newest first"
-              rows={people.data}
-              columns={columns()}
-              href={(row) => `/settings/people/${row.id}`}
-            />
-          )}
-          <Pager list={people} />
-          <Section title="Invitations" says="each lets one person in, once, within seven days">
-            {invitations.data.length === 0 ? <Code text={CLI} /> : <Invitations rows={invitations.data} />}
-          </Section>
-        </PageBody>
-      ),
-    }
+    return titled(
+      'People',
+      <PageBody
+        title={sentence(people.data)}
+        says="Owners manage people, members everything else, viewers look."
+        actions={
+          <a class={isNobody ? 'b' : 'b main'} href="/settings/people/invite">
+            Invite somebody
+          </a>
+        }
+      >
+        {isNobody ? <MakeYourOwn /> : null}
+        {people.data.length === 0 ? null : (
+          <Table
+            caption="People, newest first"
+            rows={people.data}
+            columns={columns()}
+            href={(row) => `/settings/people/${row.id}`}
+          />
+        )}
+        <Pager list={people} />
+        <Section title="Invitations" says="each lets one person in, once, within seven days">
+          {invitations.data.length === 0 ? <Code text={CLI} /> : <Invitations rows={invitations.data} />}
+        </Section>
+      </PageBody>,
+    )
   },
   does: { own: 'createUser', 'take-back': 'revokeInvitation' },
   actions: {
@@ -324,46 +303,42 @@ export const invitePage: SitePage = {
       }),
     ])
     const canLeave = pools.data.some(({ members }) => members.length > 0)
-    return {
-      title: 'Invite somebody',
-      body: (
-        <PageBody
-          title="Invite somebody"
-          crumb={['/settings/people', 'People']}
-          says="A link lets one person in, once, within seven days: with a password of his or her own, or through an identity provider."
-        >
-          <ActionForm action="invite">
-            <Field
-              name="email"
-              label="Address"
-              type="email"
-              maxLength={320}
-              hint="For your list, and for the mail; the link binds to whoever uses it."
-            />
-            <Choice name="role" label="Role" value="viewer" options={ROLE_OPTIONS} />
-            <Choice
-              name="workspace_id"
-              label="The link"
-              options={[
-                ['', 'is shown to me once; I hand it on'],
-                ...(canLeave
-                  ? workspaces.map(({ slug }) => [slug, `is mailed through ${slug}`] as const)
-                  : []),
-              ]}
-              hint={
-                canLeave
-                  ? 'Mailed from the default sender of that workspace; the link of an owner is not mailed.'
-                  : 'It cannot be mailed: no pool has an upstream yet.'
-              }
-            />
-            <Send>Invite</Send>
-          </ActionForm>
-          <Note>
-            <p>Whoever holds the link may use it, and whoever runs the servers on its way can read a mail.</p>
-          </Note>
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Invite somebody',
+      <PageBody
+        title="Invite somebody"
+        crumb={['/settings/people', 'People']}
+        says="A link lets one person in, once, within seven days: with a password of his or her own, or through an identity provider."
+      >
+        <ActionForm action="invite">
+          <Field
+            name="email"
+            label="Address"
+            type="email"
+            maxLength={320}
+            hint="For your list, and for the mail; the link binds to whoever uses it."
+          />
+          <Choice name="role" label="Role" value="viewer" options={ROLE_OPTIONS} />
+          <Choice
+            name="workspace_id"
+            label="The link"
+            options={[
+              ['', 'is shown to me once; I hand it on'],
+              ...(canLeave ? workspaces.map(({ slug }) => [slug, `is mailed through ${slug}`] as const) : []),
+            ]}
+            hint={
+              canLeave
+                ? 'Mailed from the default sender of that workspace; the link of an owner is not mailed.'
+                : 'It cannot be mailed: no pool has an upstream yet.'
+            }
+          />
+          <Send>Invite</Send>
+        </ActionForm>
+        <Note>
+          <p>Whoever holds the link may use it, and whoever runs the servers on its way can read a mail.</p>
+        </Note>
+      </PageBody>,
+    )
   },
   does: { invite: 'createInvitation' },
   actions: { invite },
@@ -428,48 +403,46 @@ export const personPage: SitePage = {
   async view(visit) {
     const row = await visit.ask<PersonInFull>('GET', pathOf(visit))
     const mayChange = visit.may('updateUser', false)
-    return {
-      title: nameOf(row),
-      body: (
-        <PageBody
-          title={row.disabled ? `${nameOf(row)} is disabled.` : `${nameOf(row)}, ${row.role}`}
-          crumb={['/settings/people', 'People']}
-          actions={mayChange ? <Verbs {...{ row, isOwn: row.id === visit.who.person?.id }} /> : undefined}
-        >
-          <ManagedNote row={row} />
-          <Facts
-            facts={[
-              ['Address', <Address text={row.email} />],
-              ['Password', row.has_password ? 'set' : 'none'],
-              row.has_password ? ['Second factor', row.second_factor ? factorNames(row) : 'none'] : null,
-              ['Last signed in', <Time at={row.last_sign_in_at} />],
-              ['Made', <Time at={row.created_at} />],
-              ['Sessions', <a href={`/settings/sessions?user=${row.id}`}>where signed in</a>],
-              mayChange ? ['Did', <a href={`/settings/audit?actor=${row.id}`}>what the audit says</a>] : null,
-            ]}
-          />
-          {row.identities.length === 0 ? null : (
-            <Section title="Identity providers that know this person">
-              <Table
-                caption="Identities"
-                rows={row.identities}
-                columns={[
-                  { head: 'Provider', cell: (one) => one.provider },
-                  { head: 'Issuer', cell: (one) => <code>{one.issuer}</code> },
-                  { head: 'Subject', kind: 'grow', cell: (one) => <code>{one.subject}</code> },
-                  { head: 'Last used', cell: (one) => <Time at={one.last_sign_in_at} /> },
-                ]}
-              />
-            </Section>
-          )}
-          {mayChange ? (
-            <Section title="Change">
-              <ChangeForm {...{ row }} />
-            </Section>
-          ) : null}
-        </PageBody>
-      ),
-    }
+    return titled(
+      nameOf(row),
+      <PageBody
+        title={row.disabled ? `${nameOf(row)} is disabled.` : `${nameOf(row)}, ${row.role}`}
+        crumb={['/settings/people', 'People']}
+        actions={mayChange ? <Verbs {...{ row, isOwn: row.id === visit.who.person?.id }} /> : undefined}
+      >
+        <ManagedNote row={row} />
+        <Facts
+          facts={[
+            ['Address', <Address text={row.email} />],
+            ['Password', row.has_password ? 'set' : 'none'],
+            row.has_password ? ['Second factor', row.second_factor ? factorNames(row) : 'none'] : null,
+            ['Last signed in', <Time at={row.last_sign_in_at} />],
+            ['Made', <Time at={row.created_at} />],
+            ['Sessions', <a href={`/settings/sessions?user=${row.id}`}>where signed in</a>],
+            mayChange ? ['Did', <a href={`/settings/audit?actor=${row.id}`}>what the audit says</a>] : null,
+          ]}
+        />
+        {row.identities.length === 0 ? null : (
+          <Section title="Identity providers that know this person">
+            <Table
+              caption="Identities"
+              rows={row.identities}
+              columns={[
+                { head: 'Provider', cell: (one) => one.provider },
+                { head: 'Issuer', cell: (one) => <code>{one.issuer}</code> },
+                { head: 'Subject', kind: 'grow', cell: (one) => <code>{one.subject}</code> },
+                { head: 'Last used', cell: (one) => <Time at={one.last_sign_in_at} /> },
+              ]}
+            />
+          </Section>
+        )}
+        {mayChange ? (
+          <Section title="Change">
+            <ChangeForm {...{ row }} />
+          </Section>
+        ) : null}
+      </PageBody>,
+    )
   },
   does: {
     change: 'updateUser',

@@ -6,9 +6,9 @@
 import type { EventRecord } from '../../../record/event.js'
 import { sizeWords } from '../../mail/checks.js'
 import { Empty, PageBody } from '../../parts/page-parts.js'
-import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
-import type { SitePage } from '../../visit.js'
+import { type SitePage, titled } from '../../visit.js'
 import { Verbatim } from '../email/content.js'
 
 /** What is kept of it (submission/operator-mail.ts). */
@@ -28,32 +28,25 @@ interface Row {
 }
 
 const COLUMNS: readonly TableColumn<Row>[] = [
-  { head: 'When', kind: 'solo', cell: ({ at }) => <Time at={at} /> },
-  {
-    head: 'From',
-    cell: ({ mail: { from, ip, hello } }) => (
-      <>
-        <bdi>{from || 'nobody'}</bdi>
-        <span class="sub">
-          by {ip}, which called itself <bdi>{hello}</bdi>
-        </span>
-      </>
-    ),
-  },
-  { head: 'To', cell: ({ mail }) => <bdi>{mail.to}</bdi> },
-  {
-    head: 'What it says',
-    kind: 'grow',
-    cell: ({ mail: { subject, text, size } }) => (
-      <>
-        <bdi>{subject || 'No subject'}</bdi>
-        <details class="fold">
-          <summary>its beginning, of {sizeWords(size)}</summary>
-          <Verbatim>{text || 'It has no text.'}</Verbatim>
-        </details>
-      </>
-    ),
-  },
+  col('When', 'solo', ({ at }) => <Time at={at} />),
+  col('From', ({ mail: { from, ip, hello } }) => (
+    <>
+      <bdi>{from || 'nobody'}</bdi>
+      <span class="sub">
+        by {ip}, which called itself <bdi>{hello}</bdi>
+      </span>
+    </>
+  )),
+  col('To', ({ mail }) => <bdi>{mail.to}</bdi>),
+  col('What it says', 'grow', ({ mail: { subject, text, size } }) => (
+    <>
+      <bdi>{subject || 'No subject'}</bdi>
+      <details class="fold">
+        <summary>its beginning, of {sizeWords(size)}</summary>
+        <Verbatim>{text || 'It has no text.'}</Verbatim>
+      </details>
+    </>
+  )),
 ]
 
 export const postmasterPage: SitePage = {
@@ -65,28 +58,26 @@ export const postmasterPage: SitePage = {
       query: { type: 'postmaster.received', mode: 'live', limit: 50, cursor: visit.query('cursor') },
       scoped: false,
     })
-    return {
-      title: 'Mail to postmaster@',
-      body: (
-        <PageBody
-          title="Mail to postmaster@ and abuse@"
-          says={
-            <>
-              Of the bounce domain, from anybody. Its beginning is kept; with <code>bounce.postmaster</code>{' '}
-              in the settings it goes on to a person, whole.
-            </>
-          }
-        >
-          <Table
-            look="many"
-            caption="Mail to postmaster@ and abuse@, newest first"
-            rows={list.data.map(({ occurred_at: at, data: mail }) => ({ at, mail }))}
-            columns={COLUMNS}
-            none={<Empty title="Nobody has written" />}
-          />
-          <Pager list={list} />
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Mail to postmaster@',
+      <PageBody
+        title="Mail to postmaster@ and abuse@"
+        says={
+          <>
+            Of the bounce domain, from anybody. Its beginning is kept; with <code>bounce.postmaster</code> in
+            the settings it goes on to a person, whole.
+          </>
+        }
+      >
+        <Table
+          look="many"
+          caption="Mail to postmaster@ and abuse@, newest first"
+          rows={list.data.map(({ occurred_at: at, data: mail }) => ({ at, mail }))}
+          columns={COLUMNS}
+          none={<Empty title="Nobody has written" />}
+        />
+        <Pager list={list} />
+      </PageBody>,
+    )
   },
 }

@@ -23,7 +23,7 @@ import {
 import { ButtonLink, Code, Empty, Note, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
-import type { FormDone, RefusedForm, SitePage, View, Visit } from '../../visit.js'
+import { type FormDone, type RefusedForm, type SitePage, titled, type View, type Visit } from '../../visit.js'
 import { Views } from '../look.js'
 
 const ZONES = (): readonly (readonly [zone: string, text: string])[] => [
@@ -213,14 +213,13 @@ const begunIn = (form: Form): Begun => ({
 /** The secret in groups of four, as people type it. */
 const inGroups = (secret: string): string => secret.replace(/(.{4})(?=.)/g, '$1 ')
 
-const addView = (title: string, says: string, body: ComponentChildren): View => ({
-  title,
-  body: (
+const addView = (title: string, says: string, body: ComponentChildren): View =>
+  titled(
+    title,
     <PageBody {...{ title, says }} crumb={[SECOND_FACTOR, 'Second factor']}>
       {body}
-    </PageBody>
-  ),
-})
+    </PageBody>,
+  )
 
 const appView = (visit: Visit, begun: Begun): View =>
   addView(

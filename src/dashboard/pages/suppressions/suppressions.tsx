@@ -17,10 +17,18 @@ import type { Form } from '../../form.js'
 import { reasonWords } from '../../mail/verdict.js'
 import { ActionForm, Choice, Field, Filters, Send, Verb, Word } from '../../parts/form.js'
 import { Choices, Code, Empty, Head, Note, Section } from '../../parts/page-parts.js'
-import { ExportLinks, exported, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
+import {
+  col,
+  ExportLinks,
+  exported,
+  type ListPage,
+  Pager,
+  Table,
+  type TableColumn,
+} from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { FormDone, RawRoute, SitePage, Visit } from '../../visit.js'
+import { type FormDone, type RawRoute, type SitePage, titled, type Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
 
@@ -308,31 +316,24 @@ const listQuery = (visit: Visit): AskQuery => ({
 })
 
 const columns = (visit: Visit): readonly TableColumn<Suppression>[] => [
-  { head: 'Address', cell: (row) => Address({ text: row.email }) },
-  {
-    head: 'For',
-    kind: 'opt',
-    cell: ({ list }) =>
-      list === undefined
-        ? 'all mail'
-        : html`<a href="${visit.here({ list, address: null, cursor: null })}">${list}</a>`,
-  },
-  { head: 'Because', cell: (row) => originText(row.origin) },
-  {
-    head: 'Reason',
-    kind: 'grow',
-    cell: ({ origin, reason, source_id: source }) => {
-      const words = reason === undefined ? null : reasonWords(reason)
-      const look = origin === 'manual' || words !== null ? 'say' : 'reply clamp'
-      const why = reason !== undefined && html`<span class="${look}" dir="auto">${words ?? reason}</span>`
-      const told = source?.startsWith('em_')
-        ? html`<a class="sub" href="${visit.link(`/emails/${source}`)}">the mail that told</a>`
-        : null
-      return html`${why}${told}`
-    },
-  },
-  { head: 'Since', cell: (row) => Time({ at: row.created_at }) },
-  { head: 'Ends', kind: 'opt', cell: (row) => Time({ at: row.expires_at }) },
+  col('Address', (row) => Address({ text: row.email })),
+  col('For', 'opt', ({ list }) =>
+    list === undefined
+      ? 'all mail'
+      : html`<a href="${visit.here({ list, address: null, cursor: null })}">${list}</a>`,
+  ),
+  col('Because', (row) => originText(row.origin)),
+  col('Reason', 'grow', ({ origin, reason, source_id: source }) => {
+    const words = reason === undefined ? null : reasonWords(reason)
+    const look = origin === 'manual' || words !== null ? 'say' : 'reply clamp'
+    const why = reason !== undefined && html`<span class="${look}" dir="auto">${words ?? reason}</span>`
+    const told = source?.startsWith('em_')
+      ? html`<a class="sub" href="${visit.link(`/emails/${source}`)}">the mail that told</a>`
+      : null
+    return html`${why}${told}`
+  }),
+  col('Since', (row) => Time({ at: row.created_at })),
+  col('Ends', 'opt', (row) => Time({ at: row.expires_at })),
   {
     does: 'removeSuppression',
     head: '',
@@ -571,37 +572,33 @@ export const suppressionsPage: SitePage = {
       ) : (
         'After a hard bounce, after a complaint, by hand or by import. Live mail to them is refused at once.'
       )
-    return {
-      title: 'Suppressions',
-      body: (
-        <>
-          <Head title={titleOf(visit, slug, rows)} says={says} />
-          <Incidents {...{ visit, incidents }} />
-          <Find visit={visit} />
-          <section>
-            {rows.length > 0 ? (
-              <Table caption="Suppressed addresses, newest first" rows={rows} columns={columns(visit)} />
-            ) : address === null ? (
-              <Empty title="The list is empty">
-                <p>
-                  An address comes here by itself when it bounces for good or its owner calls a mail spam.
-                </p>
-              </Empty>
-            ) : (
-              <NotListed {...{ visit, address, slug, left }} />
-            )}
-            {list === null ? null : (
-              <footer class="foot">
-                <ExportLinks path="/suppressions/export" />
-                <Pager list={list} />
-              </footer>
-            )}
-          </section>
-          {visit.may('addSuppression') ? <Add {...{ visit }} /> : null}
-          <Many {...{ visit, slug }} />
-        </>
-      ),
-    }
+    return titled(
+      'Suppressions',
+      <>
+        <Head title={titleOf(visit, slug, rows)} says={says} />
+        <Incidents {...{ visit, incidents }} />
+        <Find visit={visit} />
+        <section>
+          {rows.length > 0 ? (
+            <Table caption="Suppressed addresses, newest first" rows={rows} columns={columns(visit)} />
+          ) : address === null ? (
+            <Empty title="The list is empty">
+              <p>An address comes here by itself when it bounces for good or its owner calls a mail spam.</p>
+            </Empty>
+          ) : (
+            <NotListed {...{ visit, address, slug, left }} />
+          )}
+          {list === null ? null : (
+            <footer class="foot">
+              <ExportLinks path="/suppressions/export" />
+              <Pager list={list} />
+            </footer>
+          )}
+        </section>
+        {visit.may('addSuppression') ? <Add {...{ visit }} /> : null}
+        <Many {...{ visit, slug }} />
+      </>,
+    )
   },
   does: {
     add: 'addSuppression',

@@ -10,10 +10,10 @@ import type { Form } from '../../form.js'
 import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.js'
 import { ButtonLink, Choices, Code, Crumb, Facts, ManagedNote, Section } from '../../parts/page-parts.js'
 import { Icon, State, type Tone } from '../../parts/status.js'
-import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Said, Time } from '../../parts/text.js'
 import { useVisit } from '../../render.js'
-import type { FormDone, SitePage, Visit } from '../../visit.js'
+import { type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
 import { slugOf, workspacesOf } from '../access/whose.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
@@ -86,38 +86,28 @@ const Next = ({ visit, endpoint, row }: { visit: Visit; endpoint: Webhook; row: 
 }
 
 const columns = (visit: Visit, endpoint: Webhook): readonly TableColumn<WebhookEvent>[] => [
-  { head: 'Answer', cell: (row) => <Answer row={row} /> },
-  {
-    head: 'Event',
-    cell: (row) => (
-      <>
-        {visit.may('getWebhookEvent') ? (
-          <a href={`${visit.here({ event: row.id })}#event`}>{row.type}</a>
-        ) : (
-          row.type
-        )}
-        <span class="sub">
-          {[KIND[row.kind], row.attempts > 1 ? `${row.attempts} tries` : ''].filter(Boolean).join(', ')}
-        </span>
-      </>
-    ),
-  },
-  { head: 'For', kind: 'grow', cell: (row) => <Whom {...{ visit, row }} /> },
-  { head: 'Said', kind: 'name', cell: (row) => <PostSaid row={row} /> },
-  {
-    head: 'Took',
-    kind: 'num',
-    cell: (row) => (row.duration_ms === null ? '' : `${figure(row.duration_ms)} ms`),
-  },
-  {
-    head: 'When',
-    cell: (row) => (
-      <>
-        <Time at={row.updated_at} />
-        <Next {...{ visit, endpoint, row }} />
-      </>
-    ),
-  },
+  col('Answer', (row) => <Answer row={row} />),
+  col('Event', (row) => (
+    <>
+      {visit.may('getWebhookEvent') ? (
+        <a href={`${visit.here({ event: row.id })}#event`}>{row.type}</a>
+      ) : (
+        row.type
+      )}
+      <span class="sub">
+        {[KIND[row.kind], row.attempts > 1 ? `${row.attempts} tries` : ''].filter(Boolean).join(', ')}
+      </span>
+    </>
+  )),
+  col('For', 'grow', (row) => <Whom {...{ visit, row }} />),
+  col('Said', 'name', (row) => <PostSaid row={row} />),
+  col('Took', 'num', (row) => (row.duration_ms === null ? '' : `${figure(row.duration_ms)} ms`)),
+  col('When', (row) => (
+    <>
+      <Time at={row.updated_at} />
+      <Next {...{ visit, endpoint, row }} />
+    </>
+  )),
   {
     does: 'replayWebhookEvent',
     head: '',
@@ -183,13 +173,8 @@ const requestText = ({ url, request_headers, payload }: ShownPost): string => {
   return [...(url === null ? [] : [`POST ${url}`]), ...head, ...body].join('\n')
 }
 
-interface PostInFullProps {
-  readonly post: ShownPost
-  readonly attempts: readonly WebhookAttempt[]
-}
-
 /** One event: what is posted, and each try with its answer. */
-const PostInFull = ({ post, attempts }: PostInFullProps) => (
+const PostInFull = ({ post, attempts }: { post: ShownPost; attempts: readonly WebhookAttempt[] }) => (
   <Section id="event" title={post.type} says={post.id}>
     <Code label="We post" text={requestText(post)} />
     {post.response === null || post.response === '' ? null : (
@@ -454,31 +439,29 @@ export const webhookPage: SitePage = {
     ])
     const [tone, icon] = SHAPES[stateOf(row)]
     const cause = list.data.find((post) => post.kind !== 'test' && post.cause !== null)?.cause ?? null
-    return {
-      title: nameOf(row),
-      body: (
-        <>
-          <Crumb above={['/webhooks', 'Webhooks']} />
-          <header class="verdict">
-            <Icon name={icon} tone={tone} />
-            <h1>
-              <Said text={healthSentence(row, visit.now, cause)} />
-            </h1>
-            <p>
-              <HealthDetail row={row} />
-            </p>
-            <Verbs row={row} />
-          </header>
-          <ManagedNote row={row} />
-          {event === null ? null : <PostInFull {...event} />}
-          <Posts {...{ visit, list }} endpoint={row} />
-          <Section title="Facts">
-            <WebhookFacts {...{ row, workspaces }} />
-          </Section>
-          <HistoryOf visit={visit} about={{ target: row.id }} history={history} />
-        </>
-      ),
-    }
+    return titled(
+      nameOf(row),
+      <>
+        <Crumb above={['/webhooks', 'Webhooks']} />
+        <header class="verdict">
+          <Icon name={icon} tone={tone} />
+          <h1>
+            <Said text={healthSentence(row, visit.now, cause)} />
+          </h1>
+          <p>
+            <HealthDetail row={row} />
+          </p>
+          <Verbs row={row} />
+        </header>
+        <ManagedNote row={row} />
+        {event === null ? null : <PostInFull {...event} />}
+        <Posts {...{ visit, list }} endpoint={row} />
+        <Section title="Facts">
+          <WebhookFacts {...{ row, workspaces }} />
+        </Section>
+        <HistoryOf visit={visit} about={{ target: row.id }} history={history} />
+      </>,
+    )
   },
   does: {
     test: 'testWebhook',

@@ -9,10 +9,10 @@ import type { Form } from '../../form.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'
 import { Code, Empty, ManagedMark, ManagedNote, PageBody, shownOnce } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
-import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, isolate, spanWords, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { FormDone, SitePage, Visit } from '../../visit.js'
+import { type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
 import { slugOf, workspaceOptions, workspacesOf } from '../access/whose.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
 
@@ -119,20 +119,20 @@ const waitingCell = (row: ShownWebhook): string => {
 }
 
 const columns = (workspaces: readonly ShownWorkspace[]): readonly TableColumn<ShownWebhook>[] => [
-  {
-    head: 'Endpoint',
-    kind: 'grow',
-    cell: (row) => html`<span class="mono">${Address({ text: nameOf(row) })}</span>${ManagedMark({ row })}`,
-  },
-  { head: 'Health', cell: (row) => Health({ row }) },
-  { head: 'Told of', cell: (row) => html`<span title="${row.events.join(', ')}">${eventsIn(row)}</span>` },
-  {
-    head: 'Of',
-    cell: (row) =>
+  col(
+    'Endpoint',
+    'grow',
+    (row) => html`<span class="mono">${Address({ text: nameOf(row) })}</span>${ManagedMark({ row })}`,
+  ),
+  col('Health', (row) => Health({ row })),
+  col('Told of', (row) => html`<span title="${row.events.join(', ')}">${eventsIn(row)}</span>`),
+  col(
+    'Of',
+    (row) =>
       `${slugOf(workspaces, row.workspace_id) ?? 'the whole account'}${row.mode === 'test' ? ', test mail' : ''}`,
-  },
-  { head: 'Waiting', kind: 'num', cell: waitingCell },
-  { head: 'Last taken', cell: (row) => Time({ at: row.health.last_succeeded_at }) },
+  ),
+  col('Waiting', 'num', waitingCell),
+  col('Last taken', (row) => Time({ at: row.health.last_succeeded_at })),
 ]
 
 const sentence = (rows: readonly Webhook[]): string => {
@@ -166,28 +166,26 @@ export const webhooksPage: SitePage = {
       workspacesOf(visit),
     ])
     const rows = list.data
-    return {
-      title: 'Webhooks',
-      body: (
-        <PageBody
-          title={rows.length === 0 ? 'Webhooks' : sentence(rows)}
-          says="Endpoints of yours that are told of events."
-          make={rows.length > 0 ? ['/webhooks/new', 'Make a webhook', 'createWebhook'] : null}
-        >
-          {rows.length === 0 ? (
-            <Teach />
-          ) : (
-            <Table
-              caption="Webhooks, newest first"
-              rows={rows}
-              columns={columns(workspaces)}
-              href={(row) => visit.link(`/webhooks/${row.id}`)}
-            />
-          )}
-          <Pager list={list} />
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Webhooks',
+      <PageBody
+        title={rows.length === 0 ? 'Webhooks' : sentence(rows)}
+        says="Endpoints of yours that are told of events."
+        make={rows.length > 0 ? ['/webhooks/new', 'Make a webhook', 'createWebhook'] : null}
+      >
+        {rows.length === 0 ? (
+          <Teach />
+        ) : (
+          <Table
+            caption="Webhooks, newest first"
+            rows={rows}
+            columns={columns(workspaces)}
+            href={(row) => visit.link(`/webhooks/${row.id}`)}
+          />
+        )}
+        <Pager list={list} />
+      </PageBody>,
+    )
   },
 }
 
@@ -410,35 +408,33 @@ export const newWebhookPage: SitePage = {
     const workspaces = await workspacesOf(visit)
     const { workspace } = visit.scope
     const chosen = workspaces.find(({ id, slug }) => id === workspace || slug === workspace)?.slug ?? ''
-    return {
-      title: 'Make a webhook',
-      body: (
-        <PageBody title="Make a webhook" crumb={['/webhooks', 'Webhooks']}>
-          <ActionForm action="create">
-            <EndpointFields row={null} />
-            <div class="form-row">
-              <Choice
-                name="workspace"
-                label="Of the mail of"
-                value={chosen}
-                options={[['', 'The whole account'], ...workspaceOptions(workspaces)]}
-              />
-              <Choice
-                name="mode"
-                label="Mode"
-                value={visit.scope.mode}
-                options={{ live: 'Live mail', test: 'Test mail' }}
-              />
-            </div>
-            <Send>Make the webhook</Send>
-          </ActionForm>
-          <details class="fold">
-            <summary>No endpoint yet? Watch the events arrive on this machine</summary>
-            <Code text="postern webhook listen --key-file key --forward http://127.0.0.1:3000/hooks/mail" />
-          </details>
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Make a webhook',
+      <PageBody title="Make a webhook" crumb={['/webhooks', 'Webhooks']}>
+        <ActionForm action="create">
+          <EndpointFields row={null} />
+          <div class="form-row">
+            <Choice
+              name="workspace"
+              label="Of the mail of"
+              value={chosen}
+              options={[['', 'The whole account'], ...workspaceOptions(workspaces)]}
+            />
+            <Choice
+              name="mode"
+              label="Mode"
+              value={visit.scope.mode}
+              options={{ live: 'Live mail', test: 'Test mail' }}
+            />
+          </div>
+          <Send>Make the webhook</Send>
+        </ActionForm>
+        <details class="fold">
+          <summary>No endpoint yet? Watch the events arrive on this machine</summary>
+          <Code text="postern webhook listen --key-file key --forward http://127.0.0.1:3000/hooks/mail" />
+        </details>
+      </PageBody>,
+    )
   },
   does: { create: 'createWebhook' },
   actions: { create },
@@ -450,18 +446,16 @@ export const editWebhookPage: SitePage = {
   async view(visit) {
     const id = visit.params.id ?? ''
     const row = await visit.ask<Webhook>('GET', `/v1/webhooks/${encodeURIComponent(id)}`, { scoped: false })
-    return {
-      title: `Change ${nameOf(row)}`,
-      body: (
-        <PageBody title={`Change ${hostOf(row)}`} crumb={[`/webhooks/${row.id}`, nameOf(row)]}>
-          <ManagedNote row={row} />
-          <ActionForm action="change">
-            <EndpointFields row={row} />
-            <Send>Change it</Send>
-          </ActionForm>
-        </PageBody>
-      ),
-    }
+    return titled(
+      `Change ${nameOf(row)}`,
+      <PageBody title={`Change ${hostOf(row)}`} crumb={[`/webhooks/${row.id}`, nameOf(row)]}>
+        <ManagedNote row={row} />
+        <ActionForm action="change">
+          <EndpointFields row={row} />
+          <Send>Change it</Send>
+        </ActionForm>
+      </PageBody>,
+    )
   },
   does: { change: 'updateWebhook' },
   actions: {

@@ -8,7 +8,7 @@ import { ButtonLink, Facts, ManagedNote, PageBody, Section } from '../../parts/p
 import { SettingFields, settingFacts, settingsIn } from '../../parts/setting.js'
 import type { ListPage } from '../../parts/table.js'
 import { Said, Time } from '../../parts/text.js'
-import type { SitePage, Visit } from '../../visit.js'
+import { type SitePage, titled, type Visit } from '../../visit.js'
 import type { Pool } from '../pools/upstream.js'
 import { HeldNotes, holdsOver, standingHolds } from '../queue/holds.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
@@ -179,17 +179,15 @@ export const newWorkspacePage: SitePage = {
   opens: 'createWorkspace',
   async view(visit) {
     const pools = await poolNames(visit)
-    return {
-      title: 'Make a workspace',
-      body: (
-        <PageBody title="Make a workspace" crumb={['/workspaces', 'Workspaces']}>
-          <ActionForm action="create">
-            <WorkspaceFields row={null} pools={pools} />
-            <Send>Make the workspace</Send>
-          </ActionForm>
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Make a workspace',
+      <PageBody title="Make a workspace" crumb={['/workspaces', 'Workspaces']}>
+        <ActionForm action="create">
+          <WorkspaceFields row={null} pools={pools} />
+          <Send>Make the workspace</Send>
+        </ActionForm>
+      </PageBody>,
+    )
   },
   does: { create: 'createWorkspace' },
   actions: {
@@ -212,18 +210,16 @@ export const editWorkspacePage: SitePage = {
       visit.ask<ShownWorkspace>('GET', pathOf(visit), { scoped: false }),
       poolNames(visit),
     ])
-    return {
-      title: `Change ${row.name}`,
-      body: (
-        <PageBody title={`Change ${row.name}`} crumb={[`/workspaces/${row.slug}`, row.slug]}>
-          <ManagedNote row={row} />
-          <ActionForm action="change">
-            <WorkspaceFields row={row} pools={pools} />
-            <Send>Change it</Send>
-          </ActionForm>
-        </PageBody>
-      ),
-    }
+    return titled(
+      `Change ${row.name}`,
+      <PageBody title={`Change ${row.name}`} crumb={[`/workspaces/${row.slug}`, row.slug]}>
+        <ManagedNote row={row} />
+        <ActionForm action="change">
+          <WorkspaceFields row={row} pools={pools} />
+          <Send>Change it</Send>
+        </ActionForm>
+      </PageBody>,
+    )
   },
   does: { change: 'updateWorkspace' },
   actions: {
@@ -369,41 +365,39 @@ export const workspacePage: SitePage = {
     const holds = holdsOver(all, { pool: row.egress_pool_id, workspace: row.id })
     const isHeld = holds.some(({ workspace_id }) => workspace_id !== null)
     const stop = stopOf(row, all, states)
-    return {
-      title: row.name,
-      body: (
-        <PageBody
-          title={<Said text={stateSentence(row, stop)} />}
-          crumb={['/workspaces', 'Workspaces']}
-          says={says(row)}
-          actions={
-            visit.may('updateWorkspace') ? (
-              <>
-                <ButtonLink to={visit.link(`/workspaces/${row.slug}/edit`)}>Change</ButtonLink>
-                {!isHeld && visit.may('placeHold') ? <Hold {...{ visit, row }} /> : null}
-                <Suspend {...{ visit, row }} />
-                {visit.may('deleteWorkspace') && !row.is_default ? <Delete {...{ visit, row }} /> : null}
-              </>
-            ) : undefined
-          }
+    return titled(
+      row.name,
+      <PageBody
+        title={<Said text={stateSentence(row, stop)} />}
+        crumb={['/workspaces', 'Workspaces']}
+        says={says(row)}
+        actions={
+          visit.may('updateWorkspace') ? (
+            <>
+              <ButtonLink to={visit.link(`/workspaces/${row.slug}/edit`)}>Change</ButtonLink>
+              {!isHeld && visit.may('placeHold') ? <Hold {...{ visit, row }} /> : null}
+              <Suspend {...{ visit, row }} />
+              {visit.may('deleteWorkspace') && !row.is_default ? <Delete {...{ visit, row }} /> : null}
+            </>
+          ) : undefined
+        }
+      >
+        <HeldNotes {...{ visit, holds }} />
+        <ManagedNote row={row} />
+        {row.alarmed.length === 0 ? null : <AlarmNote {...{ visit, row }} isHeld={holds.length > 0} />}
+        <Ways visit={visit} row={row} />
+        <Section title="Facts">
+          <WorkspaceFacts {...{ visit, row, pools }} />
+        </Section>
+        <Section
+          title="Alarms"
+          says={row.on_alarm === 'hold' ? 'an alarm holds its mail' : 'an alarm tells, and holds nothing'}
         >
-          <HeldNotes {...{ visit, holds }} />
-          <ManagedNote row={row} />
-          {row.alarmed.length === 0 ? null : <AlarmNote {...{ visit, row }} isHeld={holds.length > 0} />}
-          <Ways visit={visit} row={row} />
-          <Section title="Facts">
-            <WorkspaceFacts {...{ visit, row, pools }} />
-          </Section>
-          <Section
-            title="Alarms"
-            says={row.on_alarm === 'hold' ? 'an alarm holds its mail' : 'an alarm tells, and holds nothing'}
-          >
-            <Facts facts={ALARMS.map((alarm) => [ALARM_NAMES[alarm], limitWords(row.alarms[alarm])])} />
-          </Section>
-          <HistoryOf visit={visit} about={{ target: row.id }} history={history} />
-        </PageBody>
-      ),
-    }
+          <Facts facts={ALARMS.map((alarm) => [ALARM_NAMES[alarm], limitWords(row.alarms[alarm])])} />
+        </Section>
+        <HistoryOf visit={visit} about={{ target: row.id }} history={history} />
+      </PageBody>,
+    )
   },
   does: {
     hold: 'placeHold',

@@ -12,10 +12,10 @@ import {
 } from '../../../store/port/alarms.js'
 import { ButtonLink, ManagedMark, Note, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
-import { type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
+import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { isolate, Said, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import type { SitePage, Visit } from '../../visit.js'
+import { type SitePage, titled, type Visit } from '../../visit.js'
 import { actLink, holdsOver, standingHolds } from '../queue/holds.js'
 
 export const ALARM_NAMES: Readonly<Record<Alarm, string>> = {
@@ -166,20 +166,18 @@ const columns = (
   visit: Visit,
   stopped: (row: ShownWorkspace) => Stop | null,
 ): readonly TableColumn<ShownWorkspace>[] => [
-  { head: 'Workspace', kind: 'grow', cell: (row) => html`<bdi>${row.name}</bdi>${ManagedMark({ row })}` },
-  { head: 'Called', cell: (row) => <code>{row.slug}</code> },
-  { head: 'State', cell: (row) => <WorkspaceState row={row} stop={stopped(row)} /> },
-  {
-    head: 'Sends as',
-    cell: (row) =>
-      row.default_from === null ? (
-        <span class="faint">whatever a mail says</span>
-      ) : (
-        <span dir="auto">{row.default_from}</span>
-      ),
-  },
-  { head: 'Mails', cell: (row) => <a href={visit.link('/emails', { workspace: row.slug })}>its mails</a> },
-  { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
+  col('Workspace', 'grow', (row) => html`<bdi>${row.name}</bdi>${ManagedMark({ row })}`),
+  col('Called', (row) => <code>{row.slug}</code>),
+  col('State', (row) => <WorkspaceState row={row} stop={stopped(row)} />),
+  col('Sends as', (row) =>
+    row.default_from === null ? (
+      <span class="faint">whatever a mail says</span>
+    ) : (
+      <span dir="auto">{row.default_from}</span>
+    ),
+  ),
+  col('Mails', (row) => <a href={visit.link('/emails', { workspace: row.slug })}>its mails</a>),
+  col('Made', 'opt', (row) => Time({ at: row.created_at })),
 ]
 
 const sentence = (rows: readonly ShownWorkspace[], stopped: (row: ShownWorkspace) => Stop | null): string => {
@@ -208,24 +206,22 @@ export const workspacesPage: SitePage = {
       poolStates(visit),
     ])
     const stopped = (row: ShownWorkspace) => stopOf(row, holds, pools)
-    return {
-      title: 'Workspaces',
-      body: (
-        <PageBody
-          title={<Said text={sentence(list.data, stopped)} />}
-          says="Each sends for itself: with its own keys, suppressions, pool and limits."
-          make={['/workspaces/new', 'Make a workspace', 'createWorkspace']}
-        >
-          <Table
-            look="many"
-            caption="Workspaces, newest first"
-            rows={list.data}
-            columns={columns(visit, stopped)}
-            href={(row) => visit.link(`/workspaces/${row.slug}`)}
-          />
-          <Pager list={list} />
-        </PageBody>
-      ),
-    }
+    return titled(
+      'Workspaces',
+      <PageBody
+        title={<Said text={sentence(list.data, stopped)} />}
+        says="Each sends for itself: with its own keys, suppressions, pool and limits."
+        make={['/workspaces/new', 'Make a workspace', 'createWorkspace']}
+      >
+        <Table
+          look="many"
+          caption="Workspaces, newest first"
+          rows={list.data}
+          columns={columns(visit, stopped)}
+          href={(row) => visit.link(`/workspaces/${row.slug}`)}
+        />
+        <Pager list={list} />
+      </PageBody>,
+    )
   },
 }
