@@ -1,6 +1,5 @@
 /**
  * NAME      forms - the forms that settings come in, and files that a setting names
- * DESCRIPTION
  *   What more than one part of the schema is made of: URLs, files, groups, durations and sizes. People write those as `90s`,
  *   `5m`, `1h30m`; `25MiB`, `64kB`, or a bare number of bytes. A bare number is no duration: nobody agrees on its unit.
  */
@@ -101,7 +100,9 @@ export const duration = (min: number, max?: number) =>
 export const size = (min: number, max?: number) =>
   quantity('size', max === undefined ? { min } : { min, max })
 
-export const file = () => Joi.string().allow(null).default(null)
+export const file = (says: string) => Joi.string().allow(null).default(null).description(says) as never
+
+export const flag = (says: string, value = false) => Joi.boolean().default(value).description(says)
 
 export const readUrl = (value: string, helpers: Joi.CustomHelpers) => {
   const url = URL.canParse(value) ? new URL(value) : null

@@ -7,7 +7,19 @@
  */
 import Joi from 'joi'
 import { isLoopback } from '../base/network.js'
-import { DAY, duration, file, group, HOUR, MINUTE, readText, refuse, secretIn } from './forms.js'
+import {
+  choice,
+  DAY,
+  duration,
+  file,
+  flag,
+  group,
+  HOUR,
+  MINUTE,
+  readText,
+  refuse,
+  secretIn,
+} from './forms.js'
 import { ConfigError } from './problem.js'
 
 export type Role = 'owner' | 'member' | 'viewer'
@@ -90,9 +102,7 @@ const provider = Joi.object<SignInProvider, true>({
     .meta(NEEDED)
     .description('Its URL, from which all else is discovered; https, or http on loopback'),
   client_id: Joi.string().max(500).required().meta(NEEDED).description('Our name there'),
-  client_secret_file: file().description(
-    'File of our secret there, readable by nobody else; null: a public client',
-  ) as never,
+  client_secret_file: file('File of our secret there, readable by nobody else; null: a public client'),
   scopes: Joi.array()
     .items(Joi.string().pattern(/^[!#-[\]-~]+$/, 'a word without blanks'))
     .custom(readScopes)
@@ -114,11 +124,9 @@ const provider = Joi.object<SignInProvider, true>({
     .allow(null)
     .default(null)
     .description('Everybody in one of these groups may sign in') as never,
-  trust_email: Joi.boolean()
-    .default(false)
-    .description(
-      'Believe its addresses without email_verified: for a provider of your own alone, such as Entra with the issuer of your tenant',
-    ),
+  trust_email: flag(
+    'Believe its addresses without email_verified: for a provider of your own alone, such as Entra with the issuer of your tenant',
+  ),
   default_role: role()
     .allow(null)
     .default(null)
@@ -136,11 +144,11 @@ const provider = Joi.object<SignInProvider, true>({
     .allow(null)
     .default(null)
     .description('The provider says the role, at each sign-in; who has none there is refused') as never,
-  logout: Joi.string()
-    .valid('session', 'person')
-    .default('session')
-    .description('What a logout there ends here: that session, or all that the person has from there'),
-  ca_file: file().description('CA certificates to believe for it, PEM; null: those of the system') as never,
+  logout: choice(
+    ['session', 'person'],
+    'What a logout there ends here: that session, or all that the person has from there',
+  ),
+  ca_file: file('CA certificates to believe for it, PEM; null: those of the system'),
 }).description('One provider of OpenID Connect')
 
 /** The keys of one provider, to guess what was meant: joi takes a while to name them. */
@@ -149,18 +157,12 @@ export const providerKeys = (): readonly string[] => Object.keys(provider.descri
 /** The group `identity` of the settings. */
 export const identity = group(
   Joi.object<IdentitySettings, true>({
-    local: Joi.boolean()
-      .default(true)
-      .description('People with a password here may sign in; links of postern setup-link work without it'),
-    auto: Joi.boolean()
-      .default(false)
-      .description('Go straight to the provider when there is only one; /sign-in?local shows the page'),
-    second_factor: Joi.string()
-      .valid('optional', 'required')
-      .default('optional')
-      .description(
-        'Whether who signs in with a password must have a second factor, too; providers have their own',
-      ),
+    local: flag('People with a password here may sign in; links of postern setup-link work without it', true),
+    auto: flag('Go straight to the provider when there is only one; /sign-in?local shows the page'),
+    second_factor: choice(
+      ['optional', 'required'],
+      'Whether who signs in with a password must have a second factor, too; providers have their own',
+    ),
     viewers_see: Joi.string()
       .valid('nothing', 'subjects', 'bodies')
       .default('subjects')

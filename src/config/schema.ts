@@ -13,7 +13,7 @@ import Joi from 'joi'
 import { defaultBudget } from '../base/memory.js'
 import { parseRange } from '../base/network.js'
 import { type Config, DIALECTS, type SubmissionListener } from './config.js'
-import { choice, DAY, duration, file, group, HOUR, MINUTE, readUrl, size } from './forms.js'
+import { choice, DAY, duration, file, flag, group, HOUR, MINUTE, readUrl, size } from './forms.js'
 import { identity } from './identity.js'
 
 const MIB = 1024 ** 2
@@ -47,52 +47,37 @@ const host = (value: string) =>
     .custom(readHost)
     .default(value)
     .description('Address to listen on: an IP address or a host name')
-const port = (value: number) =>
-  Joi.number()
-    .integer()
-    .min(0)
-    .max(65535)
-    .default(value)
-    .description('Port to listen on; 0 takes any free one')
+const count = (min: number, max: number, value: number, says: string) =>
+  Joi.number().integer().min(min).max(max).default(value).description(says)
+const port = (value: number) => count(0, 65535, value, 'Port to listen on; 0 takes any free one')
+const ranges = (says: string) =>
+  Joi.array().items(Joi.string().custom(readRange)).default([]).description(says) as never
 
 const proxied = {
-  proxy_protocol: Joi.boolean()
-    .default(false)
-    .description(
-      'Connections come through a TCP proxy and begin with a PROXY header, version 1 or 2 (send-proxy of HAProxy)',
-    ),
-  trusted_proxies: Joi.array()
-    .items(Joi.string().custom(readRange))
-    .default([])
-    .description(
-      'Address ranges of TCP proxies, needed with proxy_protocol: nobody else may connect then; limits.connections_per_address does not bind them',
-    ) as never,
+  proxy_protocol: flag(
+    'Connections come through a TCP proxy and begin with a PROXY header, version 1 or 2 (send-proxy of HAProxy)',
+  ),
+  trusted_proxies: ranges(
+    'Address ranges of TCP proxies, needed with proxy_protocol: nobody else may connect then; limits.connections_per_address does not bind them',
+  ),
 }
 
 const listener = Joi.object<SubmissionListener, true>({
   host: host('127.0.0.1'),
   port: port(2587),
-  tls: Joi.string()
-    .valid('starttls', 'implicit', 'none')
-    .default('starttls')
-    .description(
-      'starttls: plain until STARTTLS; implicit: TLS from the first byte; none: loopback and printers only',
-    ),
-  legacy: Joi.boolean()
-    .default(false)
-    .description(
-      'TLS 1.0 to 1.2, for clients that know nothing newer; not 1.3, at which some of them hang (libesmtp)',
-    ),
-  ip_credentials: Joi.boolean()
-    .default(false)
-    .description(
-      'Accept clients by address range (postern credential create --cidr); private addresses only',
-    ),
-  client_certificates: Joi.boolean()
-    .default(false)
-    .description(
-      'Ask for a client certificate; one that is a credential (postern credential create --certificate-fingerprint) stands for a login, with AUTH EXTERNAL or without AUTH',
-    ),
+  tls: choice(
+    ['starttls', 'implicit', 'none'],
+    'starttls: plain until STARTTLS; implicit: TLS from the first byte; none: loopback and printers only',
+  ),
+  legacy: flag(
+    'TLS 1.0 to 1.2, for clients that know nothing newer; not 1.3, at which some of them hang (libesmtp)',
+  ),
+  ip_credentials: flag(
+    'Accept clients by address range (postern credential create --cidr); private addresses only',
+  ),
+  client_certificates: flag(
+    'Ask for a client certificate; one that is a credential (postern credential create --certificate-fingerprint) stands for a login, with AUTH EXTERNAL or without AUTH',
+  ),
   ...proxied,
 }).description('One SMTP submission listener')
 
@@ -126,27 +111,22 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   data_dir: Joi.string()
     .default('data')
     .description('Database, pepper and self-signed certificate; mode 0700'),
-  pepper_file: file().description(
+  pepper_file: file(
     'File of the pepper, the secret under which keys are hashed; null: in data_dir. A credential "pepper" of systemd wins',
-  ) as never,
+  ),
   http: group(
     Joi.object<Config['http'], true>({
       host: host('127.0.0.1'),
       port: port(8080),
-      trusted_proxies: Joi.array()
-        .items(Joi.string().custom(readRange))
-        .default([])
-        .description('Address ranges of reverse proxies whose X-Forwarded-For is believed') as never,
+      trusted_proxies: ranges('Address ranges of reverse proxies whose X-Forwarded-For is believed'),
       max_body: size(1024)
         .default(50 * MIB)
         .description('Largest request body'),
       request_timeout: duration(1000, HOUR).default(MINUTE).description('Time to receive a whole request'),
-      tls: Joi.boolean().default(false).description('Serve HTTPS with the certificate of tls'),
-      behind_proxy: Joi.boolean()
-        .default(false)
-        .description(
-          'TLS ends in a proxy on another machine, as an ingress: allows plain HTTP on private addresses; only trusted_proxies and this machine may connect',
-        ),
+      tls: flag('Serve HTTPS with the certificate of tls'),
+      behind_proxy: flag(
+        'TLS ends in a proxy on another machine, as an ingress: allows plain HTTP on private addresses; only trusted_proxies and this machine may connect',
+      ),
       dialects: Joi.array()
         .items(Joi.string().valid(...DIALECTS))
         .unique()
@@ -159,15 +139,12 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
     Joi.object<Config['management'], true>({
       host: host('127.0.0.1'),
       port: port(8081),
-      token_file: file().description(
+      token_file: file(
         'File with a token of at least 16 characters: "Authorization: Bearer" with it opens everything from elsewhere; read at each such request',
-      ) as never,
-      allow_networks: Joi.array()
-        .items(Joi.string().custom(readRange))
-        .default([])
-        .description(
-          'Address ranges that may ask /livez, /healthz and /readyz without a token, and /metrics too where there is no token_file',
-        ) as never,
+      ),
+      allow_networks: ranges(
+        'Address ranges that may ask /livez, /healthz and /readyz without a token, and /metrics too where there is no token_file',
+      ),
     }),
     '/livez, /healthz, /readyz and /metrics; beyond loopback it needs a private address, and token_file or allow_networks',
   ),
@@ -185,9 +162,9 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .custom(readName)
         .meta({ shown: 'hostname' })
         .description('Domain of the return paths; its MX must lead to this listener'),
-      rules_file: file().description(
+      rules_file: file(
         'YAML list of rules asked before the built-in table that tells hard bounces from soft ones: category, and enhanced, code, text or unless (postern bounce classify tries them)',
-      ) as never,
+      ),
       postmaster: Joi.string()
         .custom(readSender)
         .allow(null)
@@ -201,8 +178,8 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   ),
   tls: group(
     Joi.object<Config['tls'], true>({
-      cert_file: file().description('Certificate chain, PEM') as never,
-      key_file: file().description('Its private key, PEM, readable by nobody else') as never,
+      cert_file: file('Certificate chain, PEM'),
+      key_file: file('Its private key, PEM, readable by nobody else'),
       certificates: Joi.array()
         .items(
           Joi.object<Config['tls']['certificates'][number], true>({
@@ -223,9 +200,9 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         ['sqlite', 'postgres'],
         'Where facts are kept: in data_dir, or in a PostgreSQL database that several daemons share',
       ),
-      url_file: file().description(
+      url_file: file(
         'With driver postgres: file of its URL, postgres://user:password@host:port/database, readable by nobody else; of several, one a line, the first that takes writes is used',
-      ) as never,
+      ),
       pooler: choice(
         ['none', 'transaction'],
         'With driver postgres: whether a pooler before the database gives a session for each transaction (pool_mode = transaction)',
@@ -249,18 +226,8 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   ),
   rate_limit: group(
     Joi.object<Config['rate_limit'], true>({
-      per_minute: Joi.number()
-        .integer()
-        .min(1)
-        .max(1_000_000_000)
-        .default(600)
-        .description('Sends a minute of a key without a limit of its own'),
-      auth_failures: Joi.number()
-        .integer()
-        .min(1)
-        .max(1_000_000)
-        .default(60)
-        .description('Failed authentications a minute from one address'),
+      per_minute: count(1, 1_000_000_000, 600, 'Sends a minute of a key without a limit of its own'),
+      auth_failures: count(1, 1_000_000, 60, 'Failed authentications a minute from one address'),
     }),
     'Fixed minutes',
   ),
@@ -321,18 +288,13 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
     ) as never,
   events: group(
     Joi.object<Config['events'], true>({
-      streams_per_key: Joi.number()
-        .integer()
-        .min(1)
-        .max(100_000)
-        .default(50)
-        .description('Most event streams that one API key or session has open at once'),
-      streams_per_address: Joi.number()
-        .integer()
-        .min(1)
-        .max(100_000)
-        .default(200)
-        .description('Most event streams of one address (IPv6: of one /64)'),
+      streams_per_key: count(
+        1,
+        100_000,
+        50,
+        'Most event streams that one API key or session has open at once',
+      ),
+      streams_per_address: count(1, 100_000, 200, 'Most event streams of one address (IPv6: of one /64)'),
     }),
     'The log of events, and who follows it',
   ),
@@ -341,32 +303,20 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       message_size: size(1024)
         .default(25 * MIB)
         .description('Largest message, as MIME, at either door'),
-      recipients: Joi.number()
-        .integer()
-        .min(1)
-        .max(10_000)
-        .default(100)
-        .description('Most recipients of one mail'),
-      connections: Joi.number()
-        .integer()
-        .min(1)
-        .max(1_000_000)
-        .default(2000)
-        .description('Most simultaneous clients of one SMTP listener'),
-      connections_per_address: Joi.number()
-        .integer()
-        .min(1)
-        .max(1_000_000)
-        .default(50)
-        .description(
-          'Most connections of one address (IPv6: of one /64) that have not logged in, at the bounce door of any kind; loopback, trusted_proxies and ranges of credentials are exempt',
-        ),
-      connections_per_credential: Joi.number()
-        .integer()
-        .min(1)
-        .max(1_000_000)
-        .default(1000)
-        .description('Most simultaneous SMTP connections of one key or credential'),
+      recipients: count(1, 10_000, 100, 'Most recipients of one mail'),
+      connections: count(1, 1_000_000, 2000, 'Most simultaneous clients of one SMTP listener'),
+      connections_per_address: count(
+        1,
+        1_000_000,
+        50,
+        'Most connections of one address (IPv6: of one /64) that have not logged in, at the bounce door of any kind; loopback, trusted_proxies and ranges of credentials are exempt',
+      ),
+      connections_per_credential: count(
+        1,
+        1_000_000,
+        1000,
+        'Most simultaneous SMTP connections of one key or credential',
+      ),
       idle: duration(1000, DAY)
         .default(5 * MINUTE)
         .description(
@@ -408,12 +358,9 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   ),
   webhook: group(
     Joi.object<Config['webhook'], true>({
-      allow_networks: Joi.array()
-        .items(Joi.string().custom(readRange))
-        .default([])
-        .description(
-          'Private address ranges in which endpoints of webhooks may lie, by http as well; elsewhere only public addresses are called, by https',
-        ) as never,
+      allow_networks: ranges(
+        'Private address ranges in which endpoints of webhooks may lie, by http as well; elsewhere only public addresses are called, by https',
+      ),
       proxy: Joi.string()
         .custom(readUrl)
         .allow(null)
@@ -433,12 +380,9 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   ),
   oauth: group(
     Joi.object<Config['oauth'], true>({
-      allow_networks: Joi.array()
-        .items(Joi.string().custom(readRange))
-        .default([])
-        .description(
-          'Private address ranges in which token endpoints of upstreams may lie, by http as well; elsewhere only public addresses are called, by https',
-        ) as never,
+      allow_networks: ranges(
+        'Private address ranges in which token endpoints of upstreams may lie, by http as well; elsewhere only public addresses are called, by https',
+      ),
     }),
     'Tokens for upstreams that sign in by OAuth',
   ),

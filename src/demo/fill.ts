@@ -1,6 +1,5 @@
 /**
  * NAME      fill - a week of mail in an empty folder
- * DESCRIPTION
  *   Makes two tenants with their pools, keys, people and webhooks, sends what the plan says, and moves the clock from
  *   step to step. Only `postern dev --demo` calls it, for a folder of its own that was not there before.
  *   What the daemon runs in threads by the clock of the machine runs here in one thread by a clock that is moved ahead:

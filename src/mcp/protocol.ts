@@ -1,6 +1,5 @@
 /**
  * NAME      protocol - the Model Context Protocol over lines
- * DESCRIPTION
  *   JSON-RPC 2.0, one message a line, as a server of tools and resources speaks it. Both forms of the protocol: revisions
  *   that begin with `initialize` (to 2025-11-25), and 2026-07-28, where each request says its version itself. What is no
  *   message is answered with an error and changes nothing. Only answers are written: the server asks nothing.

@@ -1,6 +1,5 @@
 /**
  * NAME      domain-report - reports of receivers about our domains are read and kept
- * DESCRIPTION
  *     They come to `dmarc-reports@` and `tls-reports@` of the bounce domain; either address takes both kinds.
  *     Anybody can send one, and nothing proves who did: it is kept for a domain that is here, as what its reporter says,
  *     once however often it comes, and so many of a domain a day, half of them from one client. Of the same domain in several accounts those have it

@@ -1,6 +1,5 @@
 /**
  * NAME      email - a mail as the wire has it, what was written in it, and what is done to many mails at once
- * DESCRIPTION
  *   A send answers the accepted record without bodies; a list row leaves out recipients and attachments, too. Members stand in
  *   the order of the contract; one that it does not print (a reason) is there only when it says something. A mail that was
  *   composed here keeps what the client sent. One that came whole, over SMTP or as `raw`, is read from its octets when somebody

@@ -1,6 +1,5 @@
 /**
  * NAME      queue - the queue, its holds and orders, incidents, why something waits, and whether mail flows, as the public sees them
- * DESCRIPTION
  *   A scope has the same members in a request, in a hold and in the record of an order, so that what was read may be sent. The
  *   state of the queue becomes sentences here alone: pages, command line and API say these and no others. Pure: what was
  *   counted, and what is known of each pool and hold, is given to it. A recipient that is held is never one that waits; one with

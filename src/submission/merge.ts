@@ -1,6 +1,5 @@
 /**
  * NAME      merge - one text for many, with what is each one's own in it
- * DESCRIPTION
  *   A template has places for variables in its subject, header fields (Reply-To too), tags, text and HTML. What a value may do there is decided by
  *   where it stands, once for all recipients: in HTML a real parser says so, over a text in which each place is a word that
  *   stands nowhere else. Values are escaped, and may stand between elements and in quoted attributes; in scripts, styles,

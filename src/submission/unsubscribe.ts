@@ -1,6 +1,5 @@
 /**
  * NAME      unsubscribe - a link in the header by which a reader leaves one mailing list
- * DESCRIPTION
  *   A mail to one recipient may name its list. It gets the fields of RFC 8058, whose link leads to this gateway: a click on
  *   it suppresses the address for the mail of that list, and for nothing else. The token in the link is all that opens it. It
  *   is sealed under the pepper for this purpose alone: no address stands in a URL, and who has a token can make no other.

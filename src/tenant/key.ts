@@ -1,6 +1,5 @@
 /**
  * NAME      key - API keys, and requests that are signed with one
- * DESCRIPTION
  *   `svc_live_` or `svc_test_`, 12 public characters by which the row is found, and 32 secret ones (190 bits), all base62.
  *   Only a peppered HMAC of the whole is kept; it is compared in constant time, and an unknown key costs the same work as
  *   a wrong one. Revoking removes the row, and every use reads the row anew, so that revocation is immediate at every

@@ -1,6 +1,5 @@
 /**
  * NAME      style - the one stylesheet
- * DESCRIPTION
  *   Tokens, elements without a class, then the parts, in the order in which a later one may overrule an earlier one; what only
  *   some pages have follows (a whole row of the list of mails is the link of its subject; a phone gets three lines a mail), and
  *   print is last. Every colour holds for light and dark; `color-scheme` decides, and `data-theme` where a person chose. Text

@@ -1,6 +1,5 @@
 /**
  * NAME      live - the page follows what happens
- * DESCRIPTION
  *   An event is only the reason to ask: what is shown is always what the server renders. It is asked at most four times a
  *   second, and the less often the more happens. Rows that are shown change where they stand; new ones come on top when the
  *   reader is there with nothing ticked and no pointer on a row, else they wait behind a button that says how many.

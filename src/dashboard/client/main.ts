@@ -1,6 +1,5 @@
 /**
  * NAME      main - what every page can do with scripts on
- * DESCRIPTION
  *   Nothing here is needed to read or to act: it copies, closes menus and sends nothing twice, moves by keys, counts times and
  *   keeps what is shown up to date. Single letters work outside of fields only, and never together with Ctrl, Alt or Meta. Rows
  *   are moved through by the focus of their links, so that Enter is the browser's own. The server learns the reader's zone.

@@ -1,6 +1,5 @@
 /**
  * NAME      content - what was written in a mail, read from its octets, and its HTML with nothing in it that acts
- * DESCRIPTION
  *   One request for the source serves every tab. The leaves of a message are found by searching its octets for boundaries;
  *   nothing is decoded until a part is asked for. Linear in the size of the message, bounded in depth and number, and nothing
  *   throws: what is broken is read as far as it goes. Texts are bounded: a page shows the beginning, and the file has the rest.

@@ -1,6 +1,5 @@
 /**
  * NAME      page-parts - what most pages are put together from, and pages that say why there is no page
- * DESCRIPTION
  *   Parts that follow what happens are as old as the last load without scripts. A script asks for the page again when something
  *   has happened, and takes over what stands in these places. A reader who sees no subjects gets no events.
  *   What is gone, what may not be seen, what failed: each in a sentence, with a way on, and with the request id that the log has.

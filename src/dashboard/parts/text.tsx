@@ -1,6 +1,5 @@
 /**
  * NAME      text - times, figures and words of others, as people read them
- * DESCRIPTION
  *   A time is shown as its distance from now, with the exact one, zone named, on hover and in the `datetime`. What is
  *   relative goes on counting where scripts run. A reply, a name or a subject may be written from right to left, or try to
  *   turn what stands around it: in a string such words stand between two marks of Unicode, on a page they are a `<bdi>`.

@@ -1,6 +1,5 @@
 /**
  * NAME      admission - who may come in through a provider
- * DESCRIPTION
  *   Reads the claims of an ID token and of userinfo. Every value is a stranger's: of any type, of any length, and nothing
  *   is believed that is not asked for.
  *   Let in are those who were invited (whatever their address), and those whom allowed_domains or allowed_groups name.

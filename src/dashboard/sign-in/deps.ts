@@ -1,6 +1,5 @@
 /**
  * NAME      deps - what the steps of sign-in stand on: providers, sessions, a request and its answer as values
- * DESCRIPTION
  *   The code that talks to providers is loaded when the first of them is needed: most installations have none. A session is
  *   always a new one, in place of the one that the browser had, so that no one is signed in with a secret that somebody else put
  *   into his browser. Person, identity, link and session are one commit.

@@ -1,6 +1,5 @@
 /**
  * NAME      local - signing in with an address and a password, in one step or two, or by a link that is used once
- * DESCRIPTION
  *   Unknown, disabled and mistaken are one answer. Too many guesses get the time to come again; a browser in which the person
  *   signed in before keeps a proof of that, and is not kept out by what others try (tenant/credential.ts). Who has a second factor
  *   is asked for it next. Between the two steps the browser holds a cookie, sealed with the pepper: whose password was right,

@@ -1,6 +1,5 @@
 /**
  * NAME      provider - one provider of OpenID Connect, and what goes wrong with it
- * DESCRIPTION
  *   Authorization code with PKCE, state and nonce; the ID token's issuer, audience, times, algorithm and signature are
  *   checked, also where it came over TLS. What is discovered is kept for an hour, and used further when the provider does
  *   not answer then. Every call ends within 10 seconds. Whatever goes wrong is thrown as ProviderTrouble: the person who

@@ -1,6 +1,5 @@
 /**
  * NAME      sign-in - the routes that need no session, and signing out
- * DESCRIPTION
  *   Every answer is made here: never stored by anybody, never framed, and those with a one-use link in their address send no
  *   referrer. Cookies follow from base_url.
  *   Signing out is a form like any other: of our origin, with the token of the session. The session ends here whatever the

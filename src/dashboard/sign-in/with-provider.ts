@@ -1,6 +1,5 @@
 /**
  * NAME      with-provider - to a provider and back, and asked again later
- * DESCRIPTION
  *   The browser goes to the provider with a cookie of 10 minutes, sealed with the pepper, that says what it must bring
  *   back: so nothing is kept here for people who only looked, and a sign-in cannot end in another browser than the one that
  *   began it. Whoever comes back is let in or not (admission.ts). A provider that fails leaves the sign-in page with a word

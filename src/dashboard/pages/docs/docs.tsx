@@ -1,6 +1,5 @@
 /**
  * NAME      docs - guides, the API reference, and the catalogue of errors
- * DESCRIPTION
  *   Guides are the papers of the repository. All operations by group, each with its command, made from the document that the API
  *   serves: right for this very version, and no network is needed. Each page is there as Markdown at its address and `.md`, and
  *   /llms.txt lists them, one line each. Errors stand at the addresses where programs get them as JSON, and where the `type` of

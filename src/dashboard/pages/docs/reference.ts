@@ -1,6 +1,5 @@
 /**
  * NAME      reference - the OpenAPI document, as the pages need it, and samples of requests in four languages
- * DESCRIPTION
  *   Fetched from the API at the first look and kept: it is made from the running code. A JSON Schema is read as one line for
  *   each member, those of nested objects below their parent with the whole path as their name (`attachments[].content`). Knows
  *   the keywords that the API's document uses. A sample is made from the document's own example and the address of this gateway,

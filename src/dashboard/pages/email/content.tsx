@@ -1,6 +1,5 @@
 /**
  * NAME      content - what the recipient gets, in tabs and as files
- * DESCRIPTION
  *   All of it was written by others and is shown as text, but for the preview, which is a frame of its own route. A body
  *   that is no longer kept, or that the role may not see, says so. What the checks say of the sending domain comes from the
  *   domains that are kept here; nobody is asked anything.

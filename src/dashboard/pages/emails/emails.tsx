@@ -1,6 +1,5 @@
 /**
  * NAME      emails - the list of mails, the filter that its URL holds, and what is done to many of them
- * DESCRIPTION
  *   Newest first, on the last 7 days unless the URL says otherwise. Every view is a link. Where a span begins is rounded, and
  *   goes along with a cursor, since a cursor is only good for the filter that it came from; one that fits no more, because the
  *   reader changed a filter by hand, starts the list again. A row is the link of its subject, and says how it ended: of what

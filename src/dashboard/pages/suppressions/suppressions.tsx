@@ -1,6 +1,5 @@
 /**
  * NAME      suppressions - addresses that are not written to
- * DESCRIPTION
  *   A list belongs to a workspace, or to all of them. Without a workspace in the URL the default one is meant, and the page says
  *   so. A whole list may be pasted: addresses, one a line, or CSV as the command line reads it. What /v1 calls no address is left
  *   out and named by its line; where nothing could be taken, the text comes back. To send it again does no harm.

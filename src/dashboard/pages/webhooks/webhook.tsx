@@ -1,6 +1,5 @@
 /**
  * NAME      webhook - one endpoint: how it does, what was posted to it, and what can be done with it
- * DESCRIPTION
  *   Answers are text of a stranger, and shown as such. Whoever may not see bodies gets neither them nor what was posted.
  */
 import { tagText } from '../../../mail/query.js'
