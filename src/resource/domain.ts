@@ -11,7 +11,20 @@ import {
   type DomainRow,
   SOURCE_ORIGINS,
 } from '../store/port/tenants.js'
-import { constant, flag, id, list, MANAGED, record, recordsOf, text, time, whole, words } from './member.js'
+import {
+  constant,
+  flag,
+  id,
+  list,
+  MANAGED,
+  type Rights,
+  record,
+  recordsOf,
+  text,
+  time,
+  whole,
+  words,
+} from './member.js'
 
 export interface DnsRecord {
   readonly purpose: 'dkim' | 'dmarc'
@@ -252,3 +265,16 @@ export const REPORT_SUMMARY = {
 }
 
 export const reportSummaryRecord = recordsOf<ReportSummary>()(REPORT_SUMMARY)
+
+export const DOMAIN_RIGHTS = {
+  createDomain: 'member',
+  listDomains: 'viewer',
+  getDomain: 'viewer',
+  listDomainReports: 'viewer',
+  getDomainReportSummary: 'viewer',
+  checkDomain: 'member',
+  verifyDomain: 'member',
+  updateDomain: 'member',
+  rotateDomain: 'member',
+  deleteDomain: 'member',
+} as const satisfies Rights

@@ -12,7 +12,19 @@
  */
 import { toRfc3339 } from '../base/clock.js'
 import { type CamelName, camelName } from '../base/text.js'
+import type { Role } from '../config/identity.js'
 import type { ManagedKind, ManagedName, Setups } from '../store/port/tenants.js'
+
+/** Who may do something; `subjects` and `bodies`: what is written in mail, of which viewers see what identity.viewers_see says. */
+export type Least = Role | 'subjects' | 'bodies'
+
+export interface OfPeople {
+  readonly own: Role
+  readonly others: Role
+}
+
+/** The least that may do each operation of /v1. */
+export type Rights = Readonly<Record<string, Least | OfPeople>>
 
 /** What doors say of a member that people set. One that has no words for a door is told there by hand, or not at all. */
 interface Setting {

@@ -13,7 +13,20 @@ import type {
   SessionRow,
   UserRow,
 } from '../store/port/identity.js'
-import { constant, flag, id, list, MANAGED, own, record, recordsOf, text, time, words } from './member.js'
+import {
+  constant,
+  flag,
+  id,
+  list,
+  MANAGED,
+  own,
+  type Rights,
+  record,
+  recordsOf,
+  text,
+  time,
+  words,
+} from './member.js'
 
 export const PERSON = {
   id: id('usr'),
@@ -155,3 +168,28 @@ export type Factor = ReturnType<typeof factor>
 export type OpenSession = ReturnType<typeof openSession>
 export type Link = ReturnType<typeof link>
 export type AuditEntry = ReturnType<typeof auditEntry>
+
+export const PEOPLE_RIGHTS = {
+  getSession: 'viewer',
+  updateSession: 'viewer',
+  listSessions: { own: 'viewer', others: 'owner' },
+  revokeSession: { own: 'viewer', others: 'owner' },
+  revokeSessions: { own: 'viewer', others: 'owner' },
+  createUser: 'owner',
+  listUsers: 'owner',
+  getUser: { own: 'viewer', others: 'owner' },
+  updateUser: { own: 'viewer', others: 'owner' },
+  /** Members `role` and `disabled` of updateUser, also of oneself. */
+  changeUserRole: 'owner',
+  createUserSetupLink: 'owner',
+  /** Of one's own second factors. */
+  beginFactor: 'viewer',
+  addFactor: 'viewer',
+  removeFactor: 'viewer',
+  replaceRecoveryCodes: 'viewer',
+  resetUserFactors: 'owner',
+  createInvitation: 'owner',
+  listInvitations: 'owner',
+  revokeInvitation: 'owner',
+  listAudit: 'owner',
+} as const satisfies Rights

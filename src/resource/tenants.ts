@@ -28,6 +28,7 @@ import {
   MANAGED,
   number,
   own,
+  type Rights,
   record,
   recordsOf,
   text,
@@ -296,3 +297,40 @@ export const SUPPRESSION = {
 }
 export const suppressionRecord = recordsOf<Suppressed>()(SUPPRESSION)
 export type Suppression = ReturnType<typeof suppressionRecord>
+
+export const WORKSPACE_RIGHTS = {
+  createWorkspace: 'member',
+  listWorkspaces: 'viewer',
+  getWorkspace: 'viewer',
+  updateWorkspace: 'member',
+  deleteWorkspace: 'owner',
+} as const satisfies Rights
+
+export const POOL_RIGHTS = {
+  createEgressPool: 'member',
+  listEgressPools: 'viewer',
+  getEgressPool: 'viewer',
+  getEgressPoolHealth: 'viewer',
+  testEgressPool: 'member',
+  updateEgressPool: 'member',
+  deleteEgressPool: 'member',
+} as const satisfies Rights
+
+export const KEY_RIGHTS = {
+  createApiKey: 'member',
+  listApiKeys: 'viewer',
+  rotateApiKey: 'member',
+  revokeApiKey: 'member',
+  createCredential: 'member',
+  listCredentials: 'viewer',
+  revokeCredential: 'member',
+} as const satisfies Rights
+
+export const SUPPRESSION_RIGHTS = {
+  addSuppression: 'member',
+  addSuppressions: 'member',
+  listSuppressions: 'viewer',
+  getSuppression: 'viewer',
+  removeSuppression: 'member',
+  removeSuppressions: 'member',
+} as const satisfies Rights

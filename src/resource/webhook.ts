@@ -15,6 +15,7 @@ import {
   list,
   MANAGED,
   own,
+  type Rights,
   record,
   recordsOf,
   text,
@@ -207,3 +208,18 @@ export const webhookReplay = recordsOf<Again>()(WEBHOOK_REPLAY)
 export type Webhook = ReturnType<typeof webhook>
 export type WebhookEvent = ReturnType<typeof webhookEvent>
 export type WebhookAttempt = ReturnType<typeof webhookAttempts>[number]
+
+export const WEBHOOK_RIGHTS = {
+  createWebhook: 'member',
+  listWebhooks: 'viewer',
+  getWebhook: 'viewer',
+  updateWebhook: 'member',
+  rotateWebhookSecret: 'member',
+  deleteWebhook: 'member',
+  listWebhookEvents: 'viewer',
+  getWebhookEvent: 'bodies',
+  listWebhookAttempts: 'bodies',
+  testWebhook: 'member',
+  replayWebhookEvent: 'member',
+  replayWebhook: 'member',
+} as const satisfies Rights

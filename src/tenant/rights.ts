@@ -1,24 +1,21 @@
 /**
  * NAME      rights - what each role may do
- *   One table, from the operations of /v1 to the least role that may do them. The HTTP gate, the forms of the dashboard
- *   and the OpenAPI document take their answer from it, before anybody looks at what was sent. Roles are of people and
- *   their sessions; a key has no role, it has its scope and its mode (http/gate.ts). Whoever owns the data folder may
- *   do all of it from the command line.
+ *   One table, from the operations of /v1 to the least role that may do them; those of a resource stand with its members.
+ *   The HTTP gate, the forms of the dashboard and the OpenAPI document take their answer from it, before anybody looks at
+ *   what was sent. Roles are of people and their sessions; a key has no role, it has its scope and its mode
+ *   (http/gate.ts). Whoever owns the data folder may do all of it from the command line.
  * NOTES
  *   What belongs to another account, or to a workspace that is not the caller's, is absent for every role, so the table
  *   has no column for it. `others` is for what belongs to a person: the least role for that of somebody else.
  */
 import { Fault } from '../base/fault.js'
 import { ROLES, type Role } from '../config/identity.js'
+import { DOMAIN_RIGHTS } from '../resource/domain.js'
+import type { Least, OfPeople, Rights } from '../resource/member.js'
+import { PEOPLE_RIGHTS } from '../resource/people.js'
+import { KEY_RIGHTS, POOL_RIGHTS, SUPPRESSION_RIGHTS, WORKSPACE_RIGHTS } from '../resource/tenants.js'
+import { WEBHOOK_RIGHTS } from '../resource/webhook.js'
 import { type Principal, seesBodies, seesSubjects, type ViewersSee } from './principal.js'
-
-/** `subjects` and `bodies`: what is written in mail, of which viewers see what identity.viewers_see says. */
-type Least = Role | 'subjects' | 'bodies'
-
-interface OfPeople {
-  readonly own: Role
-  readonly others: Role
-}
 
 const RIGHTS = {
   listErrors: 'viewer',
@@ -49,12 +46,7 @@ const RIGHTS = {
   getEvent: 'viewer',
   streamEvents: 'subjects',
 
-  addSuppression: 'member',
-  addSuppressions: 'member',
-  listSuppressions: 'viewer',
-  getSuppression: 'viewer',
-  removeSuppression: 'member',
-  removeSuppressions: 'member',
+  ...SUPPRESSION_RIGHTS,
   listIncidents: 'viewer',
   getIncident: 'viewer',
   acceptIncident: 'member',
@@ -71,76 +63,15 @@ const RIGHTS = {
   listHolds: 'viewer',
   liftHold: 'member',
 
-  createWorkspace: 'member',
-  listWorkspaces: 'viewer',
-  getWorkspace: 'viewer',
-  updateWorkspace: 'member',
-  deleteWorkspace: 'owner',
-
-  createEgressPool: 'member',
-  listEgressPools: 'viewer',
-  getEgressPool: 'viewer',
-  getEgressPoolHealth: 'viewer',
-  testEgressPool: 'member',
-  updateEgressPool: 'member',
-  deleteEgressPool: 'member',
-  createDomain: 'member',
-  listDomains: 'viewer',
-  getDomain: 'viewer',
-  listDomainReports: 'viewer',
-  getDomainReportSummary: 'viewer',
-  checkDomain: 'member',
-  verifyDomain: 'member',
-  updateDomain: 'member',
-  rotateDomain: 'member',
-  deleteDomain: 'member',
-
-  createApiKey: 'member',
-  listApiKeys: 'viewer',
-  rotateApiKey: 'member',
-  revokeApiKey: 'member',
-  createCredential: 'member',
-  listCredentials: 'viewer',
-  revokeCredential: 'member',
-
-  createWebhook: 'member',
-  listWebhooks: 'viewer',
-  getWebhook: 'viewer',
-  updateWebhook: 'member',
-  rotateWebhookSecret: 'member',
-  deleteWebhook: 'member',
-  listWebhookEvents: 'viewer',
-  getWebhookEvent: 'bodies',
-  listWebhookAttempts: 'bodies',
-  testWebhook: 'member',
-  replayWebhookEvent: 'member',
-  replayWebhook: 'member',
-
-  getSession: 'viewer',
-  updateSession: 'viewer',
-  listSessions: { own: 'viewer', others: 'owner' },
-  revokeSession: { own: 'viewer', others: 'owner' },
-  revokeSessions: { own: 'viewer', others: 'owner' },
-  createUser: 'owner',
-  listUsers: 'owner',
-  getUser: { own: 'viewer', others: 'owner' },
-  updateUser: { own: 'viewer', others: 'owner' },
-  /** Members `role` and `disabled` of updateUser, also of oneself. */
-  changeUserRole: 'owner',
-  createUserSetupLink: 'owner',
-  /** Of one's own second factors. */
-  beginFactor: 'viewer',
-  addFactor: 'viewer',
-  removeFactor: 'viewer',
-  replaceRecoveryCodes: 'viewer',
-  resetUserFactors: 'owner',
-  createInvitation: 'owner',
-  listInvitations: 'owner',
-  revokeInvitation: 'owner',
-  listAudit: 'owner',
+  ...WORKSPACE_RIGHTS,
+  ...POOL_RIGHTS,
+  ...DOMAIN_RIGHTS,
+  ...KEY_RIGHTS,
+  ...WEBHOOK_RIGHTS,
+  ...PEOPLE_RIGHTS,
   planSetup: 'owner',
   applySetup: 'owner',
-} as const satisfies Readonly<Record<string, Least | OfPeople>>
+} as const satisfies Rights
 
 export type Operation = keyof typeof RIGHTS
 

@@ -2,44 +2,37 @@
 import type { Operation } from '../../tenant/rights.js'
 import type { Rail } from '../layout.js'
 import type { OpenPage, OpenRaw, RawRoute, SitePage } from '../visit.js'
-import { credentialsPage, newCredentialPage } from './access/credentials.js'
-import { keysPage, newKeyPage } from './access/keys.js'
+import { credentialPages } from './access/credentials.js'
+import { keyPages } from './access/keys.js'
 import { docPage, docsPage, documentRoute, errorPage, errorsPage, MARKDOWN_ROUTES } from './docs/docs.js'
-import { domainPage, domainsPage } from './domains/domains.js'
+import { domainPages } from './domains/domains.js'
 import { EMAIL_ROUTES } from './email/content.js'
 import { emailPage } from './email/email.js'
 import { reportPage } from './email/report.js'
 import { emailsExport, emailsPage } from './emails/emails.js'
 import { testMailPage } from './emails/first-mail.js'
-import { jobPage, jobsPage } from './jobs.js'
+import { jobPages } from './jobs.js'
 import { lookPage } from './look.js'
 import { overviewPage, statisticsExport } from './overview.js'
-import { newPoolPage, poolPage, poolsPage } from './pools/pools.js'
-import { orderPage, releasePage } from './queue/order.js'
-import { entriesPage, queuePage } from './queue/queue.js'
+import { poolPages } from './pools/pools.js'
+import { orderPages } from './queue/order.js'
+import { queuePages } from './queue/queue.js'
 import { auditExport, auditPage } from './settings/audit.js'
 import { daemonsPage } from './settings/daemons.js'
-import { invitePage, peoplePage, personPage, sessionsPage } from './settings/people.js'
+import { peoplePages } from './settings/people.js'
 import { postmasterPage } from './settings/postmaster.js'
-import { secondFactorPage, youPage } from './settings/you.js'
+import { ownPages } from './settings/you.js'
 import { suppressionsExport, suppressionsPage } from './suppressions/suppressions.js'
 import { webhookPage } from './webhooks/webhook.js'
-import { editWebhookPage, newWebhookPage, webhooksPage } from './webhooks/webhooks.js'
-import { editWorkspacePage, newWorkspacePage, workspacePage } from './workspaces/workspace.js'
+import { webhookPages } from './webhooks/webhooks.js'
+import { workspacePages } from './workspaces/workspace.js'
 import { workspacesPage } from './workspaces/workspaces.js'
 
 export const PAGES: readonly SitePage[] = [
   [overviewPage, emailPage, reportPage, emailsPage, testMailPage],
-  [queuePage, entriesPage, orderPage, releasePage],
-  [poolsPage, newPoolPage, poolPage],
-  [jobPage, jobsPage],
-  [domainsPage, domainPage],
-  [suppressionsPage],
-  [keysPage, newKeyPage, credentialsPage, newCredentialPage],
-  [webhooksPage, newWebhookPage, editWebhookPage, webhookPage],
-  [workspacesPage, newWorkspacePage, editWorkspacePage, workspacePage],
-  [peoplePage, invitePage, personPage, sessionsPage, auditPage, daemonsPage, postmasterPage],
-  [youPage, secondFactorPage, lookPage],
+  [...queuePages, ...orderPages, ...poolPages, ...jobPages, ...domainPages, suppressionsPage],
+  [...keyPages, ...credentialPages, ...webhookPages, webhookPage, workspacesPage, ...workspacePages],
+  [...peoplePages, auditPage, daemonsPage, postmasterPage, ...ownPages, lookPage],
 ].flat()
 
 /** By the heading that they stand below; the first have none. */

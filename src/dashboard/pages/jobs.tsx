@@ -17,7 +17,7 @@ const sentence = (job: Job): string => {
   return `${job.state === 'done' ? 'Done' : 'Ended before its end'}: ${figure(job.done)} mails changed.${failed}`
 }
 
-export const jobPage: SitePage = {
+const jobPage: SitePage = {
   path: '/jobs/{id}',
   async view(visit) {
     const job = await visit.ask<Job>('GET', `/v1/jobs/${encodeURIComponent(visit.params.id ?? '')}`)
@@ -75,7 +75,7 @@ export const jobPage: SitePage = {
   },
 }
 
-export const jobsPage: SitePage = {
+const jobsPage: SitePage = {
   path: '/jobs',
   async view(visit) {
     const list = await visit.ask<ListPage<Job>>('GET', '/v1/jobs', {
@@ -108,3 +108,5 @@ export const jobsPage: SitePage = {
     )
   },
 }
+
+export const jobPages: readonly SitePage[] = [jobPage, jobsPage]

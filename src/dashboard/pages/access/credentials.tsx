@@ -82,7 +82,7 @@ const Teach = () => (
   </Empty>
 )
 
-export const credentialsPage: SitePage = {
+const credentialsPage: SitePage = {
   path: '/credentials',
   async view(visit) {
     const [list, workspaces, at, history] = await Promise.all([
@@ -229,7 +229,7 @@ const CertificateForm = (asked: Asked) => (
   </ActionForm>
 )
 
-export const newCredentialPage: SitePage = {
+const newCredentialPage: SitePage = {
   path: '/credentials/new',
   opens: 'createCredential',
   async view(visit) {
@@ -265,3 +265,5 @@ export const newCredentialPage: SitePage = {
   does: { login: 'createCredential', range: 'createCredential', certificate: 'createCredential' },
   actions: { login: createLogin, range: createWithoutPassword, certificate: createWithoutPassword },
 }
+
+export const credentialPages: readonly SitePage[] = [credentialsPage, newCredentialPage]

@@ -237,7 +237,7 @@ const create = async (visit: Visit, form: Form) => {
   return keyShown(visit, made, (sendsFor) => `${made.name} is made: ${who} sends for ${sendsFor}.`)
 }
 
-export const newKeyPage: SitePage = {
+const newKeyPage: SitePage = {
   path: '/keys/new',
   opens: 'createApiKey',
   async view(visit) {
@@ -471,7 +471,7 @@ const allKeys = async (visit: Visit, wanted: Wanted, list: ListPage<KeyRow> | nu
   )
 }
 
-export const keysPage: SitePage = {
+const keysPage: SitePage = {
   path: '/keys',
   async view(visit) {
     const wanted = wantedOf(visit)
@@ -503,3 +503,5 @@ export const keysPage: SitePage = {
     },
   },
 }
+
+export const keyPages: readonly SitePage[] = [keysPage, newKeyPage]

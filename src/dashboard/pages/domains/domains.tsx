@@ -320,7 +320,7 @@ const viewOf = async (visit: Visit, row: Domain): Promise<View> => {
 
 const pathOf = (visit: Visit): string => `/v1/domains/${encodeURIComponent(visit.params.name ?? '')}`
 
-export const domainPage: SitePage = {
+const domainPage: SitePage = {
   path: '/domains/{name}',
   view: async (visit) => viewOf(visit, await visit.ask<Domain>('GET', pathOf(visit))),
   does: { check: 'checkDomain', rotate: 'rotateDomain', delete: 'deleteDomain' },
@@ -391,7 +391,7 @@ const Add = ({ visit }: { readonly visit: Visit }) => (
   </Section>
 )
 
-export const domainsPage: SitePage = {
+const domainsPage: SitePage = {
   path: '/domains',
   async view(visit) {
     const list = await visit.ask<ListPage<Domain>>('GET', '/v1/domains', {
@@ -432,3 +432,5 @@ export const domainsPage: SitePage = {
     },
   },
 }
+
+export const domainPages: readonly SitePage[] = [domainsPage, domainPage]

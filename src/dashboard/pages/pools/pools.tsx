@@ -437,7 +437,7 @@ const save = async (visit: Visit, form: Form): Promise<FormDone> => {
   return { view: viewOf(await see(visit), await tried(visit, saved)) }
 }
 
-export const poolPage: SitePage = {
+const poolPage: SitePage = {
   path: '/pools/{id}',
   view: async (visit) => viewOf(await see(visit), null),
   does: {
@@ -554,7 +554,7 @@ const columns = (visit: Visit): readonly TableColumn<Row>[] => {
   ]
 }
 
-export const poolsPage: SitePage = {
+const poolsPage: SitePage = {
   path: '/pools',
   async view(visit) {
     const [list, summary, holds] = await Promise.all([
@@ -598,7 +598,7 @@ export const poolsPage: SitePage = {
   },
 }
 
-export const newPoolPage: SitePage = {
+const newPoolPage: SitePage = {
   path: '/pools/new',
   opens: 'createEgressPool',
   async view() {
@@ -629,3 +629,5 @@ export const newPoolPage: SitePage = {
     },
   },
 }
+
+export const poolPages: readonly SitePage[] = [poolsPage, newPoolPage, poolPage]

@@ -205,7 +205,7 @@ const give = async (visit: Visit, form: Form): Promise<FormDone> => {
   return { to: visit.link('/queue'), notice: WORDS[verb].done(changed) }
 }
 
-export const orderPage: SitePage = {
+const orderPage: SitePage = {
   path: '/queue/order',
   opens: 'retryQueue',
   async view(visit, refused) {
@@ -239,7 +239,7 @@ const gone = (visit: Visit): View => ({
   ),
 })
 
-export const releasePage: SitePage = {
+const releasePage: SitePage = {
   path: '/queue/release',
   opens: 'liftHold',
   async view(visit) {
@@ -291,3 +291,5 @@ export const releasePage: SitePage = {
     },
   },
 }
+
+export const orderPages: readonly SitePage[] = [orderPage, releasePage]

@@ -261,7 +261,7 @@ const groupOf = (visit: Visit): Ages['by'] => {
   return by === 'workspace' || by === 'domain' ? by : 'pool'
 }
 
-export const queuePage: SitePage = {
+const queuePage: SitePage = {
   path: '/queue',
   async view(visit) {
     const by = groupOf(visit)
@@ -380,7 +380,7 @@ const Onward = ({ visit, list }: { readonly visit: Visit; readonly list: ListPag
   )
 }
 
-export const entriesPage: SitePage = {
+const entriesPage: SitePage = {
   path: '/queue/entries',
   async view(visit) {
     const [list, places] = await Promise.all([
@@ -417,3 +417,5 @@ export const entriesPage: SitePage = {
     )
   },
 }
+
+export const queuePages: readonly SitePage[] = [queuePage, entriesPage]

@@ -67,7 +67,7 @@ const sessionColumns = (): readonly TableColumn<OpenSession>[] => [
   ),
 ]
 
-export const sessionsPage: SitePage = {
+const sessionsPage: SitePage = {
   path: '/settings/sessions',
   async view(visit) {
     const user = visit.query('user')
@@ -233,7 +233,7 @@ const sentence = (rows: readonly Person[]): string => {
 
 const CLI = 'postern user invite --role member'
 
-export const peoplePage: SitePage = {
+const peoplePage: SitePage = {
   path: '/settings/people',
   opens: 'listUsers',
   async view(visit) {
@@ -292,7 +292,7 @@ export const peoplePage: SitePage = {
   },
 }
 
-export const invitePage: SitePage = {
+const invitePage: SitePage = {
   path: '/settings/people/invite',
   opens: 'createInvitation',
   async view(visit) {
@@ -398,7 +398,7 @@ const change = async (visit: Visit, body: unknown, notice: (row: Person) => stri
   return { to: pageOf(visit), notice: notice(row) }
 }
 
-export const personPage: SitePage = {
+const personPage: SitePage = {
   path: '/settings/people/{id}',
   async view(visit) {
     const row = await visit.ask<PersonInFull>('GET', pathOf(visit))
@@ -470,3 +470,5 @@ export const personPage: SitePage = {
     },
   },
 }
+
+export const peoplePages: readonly SitePage[] = [peoplePage, invitePage, personPage, sessionsPage]

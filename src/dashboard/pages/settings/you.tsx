@@ -90,7 +90,7 @@ const Nobody = ({ visit }: { readonly visit: Visit }) => (
   </Empty>
 )
 
-export const youPage: SitePage = {
+const youPage: SitePage = {
   path: '/settings/you',
   async view(visit) {
     const { person, role } = visit.who
@@ -393,7 +393,7 @@ const added = async (visit: Visit, body: object): Promise<FormDone> => {
     : codesView(visit, `${made.name} is on.`, made.recovery_codes)
 }
 
-export const secondFactorPage: SitePage = {
+const secondFactorPage: SitePage = {
   path: SECOND_FACTOR,
   view,
   does: {
@@ -437,3 +437,5 @@ export const secondFactorPage: SitePage = {
     },
   },
 }
+
+export const ownPages: readonly SitePage[] = [youPage, secondFactorPage]

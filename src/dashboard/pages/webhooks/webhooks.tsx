@@ -158,7 +158,7 @@ const Teach = () => (
   </Empty>
 )
 
-export const webhooksPage: SitePage = {
+const webhooksPage: SitePage = {
   path: '/webhooks',
   async view(visit) {
     const [list, workspaces] = await Promise.all([
@@ -401,7 +401,7 @@ const create = async (visit: Visit, form: Form): Promise<FormDone> => {
   return { view: secretView(visit, made, `${hostOf(made)} is told of what happens from now on.`, says) }
 }
 
-export const newWebhookPage: SitePage = {
+const newWebhookPage: SitePage = {
   path: '/webhooks/new',
   opens: 'createWebhook',
   async view(visit) {
@@ -440,7 +440,7 @@ export const newWebhookPage: SitePage = {
   actions: { create },
 }
 
-export const editWebhookPage: SitePage = {
+const editWebhookPage: SitePage = {
   path: '/webhooks/{id}/edit',
   opens: 'updateWebhook',
   async view(visit) {
@@ -469,3 +469,5 @@ export const editWebhookPage: SitePage = {
     },
   },
 }
+
+export const webhookPages: readonly SitePage[] = [webhooksPage, newWebhookPage, editWebhookPage]

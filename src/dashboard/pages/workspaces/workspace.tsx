@@ -174,7 +174,7 @@ const poolNames = async (visit: Visit): Promise<readonly PoolName[]> =>
   (await visit.ask<ListPage<PoolName>>('GET', '/v1/egress-pools', { query: { limit: 100 }, scoped: false }))
     .data
 
-export const newWorkspacePage: SitePage = {
+const newWorkspacePage: SitePage = {
   path: '/workspaces/new',
   opens: 'createWorkspace',
   async view(visit) {
@@ -202,7 +202,7 @@ export const newWorkspacePage: SitePage = {
   },
 }
 
-export const editWorkspacePage: SitePage = {
+const editWorkspacePage: SitePage = {
   path: '/workspaces/{id}/edit',
   opens: 'updateWorkspace',
   async view(visit) {
@@ -352,7 +352,7 @@ const says = (row: ShownWorkspace) =>
     </>
   ) : undefined
 
-export const workspacePage: SitePage = {
+const workspacePage: SitePage = {
   path: '/workspaces/{id}',
   async view(visit) {
     const row = await visit.ask<ShownWorkspace>('GET', pathOf(visit), { scoped: false })
@@ -433,3 +433,5 @@ export const workspacePage: SitePage = {
     },
   },
 }
+
+export const workspacePages: readonly SitePage[] = [newWorkspacePage, editWorkspacePage, workspacePage]
