@@ -8,7 +8,6 @@
  *   is answered, and nothing else is.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Fault } from '../base/fault.js'
 import { type EventType, nearestEventType, readEventType } from '../mail/event-type.js'
 import { loggedEvent, MarkCodec } from '../record/event.js'
 import type { EventLog, LogFilter, LogRow } from '../store/port/log.js'
@@ -17,7 +16,7 @@ import { command, type OptionArgs, type Subject } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { listing } from './list.js'
-import { AT, clean, fields, type Paint, paintStatus, readPast } from './table.js'
+import { AT, clean, type Paint, paintStatus, readPast } from './table.js'
 import type { Terminal } from './terminal.js'
 
 const LOOK_MS = 100
@@ -123,27 +122,6 @@ const list = listing({
   ],
 })
 
-const show = command({
-  usage: 'show <id>',
-  summary: 'One event with all that is known of it',
-  positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, evt_…' } },
-  examples: [['$0 event show evt_01… --json', '']],
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const row = await store.loggedEvent(account.id, args.id)
-      if (row === null) throw new Fault('event.not_found')
-      const record = loggedEvent(row)
-      const shown = (value: unknown) =>
-        typeof value === 'object' && value !== null ? JSON.stringify(value) : value
-      terminal.data(record, (paint) =>
-        fields(
-          paint,
-          Object.entries(record).map(([name, value]) => [name, shown(value)]),
-        ),
-      )
-    }),
-})
-
 const lineOf = (paint: Paint, row: LogRow): string => {
   const parts = [row.emailId ?? row.id, subjectOf(row), words(row)].filter((part) => part != null).map(clean)
   return `${paint.dim(new Date(row.occurredAt).toISOString())}  ${paintType(paint, row.type)}  ${parts.join('  ')}`
@@ -191,4 +169,4 @@ const tail = command({
     }),
 })
 
-export const eventSubject: Subject = { name: 'event', commands: [list, show, tail] }
+export const eventSubject: Subject = { name: 'event', commands: [list, tail] }

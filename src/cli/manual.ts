@@ -17,6 +17,7 @@ import {
   verbOf,
 } from './command.js'
 import { EXITS } from './exit.js'
+import { loadWhole } from './parse.js'
 import { versionText } from './version.js'
 
 /** Nothing in it is taken for an order of roff: no backslash, no dot or quote at the start of a line. */
@@ -92,7 +93,7 @@ const commandPart = (path: string, one: Command): string[] => [
 const commandParts = async (catalog: Catalog): Promise<string[]> => {
   const parts: string[] = []
   for (const entry of catalog) {
-    const loaded = await entry.load()
+    const loaded = await loadWhole(entry)
     if (isSubject(loaded)) {
       for (const one of loaded.commands) parts.push(...commandPart(`postern ${entry.name} ${one.usage}`, one))
     } else parts.push(...commandPart(`postern ${loaded.usage}`, loaded))
@@ -171,7 +172,7 @@ const complete = async (catalog: Catalog): Promise<string> => {
   const choices: string[] = []
   const alone: string[] = []
   for (const entry of catalog) {
-    const loaded = await entry.load()
+    const loaded = await loadWhole(entry)
     if (isSubject(loaded)) {
       lines.push(`    '${entry.name}') words='${loaded.commands.map(verbOf).join(' ')}' ;;`)
       for (const one of loaded.commands) {

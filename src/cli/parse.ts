@@ -177,18 +177,39 @@ const addSubject = (onto: Argv, subject: Subject, summary: string, at: Place): A
     return inner.usage(`$0 ${subject.name} <verb>\n\n${summary}`).epilogue(EXIT_HELP)
   })
 
+/** All that an entry of the catalog has. Commands of rows show what the list of their subject lists, and stand behind it. */
+export const loadWhole = async (entry: CatalogEntry): Promise<Subject | Command> => {
+  const loaded = await entry.load()
+  if (!isSubject(loaded)) return loaded
+  const { rowCommands } = await import('./rows.js')
+  const place = loaded.commands.findIndex((one) => verbOf(one) === 'list') + 1
+  return { ...loaded, commands: loaded.commands.toSpliced(place, 0, ...rowCommands(loaded.name)) }
+}
+
+/** The same, without the rows where a command of the subject's own file is meant: they come with the shapes of all endpoints. */
+const loadFor = async (entry: CatalogEntry, argv: readonly string[]): Promise<Subject | Command> => {
+  const loaded = await entry.load()
+  const isOwn = isSubject(loaded) && loaded.commands.some((one) => argv.includes(verbOf(one)))
+  return isOwn ? loaded : loadWhole(entry)
+}
+
+/** `Sending tenants: list, show, create`. */
+export const summaryOf = ({ summary }: CatalogEntry, loaded: Subject | Command): string =>
+  isSubject(loaded) ? `${summary}: ${loaded.commands.map(verbOf).join(', ')}` : summary
+
 const addEntry = async (
   onto: Argv,
   entry: CatalogEntry,
   argv: readonly string[],
   at: Place,
+  isList: boolean,
 ): Promise<void> => {
   if (!argv.includes(entry.name)) {
-    onto.command(entry.name, entry.summary)
+    onto.command(entry.name, isList ? summaryOf(entry, await loadWhole(entry)) : entry.summary)
     return
   }
-  const loaded = await entry.load()
-  if (isSubject(loaded)) addSubject(onto, loaded, entry.summary, at)
+  const loaded = await loadFor(entry, argv)
+  if (isSubject(loaded)) addSubject(onto, loaded, summaryOf(entry, loaded), at)
   else add(onto, loaded, at)
 }
 
@@ -227,7 +248,9 @@ const nothingToRun = ({ subject }: Place): never => {
 export const parse = async (argv: readonly string[], catalog: Catalog): Promise<Parsed> => {
   const at: Place = { subject: null, command: null }
   const parser = root(argv, catalog, at)
-  for (const entry of catalog) await addEntry(parser, entry, argv, at)
+  // the list of all commands is only shown to whoever names none
+  const isList = !argv.includes('--version') && !catalog.some(({ name }) => argv.includes(name))
+  for (const entry of catalog) await addEntry(parser, entry, argv, at, isList)
   let text: string | null = null
   const read = await parser.parseAsync(
     shielded(argv),

@@ -60,12 +60,29 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** What reads a record, also where no daemon runs. */
+type Read = (
+  call: Pick<Call, 'principal' | 'workspace' | 'params'>,
+  deps: Pick<HttpDeps, 'store' | 'tenants' | 'config' | 'clock'>,
+) => Promise<object>
+
+interface RowCommand {
+  /** What it does, where that is said otherwise than of the endpoint. */
+  readonly summary?: string
+  /** What the parameters of the path are, in their order. */
+  readonly about: Readonly<Record<string, string>>
+  readonly examples: readonly (readonly [command: string, meaning: string])[]
+  readonly read: Read
+}
+
 /** What is said of an endpoint beside its method and path. */
 interface Row<Query, Body> {
-  /** Its row in tenant/rights.ts says which role may. */
+  /** tenant/rights.ts, or the rights of its resource, say which role may. */
   readonly id: Operation
   /** The command that does the same, or why none does. */
   readonly cli: string | { readonly none: string }
+  /** Where `cli` names a command that is made of this row (cli/rows.ts), and stands in no other file. */
+  readonly command?: RowCommand
   readonly summary: string
   /** What the summary leaves open, in whole sentences. */
   readonly description: string
@@ -150,6 +167,25 @@ const rowOf =
     endpoint({ faults: [], ...row, method, path })
 
 export const GET = rowOf('GET')
+
+interface Reading
+  extends Omit<Row<unknown, unknown>, 'answers' | 'handle' | 'query' | 'body' | 'command' | 'cli'> {
+  /** What it answers. */
+  readonly of: Shape
+  /** Subject and verb. */
+  readonly cli: string
+  readonly command: Omit<RowCommand, 'read'>
+  readonly read: Read
+}
+
+/** GET of one record, and the command that shows it. */
+export const reading = (path: string, { of, command, read, ...row }: Reading): RouteRow =>
+  GET(path, {
+    ...row,
+    command: { ...command, read },
+    answers: { 200: of },
+    handle: async (call, deps) => ({ status: 200, body: await read(call, deps) }),
+  })
 export const POST = rowOf('POST')
 export const PATCH = rowOf('PATCH')
 export const DELETE = rowOf('DELETE')
@@ -378,7 +414,7 @@ export const scopeOf = (call: Pick<Call, 'principal' | 'workspace'>): EmailScope
 
 /** A record as this caller may see it: without its subject, where viewers see nothing of what is written. */
 export const asSeenBy =
-  ({ config }: HttpDeps, { principal }: Pick<Call, 'principal'>) =>
+  ({ config }: Pick<HttpDeps, 'config'>, { principal }: Pick<Call, 'principal'>) =>
   <T extends object>(record: T): T => {
     if (seesSubjects(principal, config.identity.viewers_see)) return record
     return 'subject' in record ? { ...record, subject: null } : record

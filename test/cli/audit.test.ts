@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { CATALOG } from '../../src/cli/catalog.js'
 import { isSubject, verbOf } from '../../src/cli/command.js'
+import { loadWhole } from '../../src/cli/parse.js'
 import type { AuditRow } from '../../src/store/port/identity.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openIncident } from '../parts/incident.js'
@@ -183,7 +184,7 @@ const READS =
 
 t.test('each command is known to the audit, reads, or has a reason', async (t) => {
   for (const entry of CATALOG) {
-    const loaded = await entry.load()
+    const loaded = await loadWhole(entry)
     const names = isSubject(loaded)
       ? loaded.commands.map((one) => `${loaded.name} ${verbOf(one)}`)
       : [entry.name]

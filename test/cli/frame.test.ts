@@ -4,7 +4,7 @@ import { PassThrough, Readable } from 'node:stream'
 import t from 'tap'
 import { CATALOG } from '../../src/cli/catalog.js'
 import { isSubject, verbOf } from '../../src/cli/command.js'
-import { parse } from '../../src/cli/parse.js'
+import { loadWhole, parse } from '../../src/cli/parse.js'
 import { openTerminal } from '../../src/cli/terminal.js'
 import { schemas } from '../../src/store/open.js'
 import { cleanEnv } from '../parts/postern.js'
@@ -112,8 +112,9 @@ const linesIn = (example: string): readonly (readonly string[])[] =>
 t.test(
   'every command has examples, which end its help and are good command lines; none is wider than a page',
   async (t) => {
-    for (const { name, load } of CATALOG) {
-      const loaded = await load()
+    for (const entry of CATALOG) {
+      const { name } = entry
+      const loaded = await loadWhole(entry)
       for (const one of isSubject(loaded) ? loaded.commands : [loaded]) {
         const path = isSubject(loaded) ? `${name} ${verbOf(one)}` : name
         t.ok(one.examples.length > 0, `${path} has an example`)

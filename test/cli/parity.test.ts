@@ -2,13 +2,14 @@
 import t from 'tap'
 import { CATALOG } from '../../src/cli/catalog.js'
 import { type Command, GLOBAL_OPTIONS, isSubject, optionsOf, verbOf } from '../../src/cli/command.js'
+import { loadWhole } from '../../src/cli/parse.js'
 import type { HttpDeps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { here } from './desk.js'
 
 const commands = new Map<string, Command>()
 for (const entry of CATALOG) {
-  const loaded = await entry.load()
+  const loaded = await loadWhole(entry)
   if (isSubject(loaded)) for (const one of loaded.commands) commands.set(`${loaded.name} ${verbOf(one)}`, one)
   else commands.set(entry.name, loaded)
 }

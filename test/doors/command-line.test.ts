@@ -5,6 +5,7 @@
 import t from 'tap'
 import { CATALOG } from '../../src/cli/catalog.js'
 import { isSubject, verbOf } from '../../src/cli/command.js'
+import { loadWhole } from '../../src/cli/parse.js'
 import { openDesk } from '../cli/desk.js'
 import { DnsServer } from '../parts/dns-server.js'
 import { here } from '../parts/here.js'
@@ -14,7 +15,7 @@ t.setTimeout(300_000)
 
 const names: string[] = []
 for (const entry of CATALOG) {
-  const loaded = await entry.load()
+  const loaded = await loadWhole(entry)
   if (isSubject(loaded))
     names.push(loaded.name, ...loaded.commands.map((one) => `${loaded.name} ${verbOf(one)}`))
   else names.push(entry.name)

@@ -26,6 +26,7 @@ import {
   listAnswer,
   param,
   type RouteRow,
+  reading,
 } from '../endpoint.js'
 import { matcherOf } from '../feed.js'
 import {
@@ -421,18 +422,23 @@ export const events: readonly RouteRow[] = [
     },
   }),
   stream,
-  GET('/v1/events/{id}', {
+  reading('/v1/events/{id}', {
     id: 'getEvent',
     cli: 'event show',
+    command: {
+      summary: 'One event with all that is known of it',
+      about: { id: 'Its id, evt_…' },
+      examples: [['$0 event show evt_01… --json', '']],
+    },
     summary: 'One event of the log',
     description: 'Seen by whoever sees it in the list.',
     ...ANYBODY,
-    answers: { 200: loggedEventShape },
+    of: loggedEventShape,
     faults: ['event.not_found'],
-    async handle(call, deps) {
+    async read(call, deps) {
       const row: LogRow | null = await deps.store.loggedEvent(call.principal.accountId, param(call, 'id'))
       if (row === null || !matcherOf(readFilter(call, {}, []))(row)) throw new Fault('event.not_found')
-      return { status: 200, body: asSeenBy(deps, call)(loggedEvent(row)) }
+      return asSeenBy(deps, call)(loggedEvent(row))
     },
   }),
 ]

@@ -6,6 +6,7 @@
 import t from 'tap'
 import { CATALOG } from '../../../src/cli/catalog.js'
 import { type Command, isSubject, optionsOf, verbOf } from '../../../src/cli/command.js'
+import { loadWhole } from '../../../src/cli/parse.js'
 import { ROLES, type Role } from '../../../src/config/identity.js'
 import { PAGES } from '../../../src/dashboard/pages/all.js'
 import type { HttpDeps } from '../../../src/http/deps.js'
@@ -268,7 +269,7 @@ t.test('and so it is on every page, and for its forms', async (t) => {
 
 const commands = new Map<string, Command>()
 for (const entry of CATALOG) {
-  const loaded = await entry.load()
+  const loaded = await loadWhole(entry)
   if (isSubject(loaded)) for (const one of loaded.commands) commands.set(`${loaded.name} ${verbOf(one)}`, one)
   else commands.set(entry.name, loaded)
 }
