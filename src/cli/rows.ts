@@ -1,6 +1,5 @@
 /**
  * NAME      rows - commands that are made of rows of the contract
- * DESCRIPTION
  *   A row that says so is a command, too: its subject and verb, its words and its parameters are those of the row, and it
  *   reads from the store itself, so it also works while the daemon is down. What it shows is the record as the API has it.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      setting - members of a record that people set: their fields in a form, what was typed there, and what stands
- * DESCRIPTION
  *   All of it from the words that the record has for them; what has none is a page's own.
  */
 import type { settingsOf } from '../../resource/member.js'
