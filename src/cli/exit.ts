@@ -104,6 +104,7 @@ const NAMED: Readonly<Record<string, ExitCode>> = {
   DatabaseRefusedError: 78,
   MoveRefusedError: 65,
   NewerDatabaseError: 78,
+  OlderDatabaseError: 78,
   DriverMissingError: 78,
   StoreFailed: 74,
 }

@@ -165,10 +165,9 @@ const faultIn = ({ id, workspace, pool, email, recipients, events, content, raw 
   return null
 }
 
-/** The lot in the first line of a file; null in files of Postern 0.1. */
-const lotIn = (head: Value | null, file: string): string | null => {
+/** The lot in the first line of a file. */
+const lotIn = (head: Value | null, file: string): string => {
   if (head?.postern_queue !== FORMAT) throw badLine(file, 1, 'is no export of a queue, or of a newer Postern')
-  if (head.lot === undefined) return null
   if (typeof head.lot !== 'string' || !isId('lot', head.lot)) throw badLine(file, 1, 'lot is no id of a lot')
   return head.lot
 }

@@ -76,11 +76,11 @@ export const placeOf = databaseFile
 
 /** The schema that this Postern makes, by engine. */
 export const schemas = async (): Promise<{ readonly sqlite: number; readonly postgres: number }> => {
-  const [{ STEPS }, { SCHEMA }] = await Promise.all([
+  const [{ NEWEST }, { SCHEMA }] = await Promise.all([
     import('./sqlite/migrate/steps.js'),
     import('./postgres/schema/steps.js'),
   ])
-  return { sqlite: STEPS.length, postgres: SCHEMA }
+  return { sqlite: NEWEST, postgres: SCHEMA }
 }
 
 /** By which another thread reaches a store: hand it over with its port, and call `reachStore` there. */

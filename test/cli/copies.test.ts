@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { newId } from '../../src/base/id.js'
 import { openWriter, takeDaemonLock } from '../../src/store/sqlite/connect.js'
-import { makeOld } from '../parts/of-0.1.0.js'
+import { makeEarlier } from '../parts/earlier.js'
 import { needsFile } from '../parts/store.js'
 import { accepted, claimOne, filterOf, HOUR, ofLease, page, scopeOf } from '../store/fixture.js'
 import { openDesk, postern } from './desk.js'
@@ -222,20 +222,56 @@ t.test('an older schema is copied first, and the newest copies are kept', { skip
   const copies = () => readdirSync(data).filter((name) => name.startsWith('before-migration-'))
   for (let i = 0; i < 5; i++) {
     for (const name of ['postern.db', 'postern.db-wal']) rmSync(join(data, name), { force: true })
-    makeOld(data)
-    t.match(await desk.json(['migrate']), { from: 8, copy: /before-migration-8-/ })
+    makeEarlier(data, '0.9.0')
+    t.match(await desk.json(['migrate']), { from: 43, copy: /before-migration-43-/ })
   }
   const kept = copies()
   t.equal(kept.length, 3)
   // of migrations that were cut off while they copied
   for (let i = 0; i < 4; i++)
     for (const left of ['', '-journal'])
-      desk.file(`data/before-migration-8-later.db.${i}.part${left}`, 'cut off')
+      desk.file(`data/before-migration-43-later.db.${i}.part${left}`, 'cut off')
   for (const name of ['postern.db', 'postern.db-wal']) rmSync(join(data, name), { force: true })
-  makeOld(data)
+  makeEarlier(data, '0.9.0')
   await desk.json(['migrate'])
   t.equal(copies().length, 3, 'their remains go')
   t.equal(copies().filter((name) => kept.includes(name)).length, 2, 'and take no copy along')
+})
+
+t.test('what is older than 0.9.0 is refused, and not touched', { skip: needsFile }, async (t) => {
+  const desk = openDesk(t)
+  const [data, older] = [join(desk.dir, 'data'), join(desk.dir, 'older')]
+  makeEarlier(older, '0.9.0')
+  const copy = join(older, 'postern.db')
+  const set = (version: number): void => {
+    const db = openWriter(copy)
+    db.pragma(`user_version = ${version}`)
+    db.pragma('journal_mode = DELETE')
+    db.close()
+  }
+  set(42)
+  const bytes = readFileSync(copy)
+  const refused = {
+    code: 78,
+    stderr:
+      /^postern: the database has schema version 42, this Postern opens 43 and newer: open it once with Postern 0\.9 or 0\.10, then with this one\n$/,
+  }
+  await desk.json(['workspace', 'create', 'Kept'])
+  t.match(await desk.run(['restore', copy, '--yes']), refused)
+  t.match(await desk.run(['restore', copy, '--dry-run']), refused)
+  t.equal((await desk.json(['workspace', 'list'])).length, 2, 'what was there stands')
+
+  const there = openDesk(t, `data_dir: ${older}\n`)
+  for (const words of [['migrate'], ['workspace', 'list'], ['store', 'move', '--to', there.file('url', 'x')]])
+    t.match(await there.run(words), refused, words.join(' '))
+  t.match(await there.run(['doctor']), { code: 78, stdout: /schema 42 was made before 0\.9\.0/ })
+  t.ok(readFileSync(copy).equals(bytes))
+  t.notOk(readdirSync(older).some((name) => name.startsWith('before-migration-')))
+
+  set(43)
+  t.match(await desk.json(['restore', copy, '--yes']), { previous: String })
+  t.match(await desk.json(['workspace', 'list']), [{}, {}, {}], 'a copy that 0.9.0 made')
+  t.ok(existsSync(join(data, 'postern.db')))
 })
 
 t.test('migrate --compact gives room back, now and from then on', { skip: needsFile }, async (t) => {
@@ -243,7 +279,7 @@ t.test('migrate --compact gives room back, now and from then on', { skip: needsF
   await desk.json(['workspace', 'create', 'Kept'])
   const data = join(desk.dir, 'data')
   const file = join(data, 'postern.db')
-  const db = openWriter(file) // as Postern 0.1 made them
+  const db = openWriter(file)
   db.pragma('journal_mode = DELETE')
   db.pragma('auto_vacuum = NONE')
   db.exec(

@@ -2,9 +2,6 @@
 import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
-import { LOTS_STEP } from '../../src/store/sqlite/migrate/earlier.js'
-import { runStep, STEPS } from '../../src/store/sqlite/migrate/steps.js'
 import { needsFile } from '../parts/store.js'
 import { accepted, HOUR, ofLease, page, report, scopeOf, toOne } from '../store/fixture.js'
 import { openDesk, postern } from './desk.js'
@@ -211,32 +208,6 @@ t.test('an appointment that has left is neither moved nor canceled from here', a
   })
 })
 
-t.test('what Postern 0.1 exported is a lot, and its files are read', async (t) => {
-  const [here, there] = [openDesk(t), openDesk(t)]
-  await here.json(['workspace', 'list'])
-  await there.json(['workspace', 'list'])
-  await withStore(here, (store, at) => accepted(store, at, { createdAt: Date.now() }))
-  const file = join(here.dir, 'a.jsonl')
-  await here.json(['queue', 'export', file, '--all', '--yes'])
-  const [head = '', ...rest] = readFileSync(file, 'utf8').split('\n')
-  const { lot: _, ...old } = JSON.parse(head)
-  writeFileSync(file, [JSON.stringify(old), ...rest].join('\n'))
-  t.match(await there.json(['queue', 'import', file, '--yes']), { lot: null, imported: 1 })
-  t.match(await there.json(['queue', 'import', file, '--yes']), { imported: 0, known: 1 })
-
-  const db = openWriter(prepareFile(join(here.dir, 'old')))
-  for (const step of STEPS.slice(0, 8)) runStep(db, step, 1)
-  db.exec(`INSERT INTO accounts VALUES ('acct_1', 'default', 1);
-    INSERT INTO recipients (id, email_id, workspace, pool, kind, status, updated_at, queued_at, address, address_lc, held)
-    VALUES ('r', 'e', 1, 1, 'to', 'queued', 1, 1, 'a@b.test', 'a@b.test', 'exported')`)
-  runStep(db, LOTS_STEP, 1)
-  t.match(db.prepare('SELECT l.state, r.held FROM lots l JOIN recipients r ON r.held = l.id').get(), {
-    state: 'exported',
-    held: /^lot_0{26}$/,
-  })
-  db.close()
-})
-
 t.test('what is held stays, and that is said', async (t) => {
   const here = openDesk(t)
   await here.json(['workspace', 'list'])
@@ -263,6 +234,7 @@ t.test('a file that is not whole, or does not fit, changes nothing', async (t) =
   }
   await refused(`${whole.split('\n').slice(0, 2).join('\n')}\n`, /ends early/)
   await refused('{"a":1}\n', /no export/)
+  await refused(whole.replace(/"lot":"\w+",?/, ''), /a\.jsonl:1: lot is no id of a lot/)
   await refused('hello\n', /a\.jsonl:1: is no JSON/)
   const id = /"id":"(em_\w+)"/.exec(whole)?.[1] ?? ''
   const recipient = /"recipients":\[{"id":"(\w+)"/.exec(whole)?.[1] ?? ''

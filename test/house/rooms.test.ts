@@ -14,10 +14,7 @@ const MOST_LINES = 50
 
 /** Imports that go back up, from and to; `*` is any file. */
 type Row = readonly [from: string, to: string]
-const BACK: readonly Row[] = [
-  ['*', 'store/sqlite/thread/wire.ts'],
-  ['store/sqlite/migrate/steps.ts', 'store/sqlite/thread/changes.ts'],
-]
+const BACK: readonly Row[] = [['*', 'store/sqlite/thread/wire.ts']]
 
 const files = (dir: string): string[] =>
   readdirSync(dir, { withFileTypes: true }).flatMap((entry) =>

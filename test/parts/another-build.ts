@@ -34,20 +34,20 @@ export const buildWith = (t: Test, version: string, { postgres = [], sqlite = []
     symlinkSync(join(ROOT, name), join(dir, name))
   const about = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   writeFileSync(join(dir, 'package.json'), JSON.stringify({ ...about, version }))
-  const addTo = (engine: string, steps: readonly unknown[]): void => {
+  const addTo = (engine: string, newest: string, steps: readonly unknown[]): void => {
     const file = join(dir, 'src', 'store', engine, 'steps.ts')
     renameSync(file, file.replace('steps.ts', 'steps-before.ts'))
     writeFileSync(
       file,
-      `import { STEPS as BEFORE } from './steps-before.js'
+      `import { OLDEST, STEPS as BEFORE } from './steps-before.js'
 export * from './steps-before.js'
 export const STEPS = [...BEFORE, ...${JSON.stringify(steps)}]
-export const SCHEMA = STEPS.length
+export const ${newest} = OLDEST + STEPS.length
 `,
     )
   }
-  addTo('postgres/schema', postgres)
-  addTo('sqlite/migrate', sqlite)
+  addTo('postgres/schema', 'SCHEMA', postgres)
+  addTo('sqlite/migrate', 'NEWEST', sqlite)
   execFileSync(process.execPath, ['systemd/bundle/bundle.mjs'], { cwd: dir })
   return dir
 }

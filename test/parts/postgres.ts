@@ -68,6 +68,15 @@ export class Server {
     return done.stdout.trim()
   }
 
+  /** Runs a file of SQL. */
+  load(database: string, file: string): void {
+    const to = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postern', '-d', database]
+    const done = spawnSync(bin('psql'), [...to, '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-f', file], {
+      encoding: 'utf8',
+    })
+    if (done.status !== 0) throw new Error(done.stderr)
+  }
+
   url(database: string): string {
     return `postgres://postern@127.0.0.1:${this.port}/${database}`
   }

@@ -7,7 +7,6 @@ import t, { type Test } from 'tap'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createMemory, createSnapshot } from '../../src/store/sqlite/read/known.js'
-import { CHANGES_STEP } from '../../src/store/sqlite/thread/changes.js'
 import { sessionFor, userFor } from './contract-identity.js'
 import { credentialFor, poolFor } from './contract-tenants.js'
 import { newAccount } from './fixture.js'
@@ -21,7 +20,7 @@ const folder = (test: Test): string => {
 t.test('one read serves until such a row changes', async (t) => {
   const file = prepareFile(folder(t))
   const writer = openWriter(file)
-  writer.exec(CHANGES_STEP)
+  writer.exec('CREATE TABLE changes (n INTEGER NOT NULL); INSERT INTO changes VALUES (0)')
   writer.exec('CREATE TABLE things (name TEXT)')
   const reader = openReader(file)
   const remember = createMemory(reader, createSnapshot(reader))
@@ -73,7 +72,7 @@ t.test('a snapshot that the disk has ended is no fault of the next one', async (
 t.test('it forgets rather than grow without end', async (t) => {
   const file = prepareFile(folder(t))
   const writer = openWriter(file)
-  writer.exec(CHANGES_STEP)
+  writer.exec('CREATE TABLE changes (n INTEGER NOT NULL); INSERT INTO changes VALUES (0)')
   writer.exec('CREATE TABLE things (name TEXT)')
   const reader = openReader(file)
   const remember = createMemory(reader, createSnapshot(reader))

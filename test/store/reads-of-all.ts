@@ -106,6 +106,23 @@ const OF_ALL: Readonly<Record<string, Read>> = {
   pendingDsns: (store) => store.pendingDsns(Number.MAX_SAFE_INTEGER, 100),
 }
 
+/** All of it by name, as JSON, with so many mails one by one. */
+export const readAll = async (store: Store, mails: number): Promise<Readonly<Record<string, unknown>>> => {
+  const found: Record<string, unknown> = {}
+  const ask = async (reads: Readonly<Record<string, Read>>, of: string): Promise<void> => {
+    for (const [name, read] of Object.entries(reads)) found[`${name} ${of}`] = plain(await read(store))
+  }
+  await ask(OF_ALL, 'of all')
+  for (const { id: accountId } of await store.accounts()) {
+    await ask(ofAccount(accountId), accountId)
+    const filter = { accountId, workspaceId: null, mode: null, status: null, to: null, tag: null }
+    const all = { ...filter, createdAfter: null, createdBefore: null }
+    for (const { id } of (await store.emails(all, page({ limit: mails }))).rows)
+      await ask(ofMail(accountId, id), id)
+  }
+  return JSON.parse(JSON.stringify(found))
+}
+
 /** What they say differently, and what the second cannot say. */
 export const differences = async (a: Store, b: Store) => {
   const differ: string[] = []

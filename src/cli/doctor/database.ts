@@ -9,14 +9,23 @@ import { join } from 'node:path'
 import type { Config } from '../../config/config.js'
 import { ALIKE, settingsDigest } from '../../daemon/roles.js'
 import { adminOf, examineServerOf, placeOf } from '../../store/open.js'
-import type { Examined } from '../../store/port/upkeep.js'
+import { type Examined, OPEN_ONCE } from '../../store/port/upkeep.js'
 import { spanText } from '../table.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
 const CLOSED = /^(SQLITE_(CANTOPEN|READONLY|PERM)|EACCES|EPERM)/
 const LOG_LARGE = 256 * 1024 ** 2
 
-const checkSchema = ({ version, current, wants }: Examined): Finding | null => {
+const tooOld = (version: number, opensFrom: number): Finding =>
+  fail(
+    'database',
+    `schema ${version} was made before 0.9.0, this Postern opens ${opensFrom} and newer`,
+    OPEN_ONCE,
+    78,
+  )
+
+const checkSchema = ({ version, opensFrom, current, wants }: Examined): Finding | null => {
+  if (version !== 0 && version < opensFrom) return tooOld(version, opensFrom)
   if (version > current) {
     const detail = `schema ${version} was made by a newer Postern, this one knows ${current}`
     return fail('database', detail, `install ${wants}`, 78)
@@ -76,7 +85,8 @@ const CLOCK_MS = 5_000
 const DEAD_ROWS = 10_000
 
 const schemaOf = (seen: ServerExamined): Finding | null => {
-  const { version, current, compatibleFrom, madeBy, mayCreate, role } = seen
+  const { version, opensFrom, current, compatibleFrom, madeBy, mayCreate, role } = seen
+  if (version !== 0 && version < opensFrom) return tooOld(version, opensFrom)
   if (version > current) {
     const wanted = madeBy === '' ? 'a newer Postern' : `Postern ${madeBy} or newer`
     const detail = `schema ${version} was made by a newer Postern, this one knows ${current}`

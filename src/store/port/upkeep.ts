@@ -26,6 +26,22 @@ export class NewerDatabaseError extends Error {
   override readonly name = 'NewerDatabaseError'
 }
 
+/** The database was written by an older Postern than 0.9.0, and never opened by a later one. */
+export class OlderDatabaseError extends Error {
+  override readonly name = 'OlderDatabaseError'
+}
+
+/** `oldest` is the schema of 0.9.0; 0 is a database that is still empty. */
+export const refuseOlder = (version: number, oldest: number): void => {
+  if (version === 0 || version >= oldest) return
+  throw new OlderDatabaseError(
+    `the database has schema version ${version}, this Postern opens ${oldest} and newer: ${OPEN_ONCE}`,
+  )
+}
+
+/** What helps then. */
+export const OPEN_ONCE = 'open it once with Postern 0.9 or 0.10, then with this one'
+
 /** Another daemon took this one for dead and ended its epoch: nothing more can be written. */
 export class TakenOverError extends Error {
   override readonly name = 'TakenOverError'
@@ -185,7 +201,8 @@ export interface Resting {
 
 export interface Examined {
   readonly version: number
-  /** The schema that this Postern makes. */
+  /** The oldest schema that this Postern opens, and the one that it makes. */
+  readonly opensFrom: number
   readonly current: number
   /** Which Postern the database wants, where that is not this one. */
   readonly wants: string

@@ -21,7 +21,7 @@ import { type Connection, DatabaseAwayError, failureOf } from './connection.js'
 import { endPredecessor } from './heartbeat.js'
 import { answer, persistently } from './run.js'
 import { type Migrated, migrate } from './schema/migrate.js'
-import { SCHEMA } from './schema/steps.js'
+import { OLDEST, SCHEMA } from './schema/steps.js'
 import { refuseUnknown, versionThere } from './schema/version.js'
 import { DatabaseRefusedError, type Pooling, serversOf } from './servers.js'
 import { addDefaults } from './tenants.js'
@@ -179,7 +179,8 @@ export interface ExaminedServer extends ServerState {
   readonly version: number
   /** Whose Postern can serve it. */
   readonly compatibleFrom: number
-  /** The schema that this Postern makes. */
+  /** The oldest schema that this Postern opens, and the one that it makes. */
+  readonly opensFrom: number
   readonly current: number
   /** Which Postern made the schema. */
   readonly madeBy: string
@@ -221,6 +222,7 @@ function* look(): Asking<Looked> {
     release: String(server?.release),
     now: Number(server?.now),
     ...(made ?? { version: 0, compatibleFrom: 0, madeBy: '' }),
+    opensFrom: OLDEST,
     current: SCHEMA,
     pepperMark: made === null ? null : (((yield* first(PEPPER))?.mark ?? null) as string | null),
     ...state,

@@ -39,7 +39,7 @@ import { BY_KEY, type Connection, ConnectionLostError, failureOf } from './conne
 import { LIGHT } from './light.js'
 import { createHints, type Effects, type Hints, spaced } from './notify.js'
 import { answer, patience, persistently, unavailable } from './run.js'
-import { WRITERS } from './schema/cluster.js'
+import { WRITERS } from './schema/schema.js'
 import { SCHEMA } from './schema/steps.js'
 
 /** By which the sessions of a daemon are known. */

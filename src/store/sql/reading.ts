@@ -131,9 +131,3 @@ export const readingWrites = (parts: ReadingParts): Asked<Pick<Reading, 'keepRea
     return turns
   },
 })
-
-// The table of the place in the log up to which the sandbox has reported: one row, or none.
-
-export const SANDBOX_STEP = `
-CREATE TABLE sandbox_place (mark TEXT NOT NULL);
-`

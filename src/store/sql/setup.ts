@@ -18,29 +18,6 @@ const MANAGED = table<Stored>('managed', {
   at: 'plain',
 })
 
-export const SETUP_STEP = `
-CREATE TABLE setups (
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  setup TEXT NOT NULL,
-  owner TEXT,
-  until INTEGER NOT NULL,
-  PRIMARY KEY (account_id, setup)
-) WITHOUT ROWID;
-
-CREATE TABLE managed (
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  setup TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  workspace TEXT NOT NULL,
-  name TEXT NOT NULL,
-  object_id TEXT,
-  applied TEXT NOT NULL, -- JSON
-  at INTEGER NOT NULL,
-  ord INTEGER NOT NULL,
-  PRIMARY KEY (account_id, setup, kind, workspace, name)
-) WITHOUT ROWID;
-`
-
 const ofAccount = allOf(MANAGED, 'account_id = ? ORDER BY setup, kind, workspace, name')
 
 const NAMES_OF = `SELECT setup, kind, workspace, name, object_id AS "objectId" FROM managed

@@ -496,16 +496,6 @@ export const createTouches = (write: (touched: readonly Touch[]) => void): Touch
 // mail. Who takes of a day locks its row, so what all daemons take together is never more than the day allows; what
 // one that died had taken and not given stays counted.
 
-export const WARMUP_STEP = `
-CREATE TABLE warmup_days (
-  id TEXT NOT NULL,
-  day INTEGER NOT NULL, -- since the epoch, in UTC
-  used INTEGER NOT NULL,
-  began_at INTEGER NOT NULL,
-  PRIMARY KEY (id, day)
-) WITHOUT ROWID;
-`
-
 const DAYS = 'SELECT id, day, used, began_at AS "beganAt" FROM warmup_days ORDER BY id, day'
 const EARLIER = 'SELECT count(*) AS n FROM warmup_days WHERE id = ? AND day < ? AND used > 0'
 /** Whoever asks at the same moment waits here. */
@@ -565,32 +555,6 @@ const REPORTS = table<DomainReportRow>('domain_reports', {
   failures: 'json',
 })
 
-export const DOMAIN_REPORTS_STEP = `
-CREATE TABLE domain_reports (
-  id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  domain_id TEXT NOT NULL,
-  kind TEXT NOT NULL,
-  digest TEXT NOT NULL,
-  reporter TEXT NOT NULL,
-  contact TEXT,
-  report_id TEXT NOT NULL,
-  begins INTEGER NOT NULL,
-  ends INTEGER NOT NULL,
-  received_at INTEGER NOT NULL,
-  total INTEGER NOT NULL,
-  failed INTEGER NOT NULL,
-  policy TEXT NOT NULL,
-  sources TEXT NOT NULL, -- JSON
-  failures TEXT NOT NULL, -- JSON
-  ord INTEGER NOT NULL,
-  UNIQUE (domain_id, digest)
-);
-CREATE INDEX domain_reports_domain ON domain_reports (domain_id, ord);
-CREATE INDEX domain_reports_came ON domain_reports (domain_id, received_at);
-CREATE INDEX domain_reports_age ON domain_reports (received_at);
-`
-
 const DAY = 86_400_000
 const STEP = 200
 
@@ -629,9 +593,3 @@ const OLD = `DELETE FROM domain_reports WHERE id IN
 
 /** How many of those that came before this time are gone. */
 export const sweepDomainReports = (before: number): Asking<number> => run(OLD, before)
-
-// The table of the ring of keys that sign return paths: one row, or none.
-
-export const RETURN_PATH_STEP = `
-CREATE TABLE return_path (ring TEXT NOT NULL); -- JSON
-`

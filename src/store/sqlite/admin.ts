@@ -16,7 +16,7 @@ import { createBodyStore } from './body.js'
 import { Database, type Db, logOf, openReader, takeDaemonLock } from './connect.js'
 import { compactFile } from './disk-room.js'
 import { versionIn, wantedBy } from './migrate/migrate.js'
-import { STEPS } from './migrate/steps.js'
+import { NEWEST, OLDEST } from './migrate/steps.js'
 import { createStatements } from './statements.js'
 import { createWriteContext } from './write/context.js'
 import { createAddEvent } from './write/events.js'
@@ -81,10 +81,11 @@ const examine = async (file: string): Promise<Examined> => {
     const log = logOf(file)
     return {
       version,
-      current: STEPS.length,
+      opensFrom: OLDEST,
+      current: NEWEST,
       wants: wantedBy(db),
       faults: integrityFaults(db),
-      missing: version === STEPS.length ? await bodies.missing() : [],
+      missing: version === NEWEST ? await bodies.missing() : [],
       log: { file: log, bytes: existsSync(log) ? statSync(log).size : 0 },
     }
   } finally {

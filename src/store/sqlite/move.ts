@@ -10,11 +10,11 @@ import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { wellFormed } from '../../mail/encoding.js'
 import { type Departure, MOVED, type MovedRows, MoveRefusedError, type MoveSource } from '../move.js'
-import { MissingBodyError, NewerDatabaseError } from '../port/upkeep.js'
+import { MissingBodyError, NewerDatabaseError, refuseOlder } from '../port/upkeep.js'
 import { type BodyFiles, createBodyFiles } from './body.js'
 import { type Db, openWriter, takeDaemonLock } from './connect.js'
 import { comeBack, depart, departureOf } from './migrate/migrate.js'
-import { STEPS } from './migrate/steps.js'
+import { NEWEST, OLDEST } from './migrate/steps.js'
 import { createWriteContext } from './write/context.js'
 import { createAddEvent } from './write/events.js'
 import { createLeases } from './write/queue.js'
@@ -103,10 +103,11 @@ const nameOf = (file: string): string => `${hostname()}:${dirname(file)}`
 const open = (file: string): Db => {
   const db = openWriter(file)
   const version = Number(db.pragma('user_version', { simple: true }))
-  if (version === STEPS.length || departureOf(db) !== null) return db
+  if (version === NEWEST || departureOf(db) !== null) return db
   db.close()
-  if (version > STEPS.length)
-    throw new NewerDatabaseError(`${file} has schema version ${version}, this Postern knows ${STEPS.length}`)
+  refuseOlder(version, OLDEST)
+  if (version > NEWEST)
+    throw new NewerDatabaseError(`${file} has schema version ${version}, this Postern knows ${NEWEST}`)
   throw new MoveRefusedError(`${file} has schema version ${version}: run postern migrate first`)
 }
 

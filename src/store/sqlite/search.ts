@@ -55,17 +55,6 @@ CREATE VIRTUAL TABLE ${name} USING fts5(
 INSERT INTO ${name} (${name}, rank) VALUES ('secure-delete', 1);
 `
 
-/** The one that was the whole index becomes the first part; mails that are in it go on leaving it one by one. */
-export const SEARCH_PARTS_STEP = (db: Db): void => {
-  db.exec(`
-    CREATE TABLE search_parts (first INTEGER PRIMARY KEY, gone INTEGER NOT NULL DEFAULT 0);
-    ALTER TABLE search_state ADD COLUMN singly INTEGER NOT NULL DEFAULT 0;
-    UPDATE search_state SET singly = place;
-  `)
-  if (db.prepare('SELECT place FROM search_state').pluck().get() === 0) db.exec('DROP TABLE search')
-  else db.exec(`ALTER TABLE search RENAME TO ${nameOf(0)}; INSERT INTO search_parts (first) VALUES (0);`)
-}
-
 /** The parts that have places of a range, in this direction. To be asked in the snapshot in which they are searched. */
 function* partsIn({ from, to }: Range, direction: Page['direction']): Asking<readonly string[]> {
   const rows = yield* all(

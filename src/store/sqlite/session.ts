@@ -42,7 +42,7 @@ import { type BodyStore, createBodyStore } from './body.js'
 import { type Db, openReader, prepareFile, takeDaemonLock } from './connect.js'
 import { layBallast } from './disk-room.js'
 import { copyBefore, versionIn } from './migrate/migrate.js'
-import { STEPS } from './migrate/steps.js'
+import { NEWEST } from './migrate/steps.js'
 import {
   createLeadRead,
   createMemory,
@@ -207,7 +207,7 @@ export const begin = async (options: SqliteOptions): Promise<SqliteSession> => {
       )
     }
     // of a database that needs no step a command reads without one
-    if (options.daemon || from !== STEPS.length) await writer.start()
+    if (options.daemon || from !== NEWEST) await writer.start()
     if (copy !== null) {
       const ms = Math.round(performance.now() - began)
       options.log?.info({ event: 'migrated', from, ms, bytes: statSync(file).size }, 'migrated')

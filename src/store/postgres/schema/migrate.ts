@@ -1,20 +1,29 @@
 /**
  * NAME      migrate - bringing a database up to date
  * DESCRIPTION
- *   Forward only. Steps are made in short transactions under the lock of the row that says which schema this is, so of
+ *   Forward only, and from 0.9.0 on: what is older is refused before anything is touched. Steps are made in short transactions under the lock of the row that says which schema this is, so of
  *   several daemons that start at once one does it; in an empty database all of them are one. An index on what is there
  *   already is made in no transaction, beside those who write, and what was broken off is made anew.
  *   While other daemons serve, only who was asked to migrates (postern migrate), and only if they can serve the result.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StoreBusyError } from '../../port/upkeep.js'
+import { refuseOlder, StoreBusyError } from '../../port/upkeep.js'
 import { after } from '../../sql/pages.js'
 import { type Asking, first, run } from '../../sql/query.js'
 import type { Connection } from '../connection.js'
 import { answer } from '../run.js'
 import { DatabaseRefusedError } from '../servers.js'
-import { type Index, type SchemaStep, STEPS } from './steps.js'
-import { endOlder, living, readVersion, refuseNewer, VERSION, versionThere } from './version.js'
+import { SCHEMA_NUMBER, SCHEMA_TEXT } from './schema.js'
+import { type Index, numberOf, OLDEST, type SchemaStep, STEPS } from './steps.js'
+import {
+  endOlder,
+  living,
+  readVersion,
+  refuseNewer,
+  type SchemaVersion,
+  VERSION,
+  versionThere,
+} from './version.js'
 
 interface Migration {
   /** Of this Postern. */
@@ -83,21 +92,31 @@ const setVersion = (version: number, { compatibleFrom }: SchemaStep, postern: st
     ...[version, compatibleFrom, postern],
   )
 
+/** What can not be brought up to date. */
+const refuseUnknown = (found: SchemaVersion, steps: readonly SchemaStep[]): void => {
+  refuseOlder(found.version, OLDEST)
+  refuseNewer(found, numberOf(steps))
+}
+
+const stepTo = (version: number, steps: readonly SchemaStep[]): SchemaStep =>
+  steps[version - OLDEST - 1] as SchemaStep
+
 /** Steps up to the next index, or all of them in a database that is empty; whether it was. */
 function* tables(migration: Migration): Asking<boolean> {
   const { steps = STEPS, postern } = migration
   const found = yield* readVersion('FOR UPDATE')
-  refuseNewer(found, steps.length)
+  refuseUnknown(found, steps)
   const isEmpty = found.version === 0
-  if (found.version >= steps.length) return false
-  if (!isEmpty) yield* refuseOthers(migration)
-  let version = found.version
-  for (const step of steps.slice(version)) {
+  if (found.version >= numberOf(steps)) return false
+  if (isEmpty) yield { text: SCHEMA_TEXT, values: [] }
+  else yield* refuseOthers(migration)
+  let version = isEmpty ? SCHEMA_NUMBER : found.version
+  for (const step of steps.slice(version - OLDEST)) {
     if ('index' in step && !isEmpty) break
     yield { text: 'index' in step ? indexText(step, '') : step.text, values: [] }
     version += 1
   }
-  const last = steps[version - 1] as SchemaStep
+  const last = stepTo(version, steps)
   yield* setVersion(version, last, postern)
   if (!isEmpty) yield* endOlder(last.compatibleFrom)
   return isEmpty
@@ -151,7 +170,7 @@ const inTransaction = async (connection: Connection, work: () => Asking<void>): 
 /** Makes the index that is next, which is then there, whoever did it. */
 const index = async (connection: Connection, migration: Migration, version: number): Promise<void> => {
   const { steps = STEPS, patient, postern } = migration
-  const step = steps[version] as SchemaStep
+  const step = stepTo(version + 1, steps)
   if (!('index' in step)) return
   await inTransaction(connection, () => refuseOthers(migration))
   const long = patient === undefined ? connection : await patient()
@@ -179,9 +198,9 @@ export const migrate = async (connection: Connection, migration: Migration): Pro
     const found = await answer(connection, versionThere())
     const version = found?.version ?? 0
     from ??= version
-    if (found !== null) refuseNewer(found, steps.length)
-    if (version >= steps.length) return { from, to: version }
-    if (version > 0 && 'index' in (steps[version] as SchemaStep)) await index(connection, migration, version)
+    if (found !== null) refuseUnknown(found, steps)
+    if (version >= numberOf(steps)) return { from, to: version }
+    if (version > 0 && 'index' in stepTo(version + 1, steps)) await index(connection, migration, version)
     else await inTransaction(connection, whole)
   }
 }

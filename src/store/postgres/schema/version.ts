@@ -15,7 +15,7 @@ export const VERSION = `
 CREATE TABLE IF NOT EXISTS schema_version (version int NOT NULL, compatible_from int NOT NULL, made_by text NOT NULL);
 INSERT INTO schema_version SELECT 0, 0, '' WHERE NOT EXISTS (SELECT 1 FROM schema_version);`
 
-interface Version {
+export interface SchemaVersion {
   readonly version: number
   readonly compatibleFrom: number
   readonly madeBy: string
@@ -23,7 +23,7 @@ interface Version {
 
 const READ = 'SELECT version, compatible_from, made_by FROM schema_version'
 
-export function* readVersion(lock: '' | 'FOR UPDATE' | 'FOR SHARE' = ''): Asking<Version> {
+export function* readVersion(lock: '' | 'FOR UPDATE' | 'FOR SHARE' = ''): Asking<SchemaVersion> {
   const found = yield* first(`${READ} ${lock}`)
   return {
     version: Number(found?.version ?? 0),
@@ -33,7 +33,7 @@ export function* readVersion(lock: '' | 'FOR UPDATE' | 'FOR SHARE' = ''): Asking
 }
 
 /** Null: nobody has made anything here. */
-export function* versionThere(): Asking<Version | null> {
+export function* versionThere(): Asking<SchemaVersion | null> {
   const found = yield* first("SELECT to_regclass('schema_version') IS NOT NULL AS made")
   if (found?.made !== true) return null
   const there = yield* readVersion()
@@ -41,10 +41,10 @@ export function* versionThere(): Asking<Version | null> {
 }
 
 /** Which Postern is wanted, in words. */
-const wantedFor = ({ madeBy }: Version): string =>
+const wantedFor = ({ madeBy }: SchemaVersion): string =>
   madeBy === '' ? 'a newer Postern' : `Postern ${madeBy} or newer`
 
-export const refuseNewer = (found: Version, known: number = SCHEMA): void => {
+export const refuseNewer = (found: SchemaVersion, known: number = SCHEMA): void => {
   if (found.compatibleFrom <= known) return
   throw new NewerDatabaseError(
     `the database has schema version ${found.version}, this Postern knows ${known}: install ${wantedFor(found)}`,

@@ -227,31 +227,16 @@ export const ambiguousEvent = <M extends MailPlace | string>(
 // Events in a file, as Postern 0.1 stored them. The form in which a mail's timeline travels to another store, which
 // may be an older one: named fields, types and sources in words, first events among them.
 
-/** Orders borrowed the status of their recipient, and named themselves in their detail. */
-const ORDERS: Readonly<Record<string, EventType>> = {
-  held: 'email.held',
-  released: 'email.released',
-  resumed: 'email.released',
-  imported: 'email.released',
-  taken_back: 'email.released',
-  rerouted: 'email.rerouted',
-  retried: 'email.retried',
-}
-
-/** The type of an event as Postern 0.1 stored it. */
-export const carriedType = (type: string, detail: Outcome['detail']): EventType =>
-  ORDERS[String(detail?.action)] ?? (isEventType(type) ? type : EVENT_TYPES[0])
-
-const isOrder = (type: EventType): boolean => Object.values(ORDERS).includes(type)
+const ORDERS: readonly EventType[] = ['email.held', 'email.released', 'email.rerouted', 'email.retried']
 
 /** Tells changes from notes while the events of a mail go by in their order. */
-export const createChanges = () => {
+const createChanges = () => {
   let mail = ''
   const last = new Map<string, string>()
   return (emailId: string, recipient: string, type: EventType, applied: boolean): boolean => {
     if (emailId !== mail) last.clear()
     mail = emailId
-    if (!applied || isOrder(type) || type === 'email.reported') return false
+    if (!applied || ORDERS.includes(type) || type === 'email.reported') return false
     if (type === 'email.complained') return true
     const changed = last.get(recipient) !== type
     last.set(recipient, type)
@@ -279,7 +264,8 @@ export const eventCarrying = ({ places, numbers }: EventParts) =>
     const changes = createChanges()
     for (const event of events) {
       const more = moreOf(event)
-      const type = carriedType(String(event.type), more.detail)
+      // of a newer Postern, which may know more
+      const type = isEventType(String(event.type)) ? (event.type as EventType) : EVENT_TYPES[0]
       const applied = event.applied === 1
       const change = changes(String(event.email_id), String(event.recipient_id), type, applied)
       yield* run(

@@ -2,9 +2,9 @@
  * NAME      migrate - bringing a database up to date
  * DESCRIPTION
  *   Forward only, all missing steps in one transaction, guarded by user_version.
- *   A database from a newer Postern is refused before anything is touched. The
- *   first migration also makes the account `default` with its default
- *   workspace and its two pools, so that a fresh install can send at once.
+ *   A database from a newer Postern is refused before anything is touched, and so
+ *   is one from before 0.9.0. A new one is made whole, with the account `default`,
+ *   its default workspace and its two pools, so that a fresh install can send at once.
  */
 
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
@@ -13,16 +13,23 @@ import { systemClock } from '../../../base/clock.js'
 import { newId } from '../../../base/id.js'
 import type { Departure } from '../../move.js'
 import { beginningOf } from '../../pools.js'
-import { NewerDatabaseError } from '../../port/upkeep.js'
+import { NewerDatabaseError, refuseOlder } from '../../port/upkeep.js'
+import { ordAt } from '../../sql/pages.js'
 import type { Table } from '../../sql/table.js'
 import { ACCOUNTS, POOLS, WORKSPACES } from '../../sql/tenants.js'
 import { backup } from '../backup.js'
 import { type Db, openReader } from '../connect.js'
-import { createGiver, type Giver } from '../giver.js'
-import { giveOwnPools, OWN_POOLS_STEP } from './earlier.js'
-import { runStep, STEPS } from './steps.js'
+import { createGiver } from '../giver.js'
+import { SCHEMA_NUMBER, SCHEMA_TEXT } from './schema.js'
+import { NEWEST, OLDEST, STEPS } from './steps.js'
 
-const addDefaults = (db: Db, giver: Giver, now: number): void => {
+/** Places begin at the present. */
+const fill = (db: Db, now: number): void => {
+  const first = ordAt(now)
+  db.prepare('INSERT INTO order_state VALUES (?, 0)').run(first)
+  db.prepare('INSERT INTO log_state VALUES (?, ?)').run(first + 1, first + 1)
+  const giver = createGiver(db, { ...systemClock, now: () => now })
+  giver.begin()
   const accountId = newId('acct', now)
   const { workspace, pools } = beginningOf(accountId, now)
   const add = <T>({ insert, encode }: Table<T>, row: T) =>
@@ -30,6 +37,7 @@ const addDefaults = (db: Db, giver: Giver, now: number): void => {
   add(ACCOUNTS, { id: accountId, name: 'default', createdAt: now })
   for (const pool of pools) add(POOLS, pool)
   add(WORKSPACES, workspace)
+  giver.keep()
 }
 
 const versionOf = (db: Db): number => Number(db.pragma('user_version', { simple: true }))
@@ -45,10 +53,12 @@ export const wantedBy = (db: Db): string => {
   return typeof maker === 'string' && maker !== '' ? `Postern ${maker} or newer` : 'a newer Postern'
 }
 
-/** `postern` is the version of the program, for those that come to an older one later. */
-export const migrate = (db: Db, now: number, postern: string): void => {
-  const refuseNewer = (version: number): void => {
-    if (version <= STEPS.length) return
+/** `postern` is the version of the program, for those that come to an older one later; tests have steps of their own. */
+export const migrate = (db: Db, now: number, postern: string, steps: readonly string[] = STEPS): void => {
+  const newest = OLDEST + steps.length
+  const refuse = (version: number): void => {
+    refuseOlder(version, OLDEST)
+    if (version <= newest) return
     const gone = departureOf(db)
     if (gone !== null)
       throw new NewerDatabaseError(
@@ -56,23 +66,19 @@ export const migrate = (db: Db, now: number, postern: string): void => {
           'or take it back with postern store move --to FILE --undo',
       )
     throw new NewerDatabaseError(
-      `the database has schema version ${version}, this Postern knows ${STEPS.length}: ` +
-        `install ${wantedBy(db)}`,
+      `the database has schema version ${version}, this Postern knows ${newest}: install ${wantedBy(db)}`,
     )
   }
-  refuseNewer(versionOf(db))
-  if (versionOf(db) === STEPS.length) return
+  refuse(versionOf(db))
+  if (versionOf(db) === newest) return
   db.transaction(() => {
     const version = versionOf(db) // again, under the write lock: another process may have been first
-    refuseNewer(version)
-    for (const step of STEPS.slice(version)) runStep(db, step, now)
-    const giver = createGiver(db, { ...systemClock, now: () => now })
-    giver.begin()
-    if (version > 0 && version <= STEPS.indexOf(OWN_POOLS_STEP)) giveOwnPools(db, giver, now)
-    if (version === 0) addDefaults(db, giver, now)
-    giver.keep()
+    refuse(version)
+    if (version === 0) db.exec(SCHEMA_TEXT)
+    for (const step of steps.slice((version || SCHEMA_NUMBER) - OLDEST)) db.exec(step)
+    if (version === 0) fill(db, now)
     db.prepare('UPDATE made_by SET version = ?').run(postern)
-    db.pragma(`user_version = ${STEPS.length}`)
+    db.pragma(`user_version = ${newest}`)
   }).immediate()
 }
 
@@ -106,9 +112,10 @@ const prune = (folder: string): void => {
     rmSync(join(folder, name), { force: true })
 }
 
-/** Copies a database of this schema, if it is to be migrated; the path of the copy, or null when nothing is to be done. */
+/** Refuses one that is too old. Copies a database of this schema, if it is to be migrated; the path of the copy, or null when nothing is to be done. */
 export const copyBefore = async (file: string, version: number): Promise<string | null> => {
-  if (version === 0 || version >= STEPS.length) return null
+  refuseOlder(version, OLDEST)
+  if (version === 0 || version >= NEWEST) return null
   const folder = dirname(file)
   const time = new Date().toISOString().replace(/[:.]/g, '-')
   const copy = join(folder, `before-migration-${version}-${time}.db`)

@@ -11,28 +11,8 @@
  *   acceptance says under which it was decided, and one of others is not stored. Threads of the
  *   daemon see it in shared memory (store/known.ts), where it may be late: a hint.
  */
-import { DECIDING } from '../../sql/schema/rules.js'
 import type { Db } from '../connect.js'
 import type { Verb, WireAcceptance, WriterCall } from './wire.js'
-
-export const CHANGES_STEP = `
-CREATE TABLE changes (n INTEGER NOT NULL) STRICT;
-INSERT INTO changes VALUES (0);
-`
-
-const counting = ([table, columns]: readonly [string, string]): string =>
-  [`INSERT`, `DELETE`, `UPDATE OF ${columns}`]
-    .map(
-      (what) =>
-        `CREATE TRIGGER ${table}_${what.slice(0, 6).toLowerCase()} AFTER ${what} ON ${table} BEGIN UPDATE rules SET n = n + 1; END;`,
-    )
-    .join('\n')
-
-export const RULES_STEP = `
-CREATE TABLE rules (n INTEGER NOT NULL) STRICT;
-INSERT INTO rules VALUES (0);
-${Object.entries(DECIDING).map(counting).join('\n')}
-`
 
 /** What they write, nobody remembers. */
 const OF_MAIL: ReadonlySet<Verb> = new Set<Verb>([

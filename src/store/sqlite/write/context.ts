@@ -58,21 +58,6 @@ const createHolds = (db: Db): Holds => {
   }
 }
 
-/**
- * `held_at` is when a recipient was put to rest; once it is free again, when that was.
- * Of those at rest already the last that is known is when their row was written.
- */
-export const REST_STEP = `
-ALTER TABLE recipients ADD COLUMN held_at INTEGER;
-UPDATE recipients SET held_at = max(queued_at, updated_at) WHERE held IS NOT NULL;
-CREATE TABLE pauses (
-  pool INTEGER NOT NULL,
-  paused_at INTEGER NOT NULL,
-  resumed_at INTEGER
-);
-CREATE INDEX pauses_pool ON pauses (pool, paused_at);
-`
-
 export interface Pauses {
   /** Pools have changed: writes down which are paused by now, and which no more. */
   note(now: number): void

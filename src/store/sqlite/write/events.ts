@@ -201,21 +201,6 @@ export const createPendingDsns = (db: Db, addEvent: AddEvent): PendingDsns => {
 /** Each is up to 64 KiB: a page of them is deleted in a few milliseconds. */
 const STEP = 50
 
-/** Notices to senders were noted as events of the status that they told. */
-export const REPORTS_STEP = `
-CREATE TABLE reports (
-  n INTEGER PRIMARY KEY,
-  email INTEGER NOT NULL,
-  name TEXT NOT NULL,
-  at INTEGER NOT NULL,
-  octets BLOB NOT NULL
-);
-CREATE UNIQUE INDEX reports_email ON reports (email, name);
-CREATE INDEX reports_at ON reports (at);
-UPDATE events SET kind = ${kindOf('email.sender_notified')}, flags = flags | 1, reason = NULL
-  WHERE dedupe >= 'sender-dsn:' AND dedupe < 'sender-dsn;' AND reason = 'sender_notified';
-`
-
 export const DROP_REPORTS = 'DELETE FROM reports WHERE email = ?'
 
 export const createKeepReport = (

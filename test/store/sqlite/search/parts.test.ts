@@ -2,17 +2,14 @@
  * The index in parts: a query goes over all of them, one by one they go when their mail is gone, what stays behind is
  * still found, and the database is whole at every step.
  */
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ordAt } from '../../../../src/store/sql/pages.js'
 import { answered } from '../../../../src/store/sql/query.js'
 import { readingReads } from '../../../../src/store/sql/reading.js'
 import { searchReads } from '../../../../src/store/sql/search/reads.js'
 import { integrityFaults } from '../../../../src/store/sqlite/backup.js'
-import { openReader, openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
-import { migrate } from '../../../../src/store/sqlite/migrate/migrate.js'
-import { STEPS } from '../../../../src/store/sqlite/migrate/steps.js'
-import { createUnindex, indexLead, SEARCH_PARTS_STEP, WORDS } from '../../../../src/store/sqlite/search.js'
+import { openReader } from '../../../../src/store/sqlite/connect.js'
+import { createUnindex, indexLead, WORDS } from '../../../../src/store/sqlite/search.js'
 import { createStatements, logEnds } from '../../../../src/store/sqlite/statements.js'
 import { toWire } from '../../../../src/store/sqlite/thread/wire.js'
 import { searchFor } from '../../contract-search.js'
@@ -147,21 +144,4 @@ t.test('much that is no more, and a lead that is asked often', async (t) => {
   const lead = indexLead({ wanted: ['sreport'], unwanted: [] })
   const range = { from: last + 1, to: last + 2 }
   for (let times = 0; times < 100; times++) t.same(ask(lead.take('newer', range, 1)).ords, [])
-})
-
-t.test('a database of the step before', async (t) => {
-  const file = prepareFile(join(t.testdir(), 'data'))
-  const db = openWriter(file)
-  t.teardown(() => db.close())
-  migrate(db, T0, 'x')
-  db.exec('DROP TABLE search_parts; ALTER TABLE search_state DROP COLUMN singly')
-  db.exec('CREATE VIRTUAL TABLE search USING fts5(tokens, content = "", columnsize = 0, detail = none)')
-  db.exec("INSERT INTO search (rowid, tokens) VALUES (7, 'saardvark')")
-  db.exec('UPDATE search_state SET place = 7')
-  db.transaction(() => SEARCH_PARTS_STEP(db))()
-  t.ok(STEPS.includes(SEARCH_PARTS_STEP))
-  t.equal(db.prepare(`SELECT rowid FROM search_0 WHERE search_0 MATCH '"saardvark"'`).pluck().get(), 7)
-  t.same(db.prepare('SELECT place, singly FROM search_state').get(), { place: 7, singly: 7 })
-  db.exec("INSERT INTO search_0 (search_0, rowid, tokens) VALUES ('delete', 7, 'saardvark')")
-  t.equal(db.prepare('SELECT count(*) FROM search_0 WHERE search_0 MATCH ?').pluck().get('"saardvark"'), 0)
 })
