@@ -1,6 +1,7 @@
 /** Copies of the database: made, refused, put back; and what a newer version left behind. */
 import { spawnSync } from 'node:child_process'
 import {
+  copyFileSync,
   existsSync,
   linkSync,
   mkdirSync,
@@ -240,7 +241,7 @@ t.test('an older schema is copied first, and the newest copies are kept', { skip
 
 t.test('what is older than 0.9.0 is refused, and not touched', { skip: needsFile }, async (t) => {
   const desk = openDesk(t)
-  const [data, older] = [join(desk.dir, 'data'), join(desk.dir, 'older')]
+  const older = join(desk.dir, 'older')
   makeEarlier(older, '0.9.0')
   const copy = join(older, 'postern.db')
   const set = (version: number): void => {
@@ -262,16 +263,23 @@ t.test('what is older than 0.9.0 is refused, and not touched', { skip: needsFile
   t.equal((await desk.json(['workspace', 'list'])).length, 2, 'what was there stands')
 
   const there = openDesk(t, `data_dir: ${older}\n`)
-  for (const words of [['migrate'], ['workspace', 'list'], ['store', 'move', '--to', there.file('url', 'x')]])
+  for (const words of [
+    ['migrate'],
+    ['workspace', 'list'],
+    ['store', 'move', '--to', there.file('url', 'postgres://u:p@127.0.0.1:9/d')],
+  ])
     t.match(await there.run(words), refused, words.join(' '))
   t.match(await there.run(['doctor']), { code: 78, stdout: /schema 42 was made before 0\.9\.0/ })
   t.ok(readFileSync(copy).equals(bytes))
   t.notOk(readdirSync(older).some((name) => name.startsWith('before-migration-')))
 
   set(43)
-  t.match(await desk.json(['restore', copy, '--yes']), { previous: String })
-  t.match(await desk.json(['workspace', 'list']), [{}, {}, {}], 'a copy that 0.9.0 made')
-  t.ok(existsSync(join(data, 'postern.db')))
+  const empty = openDesk(t)
+  mkdirSync(join(empty.dir, 'data'), { mode: 0o700 })
+  copyFileSync(join(older, 'pepper'), join(empty.dir, 'data', 'pepper'))
+  await empty.json(['restore', copy, '--yes'])
+  const slugs = (await empty.json(['workspace', 'list'])).map(({ slug }: { slug: string }) => slug)
+  t.ok(slugs.includes('waiting'), 'a copy that 0.9.0 made is restored')
 })
 
 t.test('migrate --compact gives room back, now and from then on', { skip: needsFile }, async (t) => {

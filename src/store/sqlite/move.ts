@@ -13,7 +13,7 @@ import { type Departure, MOVED, type MovedRows, MoveRefusedError, type MoveSourc
 import { MissingBodyError, NewerDatabaseError, refuseOlder } from '../port/upkeep.js'
 import { type BodyFiles, createBodyFiles } from './body.js'
 import { type Db, openWriter, takeDaemonLock } from './connect.js'
-import { comeBack, depart, departureOf } from './migrate/migrate.js'
+import { comeBack, depart, departureOf, versionIn } from './migrate/migrate.js'
 import { NEWEST, OLDEST } from './migrate/steps.js'
 import { createWriteContext } from './write/context.js'
 import { createAddEvent } from './write/events.js'
@@ -101,11 +101,11 @@ async function* bodiesOf(
 const nameOf = (file: string): string => `${hostname()}:${dirname(file)}`
 
 const open = (file: string): Db => {
+  refuseOlder(versionIn(file), OLDEST)
   const db = openWriter(file)
   const version = Number(db.pragma('user_version', { simple: true }))
   if (version === NEWEST || departureOf(db) !== null) return db
   db.close()
-  refuseOlder(version, OLDEST)
   if (version > NEWEST)
     throw new NewerDatabaseError(`${file} has schema version ${version}, this Postern knows ${NEWEST}`)
   throw new MoveRefusedError(`${file} has schema version ${version}: run postern migrate first`)
