@@ -95,11 +95,10 @@ const sentence = (codes: readonly string[], status: number | null): string => {
     return 'it did not answer in HTTP'
   if (codes.some((code) => /^(?:ERR_SSL_|EPROTO|ERR_TLS_)/.test(code)))
     return 'no TLS could be agreed with it'
-  if (codes.some((code) => BROKEN.has(code))) {
+  if (codes.some((code) => BROKEN.has(code)))
     return status === null
       ? 'it closed the connection without an answer'
       : `it answered ${status}, and broke off the connection in the middle of its answer`
-  }
   return 'the connection failed'
 }
 

@@ -376,6 +376,15 @@ export const invalid = (errors: readonly FieldError[], omitted = 0): Fault => {
   })
 }
 
+export const invalidField = (field: string, kind: FieldErrorKind, message: string): Fault =>
+  invalid([{ field, kind, message }])
+
+/** Adds what is wrong with fields of `at`, such as `body.`, to these mistakes. */
+export const wrongIn =
+  (errors: FieldError[], at: string) =>
+  (field: string, kind: FieldErrorKind, message: string): void =>
+    void errors.push({ field: `${at}${field}`, kind, message })
+
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(`invariant: ${message}`)
 }

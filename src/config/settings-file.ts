@@ -230,7 +230,7 @@ export const readSources = (
   const { content: read, problems, place, locate } = readYaml(file)
   const found: ConfigProblem[] = [...problems]
   const content = read ?? {}
-  if (!isTree(content)) {
+  if (!isTree(content))
     found.push({
       where: place(0),
       key: '',
@@ -238,7 +238,6 @@ export const readSources = (
       expected: 'expected settings such as "hostname: mail.example.com"',
       remedy: null,
     })
-  }
   const tree: Tree = isTree(content) ? content : {}
   found.push(...mistyped(env, namesIn(defaults)))
   const written = [...fromEnvironment(env, Object.keys(defaults)), ...fromFlags(flags)]

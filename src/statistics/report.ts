@@ -4,7 +4,7 @@
  *   Groups are told busiest first; those beyond the limit are one, and so are the values that the store put together.
  */
 import { setImmediate } from 'node:timers/promises'
-import { type Fault, invalid } from '../base/fault.js'
+import { type Fault, invalidField } from '../base/fault.js'
 import type { Mode } from '../lifecycle/page.js'
 import { CATEGORIES, type Category } from '../mail/report/category.js'
 import { OTHER, type Statistics, type StatisticsRow, TAG_SEPARATOR } from '../store/port/watch.js'
@@ -39,13 +39,11 @@ export interface StatisticsReport {
 const MOST_ROWS = 100_000
 
 const tooMuch = ({ nameOf }: Question): Fault =>
-  invalid([
-    {
-      field: nameOf('from'),
-      kind: 'range',
-      message: `must be later, or for one workspace: more than ${MOST_ROWS} rows would have to be read`,
-    },
-  ])
+  invalidField(
+    nameOf('from'),
+    'range',
+    `must be later, or for one workspace: more than ${MOST_ROWS} rows would have to be read`,
+  )
 
 type Growing = Map<number, Map<number, number>>
 

@@ -129,9 +129,8 @@ const chooseWorkspace = async (
     if (looksLikeId) throw new Fault('workspace.not_found')
     throw new Fault('validation.workspace_header_required', { detail: 'use the workspace id as username' })
   }
-  if (named !== null ? named.id !== principal.workspaceId : looksLikeId) {
+  if (named !== null ? named.id !== principal.workspaceId : looksLikeId)
     throw new Fault('workspace.not_found')
-  }
   const own = named ?? (await store.workspace(principal.accountId, principal.workspaceId))
   if (own === null) throw REFUSED()
   return own

@@ -8,7 +8,7 @@
  */
 import { domainToASCII } from 'node:url'
 import type { Clock } from '../base/clock.js'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
 import { isId, newId } from '../base/id.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { Ledger } from '../store/port/mail.js'
@@ -160,9 +160,7 @@ export const reroutePool = async ({ store }: ScopeDeps, accountId: string, ref: 
   const pool = await store.pool(accountId, ref)
   if (pool === null) throw new Fault('egress_pool.not_found')
   if (pool.kind === 'sandbox')
-    throw invalid([
-      { field: 'body.to', kind: 'forbidden', message: 'is the sandbox; live mail never goes there' },
-    ])
+    throw invalidField('body.to', 'forbidden', 'is the sandbox; live mail never goes there')
   return pool.id
 }
 

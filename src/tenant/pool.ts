@@ -8,7 +8,7 @@
  *   and mail that waits says whether its last connection failed. So a dead server is as dead after a restart as before.
  *   How warm-ups stand is read in the store, where all daemons count, so every door of every daemon tells the same.
  */
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
 import { isSpent, type WarmupState, warmupState } from '../lifecycle/warmup.js'
@@ -155,18 +155,17 @@ export const mergeMembers = (
     const wrong = wrongWithService(row, members[i]?.auth?.pass)
     if (wrong !== null) {
       const [field, kind, message] = wrong
-      throw invalid([{ field: `body.members[${i}].${field}`, kind, message }])
+      throw invalidField(`body.members[${i}].${field}`, kind, message)
     }
     const missing = lacks(row)
     if (missing === null) return
     const field = `body.members[${i}].auth.${missing[0]}`
-    throw invalid([{ field, kind: 'missing', message: missing[1] }])
+    throw invalidField(field, 'missing', missing[1])
   })
   return rows
 }
 
-const nameTaken = () =>
-  invalid([{ field: 'body.name', kind: 'not_unique', message: 'is already taken in this account' }])
+const nameTaken = () => invalidField('body.name', 'not_unique', 'is already taken in this account')
 
 /** Throws validation.request_invalid, also for a name that is taken. */
 export const createPool = async (
@@ -232,12 +231,11 @@ export const deletePool = async (deps: TenantDeps, accountId: string, ref: strin
   if (row.kind === 'sandbox' || row.name === DEFAULT_POOL) throw builtIn(row)
   const result = await deps.store.deletePool(accountId, row.id)
   if (result === 'not_found') throw new Fault('egress_pool.not_found')
-  if (result === 'in_use') {
+  if (result === 'in_use')
     throw new Fault('resource.conflict', {
       reason: 'in_use',
       detail: 'A workspace uses this pool, or mail waits in it',
     })
-  }
   return row
 }
 

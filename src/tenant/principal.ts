@@ -75,9 +75,8 @@ export const readMode = (
   errors: FieldError[],
 ): Mode | null => {
   const own = visibleMode(principal)
-  if (own !== null && asked !== undefined && asked !== own) {
+  if (own !== null && asked !== undefined && asked !== own)
     errors.push({ field: 'query.mode', message: `this key sees ${own} mail only`, kind: 'forbidden' })
-  }
   return own ?? (asked as Mode | undefined) ?? null
 }
 

@@ -185,12 +185,11 @@ export const replayMany = async (
   const told = { endpointId: endpoint.id, failed, since, until, ...counted }
   if (isDry) return { ...told, replayId: null }
   needsEnabled(endpoint)
-  if ((await store.replays()).some(({ endpointId }) => endpointId === endpoint.id)) {
+  if ((await store.replays()).some(({ endpointId }) => endpointId === endpoint.id))
     throw new Fault('resource.conflict', {
       reason: 'replaying',
       detail: 'A replay to this endpoint is under way; wait for its end',
     })
-  }
   const now = clock.now()
   const replay: ReplayRow = {
     id: newId('rep', now),

@@ -198,12 +198,9 @@ startKeys()
 startMenus()
 startTimes()
 
-if (document.querySelector('[data-live], [data-refresh]')) {
+if (document.querySelector('[data-live], [data-refresh]'))
   void import('./live.js').then(({ startLive }) => startLive())
-}
-if (document.querySelector('[data-passkey]')) {
+if (document.querySelector('[data-passkey]'))
   void import('./passkey.js').then(({ startPasskeys }) => startPasskeys())
-}
-if (document.querySelector('[data-chart]')) {
+if (document.querySelector('[data-chart]'))
   void import('./charts.js').then(({ startCharts }) => startCharts())
-}
