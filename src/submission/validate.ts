@@ -5,7 +5,7 @@
  *   Recipients are listed once each: the first of to, cc, bcc that names an address has it. What clients wrote is kept
  *   as they wrote it; what goes into envelopes is the wire form.
  */
-import type { FieldError } from '../base/fault.js'
+import { type FieldError, wrongIn } from '../base/fault.js'
 import type { DsnRequest, NewRecipient, RecipientKind, Tag } from '../lifecycle/facts.js'
 import type { Mode } from '../lifecycle/page.js'
 import { entriesAgainst, entryOf } from '../lifecycle/suppress.js'

@@ -303,7 +303,7 @@ interface Facts {
   readonly warmups: ReadonlyMap<string, WarmupState>
 }
 
-interface Told extends Pick<Waiting, 'more' | 'remedy'> {
+interface Told extends Partial<Pick<Waiting, 'more' | 'remedy'>> {
   /** `pool` is how the reader calls it. */
   readonly plain: (pool: string) => string
   /** For the owner of the workspace, where a name would not be enough to hide. */
@@ -345,16 +345,15 @@ const held: Judge = (entry, { holds, workspace }) => {
   const short = 'it is held'
   if (entry.held === AMBIGUOUS) {
     const more = 'it may have been sent already: no clear answer came'
-    return { plain: () => short, short, more, remedy: alone }
+    return { plain: () => short, more, remedy: alone }
   }
   if (isAway(entry.held))
     return {
       plain: () => short,
-      short,
       more: 'it left with an export',
       remedy: `postern queue take-back ${entry.held}`,
     }
-  if (hold === undefined) return { plain: () => short, short, more: null, remedy: alone }
+  if (hold === undefined) return { plain: () => short, remedy: alone }
   const names = (pool: string) => ({ workspace: () => workspace.slug, pool: () => pool })
   return {
     plain: (pool) => scopeOfHold(hold, names(pool)).words,
@@ -375,11 +374,7 @@ const noUpstream: Judge = (_entry, { pool, leader, health }) =>
 
 const paused: Judge = (_entry, { leader, health }) =>
   health.state === 'paused'
-    ? {
-        plain: (pool) => stoppedWords('paused', pool),
-        more: null,
-        remedy: `postern upstream resume ${leader.name}`,
-      }
+    ? { plain: (pool) => stoppedWords('paused', pool), remedy: `postern upstream resume ${leader.name}` }
     : null
 
 const upstreamsDown: Judge = (_entry, { leader, health }) => {
@@ -419,12 +414,7 @@ const throttled: Judge = (entry, { view, now }) => {
   const pace = view?.throttled.find((one) => one.poolId === entry.poolId && one.domain === domain)
   if (pace === undefined) return null
   const until = isDue(entry, now) ? pace.until : (entry.dueAt ?? 0)
-  return {
-    plain: (pool) => `its domain asked ${pool} for a slower pace`,
-    more: null,
-    remedy: null,
-    until: until > now ? until : null,
-  }
+  return { plain: (pool) => `its domain asked ${pool} for a slower pace`, until: until > now ? until : null }
 }
 
 /** Nobody but members that have been given what they may be today could take it. */
@@ -434,7 +424,6 @@ const warmup: Judge = (entry, { leader, view, warmups, now }) => {
   return {
     plain: (pool) => `${pool} has sent what its warm-up allows today`,
     more: spent.map(({ name, used, limit }) => `${name} was given ${used} of ${limit}`).join('; '),
-    remedy: null,
     until: nextDayAt(now),
   }
 }
@@ -448,7 +437,7 @@ const rate: Judge = (entry, facts) => {
   return {
     plain: (pool) => `${pool} sends as fast as it may`,
     more: limit,
-    remedy: `postern upstream list`,
+    remedy: 'postern upstream list',
   }
 }
 
@@ -457,7 +446,6 @@ const backoff: Judge = (entry, { now }) =>
     ? null
     : {
         plain: (pool) => `${pool} tries again later`,
-        more: null,
         remedy: `postern queue retry --email ${entry.emailId}`,
         until: entry.dueAt,
       }
@@ -467,7 +455,6 @@ const scheduled: Judge = (entry, { now }) =>
     ? null
     : {
         plain: () => 'its time has not come',
-        more: null,
         remedy: `postern email reschedule ${entry.emailId} --at TIME`,
         until: entry.dueAt,
       }
@@ -498,7 +485,12 @@ const judge = (
     if (told === null) continue
     const name = `pool ${facts.pool.name}`
     const mayKnow = isRoutedTo(facts.workspace, facts.pool.id)
-    const { short = told.plain(mayKnow ? name : 'another pool'), more, remedy, until = null } = told
+    const {
+      short = told.plain(mayKnow ? name : 'another pool'),
+      more = null,
+      remedy = null,
+      until = null,
+    } = told
     return { reason, plain: told.plain(name), short, more, remedy, until }
   }
   return null
