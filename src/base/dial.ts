@@ -69,9 +69,7 @@ interface Circumstances {
   readonly host: string
   readonly status: number | null
   readonly seconds: number
-  /** True when our own time was over. */
   readonly isLate: boolean
-  /** True when we gave up ourselves. */
   readonly isStopped: boolean
 }
 
@@ -140,7 +138,6 @@ const REFUSED_RANGES = [
 const isRefused = rangesOf(REFUSED_RANGES)
 const isOfThisHost = rangesOf(['0.0.0.0/8', '127.0.0.0/8', '::/127'])
 
-/** The eight groups of an IPv6 address, as numbers. */
 const groupsOf = (address: string): readonly number[] => {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
   const hex = (high = '0', low = '0'): string => (Number(high) * 256 + Number(low)).toString(16)
@@ -511,5 +508,4 @@ export const tokenSettings = (dialling: Dialling): DialSettings => ({
 export const diallerBy = ({ ownPorts, ...settings }: DialSettings): Dialler =>
   createDialler({ ...settings, ownPorts: () => ownPorts })
 
-/** For endpoints of webhooks. */
 export const diallerOf = (dialling: Dialling): Dialler => diallerBy(hookSettings(dialling))

@@ -157,7 +157,6 @@ const mistyped = (env: Readonly<Record<string, string | undefined>>, known: read
     return [{ where: name, key: '', value: null, expected: 'is not a setting', remedy }]
   })
 
-/** Dotted names of all settings that there are. */
 const namesIn = (tree: Tree, within = ''): readonly string[] =>
   Object.entries(tree).flatMap(([name, value]) =>
     isTree(value) ? namesIn(value, `${within}${name}.`) : [`${within}${name}`],

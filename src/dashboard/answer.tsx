@@ -185,7 +185,6 @@ interface Visitors {
   sessionOf(request: Request): Promise<string | null>
   /** Throws what `isSignedOut` knows. */
   visitOf(request: Request): Promise<Visit>
-  /** Null for whoever has not signed in. */
   visitIfAny(request: Request): Promise<Visit | null>
 }
 

@@ -163,7 +163,6 @@ const detailOf = (end: AttemptEnd, why: Verdict | null): NonNullable<Outcome['de
   return Object.assign(detail, end.detail)
 }
 
-/** What an attempt means for its recipient: status, next try, reason. */
 export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
   const { claimed } = end
   const seen = verdict(end)

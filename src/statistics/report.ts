@@ -54,7 +54,6 @@ const addTo = (cells: Growing, i: number, counts: readonly number[]): void => {
     sums.set(counts[k] as number, (sums.get(counts[k] as number) ?? 0) + (counts[k + 1] as number))
 }
 
-/** Cells of several, added up. */
 const together = (all: Iterable<Cells>): Growing => {
   const sums: Growing = new Map()
   for (const cells of all) for (const [i, cell] of cells) addTo(sums, i, [...cell].flat())
@@ -81,7 +80,6 @@ const sharesOf = (
   })
 }
 
-/** The last span that begins at or before it. */
 const indexOf = (starts: readonly number[], at: number): number => {
   let low = 0
   let high = starts.length - 2

@@ -115,7 +115,6 @@ const ofCredential = (row: CredentialRow, perMinute: number): Principal => ({
   actor: { kind: 'credential', id: row.id, name: loginText(row) },
 })
 
-/** Which workspace an SMTP login means. */
 const chooseWorkspace = async (
   { store }: TenantDeps,
   principal: Principal,
@@ -136,7 +135,6 @@ const chooseWorkspace = async (
   return own
 }
 
-/** The principal of a key, whose use is noted. */
 const byKey = (
   deps: TenantDeps,
   text: string,
@@ -197,7 +195,6 @@ const refusalOf = (failures: Failures, ip: string | undefined): Fault => {
   return REFUSED()
 }
 
-/** Of clients of SES. */
 const signaturesFor = (
   deps: TenantDeps,
   failures: Failures,

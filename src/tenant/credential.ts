@@ -112,11 +112,9 @@ export const plainFingerprint = (text: string): string | null => {
   return /^[0-9a-f]{64}$/.test(plain) ? plain : null
 }
 
-/** What it is known by. */
 export const loginText = (row: Pick<CredentialRow, 'username' | 'cidr' | 'certificateFingerprint'>): string =>
   row.username ?? row.cidr ?? row.certificateFingerprint ?? ''
 
-/** All that is wrong with a wish. */
 export const checkNewCredential = (
   wish: Omit<NewCredential, 'workspace'> & { readonly imported?: boolean },
 ): readonly FieldError[] => {
@@ -421,7 +419,6 @@ const isCommon = (password: string): boolean => {
   return COMMON.has(core) || new Set(password).size < 4 || DIGITS.test(password)
 }
 
-/** What is wrong with a new password of this person. */
 export const checkPassword = (
   password: string,
   { email }: { readonly email: string },

@@ -172,14 +172,12 @@ export const signedBy = async (
 
 const ENROLMENT = 'second factor enrolment'
 const ENROL_MS = 600_000
-/** Of one person. */
 const MOST = 20
 const CODES = 10
 /** No letter or digit that looks like another. */
 const LETTERS = '23456789abcdefghjkmnpqrstuvwxyz'
 const STEP_MS = 30_000
 
-/** Under which a seed of this person is sealed. */
 const seedPurpose = (userId: string): string => `second factor of ${userId}`
 
 const hashCode = (pepper: Uint8Array, userId: string, code: string): string =>

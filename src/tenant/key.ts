@@ -56,7 +56,6 @@ const hashKey = (pepper: Uint8Array, text: string): Buffer => keyedHash(pepper, 
 
 const scopeOf = (wish: Partial<NewKey>): KeyScope => wish.scope ?? (wish.workspace ? 'workspace' : 'platform')
 
-/** What is wrong with a wish. */
 export const checkNewKey = (wish: Partial<NewKey>, now: number): FieldError[] => {
   const scope = scopeOf(wish)
   const errors: FieldError[] = []
@@ -190,7 +189,6 @@ export const keyNamed = (
   )
 }
 
-/** Whether a row is of this text. */
 export const isKeyOf = (pepper: Uint8Array, row: KeyRow, text: string): boolean =>
   sameBytes(hashKey(pepper, text), row.hash)
 
@@ -382,7 +380,6 @@ export const readClaim = (request: SignedRequest, service: string, now: number):
   }
 }
 
-/** Who signs, and for what. */
 interface Signer {
   readonly accessKey: string
   readonly secret: string

@@ -66,7 +66,6 @@ export const wrongWithScope = (wish: ScopeWish, at: string, mayBeEmpty = false):
   return errors
 }
 
-/** What these words mean to this caller. */
 export const queueScope = async (
   { store }: ScopeDeps,
   caller: ScopeCaller,
@@ -104,7 +103,6 @@ const LONGEST_REASON = 500
 
 const plainReason = (reason: string): string => reason.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim()
 
-/** What is wrong with the reason of an order. */
 export const wrongReason = (reason: string, field = 'body.reason'): readonly FieldError[] => {
   const { length } = plainReason(reason)
   if (length === 0) return [{ field, kind: 'empty', message: 'must say why' }]
@@ -155,7 +153,6 @@ export const holdQueue = async (
   return { hold, changed: await store.hold(hold) }
 }
 
-/** The pool of a reroute, by id or name. */
 export const reroutePool = async ({ store }: ScopeDeps, accountId: string, ref: string): Promise<string> => {
   const pool = await store.pool(accountId, ref)
   if (pool === null) throw new Fault('egress_pool.not_found')

@@ -48,7 +48,6 @@ const wrongName = (name: string | null | undefined): readonly FieldError[] =>
     ? [{ field: 'body.name', kind: 'length', message: 'must have 1 to 200 characters' }]
     : []
 
-/** What is wrong with a wish. */
 export const checkNewPerson = ({ email, name, password }: Partial<NewPerson>): readonly FieldError[] => {
   const address = email === undefined ? '' : readEmail(email)
   return [
@@ -210,7 +209,6 @@ const isTimeZone = (name: string): boolean => {
   }
 }
 
-/** What is wrong with what people keep for themselves. */
 export const checkOwnSettings = ({ timeZone, views = [] }: OwnSettings): readonly FieldError[] => [
   ...(timeZone != null && !isTimeZone(timeZone)
     ? [
@@ -367,7 +365,6 @@ interface OpenedSession {
   readonly token: string
 }
 
-/** A session that is not stored yet. */
 export const newSession = (deps: TenantDeps, accountId: string, wish: NewSession = {}): OpenedSession => {
   const now = deps.clock.now()
   const { token, lookup, hash } = newToken(deps.pepper, 'session', 'ses_')

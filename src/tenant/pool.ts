@@ -40,7 +40,6 @@ export interface PoolWish {
   readonly relayedMeans?: PoolRow['relayedMeans'] | undefined
 }
 
-/** All that is wrong with a wish, by itself. */
 export const wrongWithPool = (wish: PoolWish): readonly FieldError[] => {
   const errors: FieldError[] = []
   if (wish.name !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(wish.name)) {

@@ -44,10 +44,8 @@ export interface Login extends Principal {
   readonly workspace: WorkspaceRow
 }
 
-/** The part of the store that this folder uses. */
 type TenantStore = Acted<Tenants & Identity & Incidents & Pick<Domains, 'domain'> & Pick<Lifecycle, 'known'>>
 
-/** What everything in this folder stands on. */
 export interface TenantDeps {
   readonly store: TenantStore
   readonly pepper: Uint8Array

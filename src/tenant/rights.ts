@@ -151,6 +151,5 @@ export const requireRight = (principal: Principal, operation: Operation, asked: 
   })
 }
 
-/** Whether a person is the one of this id or address. */
 export const isPerson = ({ person }: Principal, ref: string): boolean =>
   person !== null && (ref.toLowerCase() === person.id || ref.toLowerCase() === person.email)

@@ -49,7 +49,6 @@ export const listOfWorkspace = (
 /** The list that holds for all workspaces. */
 export const listOfAccount = (accountId: string): ListPlace => ({ accountId, id: accountId })
 
-/** What adding to a list needs. */
 export interface SuppressDeps extends Pick<TenantDeps, 'clock'> {
   readonly store: Pick<TenantDeps['store'], 'addSuppression'>
 }
@@ -109,7 +108,6 @@ export const suppressionOf = (
   return suppressionRow(place, { ...wish, email: entryOf(email, mailingList) }, now)
 }
 
-/** The row of this address, and whether it was made now. */
 export const suppress = async (
   { store, clock }: SuppressDeps,
   workspace: ListPlace,

@@ -183,7 +183,6 @@ const checkOauth = (wish: OauthWish, wrong: Wrong): void => {
   if (named === 0 && clientId === undefined) wrong('client_id', 'missing', 'goes with token_url')
 }
 
-/** The row of a wish beside the stored one. */
 export const oauthRow = (
   seal: (secret: string) => string,
   wish: OauthWish,
@@ -310,7 +309,6 @@ const MOST_ADDRESSES = 16
 const HELO =
   /^(?=.{1,255}$)(?:(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9-]{1,63}|\[[0-9A-Fa-f.:]+\]|\[IPv6:[0-9A-Fa-f.:]+\])$/
 
-/** From where it is reached, and under which name. */
 const checkOrigin = ({ bind, helo }: MemberWish, wrong: Wrong): void => {
   if (bind != null && (bind.length === 0 || bind.length > MOST_ADDRESSES))
     wrong('bind', 'length', `must have 1 to ${MOST_ADDRESSES} addresses`)

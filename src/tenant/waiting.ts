@@ -201,7 +201,6 @@ const merged = (rows: readonly HoldFacts[]): readonly HoldFacts[] => {
   return [...found.values()].sort((a, b) => b.recipients - a.recipients)
 }
 
-/** What is held in these pools and by what, and the holds that have met nothing yet. */
 const holdsIn = (seen: Seen, ours: ReadonlySet<string>): readonly HoldFacts[] => {
   const counts = new Map<string, number>()
   for (const { poolId, heldBy, held } of seen.held)
@@ -251,7 +250,6 @@ const concerns = (seen: Seen, { id }: KnownPool): boolean => {
   )
 }
 
-/** What there is to say of live and of test mail. */
 export const queueStates = async (deps: StateDeps, of: StateOwner): Promise<QueueStates> => {
   const seen = await read(deps, of)
   const outages = new Map((await deps.store.outages()).map(({ upstreamId, since }) => [upstreamId, since]))
@@ -337,7 +335,6 @@ const suspended: Judge = (_entry, { workspace }) =>
         remedy: `postern workspace resume ${workspace.slug}`,
       }
 
-/** Why it is held, by its hold or by what happened to it. */
 const held: Judge = (entry, { holds, workspace }) => {
   const hold = holds.find(({ id }) => id === entry.held) ?? holds.find((one) => covers(one, entry))
   if (entry.held === null && hold === undefined) return null
@@ -387,7 +384,6 @@ const upstreamsDown: Judge = (_entry, { leader, health }) => {
   }
 }
 
-/** What the relay told of the members that may carry mail. */
 const livingOf = ({ leader, view }: Facts) =>
   leader.upstreams.flatMap((row) => {
     const live = row.state === 'active' ? view?.upstreams.get(row.id) : undefined
@@ -545,7 +541,6 @@ const isOpen = ({ counts }: { readonly counts: { queued: number; deferred: numbe
 
 const rank = ({ reason }: Waiting): number => WAITING_REASONS.indexOf(reason)
 
-/** Why these mails wait, by their ids. */
 export const waitingOf = async (
   deps: WaitingDeps,
   accountId: string,

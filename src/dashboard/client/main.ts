@@ -100,7 +100,6 @@ const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.matches('input:not([type=checkbox], [type=radio]), textarea, select'))
 
-/** What each row's link is. */
 const rowLinks = (): readonly HTMLElement[] =>
   [...document.querySelectorAll<HTMLElement>('main tbody tr, main .list li')].flatMap(
     (row) => row.querySelector<HTMLElement>('a[href]') ?? [],

@@ -181,7 +181,6 @@ const STATES = {
   no_upstream: ['bad', 'No upstream'],
 } as const
 
-/** A figure as the link to its mails; none has none. */
 const Figure = ({ n, to, title }: { readonly n: number; readonly to: string; readonly title?: string }) =>
   n === 0 ? (
     <span class="faint">0</span>
@@ -286,7 +285,6 @@ interface Props {
   readonly facts: OverviewFacts
 }
 
-/** Endpoints that take nothing, and pools that could send nothing. */
 const Unready = ({ visit, facts }: Props) => (
   <>
     {facts.webhooks
@@ -411,7 +409,6 @@ const Latency = ({ facts }: Props) => {
 const Proof = ({ facts: { state } }: Pick<Props, 'facts'>) =>
   state === null || state.tone === 'ok' || areNoted(state) ? null : <span dir="auto">{state.says}</span>
 
-/** So few are looked at one by one. */
 const FEW = 5
 
 const FirstMails = ({ visit, rows }: { readonly visit: Visit; readonly rows: readonly ListedEmail[] }) =>

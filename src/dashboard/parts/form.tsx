@@ -45,7 +45,6 @@ export const Untold = ({ refused }: { readonly refused: RefusedForm }) => {
   )
 }
 
-/** What makes a form ours: its action and the token of the session. */
 export const FormMarks = ({ action }: { readonly action: string }) =>
   Hidden({ of: { _form: useVisit().formToken, _action: action } })
 
@@ -113,7 +112,6 @@ interface PasskeyFormProps {
   readonly how: 'create' | 'get'
   readonly action: string
   readonly options: object
-  /** With what makes it one of our forms, and its button. */
   readonly children: ComponentChildren
 }
 
@@ -149,7 +147,6 @@ export const Leave = ({ to, children = 'Leave it' }: { readonly to: string; read
   <ButtonLink to={to}>{children}</ButtonLink>
 )
 
-/** A plain button that sends its form. */
 export const Submit = ({ children }: { readonly children: ComponentChildren }) =>
   html`<button type="submit" class="b">${children}</button>`
 
@@ -273,7 +270,6 @@ interface VerbProps {
   /** Hidden fields: what it is about. */
   readonly about?: Readonly<Record<string, string>>
   readonly tiny?: boolean
-  /** What it asks besides the reason. */
   readonly choice?: ChoiceProps
   readonly beside?: ComponentChildren
 }
@@ -315,7 +311,6 @@ interface FiltersProps {
   readonly path: string
   readonly children: ComponentChildren
   readonly does?: string
-  /** What else stays as it is. */
   readonly keep?: Readonly<Record<string, string | null>>
   readonly label?: string
   readonly beside?: ComponentChildren

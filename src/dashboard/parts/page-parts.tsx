@@ -12,7 +12,6 @@ import { html, useVisit, visitIfAny } from '../render.js'
 import { titled, type View, type Visit } from '../visit.js'
 import { Icon } from './status.js'
 
-/** A path of ours; outside of a session, as it stands. */
 const useLink = (path: string): string => visitIfAny()?.link(path) ?? path
 
 /** Where the page belongs to: the list, and what it is there. */
@@ -25,7 +24,6 @@ export const Crumb = ({ above: [path, text, here] }: { readonly above: Above }) 
   </p>
 )
 
-/** The page that makes another one, for those who may. */
 type Maker = readonly [path: string, text: string, does: Operation]
 
 const Make = ({ by: [path, text] }: { readonly by: Maker }) => (
@@ -145,7 +143,6 @@ export const Copy = ({ text }: { readonly text: string }) => (
 export const Reply = ({ text, clamp = false }: { readonly text: string | null; readonly clamp?: boolean }) =>
   text === null ? null : html`<span class="${clamp ? 'reply clamp' : 'reply'}" dir="auto">${text}</span>`
 
-/** The same in several languages, one of them open. */
 export const Samples = ({ name, samples }: { name: string; samples: readonly Sample[] }) => (
   <div class="codes">
     {samples.map(({ name: language, text }, at) => (
@@ -163,7 +160,6 @@ export interface Sample {
   readonly text: string
 }
 
-/** Text to copy: a command, a record, a secret. */
 export const Code = ({ text, label }: { readonly text: string; readonly label?: string }) => (
   <div class="code">
     {label === undefined ? null : <span class="label">{label}</span>}
@@ -296,7 +292,6 @@ interface Made {
   readonly row: { readonly managed: Managed | null }
 }
 
-/** In a list, below the name. */
 export const ManagedMark = ({ row: { managed } }: Made) =>
   managed === null ? null : (
     <span class="sub" title={`as ${managed.name}`}>
@@ -304,7 +299,6 @@ export const ManagedMark = ({ row: { managed } }: Made) =>
     </span>
   )
 
-/** On its page. */
 export const ManagedNote = ({ row: { managed } }: Made) =>
   managed === null ? null : (
     <Note>

@@ -30,7 +30,6 @@ import {
 } from './deps.js'
 import { invitationPage, type SignInNotice, secondPage, setupPage, signInPage } from './views.js'
 
-/** The page, whatever came before; `notice` says it. */
 export const signInAgain = (
   deps: SignInDeps,
   asked: SignInRequest,

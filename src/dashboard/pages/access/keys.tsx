@@ -208,7 +208,6 @@ const sesSecrets = ({ ses_access_key_id: id, ses_secret_access_key: text }: Made
         { label: 'Secret access key, shown once', text },
       ]
 
-/** The only page that has the secret; `says` is what became true with it. */
 const keyShown = async (
   visit: Visit,
   made: MadeKey,
@@ -419,7 +418,6 @@ const rowsFor = async (visit: Visit, wanted: Wanted): Promise<ListPage<KeyRow> |
   return { ...list, data: list.data.filter(({ prefix }) => prefix.startsWith(wanted.prefix)) }
 }
 
-/** All that is known of one key, and what can be done to it. */
 const oneKey = async (visit: Visit, row: KeyRow): Promise<View> => {
   const about = { target: row.id }
   const [workspaces, history] = await Promise.all([workspacesOf(visit), historyOf(visit, about)])

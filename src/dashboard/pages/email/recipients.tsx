@@ -110,7 +110,6 @@ interface MomentProps {
   readonly visit: Visit
   readonly email: Email
   readonly event: MailEvent
-  /** The moment before; undefined for the first one. */
   readonly before: MailEvent | undefined
 }
 

@@ -50,7 +50,6 @@ const Grab = ({ label, text, isCode }: { label: string; text: string; isCode: bo
   </>
 )
 
-/** What whoever tests a mail came for. */
 const Grabbed = ({ email, content }: { readonly email: Email; readonly content: MailContent }) => {
   const html = content.html === null ? null : readPart(content, content.html, MOST_HTML).text
   const text = readPart(content, content.text).text

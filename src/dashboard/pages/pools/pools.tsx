@@ -149,7 +149,6 @@ interface Seen {
   readonly nameOf: (id: string) => string
   readonly users: readonly string[]
   readonly history: History
-  /** All of its mail. */
   readonly holds: Parameters<typeof holdsOver>[0]
   /** Recipients that wait for a time of their own: they are in no other figure, as in the list of pools. */
   readonly scheduled: number
@@ -347,7 +346,6 @@ const About = (seen: Seen) => {
   )
 }
 
-/** What is in its queue, each figure a link, and the way out of it. */
 const InQueue = ({ visit, pool, health, scheduled }: Seen) => {
   if (health === null) return null
   const { due, leased, held } = health.queue
@@ -507,7 +505,6 @@ interface Row {
   /** Null for the one of test mail, and where nothing can be said. */
   readonly seen: State | null
   readonly tone: 'ok' | 'wait' | 'bad'
-  /** All of its mail, by an operator. */
   readonly isHeld: boolean
   readonly text: string
 }

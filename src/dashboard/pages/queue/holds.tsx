@@ -137,7 +137,6 @@ interface Props {
 
 const STOPPED = new Set(['down', 'paused', 'no_upstream'])
 
-/** Pools that send nothing while something waits in them. */
 const stopped = ({ pools }: QueueStateRecord) =>
   pools
     .filter(({ state, waiting, held }) => STOPPED.has(state) && waiting + held > 0)
@@ -170,7 +169,6 @@ const WHAT_IS_HELD = (hold: Hold): string =>
       ? 'The whole queue is held'
       : 'Its pool is held'
 
-/** On the page of a pool or of a workspace: what keeps all its mail, and the way to let it go. */
 export const HeldNotes = ({
   visit,
   holds,
@@ -202,7 +200,6 @@ const kept = ({ holds }: QueueStateRecord) =>
 /** With holds: each has a note of its own, so that nobody needs to say all of them in one sentence. */
 export const areNoted = (state: QueueStateRecord): boolean => stopped(state).length + kept(state).length > 1
 
-/** So many are shown; the others open on demand. */
 const SHOWN = 3
 
 export const Few = ({ notes }: { readonly notes: readonly VNode[] }) => (

@@ -49,7 +49,6 @@ const HEADS = { pool: 'Pool', workspace: 'Workspace', domain: 'Recipient domain'
 const heat = (n: number, most: number): string =>
   n === 0 ? 'num none' : `num heat-${Math.max(1, Math.ceil((4 * n) / most))}`
 
-/** Scope of an order, and of the list of what waits. */
 const scopeOf = (by: Ages['by'], key: string) =>
   by === 'pool' ? { egress_pool_id: key } : by === 'workspace' ? { workspace_id: key } : { domain: key }
 

@@ -29,7 +29,6 @@ const HOW: Readonly<Record<string, string>> = {
 
 const whose = (row: OpenSession): string => row.person?.name ?? row.person?.email ?? 'nobody in particular'
 
-/** Browser and system, as far as a browser says so. */
 const deviceOf = (agent: string | null): string | null => {
   if (agent === null) return null
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\/[\d.]+/.exec(agent)?.[1]

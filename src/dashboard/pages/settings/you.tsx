@@ -210,7 +210,6 @@ const begunIn = (form: Form): Begun => ({
   enrolment: form.raw('enrolment'),
 })
 
-/** The secret in groups of four, as people type it. */
 const inGroups = (secret: string): string => secret.replace(/(.{4})(?=.)/g, '$1 ')
 
 const addView = (title: string, says: string, body: ComponentChildren): View =>

@@ -34,7 +34,6 @@ import type { ShownWorkspace } from '../workspaces/workspaces.js'
 const MOST = 10_000
 /** What /v1 takes at once. */
 const CHUNK = 100
-/** Lines in a notice. */
 const MOST_LINES_NAMED = 20
 
 const counted = (n: number, one: string, many = `${one}s`): string =>
@@ -66,7 +65,6 @@ const ImportForm = (props: { readonly wide: boolean }) => {
   )
 }
 
-/** Which items of a batch were wrong. */
 const wrongItems = (error: unknown): readonly number[] =>
   error instanceof AskError
     ? (error.problem.errors ?? []).flatMap(({ field }) => {
@@ -245,7 +243,6 @@ const KINDS = [
 
 type Kind = (typeof KINDS)[number]
 
-/** How many there are of each kind. */
 type Left = Readonly<Partial<Record<Kind['kind'], number>>>
 
 const order = (visit: Visit, slug: string, address: string, { action, sought }: Kind, more: object) =>
@@ -440,7 +437,6 @@ const NotListed = ({ visit, address, slug, left }: NotListedProps) => (
   </Empty>
 )
 
-/** Others that are named. */
 const MOST_NAMED = 5
 
 interface WhichListProps {
@@ -449,7 +445,6 @@ interface WhichListProps {
   readonly slug: string
 }
 
-/** All workspaces are looked at, and each has a list of its own. */
 const WhichList = ({ visit, workspaces, slug }: WhichListProps) => {
   const others = workspaces.filter((one) => one.slug !== slug)
   return (

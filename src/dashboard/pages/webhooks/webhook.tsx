@@ -64,7 +64,6 @@ const PostSaid = ({ row }: { readonly row: WebhookEvent }) => (
   </>
 )
 
-/** Whom the event is about, with the way to its mail. */
 const Whom = ({ visit, row }: { readonly visit: Visit; readonly row: WebhookEvent }) => {
   if (row.email_id === null) return null
   return (
@@ -172,7 +171,6 @@ const requestText = ({ url, request_headers, payload }: ShownPost): string => {
   return [...(url === null ? [] : [`POST ${url}`]), ...head, ...body].join('\n')
 }
 
-/** One event: what is posted, and each try with its answer. */
 const PostInFull = ({ post, attempts }: { post: ShownPost; attempts: readonly WebhookAttempt[] }) => (
   <Section id="event" title={post.type} says={post.id}>
     <Code label="We post" text={requestText(post)} />
@@ -201,7 +199,6 @@ const PostInFull = ({ post, attempts }: { post: ShownPost; attempts: readonly We
 const HOUR_MS = 3_600_000
 const FAILED = 'failed'
 
-/** Since when; hours, or those that were given up. */
 const SINCE: Options = [
   [FAILED, 'those that were given up'],
   ['1', 'all of the last hour'],
@@ -413,7 +410,6 @@ const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: read
   />
 )
 
-/** One event in full, when the URL names it, for who may read mail. */
 const eventOf = async (visit: Visit) => {
   const event = visit.query('event')
   if (event === null || !visit.may('getWebhookEvent')) return null

@@ -370,7 +370,6 @@ export type MadeWebhook = Webhook & {
   readonly ignored?: readonly string[]
 }
 
-/** The page that shows a signing secret; it leads on to the endpoint. */
 export const secretView = (visit: Visit, made: MadeWebhook, title: string, says: string) =>
   shownOnce({
     visit,

@@ -42,7 +42,6 @@ const STOPPED = {
 
 interface Stop {
   readonly is: 'Held' | 'Pool held' | 'Pool down' | 'Pool paused' | 'No upstream'
-  /** As the end of a sentence. */
   readonly why: string
 }
 
@@ -97,7 +96,6 @@ interface AlarmProps {
   readonly row: ShownWorkspace
 }
 
-/** The live mails behind an alarm, or those of its cause. */
 const alarmLink = ({ visit, row }: AlarmProps, alarm: Alarm, reason?: string): string => {
   const q = reason === undefined ? ALARM_SEARCH[alarm] : `${ALARM_SEARCH[alarm]} reason:${reason}`
   return visit.link('/emails', { workspace: row.slug, mode: 'live', q })
