@@ -50,6 +50,8 @@ export const FormMarks = ({ action }: { readonly action: string }) =>
 
 interface OwnForm {
   readonly action: string
+  /** What its fields begin with, by their names. */
+  readonly of?: object | null
   /** What its ids begin with, where a page has several of this action; the action where it is not said. */
   readonly idsAs?: string
   /** Its own refusal; null while it was not refused. */
@@ -75,8 +77,7 @@ const Unseen = () => {
   )
 }
 
-interface FormProps {
-  readonly action: string
+interface FormProps extends Pick<OwnForm, 'action' | 'of'> {
   readonly children: ComponentChildren
   readonly class?: string
   readonly id?: string
@@ -147,8 +148,8 @@ export const Leave = ({ to, children = 'Leave it' }: { readonly to: string; read
   <ButtonLink to={to}>{children}</ButtonLink>
 )
 
-export const Submit = ({ children }: { readonly children: ComponentChildren }) =>
-  html`<button type="submit" class="b">${children}</button>`
+export const Submit = ({ children, main }: { children: ComponentChildren; main?: boolean }) =>
+  html`<button type="submit" class="${main ? 'b main' : 'b'}">${children}</button>`
 
 interface FieldProps {
   /** As /v1 names it, so that its mistakes find it. */
@@ -167,9 +168,9 @@ interface FieldProps {
 
 /** Of a field of this form: its id, what was typed when it was refused, and what was wrong with it. */
 const fieldIn = (
-  { action, idsAs = action, refused, unseen }: FieldsForm,
+  { action, idsAs = action, refused, unseen, of }: FieldsForm,
   name: string,
-  value: FieldProps['value'],
+  value: FieldProps['value'] = of?.[name as keyof typeof of],
 ) => {
   const id = `${idsAs}-${name}`
   const own = [...unseen].filter(({ field }) => refused !== null && fieldOf(field, refused.form) === name)

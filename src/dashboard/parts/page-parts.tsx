@@ -26,11 +26,18 @@ export const Crumb = ({ above: [path, text, here] }: { readonly above: Above }) 
 
 type Maker = readonly [path: string, text: string, does: Operation]
 
-const Make = ({ by: [path, text] }: { readonly by: Maker }) => (
-  <a class="b main" href={useLink(path)}>
-    {text}
+const linkAs = (look: string) => (props: { readonly to: string; readonly children: ComponentChildren }) => (
+  <a class={look} href={props.to}>
+    {props.children}
   </a>
 )
+
+export const ButtonLink = linkAs('b')
+export const TinyLink = linkAs('b tiny')
+export const MainLink = linkAs('b main')
+export const HarmLink = linkAs('b harm')
+
+const Make = ({ by: [path, text] }: { readonly by: Maker }) => <MainLink to={useLink(path)}>{text}</MainLink>
 
 const useMaker = (make: Maker | null): Maker | null =>
   make !== null && visitIfAny()?.may(make[2]) ? make : null
@@ -66,12 +73,6 @@ export const PageBody = ({ children, ...head }: HeadProps & { readonly children:
     <Head {...head} />
     {children}
   </>
-)
-
-export const ButtonLink = ({ to, children }: { to: string; children: ComponentChildren }) => (
-  <a class="b" href={to}>
-    {children}
-  </a>
 )
 
 interface SectionProps {
@@ -280,9 +281,7 @@ export const shownOnce = (props: ShownOnceProps): View => {
         </Section>
       )}
       <p class="actions gap">
-        <a class="b main" href={visit.link(path)}>
-          I have it; hide it for good
-        </a>
+        <MainLink to={visit.link(path)}>I have it; hide it for good</MainLink>
       </p>
     </>,
   )

@@ -222,7 +222,7 @@ export const notOurForm = (deps: SignInDeps, asked: SignInRequest): SignInReply 
   })
 }
 
-interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change' | 'factor'> {
+interface Opening extends Partial<Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change' | 'factor'>> {
   /** null: nobody in particular, with `role`. */
   readonly userId: string | null
   readonly role?: Role
@@ -252,6 +252,8 @@ export const providerActor = (name: string, address: string | null): Actor => ({
   address,
 })
 
+const NOTHING_MORE = { linkId: null, newUser: null, identity: null, change: null }
+
 type Opened =
   | { readonly done: 'done'; readonly cookies: SignInReply['cookies'] }
   | { readonly done: Exclude<SignedIn, 'done'> }
@@ -274,7 +276,7 @@ export const openSession = async (
       : { kind: 'person', id: user.id, name: user.email, address: asked.address }
   const done = await tenant.store
     .by(actor)
-    .signIn({ ...rest, session: row, instead: before?.row.id ?? null, now })
+    .signIn({ ...NOTHING_MORE, ...rest, session: row, instead: before?.row.id ?? null, now })
   if (done !== 'done') return { done }
   deps.log.info({ event: 'signed_in', session: row.id, user: userId, provider })
   return { done, cookies: sessionCookie(deps, token) }

@@ -7,7 +7,7 @@ import type { Problem } from '../../ask.js'
 import { codeIn, linksIn, mainLink, roughText } from '../../mail/checks.js'
 import { askContent, type MailContent, MOST_HTML, readPart } from '../../mail/content.js'
 import { type Email, type ListedEmail, subjectOf, verdictOf } from '../../mail/verdict.js'
-import { Copy, LiveState, Refreshed } from '../../parts/page-parts.js'
+import { Copy, LiveState, Refreshed, TinyLink } from '../../parts/page-parts.js'
 import { Icon, Status } from '../../parts/status.js'
 import { Said, Time } from '../../parts/text.js'
 import { titled, type View, type Visit } from '../../visit.js'
@@ -126,9 +126,7 @@ const Reader = ({ visit, email, content }: ReaderProps) => {
       {'raw' in content ? <Grabbed {...{ email, content }} /> : null}
       <p class="actions">
         {(['text', 'headers', 'source', 'attachments', 'checks'] as const).map((tab) => (
-          <a class="b tiny" href={visit.link(path, { tab })}>
-            {tab.charAt(0).toUpperCase() + tab.slice(1)}
-          </a>
+          <TinyLink to={visit.link(path, { tab })}>{tab.charAt(0).toUpperCase() + tab.slice(1)}</TinyLink>
         ))}
       </p>
       <Body {...{ visit, email, content }} />

@@ -15,6 +15,7 @@ import {
   ManagedNote,
   PageBody,
   Section,
+  TinyLink,
 } from '../../parts/page-parts.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
@@ -218,9 +219,7 @@ const Acts = ({ visit, row, pool }: Seen & { readonly row: PoolMember }) => {
           {alone ? ' It is the only upstream in use: mail of this pool would wait.' : ''}
         </Verb>
       ))}
-      <a class="b tiny" href={visit.here({ change: row.id })}>
-        Change
-      </a>
+      <TinyLink to={visit.here({ change: row.id })}>Change</TinyLink>
       <Verb action="remove" label="Remove" about={{ upstream_id: row.id }} harm tiny>
         {name} and its password are forgotten.
         {pool.members.length === 1 ? ' The pool has no other upstream: its mail would wait.' : ''}
@@ -295,7 +294,7 @@ const Saving = ({ visit, pool }: Seen) => {
   const member = pool.members.find(({ id }) => id === visit.query('change')) ?? null
   return (
     <Section title={member === null ? 'Add an upstream' : `Change ${addressOf(member)}`} id="save">
-      <ActionForm action="save">
+      <ActionForm action="save" of={member}>
         <Hidden of={{ upstream_id: member?.id }} />
         <MemberFields member={member} />
         <Send beside={member && <Leave to={visit.here({ change: null })} />}>

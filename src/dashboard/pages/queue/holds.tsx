@@ -5,7 +5,7 @@
 import type { VNode } from 'preact'
 import { type Hold, type QueueStateRecord, recipients } from '../../../record/queue.js'
 import type { Options } from '../../parts/form.js'
-import { ButtonLink, Note, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Note, Section, TinyLink } from '../../parts/page-parts.js'
 import { col, type ListPage, Table, type TableColumn } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
@@ -95,11 +95,7 @@ const columns = (visit: Visit, places: PlaceNames): readonly TableColumn<Hold>[]
     does: 'liftHold',
     head: '',
     kind: 'act',
-    cell: (row) => (
-      <a class="b tiny" href={visit.link('/queue/release', { hold: row.id })}>
-        Release…
-      </a>
-    ),
+    cell: (row) => <TinyLink to={visit.link('/queue/release', { hold: row.id })}>Release…</TinyLink>,
   },
 ]
 

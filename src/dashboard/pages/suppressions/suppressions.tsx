@@ -39,31 +39,29 @@ const MOST_LINES_NAMED = 20
 const counted = (n: number, one: string, many = `${one}s`): string =>
   n === 1 ? `1 ${one}` : `${figure(n)} ${many}`
 
-const ImportForm = (props: { readonly wide: boolean }) => {
-  const { wide } = props
-  return (
-    <ActionForm action="import">
-      <Field
-        name="list"
-        label="Addresses or CSV"
-        rows={6}
-        required
-        hint="One address a line, or CSV with them in the first column or under a head such as email; at most 10,000."
-      />
-      <Field name="reason" label="Reason" maxLength={500} hint="The same for all of them." />
-      <Choice
-        name="scope"
-        label="For"
-        value={wide ? 'account' : 'workspace'}
-        options={[
-          ['workspace', 'this workspace'],
-          ['account', 'every workspace'],
-        ]}
-      />
-      <Send plain>Import</Send>
-    </ActionForm>
-  )
-}
+const ForWhom = ({ wide }: { readonly wide: boolean }) => (
+  <Choice
+    name="scope"
+    label="For"
+    value={wide ? 'account' : 'workspace'}
+    options={{ workspace: 'this workspace', account: 'every workspace' }}
+  />
+)
+
+const ImportForm = ({ wide }: { readonly wide: boolean }) => (
+  <ActionForm action="import">
+    <Field
+      name="list"
+      label="Addresses or CSV"
+      rows={6}
+      required
+      hint="One address a line, or CSV with them in the first column or under a head such as email; at most 10,000."
+    />
+    <Field name="reason" label="Reason" maxLength={500} hint="The same for all of them." />
+    <ForWhom wide={wide} />
+    <Send plain>Import</Send>
+  </ActionForm>
+)
 
 const wrongItems = (error: unknown): readonly number[] =>
   error instanceof AskError
@@ -395,15 +393,7 @@ const Add = ({ visit }: { readonly visit: Visit }) => {
           hint="Only mail of this list; empty: all mail."
           value={visit.query('list') ?? ''}
         />
-        <Choice
-          name="scope"
-          label="For"
-          value={isWide(visit) ? 'account' : 'workspace'}
-          options={[
-            ['workspace', 'this workspace'],
-            ['account', 'every workspace'],
-          ]}
-        />
+        <ForWhom wide={isWide(visit)} />
         <Send>Write to them no more</Send>
       </ActionForm>
     </Section>

@@ -6,7 +6,7 @@ import { tagText } from '../../../mail/query.js'
 import type { ShownWebhook, Webhook, WebhookAttempt, WebhookEvent } from '../../../resource/webhook.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
-import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.js'
+import { Choice, Field, FormMarks, type Options, Submit, Verb } from '../../parts/form.js'
 import { ButtonLink, Choices, Code, Crumb, Facts, ManagedNote, Section } from '../../parts/page-parts.js'
 import { Icon, State, type Tone } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
@@ -223,9 +223,7 @@ const FROM: Options = [
 const TestButton = () => (
   <form method="post" action={useVisit().here({})}>
     <FormMarks action="test" />
-    <button type="submit" class="b main">
-      Send a test event
-    </button>
+    <Submit main>Send a test event</Submit>
   </form>
 )
 

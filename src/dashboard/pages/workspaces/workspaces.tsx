@@ -10,7 +10,7 @@ import {
   type SoftLimits,
   shareOf,
 } from '../../../store/port/alarms.js'
-import { ButtonLink, ManagedMark, Note, PageBody } from '../../parts/page-parts.js'
+import { ButtonLink, HarmLink, ManagedMark, Note, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { isolate, Said, Time } from '../../parts/text.js'
@@ -152,9 +152,7 @@ export const AlarmNote = ({ visit, row, isHeld }: AlarmProps & { readonly isHeld
       ))}
       <ButtonLink to={visit.link('/queue', { workspace: row.slug, mode: 'live' })}>What waits</ButtonLink>
       {!isHeld && visit.may('placeHold') ? (
-        <a class="b harm" href={actLink(visit, 'hold', { workspace_id: row.id })}>
-          Hold its mail…
-        </a>
+        <HarmLink to={actLink(visit, 'hold', { workspace_id: row.id })}>Hold its mail…</HarmLink>
       ) : null}
     </p>
   </Note>
