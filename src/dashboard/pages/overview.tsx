@@ -140,35 +140,32 @@ const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonly facts
   const nameOf = (id: string) => facts.pools.find((one) => one.id === id)?.name ?? id
   return (
     <Section title="Waiting, by pool" actions={<a href={visit.link('/queue')}>Queue</a>}>
-      {rows.length === 0 ? (
-        <p class="soft">Nothing waits.</p>
-      ) : (
-        <Table
-          caption="Waiting mail by pool"
-          rows={rows}
-          href={(row) => visit.link(`/pools/${row.egress_pool_id}`)}
-          columns={[
-            { head: 'Pool', kind: 'grow', cell: (row) => <bdi>{nameOf(row.egress_pool_id)}</bdi> },
-            {
-              head: 'Waiting',
-              kind: 'num',
-              cell: ({ waiting, egress_pool_id }) => (
-                <Figure n={waiting} to={visit.link('/queue/entries', { egress_pool_id })} />
-              ),
+      <Table
+        caption="Waiting mail by pool"
+        rows={rows}
+        href={(row) => visit.link(`/pools/${row.egress_pool_id}`)}
+        columns={[
+          { head: 'Pool', kind: 'grow', cell: (row) => <bdi>{nameOf(row.egress_pool_id)}</bdi> },
+          {
+            head: 'Waiting',
+            kind: 'num',
+            cell: ({ waiting, egress_pool_id }) => (
+              <Figure n={waiting} to={visit.link('/queue/entries', { egress_pool_id })} />
+            ),
+          },
+          { head: 'Held', kind: 'num', cell: (row) => figure(row.held) },
+          { head: 'Oldest', kind: 'num', cell: (row) => <Time at={row.oldest_at} none="" /> },
+          {
+            head: 'State',
+            kind: 'fit',
+            cell: ({ state }) => {
+              const [tone, words] = STATES[state]
+              return <State {...{ tone }}>{words}</State>
             },
-            { head: 'Held', kind: 'num', cell: (row) => figure(row.held) },
-            { head: 'Oldest', kind: 'num', cell: (row) => <Time at={row.oldest_at} none="" /> },
-            {
-              head: 'State',
-              kind: 'fit',
-              cell: ({ state }) => {
-                const [tone, words] = STATES[state]
-                return <State {...{ tone }}>{words}</State>
-              },
-            },
-          ]}
-        />
-      )}
+          },
+        ]}
+        none={<p class="soft">Nothing waits.</p>}
+      />
     </Section>
   )
 }

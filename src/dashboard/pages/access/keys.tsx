@@ -454,15 +454,14 @@ const allKeys = async (visit: Visit, wanted: Wanted, list: ListPage<KeyRow> | nu
       {isEmpty ? null : <WhichKey {...{ visit, wanted }} />}
       {isEmpty ? noKeys() : null}
       {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
-      {rows.length === 0 ? null : (
-        <Table
-          look="many"
-          caption="API keys, newest first"
-          rows={rows}
-          columns={columns(visit, workspaces)}
-          href={(row) => hrefOf(visit, row)}
-        />
-      )}
+      <Table
+        look="many"
+        caption="API keys, newest first"
+        rows={rows}
+        columns={columns(visit, workspaces)}
+        href={(row) => hrefOf(visit, row)}
+        none={null}
+      />
       {list === null ? null : <Pager list={list} />}
       <HistoryOf visit={visit} about={ABOUT} history={history} />
     </PageBody>,

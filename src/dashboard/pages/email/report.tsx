@@ -152,11 +152,13 @@ export const reportPage: SitePage = {
         title={<Said text={titleOf(report)} />}
         crumb={[`/emails/${id}`, 'The mail', 'A report about it']}
       >
-        {rows.length === 0 ? (
-          <Empty title="It names no recipient" />
-        ) : (
-          <Table caption="What it says of each recipient" rows={rows} columns={COLUMNS} look="many" />
-        )}
+        <Table
+          caption="What it says of each recipient"
+          rows={rows}
+          columns={COLUMNS}
+          look="many"
+          none={<Empty title="It names no recipient" />}
+        />
         {report.recipients.length > rows.length ? (
           <p class="soft">and {report.recipients.length - rows.length} more</p>
         ) : null}

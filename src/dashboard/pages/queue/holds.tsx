@@ -119,9 +119,7 @@ export const Holds = ({ visit, holds, state, places }: HoldsProps) => {
       {others(state).map((says) => (
         <p dir="auto">{says}</p>
       ))}
-      {holds.length === 0 ? null : (
-        <Table caption="Holds, newest first" rows={holds} columns={columns(visit, places)} />
-      )}
+      <Table caption="Holds, newest first" rows={holds} columns={columns(visit, places)} none={null} />
     </Section>
   )
 }

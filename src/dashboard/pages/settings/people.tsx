@@ -253,14 +253,13 @@ const peoplePage: SitePage = {
         }
       >
         {isNobody ? <MakeYourOwn /> : null}
-        {people.data.length === 0 ? null : (
-          <Table
-            caption="People, newest first"
-            rows={people.data}
-            columns={columns()}
-            href={(row) => `/settings/people/${row.id}`}
-          />
-        )}
+        <Table
+          caption="People, newest first"
+          rows={people.data}
+          columns={columns()}
+          href={(row) => `/settings/people/${row.id}`}
+          none={null}
+        />
         <Pager list={people} />
         <Section title="Invitations" says="each lets one person in, once, within seven days">
           {invitations.data.length === 0 ? <Code text={CLI} /> : <Invitations rows={invitations.data} />}

@@ -142,20 +142,19 @@ const Posts = ({
         />
       }
     >
-      {list.data.length === 0 ? (
-        <p class="soft">
-          {failed
-            ? 'No post failed.'
-            : 'Nothing was posted in the last four days. A test event shows whether it would arrive.'}
-        </p>
-      ) : (
-        <Table
-          look="many"
-          caption="Posts, newest first"
-          rows={list.data}
-          columns={columns(visit, endpoint)}
-        />
-      )}
+      <Table
+        look="many"
+        caption="Posts, newest first"
+        rows={list.data}
+        columns={columns(visit, endpoint)}
+        none={
+          <p class="soft">
+            {failed
+              ? 'No post failed.'
+              : 'Nothing was posted in the last four days. A test event shows whether it would arrive.'}
+          </p>
+        }
+      />
       <Pager list={list} />
     </Section>
   )
@@ -177,22 +176,21 @@ const PostInFull = ({ post, attempts }: { post: ShownPost; attempts: readonly We
     {post.response === null || post.response === '' ? null : (
       <Code label={`It answered ${post.http_status_code ?? ''}`} text={post.response} />
     )}
-    {attempts.length === 0 ? null : (
-      <Table
-        caption="Tries, newest first"
-        rows={attempts}
-        columns={[
-          { head: 'Answer', cell: ({ http_status_code: code }) => (code === 0 ? 'none' : code) },
-          {
-            head: 'Cause',
-            kind: 'grow',
-            cell: ({ cause }) => (cause === null ? '' : <Address text={cause} />),
-          },
-          { head: 'Took', kind: 'num', cell: (row) => `${figure(row.duration_ms)} ms` },
-          { head: 'When', cell: (row) => Time({ at: row.sent_at }) },
-        ]}
-      />
-    )}
+    <Table
+      caption="Tries, newest first"
+      rows={attempts}
+      columns={[
+        { head: 'Answer', cell: ({ http_status_code: code }) => (code === 0 ? 'none' : code) },
+        {
+          head: 'Cause',
+          kind: 'grow',
+          cell: ({ cause }) => (cause === null ? '' : <Address text={cause} />),
+        },
+        { head: 'Took', kind: 'num', cell: (row) => `${figure(row.duration_ms)} ms` },
+        { head: 'When', cell: (row) => Time({ at: row.sent_at }) },
+      ]}
+      none={null}
+    />
   </Section>
 )
 

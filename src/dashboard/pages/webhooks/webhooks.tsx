@@ -170,16 +170,13 @@ const webhooksPage: SitePage = {
         says="Endpoints of yours that are told of events."
         make={rows.length > 0 ? ['/webhooks/new', 'Make a webhook', 'createWebhook'] : null}
       >
-        {rows.length === 0 ? (
-          <Teach />
-        ) : (
-          <Table
-            caption="Webhooks, newest first"
-            rows={rows}
-            columns={columns(workspaces)}
-            href={(row) => visit.link(`/webhooks/${row.id}`)}
-          />
-        )}
+        <Table
+          caption="Webhooks, newest first"
+          rows={rows}
+          columns={columns(workspaces)}
+          href={(row) => visit.link(`/webhooks/${row.id}`)}
+          none={<Teach />}
+        />
         <Pager list={list} />
       </PageBody>,
     )
