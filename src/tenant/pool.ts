@@ -105,13 +105,18 @@ const upstreamOf = (
 ): UpstreamRow => {
   const login = loginOf(pepper, member, old)
   const keep = <T>(given: T | undefined, before: T | undefined, fallback: T): T => given ?? before ?? fallback
-  const service = member.service === undefined ? (old?.service ?? null) : member.service
+  /** Null is an answer, too. */
+  const kept = <Name extends keyof MemberWish & keyof UpstreamRow>(name: Name) =>
+    (member[name] === undefined ? (old?.[name] ?? null) : member[name]) as NonNullable<
+      UpstreamRow[Name]
+    > | null
+  const service = kept('service')
   const tls = service === null ? (login.user === null ? 'opportunistic' : 'required') : 'implicit'
   return {
     id: old?.id ?? newId('up', clock.now()),
     service,
     host: member.host.toLowerCase(),
-    region: member.region === undefined ? (old?.region ?? null) : member.region,
+    region: kept('region'),
     port: keep(member.port, old?.port, defaultPort(member)),
     tls: keep(member.tls, old?.tls, tls),
     fingerprint:
@@ -119,18 +124,17 @@ const upstreamOf = (
         ? (old?.fingerprint ?? null)
         : member.fingerprint && normalFingerprint(member.fingerprint),
     ...login,
-    caFile: member.caFile === undefined ? (old?.caFile ?? null) : member.caFile,
-    clientCertFile:
-      member.clientCertFile === undefined ? (old?.clientCertFile ?? null) : member.clientCertFile,
-    clientKeyFile: member.clientKeyFile === undefined ? (old?.clientKeyFile ?? null) : member.clientKeyFile,
-    bind: member.bind === undefined ? (old?.bind ?? null) : member.bind,
-    helo: member.helo === undefined ? (old?.helo ?? null) : member.helo,
+    caFile: kept('caFile'),
+    clientCertFile: kept('clientCertFile'),
+    clientKeyFile: kept('clientKeyFile'),
+    bind: kept('bind'),
+    helo: kept('helo'),
     warmup: warmupOf(member.warmup, old?.warmup ?? null, clock.now()),
     weight: keep(member.weight, old?.weight, 1),
     priority: keep(member.priority, old?.priority, 0),
     maxConnections: keep(member.maxConnections, old?.maxConnections, 10),
     messagesPerConnection: keep(member.messagesPerConnection, old?.messagesPerConnection, 100),
-    rate: member.rate === undefined ? (old?.rate ?? null) : member.rate,
+    rate: kept('rate'),
     state: keep(member.state, old?.state, 'active'),
   }
 }
