@@ -13,6 +13,8 @@ import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
 import { isSpent, type WarmupState, warmupState } from '../lifecycle/warmup.js'
 import type { PoolHealth } from '../record/queue.js'
+import { wishedOf } from '../resource/member.js'
+import { POOL } from '../resource/tenants.js'
 import { DEFAULT_POOL, freshPool } from '../store/pools.js'
 import type { KnownPool, PoolRow, UpstreamRow, WarmupRow } from '../store/port/tenants.js'
 import type { Warmups } from '../store/port/watch.js'
@@ -31,13 +33,11 @@ import {
 /** The purpose under which upstream passwords are sealed; relay/ unseals with the same. */
 export const UPSTREAM_SEAL = 'upstream-password'
 
-export interface PoolWish {
-  readonly name?: string | undefined
+type Settings = Omit<PoolRow, 'id' | 'accountId' | 'kind' | 'upstreams' | 'createdAt' | 'updatedAt'>
+
+export type PoolWish = { readonly [K in keyof Settings]?: Settings[K] | undefined } & {
   /** The whole new list, not an addition. */
   readonly members?: readonly MemberWish[] | undefined
-  readonly returnPath?: PoolRow['returnPath'] | undefined
-  readonly notifySuccess?: boolean | undefined
-  readonly relayedMeans?: PoolRow['relayedMeans'] | undefined
 }
 
 export const wrongWithPool = (wish: PoolWish): readonly FieldError[] => {
@@ -181,9 +181,7 @@ export const createPool = async (
   const fresh = freshPool(accountId, wish.name, now)
   const row: PoolRow = {
     ...fresh,
-    returnPath: wish.returnPath ?? fresh.returnPath,
-    notifySuccess: wish.notifySuccess ?? fresh.notifySuccess,
-    relayedMeans: wish.relayedMeans ?? fresh.relayedMeans,
+    ...wishedOf<PoolRow>(POOL, wish),
     upstreams: mergeMembers(deps, wish.members ?? [], []),
   }
   if ((await deps.store.createPool(row)) === 'not_unique') throw nameTaken()
@@ -218,9 +216,7 @@ export const updatePool = async (
   const row: PoolRow = {
     ...old,
     name: wish.name ?? old.name,
-    returnPath: wish.returnPath ?? old.returnPath,
-    notifySuccess: wish.notifySuccess ?? old.notifySuccess,
-    relayedMeans: wish.relayedMeans ?? old.relayedMeans,
+    ...wishedOf<PoolRow>(POOL, wish),
     upstreams: wish.members === undefined ? old.upstreams : mergeMembers(deps, wish.members, old.upstreams),
     updatedAt: deps.clock.now(),
   }

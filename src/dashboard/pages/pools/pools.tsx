@@ -2,9 +2,11 @@
  * NAME      pools - the ways out; one of them with its upstreams as they do now, what may be done about them, and how new ones warm up
  */
 import type { QueueStateRecord } from '../../../record/queue.js'
+import { settingsOf } from '../../../resource/member.js'
+import { POOL } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import { Strips } from '../../parts/charts.js'
-import { ActionForm, Choice, Field, Hidden, Leave, Send, useOwnRefusal, Verb } from '../../parts/form.js'
+import { ActionForm, Field, Hidden, Leave, Send, useOwnRefusal, Verb } from '../../parts/form.js'
 import {
   asSentence,
   ButtonLink,
@@ -17,6 +19,7 @@ import {
   Section,
   TinyLink,
 } from '../../parts/page-parts.js'
+import { SettingField, settingFacts, settingsIn } from '../../parts/setting.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
@@ -115,29 +118,16 @@ const WarmingUp = ({ pool, health }: { readonly pool: Pool; readonly health: Hea
   )
 }
 
+const SETTINGS = settingsOf(POOL)
+
 const Settings = ({ pool }: { readonly pool: Pool }) => (
   <details class="fold" open={useOwnRefusal('settings') !== null}>
     <summary>Change these</summary>
     <ActionForm action="settings">
       <Field name="name" label="Name" value={pool.name} required maxLength={63} />
-      <Choice
-        name="return_path"
-        label="Return path"
-        value={pool.return_path}
-        options={{ verp: 'signed, one per recipient: bounces are matched by it', fixed: 'one for all' }}
-      />
-      <Choice
-        name="notify_success"
-        label="Reports of delivery"
-        value={String(pool.notify_success)}
-        options={{ true: 'asked of the upstreams (RFC 3461)', false: 'not asked' }}
-      />
-      <Choice
-        name="relayed_means"
-        label="A report “relayed” makes a mail"
-        value={pool.relayed_means}
-        options={{ sent: 'sent', delivered: 'delivered' }}
-      />
+      {SETTINGS.map((of) => (
+        <SettingField {...{ of }} row={pool} />
+      ))}
       <Send plain>Save</Send>
     </ActionForm>
   </details>
@@ -322,9 +312,7 @@ const About = (seen: Seen) => {
     >
       <Facts
         facts={[
-          ['Return path', pool.return_path === 'verp' ? 'signed, one per recipient' : 'one for all'],
-          ['Reports of delivery', pool.notify_success ? 'asked of the upstreams' : 'not asked'],
-          ['“relayed” means', pool.relayed_means],
+          ...settingFacts(SETTINGS, pool),
           [
             'Used by',
             users.length === 0
@@ -467,12 +455,7 @@ const poolPage: SitePage = {
     },
     async settings(visit, form) {
       const { id } = await visit.ask<Pool>('PATCH', pathOf(visit.params.id ?? ''), {
-        body: {
-          name: form.text('name'),
-          return_path: form.text('return_path'),
-          notify_success: form.raw('notify_success') === 'true',
-          relayed_means: form.text('relayed_means'),
-        },
+        body: { name: form.text('name'), ...settingsIn(SETTINGS, form) },
       })
       return { to: visit.link(`/pools/${id}`), notice: 'The pool is changed.' }
     },
