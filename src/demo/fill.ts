@@ -215,6 +215,7 @@ const startStages = async (parts: StageParts) => {
   return {
     ...momentsOf(relay, clock, watched.awaited),
     accepted: watched.accepted,
+    /** Pools were made. */
     renew: relay.renew,
     async stop(): Promise<void> {
       watched.off()

@@ -37,9 +37,6 @@ const HASH_LENGTH = 8
 const HEAD_LENGTH = 2 + HASH_LENGTH
 const MAC_LENGTH = 16
 const NEWER = 1
-/** In cursors of 0.1.0 alone, whose anchor is an id: it starts with the row itself, which the store spells so. */
-const INCLUSIVE = 2
-const ITSELF = '='
 
 export type Filters = Readonly<Record<string, string | number | null>>
 
@@ -88,7 +85,7 @@ export class CursorCodec {
       direction: flags & NEWER ? 'newer' : 'older',
       limit: payload[1] ?? 0,
       filters: payload.subarray(2, HEAD_LENGTH),
-      anchor: mark === '' ? null : `${flags & INCLUSIVE ? ITSELF : ''}${mark}`,
+      anchor: mark === '' ? null : mark,
     }
   }
 }

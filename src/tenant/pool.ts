@@ -8,13 +8,11 @@
  *   and mail that waits says whether its last connection failed. So a dead server is as dead after a restart as before.
  *   How warm-ups stand is read in the store, where all daemons count, so every door of every daemon tells the same.
  */
-import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
+import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
 import { isSpent, type WarmupState, warmupState } from '../lifecycle/warmup.js'
 import type { PoolHealth } from '../record/queue.js'
-import { wishedOf } from '../resource/member.js'
-import { POOL } from '../resource/tenants.js'
 import { DEFAULT_POOL, freshPool } from '../store/pools.js'
 import type { KnownPool, PoolRow, UpstreamRow, WarmupRow } from '../store/port/tenants.js'
 import type { Warmups } from '../store/port/watch.js'
@@ -33,13 +31,16 @@ import {
 /** The purpose under which upstream passwords are sealed; relay/ unseals with the same. */
 export const UPSTREAM_SEAL = 'upstream-password'
 
-type Settings = Omit<PoolRow, 'id' | 'accountId' | 'kind' | 'upstreams' | 'createdAt' | 'updatedAt'>
-
-export type PoolWish = { readonly [K in keyof Settings]?: Settings[K] | undefined } & {
+export interface PoolWish {
+  readonly name?: string | undefined
   /** The whole new list, not an addition. */
   readonly members?: readonly MemberWish[] | undefined
+  readonly returnPath?: PoolRow['returnPath'] | undefined
+  readonly notifySuccess?: boolean | undefined
+  readonly relayedMeans?: PoolRow['relayedMeans'] | undefined
 }
 
+/** All that is wrong with a wish, by itself. */
 export const wrongWithPool = (wish: PoolWish): readonly FieldError[] => {
   const errors: FieldError[] = []
   if (wish.name !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(wish.name)) {
@@ -105,18 +106,13 @@ const upstreamOf = (
 ): UpstreamRow => {
   const login = loginOf(pepper, member, old)
   const keep = <T>(given: T | undefined, before: T | undefined, fallback: T): T => given ?? before ?? fallback
-  /** Null is an answer, too. */
-  const kept = <Name extends keyof MemberWish & keyof UpstreamRow>(name: Name) =>
-    (member[name] === undefined ? (old?.[name] ?? null) : member[name]) as NonNullable<
-      UpstreamRow[Name]
-    > | null
-  const service = kept('service')
+  const service = member.service === undefined ? (old?.service ?? null) : member.service
   const tls = service === null ? (login.user === null ? 'opportunistic' : 'required') : 'implicit'
   return {
     id: old?.id ?? newId('up', clock.now()),
     service,
     host: member.host.toLowerCase(),
-    region: kept('region'),
+    region: member.region === undefined ? (old?.region ?? null) : member.region,
     port: keep(member.port, old?.port, defaultPort(member)),
     tls: keep(member.tls, old?.tls, tls),
     fingerprint:
@@ -124,17 +120,18 @@ const upstreamOf = (
         ? (old?.fingerprint ?? null)
         : member.fingerprint && normalFingerprint(member.fingerprint),
     ...login,
-    caFile: kept('caFile'),
-    clientCertFile: kept('clientCertFile'),
-    clientKeyFile: kept('clientKeyFile'),
-    bind: kept('bind'),
-    helo: kept('helo'),
+    caFile: member.caFile === undefined ? (old?.caFile ?? null) : member.caFile,
+    clientCertFile:
+      member.clientCertFile === undefined ? (old?.clientCertFile ?? null) : member.clientCertFile,
+    clientKeyFile: member.clientKeyFile === undefined ? (old?.clientKeyFile ?? null) : member.clientKeyFile,
+    bind: member.bind === undefined ? (old?.bind ?? null) : member.bind,
+    helo: member.helo === undefined ? (old?.helo ?? null) : member.helo,
     warmup: warmupOf(member.warmup, old?.warmup ?? null, clock.now()),
     weight: keep(member.weight, old?.weight, 1),
     priority: keep(member.priority, old?.priority, 0),
     maxConnections: keep(member.maxConnections, old?.maxConnections, 10),
     messagesPerConnection: keep(member.messagesPerConnection, old?.messagesPerConnection, 100),
-    rate: kept('rate'),
+    rate: member.rate === undefined ? (old?.rate ?? null) : member.rate,
     state: keep(member.state, old?.state, 'active'),
   }
 }
@@ -158,17 +155,18 @@ export const mergeMembers = (
     const wrong = wrongWithService(row, members[i]?.auth?.pass)
     if (wrong !== null) {
       const [field, kind, message] = wrong
-      throw invalidField(`body.members[${i}].${field}`, kind, message)
+      throw invalid([{ field: `body.members[${i}].${field}`, kind, message }])
     }
     const missing = lacks(row)
     if (missing === null) return
     const field = `body.members[${i}].auth.${missing[0]}`
-    throw invalidField(field, 'missing', missing[1])
+    throw invalid([{ field, kind: 'missing', message: missing[1] }])
   })
   return rows
 }
 
-const nameTaken = () => invalidField('body.name', 'not_unique', 'is already taken in this account')
+const nameTaken = () =>
+  invalid([{ field: 'body.name', kind: 'not_unique', message: 'is already taken in this account' }])
 
 /** Throws validation.request_invalid, also for a name that is taken. */
 export const createPool = async (
@@ -181,7 +179,9 @@ export const createPool = async (
   const fresh = freshPool(accountId, wish.name, now)
   const row: PoolRow = {
     ...fresh,
-    ...wishedOf<PoolRow>(POOL, wish),
+    returnPath: wish.returnPath ?? fresh.returnPath,
+    notifySuccess: wish.notifySuccess ?? fresh.notifySuccess,
+    relayedMeans: wish.relayedMeans ?? fresh.relayedMeans,
     upstreams: mergeMembers(deps, wish.members ?? [], []),
   }
   if ((await deps.store.createPool(row)) === 'not_unique') throw nameTaken()
@@ -216,7 +216,9 @@ export const updatePool = async (
   const row: PoolRow = {
     ...old,
     name: wish.name ?? old.name,
-    ...wishedOf<PoolRow>(POOL, wish),
+    returnPath: wish.returnPath ?? old.returnPath,
+    notifySuccess: wish.notifySuccess ?? old.notifySuccess,
+    relayedMeans: wish.relayedMeans ?? old.relayedMeans,
     upstreams: wish.members === undefined ? old.upstreams : mergeMembers(deps, wish.members, old.upstreams),
     updatedAt: deps.clock.now(),
   }
@@ -230,11 +232,12 @@ export const deletePool = async (deps: TenantDeps, accountId: string, ref: strin
   if (row.kind === 'sandbox' || row.name === DEFAULT_POOL) throw builtIn(row)
   const result = await deps.store.deletePool(accountId, row.id)
   if (result === 'not_found') throw new Fault('egress_pool.not_found')
-  if (result === 'in_use')
+  if (result === 'in_use') {
     throw new Fault('resource.conflict', {
       reason: 'in_use',
       detail: 'A workspace uses this pool, or mail waits in it',
     })
+  }
   return row
 }
 

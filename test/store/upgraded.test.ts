@@ -86,6 +86,9 @@ const goesOn = async (t: Test, store: Store, { dying }: Left): Promise<void> => 
   t.match(await store.recover('earlier', Date.now()), { ambiguous: 1 })
   t.match((await store.events(dying, page())).rows[0], { reason: 'ambiguous' })
   t.match(await store.email(scope, dying), { status: 'queued', recipients: [{ address: 'dying@sink.test' }] })
+  const all = { ...scope, status: null, to: null, tag: null, createdAfter: null, createdBefore: null }
+  const ofBuilds = store.emails(all, page({ anchor: dying }))
+  await t.rejects(ofBuilds, { code: 'validation.cursor_invalid' }, 'as cursors before 0.9.0 said it')
   const mail = await accepted(store, await newAccount(store))
   t.match((await store.events(mail.id, page())).rows, [{ type: 'email.queued' }])
 }

@@ -18,25 +18,19 @@ interface Props {
   readonly row: Shown | null
 }
 
-export const SettingField = ({ of, row }: Pick<Props, 'row'> & { readonly of: Setting }) => {
-  const { name, label = '', type, words, choices } = of
+const OneField = ({ of, row }: Pick<Props, 'row'> & { readonly of: Setting }) => {
+  const { name, label = '', type, words, choices = {} } = of
   const value = row?.[name]
-  if (choices !== undefined)
-    return <Choice {...{ name, label }} value={String(value ?? words?.[0])} options={choices} />
   if (type === 'flag') return <Check {...{ name, label }} on={value === true} />
-  return (
-    <Field
-      {...{ name, label, value: value as string | number | null }}
-      type={type === 'whole' ? 'number' : 'text'}
-    />
-  )
+  if (words === undefined) return <Field {...{ name, label }} value={value as string | number | null} />
+  return <Choice {...{ name, label }} value={(value as string | undefined) ?? words[0]} options={choices} />
 }
 
 /** Flags below each other, then the others in a row. */
 export const SettingFields = ({ settings, row }: Props) => {
   const all = labelled(settings)
   const fields = (isFlag: boolean) =>
-    all.filter(({ type }) => (type === 'flag') === isFlag).map((of) => <SettingField {...{ of, row }} />)
+    all.filter(({ type }) => (type === 'flag') === isFlag).map((of) => <OneField {...{ of, row }} />)
   return (
     <>
       {fields(true)}
@@ -45,17 +39,12 @@ export const SettingFields = ({ settings, row }: Props) => {
   )
 }
 
-const readIn = (form: Form, name: string, type: Setting['type'], isChosen: boolean) => {
-  if (type === 'flag') return isChosen ? form.raw(name) === 'true' : form.has(name)
-  return type === 'whole' ? form.number(name) : form.text(name)
-}
-
 /** As /v1 takes it. */
 export const settingsIn = (settings: Settings, form: Form): Shown =>
   Object.fromEntries(
-    labelled(settings).map(({ name, type, choices }) => [
+    labelled(settings).map(({ name, type }) => [
       name,
-      readIn(form, name, type, choices !== undefined),
+      type === 'flag' ? form.has(name) : type === 'whole' ? form.number(name) : form.text(name),
     ]),
   )
 

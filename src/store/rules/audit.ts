@@ -498,9 +498,7 @@ const poolDetail = (before: PoolRow, after: PoolRow): AuditDetail => {
     before: before.upstreams.map(upstreamText),
     after: after.upstreams.map(upstreamText),
   }
-  // what is secret of a pool stands in its upstreams
-  const { upstreams: _, updatedAt: __, ...told } = before
-  const plain = changed(before, after, Object.keys(told) as (keyof PoolRow)[])
+  const plain = changed(before, after, ['name', 'returnPath', 'notifySuccess', 'relayedMeans'])
   const isSame = JSON.stringify(before.upstreams) === JSON.stringify(after.upstreams)
   return isSame ? plain : { ...plain, members }
 }

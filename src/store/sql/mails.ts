@@ -377,12 +377,8 @@ export const idsOfMails = ({ accountId, workspaceId, mode }: EmailScope): Ids =>
   const one = workspaceId === null ? '' : ' AND id = ?'
   const test = mode === null ? '' : ` AND test = ${mode === 'test' ? 1 : 0}`
   return {
-    from: 'emails WHERE true',
-    params: [],
-    own: {
-      from: `emails WHERE workspace IN (${mine}${one})${test}`,
-      params: [accountId, ...(workspaceId === null ? [] : [workspaceId])],
-    },
+    from: `emails WHERE workspace IN (${mine}${one})${test}`,
+    params: [accountId, ...(workspaceId === null ? [] : [workspaceId])],
   }
 }
 

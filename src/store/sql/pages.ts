@@ -18,10 +18,8 @@
  *   clock, so what is committed later always stands above. It looks like a time, and nothing reads a time
  *   out of it but the range of a filter below and the clock's check (sqlite/giver.ts).
  *   A mark is the place right above a boundary between two rows: older rows have lower places, newer rows
- *   this one or a higher. Cursors of 0.1.0 hold the id of a row, with `=` before it when that row is to be
- *   shown as well; such an id is looked up among the rows that were carried over, which stand in the order
- *   of their ids. The row itself may be gone. Where several writers fill a list, a mark for newer rows says
- *   more (above).
+ *   this one or a higher. The row itself may be gone. Where several writers fill a list, a mark for newer
+ *   rows says more (above).
  *   Lists go by the place, filters by time speak of created_at. For each day of places the largest
  *   difference in each direction is kept, so that a filter becomes ranges of places that never miss a row
  *   and are narrow on every day whose clock was right.
@@ -118,32 +116,16 @@ export const dayStart = (day: number): number => day * DAY_MS * COUNTER
 /** The next place after `last`: the clock's, when that is ahead. */
 export const after = (last: number, now: number): number => Math.max(last + 1, ordAt(now))
 
-/** Where the rows of a list are found by their ids. */
+/** Where the rows are found by their ids that whoever reads the list may name. */
 export interface Ids {
   /** The table, or what of it belongs to the list. */
   readonly from: string
   readonly params: readonly unknown[]
-  /** What whoever reads the list may name; unsaid, all that is said above. */
-  readonly own?: Ids
 }
 
 export const markOf = (boundary: number): string => String(boundary)
 
-function* carriedOver(ids: Ids, mark: string, direction: Page['direction']): Asking<number> {
-  const isShown = mark.startsWith('=')
-  const id = isShown ? mark.slice(1) : mark
-  const row = yield* first(
-    `SELECT id, ord FROM ${ids.from} AND id <= ? AND ord <= (SELECT carried FROM order_state) ORDER BY id DESC LIMIT 1`,
-    ...ids.params,
-    id,
-  )
-  if (row === null) return 0
-  const ord = row.ord as number
-  return row.id === id && (direction === 'older') !== isShown ? ord : ord + 1
-}
-
-function* besideId({ own, ...all }: Ids, id: string, direction: Page['direction']): Asking<number> {
-  const { from, params } = own ?? all
+function* besideId({ from, params }: Ids, id: string, direction: Page['direction']): Asking<number> {
   const row = yield* first(`SELECT ord FROM ${from} AND id = ? LIMIT 1`, ...params, id)
   if (row === null) throw new Fault('validation.cursor_invalid')
   return (row.ord as number) + (direction === 'older' ? 0 : 1)
@@ -155,7 +137,7 @@ export function* boundaryOf(ids: Ids, { anchor, direction }: Page): Asking<numbe
   const id = rowBeside(anchor)
   if (id !== null) return yield* besideId(ids, id, direction)
   const seen = readSeen(anchor)
-  if (seen === null) return yield* carriedOver(ids, anchor, direction)
+  if (seen === null) throw new Fault('validation.cursor_invalid')
   return (direction === 'older' ? seen.upTo : leastOf(seen)) + 1
 }
 
@@ -252,7 +234,7 @@ const EVERYWHERE: readonly Range[] = [{ from: 0, to: TOP }]
 export const listOf = (table: string, where: string, params: readonly unknown[]): PagedList => ({
   branches: [{ from: table, ord: 'ord', key: 'id', where, params }],
   ranges: EVERYWHERE,
-  ids: { from: `${table} WHERE true`, params: [], own: { from: `${table} WHERE ${where}`, params } },
+  ids: { from: `${table} WHERE ${where}`, params },
 })
 
 export const listOfBranches = (branches: readonly Branch[], ids: Ids, ranges = EVERYWHERE): PagedList => ({

@@ -205,15 +205,16 @@ const Checks = ({ content, extra }: Props & { readonly extra: ComponentChildren 
         ))}
         {extra}
       </ul>
-      <Table
-        caption="Links"
-        rows={links}
-        columns={[
-          { head: 'Host', cell: ({ host }) => <code>{host}</code> },
-          { head: 'Link', kind: 'grow', cell: ({ url }) => <code dir="ltr">{url}</code> },
-        ]}
-        none={null}
-      />
+      {links.length === 0 ? null : (
+        <Table
+          caption="Links"
+          rows={links}
+          columns={[
+            { head: 'Host', cell: ({ host }) => <code>{host}</code> },
+            { head: 'Link', kind: 'grow', cell: ({ url }) => <code dir="ltr">{url}</code> },
+          ]}
+        />
+      )}
     </>
   )
 }
