@@ -1,6 +1,7 @@
 /**
  * Moves the version on, wherever it is written: for a step of the schema, and for a release.
  *   npm run next-version -- [VERSION]       by default the next patch
+ * In papers and manifests it stands behind the name of the product; other numbers that are alike are those of others.
  * What stands under "Unreleased" in CHANGELOG.md becomes the entry of that version; what the version means for those who run
  * Postern is left to write. A schema that has grown gets its row in releases.test.ts.
  */
@@ -11,6 +12,8 @@ import { schemas } from '../../src/store/open.js'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const RELEASES = 'test/house/releases.test.ts'
+/** Where it is written. */
+const PLACES = ['README.md', 'config', 'package.json', 'package-lock.json']
 /** package-lock.json up to what we depend on. */
 const OURS = /^[\s\S]*?"dependencies"/
 
@@ -26,20 +29,18 @@ const { version: now } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'ut
 const [major = 0, minor = 0, patch = 0] = now.split('.').map(Number)
 const next = process.argv[2] ?? `${major}.${minor}.${patch + 1}`
 if (!/^\d+\.\d+\.\d+$/.test(next)) {
-  process.stderr.write(`${next} is no version such as 0.11.0\n`)
+  process.stderr.write(`${next} is no version such as 1.1.0\n`)
   process.exit(64)
 }
 
 const { sqlite, postgres } = await schemas()
-const there = execFileSync('git', ['grep', '-lF', now, '--', ':!CHANGELOG.md', `:!${RELEASES}`], {
-  cwd: ROOT,
-})
+const there = execFileSync('git', ['grep', '-lF', now, '--', ...PLACES], { cwd: ROOT })
+const own = new RegExp(`(\\bpostern[ _:-]|^ +"version": ")${now.replaceAll('.', '\\.')}(?!\\.?\\d)`, 'gim')
+const moved = (text: string): string => text.replace(own, (_, before: string) => before + next)
 for (const name of there.toString().split('\n').filter(Boolean))
   change(name, (text) =>
     // a package that we depend on may have the same number: ours are the first two lines that say one
-    name === 'package-lock.json'
-      ? text.replace(OURS, (lines) => lines.replaceAll(now, next))
-      : text.replaceAll(now, next),
+    name === 'package-lock.json' ? text.replace(OURS, moved) : moved(text),
   )
 
 change('CHANGELOG.md', (text) =>
