@@ -36,7 +36,6 @@ export const STEP_MS = 5_000
 export interface SteadyClock extends Clock {
   /** When the wall clock was last seen to be set, on the tick clock; the start when it never was. */
   steadySince(): number
-  /** How often it was set since the start. */
   readonly steps: number
 }
 

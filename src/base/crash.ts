@@ -45,14 +45,12 @@ const inSource = (frame: string): string =>
     },
   )
 
-/** The frames of an error, one a line. */
 export const framesOf = ({ stack = '' }: Error): readonly string[] =>
   stack
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
     .map((line) => inSource(line.trim()))
 
-/** Fields for one fatal log line. */
 export const crashFacts = (error: unknown): Readonly<Record<string, string>> => {
   if (!(error instanceof Error)) return { error: scrub(String(error)) }
   const { code } = error as NodeJS.ErrnoException

@@ -69,9 +69,7 @@ interface Circumstances {
   readonly host: string
   readonly status: number | null
   readonly seconds: number
-  /** True when our own time was over. */
   readonly isLate: boolean
-  /** True when we gave up ourselves. */
   readonly isStopped: boolean
 }
 
@@ -95,11 +93,10 @@ const sentence = (codes: readonly string[], status: number | null): string => {
     return 'it did not answer in HTTP'
   if (codes.some((code) => /^(?:ERR_SSL_|EPROTO|ERR_TLS_)/.test(code)))
     return 'no TLS could be agreed with it'
-  if (codes.some((code) => BROKEN.has(code))) {
+  if (codes.some((code) => BROKEN.has(code)))
     return status === null
       ? 'it closed the connection without an answer'
       : `it answered ${status}, and broke off the connection in the middle of its answer`
-  }
   return 'the connection failed'
 }
 
@@ -141,7 +138,6 @@ const REFUSED_RANGES = [
 const isRefused = rangesOf(REFUSED_RANGES)
 const isOfThisHost = rangesOf(['0.0.0.0/8', '127.0.0.0/8', '::/127'])
 
-/** The eight groups of an IPv6 address, as numbers. */
 const groupsOf = (address: string): readonly number[] => {
   const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
   const hex = (high = '0', low = '0'): string => (Number(high) * 256 + Number(low)).toString(16)
@@ -512,5 +508,4 @@ export const tokenSettings = (dialling: Dialling): DialSettings => ({
 export const diallerBy = ({ ownPorts, ...settings }: DialSettings): Dialler =>
   createDialler({ ...settings, ownPorts: () => ownPorts })
 
-/** For endpoints of webhooks. */
 export const diallerOf = (dialling: Dialling): Dialler => diallerBy(hookSettings(dialling))

@@ -13,9 +13,7 @@ interface FaultRow {
   readonly http: number
   readonly smtp: string
   readonly title: string
-  /** The cause. */
   readonly description: string
-  /** What to do about it. */
   readonly remedy: string
   readonly retryable: boolean
 }
@@ -263,7 +261,6 @@ export const FAULTS = {
 
 export type FaultCode = keyof typeof FAULTS
 
-/** What may be wrong with one field. */
 export type FieldErrorKind =
   | 'missing'
   | 'type'
@@ -325,9 +322,7 @@ export interface PlainFault {
   readonly options: FaultOptions
 }
 
-/** A Fault as plain data, for the way between threads. */
 export const toPlainFault = (fault: Fault): PlainFault => ({ fault: fault.code, options: fault.options })
-/** The Fault on the other side. */
 export const fromPlainFault = (plain: PlainFault): Fault => new Fault(plain.fault, plain.options)
 
 /** The store can promise nothing more, or is closed: it has said so itself, and a restart may mend it. */
@@ -375,6 +370,15 @@ export const invalid = (errors: readonly FieldError[], omitted = 0): Fault => {
     ...(count > told.length && { omitted: count - told.length }),
   })
 }
+
+export const invalidField = (field: string, kind: FieldErrorKind, message: string): Fault =>
+  invalid([{ field, kind, message }])
+
+/** Adds what is wrong with fields of `at`, such as `body.`, to these mistakes. */
+export const wrongIn =
+  (errors: FieldError[], at: string) =>
+  (field: string, kind: FieldErrorKind, message: string): void =>
+    void errors.push({ field: `${at}${field}`, kind, message })
 
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(`invariant: ${message}`)

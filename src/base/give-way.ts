@@ -11,7 +11,6 @@ import { systemClock } from './clock.js'
 export type Reason = 'live' | 'behind'
 
 export interface GiveWay {
-  /** Live mail is at work now. */
   live(): void
   /** Records of the log come faster than they are read. */
   behind(): void

@@ -128,7 +128,6 @@ export const isId = (prefix: IdPrefix, text: string): boolean =>
 
 const SHORT = /^[0-7][0-9a-hjkmnp-tv-z]{15}$/
 
-/** True when `text` has the shape of a recipient's id. */
 export const isRecipientId = (text: string): boolean => SHORT.test(text)
 
 /** When a public id was born, epoch milliseconds: its first ten characters. */

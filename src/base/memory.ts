@@ -89,7 +89,6 @@ const FIRST = 1024 * 1024
 const TIMES = 4
 
 export class Growing {
-  /** Bytes written. */
   size = 0
   private memory: Resizable
   private readonly most: number

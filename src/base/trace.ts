@@ -13,7 +13,6 @@ export type Traceparent = string
 export interface Span {
   /** For what comes after it, here or elsewhere. */
   readonly traceparent: Traceparent
-  /** Another name, once it is known better. */
   name(name: string): void
   set(attributes: Attributes): void
   /** `failed` is a short word for what went wrong, such as a fault's code. */

@@ -6,13 +6,13 @@
  */
 
 import { collect } from '../lifecycle/page.js'
-import { removed } from '../resource/member.js'
+import { removed, settingsOf } from '../resource/member.js'
 import { POOL, poolRecord } from '../resource/tenants.js'
 import { leaderOf } from '../store/pools.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
 import { type MemberWish, parseUpstream, upstreamText } from '../tenant/upstream.js'
-import { command, type Subject, WHY } from './command.js'
+import { command, type Subject, settingOptions, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { usage } from './exit.js'
 import { each, listing, tellRecord } from './list.js'
@@ -28,12 +28,7 @@ const OPTIONS = {
     describe:
       'smtp://user@host:587?tls=verify&ca_file=…&weight=10&password_file=…, ses+https://REGION?access_key_file=…, or mailgun+https://DOMAIN?region=eu&key_file=…; repeatable',
   },
-  'return-path': {
-    choices: POOL.return_path.words,
-    describe: 'A signed return path for each recipient, or one for all',
-  },
-  'notify-success': { type: 'boolean', describe: 'Ask upstreams for delivery reports (RFC 3461)' },
-  'relayed-means': { choices: POOL.relayed_means.words, describe: 'What a "relayed" report makes of a mail' },
+  ...settingOptions(settingsOf(POOL)),
 } as const
 
 const membersOf = (urls: readonly string[] | undefined): Promise<readonly MemberWish[]> | undefined =>

@@ -87,9 +87,8 @@ const quantity = (unit: Unit, bounds: Bounds): Joi.NumberSchema => {
     const text = typeof value === 'string' || (unit === 'size' && typeof value === 'number') ? `${value}` : ''
     const number = READ[unit](text)
     if (number === null) return helpers.error(`quantity.${unit}`)
-    if (number < bounds.min || number > (bounds.max ?? Number.MAX_SAFE_INTEGER)) {
+    if (number < bounds.min || number > (bounds.max ?? Number.MAX_SAFE_INTEGER))
       return helpers.error('quantity.bounds', { bounds: boundsText(unit, bounds) })
-    }
     return number
   }
   return Joi.any().custom(read).meta({ unit, bounds }) as unknown as Joi.NumberSchema
@@ -106,9 +105,8 @@ export const flag = (says: string, value = false) => Joi.boolean().default(value
 
 export const readUrl = (value: string, helpers: Joi.CustomHelpers) => {
   const url = URL.canParse(value) ? new URL(value) : null
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     return helpers.error('url.form')
-  }
   if (url.username !== '' || url.password !== '') return helpers.error('url.login')
   return value.replace(/\/+$/, '')
 }

@@ -31,14 +31,11 @@ export interface SignInProvider {
   readonly label: string | null
   readonly issuer: string
   readonly client_id: string
-  /** null: a public client, which PKCE alone protects. */
   readonly client_secret_file: string | null
   readonly scopes: readonly string[]
   readonly allowed_domains: readonly string[]
   readonly allowed_groups: { readonly claim: string; readonly values: readonly string[] } | null
-  /** Its addresses count as verified without email_verified. */
   readonly trust_email: boolean
-  /** Of who comes by allowed_domains or allowed_groups; null: identity.default_role. */
   readonly default_role: Role | null
   readonly role_from: { readonly claim: string; readonly map: Readonly<Record<string, Role>> } | null
   readonly logout: 'session' | 'person'
@@ -50,7 +47,6 @@ export const labelOf = ({ label, name }: Pick<SignInProvider, 'label' | 'name'>)
 export interface IdentitySettings {
   readonly local: boolean
   readonly auto: boolean
-  /** Of who signs in with a password here. */
   readonly second_factor: 'optional' | 'required'
   readonly viewers_see: 'nothing' | 'subjects' | 'bodies'
   readonly default_role: Role
@@ -154,7 +150,6 @@ const provider = Joi.object<SignInProvider, true>({
 /** The keys of one provider, to guess what was meant: joi takes a while to name them. */
 export const providerKeys = (): readonly string[] => Object.keys(provider.describe().keys)
 
-/** The group `identity` of the settings. */
 export const identity = group(
   Joi.object<IdentitySettings, true>({
     local: flag('People with a password here may sign in; links of postern setup-link work without it', true),
@@ -210,7 +205,6 @@ export const readCa = ({ ca_file: name }: SignInProvider, at: number): string | 
   return text
 }
 
-/** What is wrong with the files of the providers. */
 export const providerFileProblems = ({ oidc }: IdentitySettings) =>
   oidc.flatMap((one, i) =>
     [readSecret, readCa].flatMap((read) => {

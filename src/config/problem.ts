@@ -82,7 +82,6 @@ const EXPECTED: Record<string, (context: Joi.Context) => string> = {
   'url.form': () => 'expected an http or https URL such as https://mail.example.com',
 }
 
-/** One detail of a joi error in our words. */
 export const expectation = ({ type, context, message }: Joi.ValidationErrorItem): string =>
   EXPECTED[type]?.(context ?? {}) ?? message
 

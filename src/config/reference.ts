@@ -77,10 +77,8 @@ const walk = (node: Description, key: string): Setting[] => {
   return [...(key === '' ? [] : [here]), ...children, ...items]
 }
 
-/** Every setting, in the order of the schema. */
 export const settings = (): readonly Setting[] => walk(described, '')
 
-/** The manual, as plain text. */
 export const configReference = (): string =>
   settings()
     .map(({ key, description, form, preset, variable }) => {
@@ -128,7 +126,6 @@ export const printConfig = (config: Config): string => {
   return document.toString()
 }
 
-/** The keys and positions that lead to a node. */
 const pathTo = (ancestors: readonly unknown[], node: unknown): readonly string[] => {
   const chain = [...ancestors, node]
   return chain.flatMap((one, i) => {
@@ -149,7 +146,6 @@ const leaves = (value: unknown, key: string): readonly (readonly [string, unknow
     ? Object.entries(value).flatMap(([name, part]) => leaves(part, key === '' ? name : `${key}.${name}`))
     : [[key, value]]
 
-/** Every setting, masked, with the place that it comes from. */
 export const origins = (config: Config): readonly Origin[] =>
   leaves(plainConfig(config), '').map(([key, value]) => ({ key, value, origin: originOf(config, key) }))
 

@@ -157,7 +157,6 @@ const mistyped = (env: Readonly<Record<string, string | undefined>>, known: read
     return [{ where: name, key: '', value: null, expected: 'is not a setting', remedy }]
   })
 
-/** Dotted names of all settings that there are. */
 const namesIn = (tree: Tree, within = ''): readonly string[] =>
   Object.entries(tree).flatMap(([name, value]) =>
     isTree(value) ? namesIn(value, `${within}${name}.`) : [`${within}${name}`],
@@ -230,7 +229,7 @@ export const readSources = (
   const { content: read, problems, place, locate } = readYaml(file)
   const found: ConfigProblem[] = [...problems]
   const content = read ?? {}
-  if (!isTree(content)) {
+  if (!isTree(content))
     found.push({
       where: place(0),
       key: '',
@@ -238,7 +237,6 @@ export const readSources = (
       expected: 'expected settings such as "hostname: mail.example.com"',
       remedy: null,
     })
-  }
   const tree: Tree = isTree(content) ? content : {}
   found.push(...mistyped(env, namesIn(defaults)))
   const written = [...fromEnvironment(env, Object.keys(defaults)), ...fromFlags(flags)]

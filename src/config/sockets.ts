@@ -47,9 +47,8 @@ const keyOf = (config: Config, { name, at }: InheritedSocket): string | null => 
 
 const placed = (config: Config, key: string, at: ListenAddress): Config => {
   const [group = '', index] = key.split('.')
-  if (index === undefined) {
+  if (index === undefined)
     return { ...config, [group]: { ...config[group as 'http' | 'bounce' | 'management'], ...at } }
-  }
   const submission = config.submission.map((one, i) => (i === Number(index) ? { ...one, ...at } : one))
   return { ...config, submission }
 }

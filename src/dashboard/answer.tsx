@@ -96,9 +96,7 @@ const show = async (
   }
   const page = (document: VNode) => renderPage(document, prefixOf(baseUrl()), { visit, refused, onTold })
   // a script that knows the rest
-  if (visit.isPart && (view.status ?? 200) === 200) {
-    return send(h, 200, page(<main>{view.body}</main>))
-  }
+  if (visit.isPart && (view.status ?? 200) === 200) return send(h, 200, page(<main>{view.body}</main>))
   const workspaces = await visit.newestWorkspaces().catch(() => null)
   const summary = await visit.summary()
   const document = (untold: RefusedForm | null) => (
@@ -187,7 +185,6 @@ interface Visitors {
   sessionOf(request: Request): Promise<string | null>
   /** Throws what `isSignedOut` knows. */
   visitOf(request: Request): Promise<Visit>
-  /** Null for whoever has not signed in. */
   visitIfAny(request: Request): Promise<Visit | null>
 }
 

@@ -17,7 +17,6 @@ export interface AskOptions {
   /** The same object for all calls of one look: who asks is then looked up once. */
   readonly look?: object
   readonly streamed?: boolean
-  /** A success in JSON is wanted as its value. */
   readonly asValue?: boolean
 }
 

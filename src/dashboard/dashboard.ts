@@ -54,7 +54,6 @@ export interface DashboardOptions {
   readonly provePerson: ProvePerson
   readonly proveFactor: ProveFactor
   readonly identity: IdentitySettings
-  /** Who reads the documentation; members are who has signed in. */
   readonly docs: 'open' | 'members'
   readonly isTls: boolean
 }

@@ -64,7 +64,6 @@ export const isOwnOrigin = (headers: Headers, baseUrl: string): boolean => {
   return site === undefined || site === 'same-origin' || site === 'none'
 }
 
-/** What each form of this session carries. */
 export const formTokenOf = (pepper: Uint8Array, session: string): string =>
   keyedHash(pepper, 'dashboard form', session).toString('base64url')
 

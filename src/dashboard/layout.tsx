@@ -19,10 +19,8 @@ interface RailLink {
   readonly text: string
   readonly opens?: Operation | undefined
 }
-/** The links by the heading that they stand below. */
 export type Rail = readonly (readonly [head: string, links: readonly RailLink[]])[]
 
-/** What is said beside a link, where there is something to say. */
 const figureOf = (path: string, visit: Visit, summary: Summary): string | null => {
   const { short, down } = summary[visit.scope.mode]
   const some = (n: number, words: string) => (n === 0 ? null : `${figure(n)} ${words}`)

@@ -34,7 +34,6 @@ export interface View {
 
 export const titled = (title: string, body: ComponentChildren): View => ({ title, body })
 
-/** A form that was refused: shown again. */
 export interface RefusedForm {
   readonly action: string
   readonly form: Form
@@ -58,7 +57,6 @@ export interface SitePage {
 
 /** Who looks at what needs no session. */
 export interface SiteReader {
-  /** Null for whoever has not signed in. */
   readonly visit: Visit | null
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
@@ -249,7 +247,6 @@ export class Visit {
     return this.who.permissions?.includes(permission) ?? true
   }
 
-  /** The answer as it came; refusals too. */
   async fetch(
     method: AskMethod,
     path: string,
@@ -354,7 +351,6 @@ export class Visit {
     return this.#summary
   }
 
-  /** The state of the queue, of the mail that is looked at. */
   async queueState(): Promise<QueueStateRecord | null> {
     return (await this.summary())?.[this.scope.mode] ?? null
   }
@@ -366,7 +362,6 @@ export class Visit {
     return path + queryText({ workspace: scope.workspace, mode, ...query })
   }
 
-  /** Where the forms of this page are sent. */
   get self(): string {
     this.#self ??= this.here({})
     return this.#self

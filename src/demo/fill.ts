@@ -215,7 +215,6 @@ const startStages = async (parts: StageParts) => {
   return {
     ...momentsOf(relay, clock, watched.awaited),
     accepted: watched.accepted,
-    /** Pools were made. */
     renew: relay.renew,
     async stop(): Promise<void> {
       watched.off()

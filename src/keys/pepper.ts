@@ -87,11 +87,10 @@ const read = (file: string, forbidden: number, elsewhere: boolean): FoundPepper 
     if (code === 'ENOENT' || code === 'ENOTDIR' || (code === 'EACCES' && elsewhere)) return null
     throw error
   }
-  if (pepper.length < BYTES) {
+  if (pepper.length < BYTES)
     throw new DamagedFileError(
       `${file} is damaged: expected ${BYTES} bytes, found ${pepper.length}; restore it from a backup`,
     )
-  }
   return { file, pepper, mark: pepperMark(pepper) }
 }
 
@@ -145,11 +144,10 @@ export const loadPepper = (place: PepperPlace, { credentials, firstRun = true }:
   const [first, ...more] = found
   if (first === undefined) throw lost(pepperFile(place))
   const other = more.find(({ pepper }) => !pepper.equals(first.pepper))
-  if (other !== undefined) {
+  if (other !== undefined)
     throw new PepperError(
       `${first.file} and ${other.file} are two different peppers; postern doctor tells which one is wrong`,
     )
-  }
   return first.pepper
 }
 

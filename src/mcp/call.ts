@@ -127,11 +127,10 @@ const requestOf = ({ row, places }: Tool, args: Json): Request => {
 }
 
 const shortened = (value: unknown, most: number): unknown => {
-  if (typeof value === 'string') {
+  if (typeof value === 'string')
     return value.length <= most + CUT_NOTE
       ? value
       : `${value.slice(0, most)}… [cut here: ${value.length} characters in all]`
-  }
   if (Array.isArray(value)) return value.map((one) => shortened(one, most))
   if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one, most)]))

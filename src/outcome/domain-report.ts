@@ -47,7 +47,6 @@ export interface TakenReport {
 }
 
 export interface DomainReportIntake {
-  /** Whether such reports come to this address. */
   takesReports(address: string): boolean
   /** Resolves when it is on disk. `ip`: who brings it, where that is known. */
   takeReport(raw: Uint8Array, ip?: string): Promise<TakenReport>

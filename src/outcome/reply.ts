@@ -135,14 +135,13 @@ const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => 
   const over = endOfLife(claimed, plan)
   const text = reply === null ? (end.error ?? 'no reply') : `${reply.code} ${reply.text}`
   const isOver = began.at >= over
-  if (isOver && mayExpire(end, plan)) {
+  if (isOver && mayExpire(end, plan))
     return {
       ...base,
       seen: 'expired',
       reply: { code: reply?.code ?? 451, enhanced: '4.4.7', text: `Delivery time expired; last: ${text}` },
       reason: 'lifetime',
     }
-  }
   // past its lifetime only attempts are missing, and they need not be far apart
   const step = isOver && isSteady(began.tick, plan) ? 1 : claimed.attempts + 1
   const random = plan.random ?? Math.random
@@ -164,7 +163,6 @@ const detailOf = (end: AttemptEnd, why: Verdict | null): NonNullable<Outcome['de
   return Object.assign(detail, end.detail)
 }
 
-/** What an attempt means for its recipient: status, next try, reason. */
 export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
   const { claimed } = end
   const seen = verdict(end)

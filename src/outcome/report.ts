@@ -389,7 +389,6 @@ const worst = (groups: readonly ReportRecipient[], most: number): readonly Repor
 /** Groups that tell different things are a handful, but in a report that was made to fill a timeline. */
 const MAX_EVENTS = 50
 
-/** One report for one recipient of ours. */
 const recordFor = async (parts: ReportParts, at: Case, ours: OurGroups): Promise<Partial<Recorded>> => {
   const named = at.report.recipients
   const groups = ours.why === null ? ours.groups : worst(named.length > 0 ? named : [UNSAID], 1)
@@ -438,7 +437,6 @@ const amongOurs = (
   return named.length > 0 ? named : [[first, { groups: [], why: 'other_recipient' }]]
 }
 
-/** Reads, believes, settles. Resolves when all of it is on disk. */
 export const recordReport = async (
   parts: ReportParts,
   envelopeRecipient: string,
@@ -493,7 +491,6 @@ const isOpen = async ({ store, domain }: ReportParts, address: string): Promise<
   return (await store.allPools()).some(({ returnPath }) => returnPath === 'fixed')
 }
 
-/** `note` hears what was made of each report. */
 export const createIntake = (parts: ReportParts, note: (made: Recorded) => void = () => {}): Intake => ({
   async verifyRecipient(address) {
     const token = returnPathAt(address, parts.domain)

@@ -24,7 +24,6 @@ import { poolInForce } from '../store/pools.js'
 import type { Ledger, RecipientOwner } from '../store/port/mail.js'
 import type { Tenants } from '../store/port/tenants.js'
 
-/** Why no group is ours. */
 export type NotOurs = 'other_recipient' | 'groups_disagree' | 'unclear'
 
 export interface OurGroups {
@@ -56,7 +55,6 @@ const agreed = (groups: readonly ReportRecipient[]): OurGroups => {
   return isOne ? { groups: [first], why: null } : { groups: [], why: 'groups_disagree' }
 }
 
-/** Those that name this very recipient. */
 export const groupsNaming = (
   groups: readonly ReportRecipient[],
   ours: NamedRecipient,

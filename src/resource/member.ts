@@ -32,7 +32,7 @@ interface Setting {
   readonly option?: string
   /** Of the field of the form. */
   readonly label?: string
-  /** Of one that is a word: what the form says to each. */
+  /** What the form says to each value of a word, or of a flag that is no check box. */
   readonly choices?: Readonly<Record<string, string>>
   /** What it is called among the facts of the page; by default as in the form. */
   readonly fact?: string
@@ -90,6 +90,15 @@ export const settingsOf = (members: Members) =>
   Object.entries(members).flatMap(([name, { set, ...one }]) =>
     set === undefined ? [] : [{ ...one, ...set, name }],
   )
+
+/** What a wish says of the members that people set, under the names of rows; of what else it holds, nothing. */
+export const wishedOf = <Row>(members: Members, wish: object): Partial<Row> =>
+  Object.fromEntries(
+    settingsOf(members).flatMap(({ name }) => {
+      const [own, value] = [camelName(name), (wish as Readonly<Record<string, unknown>>)[camelName(name)]]
+      return value === undefined ? [] : [[own, value]]
+    }),
+  ) as Partial<Row>
 
 type NameOf<K, M> = M extends { readonly from: infer Name } ? Name : CamelName<K>
 

@@ -162,9 +162,30 @@ export const POOL = {
   object: constant('egress_pool'),
   name: text(),
   kind: words(['relay', 'sandbox']),
-  return_path: words(['verp', 'fixed']),
-  notify_success: flag(),
-  relayed_means: words(['delivered', 'sent']),
+  return_path: words(['verp', 'fixed'], {
+    set: {
+      option: 'A signed return path for each recipient, or one for all',
+      label: 'Return path',
+      choices: { verp: 'signed, one per recipient: bounces are matched by it', fixed: 'one for all' },
+      values: { verp: 'signed, one per recipient', fixed: 'one for all' },
+    },
+  }),
+  notify_success: flag({
+    set: {
+      option: 'Ask upstreams for delivery reports (RFC 3461)',
+      label: 'Reports of delivery',
+      choices: { true: 'asked of the upstreams (RFC 3461)', false: 'not asked' },
+      values: { true: 'asked of the upstreams', false: 'not asked' },
+    },
+  }),
+  relayed_means: words(['delivered', 'sent'], {
+    set: {
+      option: 'What a "relayed" report makes of a mail',
+      label: 'A report “relayed” makes a mail',
+      choices: { sent: 'sent', delivered: 'delivered' },
+      fact: '“relayed” means',
+    },
+  }),
   follows: text({
     none: true,
     says:

@@ -79,7 +79,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     within: 'never',
     fields: {
       upstreams: { type: 'texts' },
-      ...as(POOL, 'return_path', 'notify_success', 'relayed_means'),
+      ...as(POOL, ...settingsOf(POOL).map(({ name }) => name)),
     },
     removedBy: null,
   },

@@ -104,9 +104,8 @@ const readParams = (rest: string): Map<string, string> => {
     const equals = part.indexOf('=')
     const key = (equals === -1 ? part : part.slice(0, equals)).toUpperCase()
     const value = equals === -1 ? '' : part.slice(equals + 1)
-    if (!KEYWORD.test(key) || (equals !== -1 && value === '')) {
+    if (!KEYWORD.test(key) || (equals !== -1 && value === ''))
       throw new Refusal('501 5.5.4 Bad parameter syntax')
-    }
     if (params.has(key)) throw new Refusal(`501 5.5.4 ${key} given twice`)
     params.set(key, value)
   }

@@ -448,9 +448,8 @@ export class DoorServer<Who> extends SMTPServer implements SmtpListener<Who> {
     Object.assign(this.options, options)
     const { key, cert } = this.options
     this.secureContext = new Map()
-    if (key !== undefined && cert !== undefined) {
+    if (key !== undefined && cert !== undefined)
       this.secureContext.set('*', createSecureContext(this.options))
-    }
     const { others = [] } = this.options as Partial<TlsPair>
     this.byName = contextsOf(others, this.options)
   }

@@ -144,7 +144,6 @@ export interface Question {
   readonly limit: number
   /** Where each span begins, and where the last one ends. */
   readonly starts: readonly number[]
-  /** Of which rows it is answered. */
   readonly dimension: Dimension
   readonly span: StatisticsSpan
   /** What its fields are called where it was asked. */

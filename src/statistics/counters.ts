@@ -7,7 +7,6 @@
  */
 import { CATEGORIES, type Category } from '../mail/report/category.js'
 
-/** What can happen to a recipient, as it is counted. */
 export const FACTS = [
   'accepted',
   'sent',
@@ -84,7 +83,6 @@ const took = (base: number, ms: number): number => {
 export const sentAfter = (ms: number): number => took(SENT_AFTER, ms)
 export const deliveredAfter = (ms: number): number => took(DELIVERED_AFTER, ms)
 
-/** How often each counter was counted, over some rows. */
 export type Sums = ReadonlyMap<number, number>
 
 export const sumOf = (rows: Iterable<{ readonly counts: readonly number[] }>): Map<number, number> => {
@@ -98,7 +96,6 @@ export const sumOf = (rows: Iterable<{ readonly counts: readonly number[] }>): M
 export const factsOf = (sums: Sums, numberOf: (fact: Fact) => number): Readonly<Record<Fact, number>> =>
   Object.fromEntries(FACTS.map((fact) => [fact, sums.get(numberOf(fact)) ?? 0])) as Record<Fact, number>
 
-/** Bounces by category, those that there were. */
 export const categoriesOf = (sums: Sums): Readonly<Partial<Record<Category, number>>> =>
   Object.fromEntries(
     BOUNCES.flatMap((category, i) => {

@@ -30,7 +30,6 @@ export interface FoldRules {
   providerOf(domain: string): string
 }
 
-/** A record of a mail. */
 type OfMail = LogRow & { readonly mail: MailOfEvent; readonly workspaceId: string }
 
 const isCounted = (row: LogRow): row is OfMail => row.change && row.mail !== null && row.workspaceId !== null
@@ -100,7 +99,6 @@ const countersOf = (
   }
 }
 
-/** The dimensions of a record and its value in each. */
 type Values = readonly (readonly [Dimension, string])[]
 
 const valuesOf = (row: OfMail, rules: FoldRules): Values => {
@@ -124,7 +122,6 @@ const MINUTE = 60_000
 
 type Key = Omit<StatisticsRow, 'counts'>
 type Growing = Key & { readonly counts: Map<number, number> }
-/** Of one span. */
 type Rows = Map<string, Growing>
 
 const beginOf = (span: StatisticsSpan, time: number): number =>

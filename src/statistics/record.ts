@@ -21,7 +21,6 @@ import {
 } from './counters.js'
 import type { Cells, ReportScope, StatisticsReport } from './report.js'
 
-/** What each rate is a share of. */
 const RATE_BASES = {
   delivered: 'of_accepted.tried',
   deferred: 'of_accepted.tried',

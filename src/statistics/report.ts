@@ -4,7 +4,7 @@
  *   Groups are told busiest first; those beyond the limit are one, and so are the values that the store put together.
  */
 import { setImmediate } from 'node:timers/promises'
-import { type Fault, invalid } from '../base/fault.js'
+import { type Fault, invalidField } from '../base/fault.js'
 import type { Mode } from '../lifecycle/page.js'
 import { CATEGORIES, type Category } from '../mail/report/category.js'
 import { OTHER, type Statistics, type StatisticsRow, TAG_SEPARATOR } from '../store/port/watch.js'
@@ -39,13 +39,11 @@ export interface StatisticsReport {
 const MOST_ROWS = 100_000
 
 const tooMuch = ({ nameOf }: Question): Fault =>
-  invalid([
-    {
-      field: nameOf('from'),
-      kind: 'range',
-      message: `must be later, or for one workspace: more than ${MOST_ROWS} rows would have to be read`,
-    },
-  ])
+  invalidField(
+    nameOf('from'),
+    'range',
+    `must be later, or for one workspace: more than ${MOST_ROWS} rows would have to be read`,
+  )
 
 type Growing = Map<number, Map<number, number>>
 
@@ -56,7 +54,6 @@ const addTo = (cells: Growing, i: number, counts: readonly number[]): void => {
     sums.set(counts[k] as number, (sums.get(counts[k] as number) ?? 0) + (counts[k + 1] as number))
 }
 
-/** Cells of several, added up. */
 const together = (all: Iterable<Cells>): Growing => {
   const sums: Growing = new Map()
   for (const cells of all) for (const [i, cell] of cells) addTo(sums, i, [...cell].flat())
@@ -83,7 +80,6 @@ const sharesOf = (
   })
 }
 
-/** The last span that begins at or before it. */
 const indexOf = (starts: readonly number[], at: number): number => {
   let low = 0
   let high = starts.length - 2

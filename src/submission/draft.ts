@@ -9,7 +9,7 @@
  *   ISO 8601 with a zone, or a few words (base/moments.ts), at most 30 days ahead. A time that has just passed (60 s:
  *   clocks differ, requests travel) means now.
  */
-import { Fault, type FaultCode, type FieldError } from '../base/fault.js'
+import { Fault, type FaultCode, type FieldError, wrongIn } from '../base/fault.js'
 import { parseTime, readTimeInWords, TIME_FORMS } from '../base/moments.js'
 import type { AttachmentSummary, Tag } from '../lifecycle/facts.js'
 import type { MessageAttachment } from '../mail/compose.js'
@@ -164,11 +164,10 @@ export interface BatchOptions {
 
 /** Throws request.body_too_large; `bytes` as MIME. */
 export const demandSize = (most: number, bytes: number): void => {
-  if (bytes > most) {
+  if (bytes > most)
     throw new Fault('request.body_too_large', {
       detail: `A message has at most ${most} bytes, found ${bytes}`,
     })
-  }
 }
 
 /** The bytes of strict base64, or null. */
@@ -194,27 +193,23 @@ const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;[\x20-\x7e]*)?$/
 
 const readOne = (given: DraftAttachment, field: string, errors: FieldError[]): MessageAttachment | null => {
   const before = errors.length
-  const wrong = (name: string, kind: FieldError['kind'], message: string) =>
-    errors.push({ field: `${field}.${name}`, kind, message })
+  const wrong = wrongIn(errors, `${field}.`)
   const contentId = given.contentId?.replace(/^<|>$/g, '') ?? null
   if (given.path != null) {
     wrong('path', 'unsupported', 'remote files are not fetched; send the bytes as content')
   } else if (given.content == null) wrong('content', 'missing', '"content" is required')
-  if (given.filename != null && /[\x00-\x1f\x7f]/.test(given.filename)) {
+  if (given.filename != null && /[\x00-\x1f\x7f]/.test(given.filename))
     wrong('filename', 'format', 'must not contain control characters')
-  }
   if (given.contentType != null && /^multipart\//i.test(given.contentType)) {
     wrong('content_type', 'unsupported', 'a file is no multipart; send its parts as attachments')
   } else if (given.contentType != null && !MEDIA_TYPE.test(given.contentType)) {
     wrong('content_type', 'format', 'must be a media type such as application/pdf')
   }
-  if (contentId !== null && !/^[!-;=?-~]{1,250}$/.test(contentId)) {
+  if (contentId !== null && !/^[!-;=?-~]{1,250}$/.test(contentId))
     wrong('content_id', 'format', 'must be printable ASCII without blanks')
-  }
   const content = given.content == null ? null : readContent(given.content)
-  if (given.content != null && content === null) {
+  if (given.content != null && content === null)
     wrong('content', 'format', 'must be base64 with padding, or an array of bytes')
-  }
   if (content === null || errors.length > before) return null
   return { filename: given.filename ?? null, contentType: given.contentType ?? null, contentId, content }
 }
@@ -252,8 +247,7 @@ export const readSchedule = (
     return null
   }
   if (time < now - JUST_PAST_MS) errors.push({ field, kind: 'past', message: 'must not lie in the past' })
-  if (time > now + MOST_AHEAD_MS) {
+  if (time > now + MOST_AHEAD_MS)
     errors.push({ field, kind: 'range', message: 'must lie within the next 30 days' })
-  }
   return time > now ? time : null
 }

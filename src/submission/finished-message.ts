@@ -81,15 +81,12 @@ export const readFinished = (
     const message = 'a From field with an address is required'
     errors.push({ field: places.from, kind: 'missing', message })
   }
-  if (submitted.repeated.includes('from')) {
+  if (submitted.repeated.includes('from'))
     errors.push({ field: places.from, kind: 'not_unique', message: 'there must be one From field' })
-  }
   for (const message of submitted.unheeded)
     errors.push({ field: places.header, kind: 'unsupported', message })
   const comesRound = submitted.received > MOST_RECEIVED || submitted.loops >= MOST_OWN_PASSES
-  if (comesRound && errors.length === 0) {
-    throw new Fault('email.loop_detected')
-  }
+  if (comesRound && errors.length === 0) throw new Fault('email.loop_detected')
   return from && { raw, submitted, ...from }
 }
 

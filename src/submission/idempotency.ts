@@ -87,9 +87,7 @@ export const once = async (
       now: at,
       lockedUntil: at + LOCK_MS,
     })
-    if (found.state === 'done') {
-      return { status: found.status, body: found.body, replayed: true, records: [] }
-    }
+    if (found.state === 'done') return { status: found.status, body: found.body, replayed: true, records: [] }
     if (found.state === 'in_progress') throw new Fault('idempotency.in_progress', { retryAfter: 1 })
     if (found.state === 'mismatch') throw new Fault('idempotency.body_mismatch')
     let answer: SubmitAnswer | null

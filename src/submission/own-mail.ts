@@ -18,7 +18,7 @@
  *   fail in the same moment share a report.
  */
 import type { Clock } from '../base/clock.js'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, wrongIn } from '../base/fault.js'
 import { newId, newRecipientId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { overIn, repeated, type Service } from '../base/service.js'
@@ -120,29 +120,21 @@ const hasUpstream = async (
   return used !== null && used.upstreams.length > 0
 }
 
-const wrong = (field: string, kind: FieldError['kind'], message: string): FieldError => ({
-  field: `body.${field}`,
-  kind,
-  message,
-})
-
 /** The workspace, and the sender that it has; throws what keeps the mail from leaving. */
 const senderOf = async (parts: InvitationMailParts, { accountId, email, role, ...wish }: Wish) => {
   const errors: FieldError[] = []
-  if (email == null) errors.push(wrong('email', 'missing', 'is needed where the link is mailed'))
+  const wrong = wrongIn(errors, 'body.')
+  if (email == null) wrong('email', 'missing', 'is needed where the link is mailed')
   if (role === 'owner')
-    errors.push(
-      wrong('role', 'forbidden', 'the link of an owner is not mailed: hand it on by a way that you trust'),
-    )
+    wrong('role', 'forbidden', 'the link of an owner is not mailed: hand it on by a way that you trust')
   const workspace = await parts.store.workspace(accountId, wish.workspace)
   if (workspace === null) throw new Fault('workspace.not_found')
   if (workspace.suspendedAt !== null) throw new Fault('workspace.suspended')
   const from = workspace.defaultFrom ?? parts.config.default_from
   const sender = from === null ? null : parseAddress(from)
-  if (sender === null)
-    errors.push(wrong('workspace_id', 'forbidden', 'has no default sender: set one, or default_from'))
+  if (sender === null) wrong('workspace_id', 'forbidden', 'has no default sender: set one, or default_from')
   if (!(await hasUpstream(parts, workspace)))
-    errors.push(wrong('workspace_id', 'forbidden', 'its pool has no upstream, so the mail would not leave'))
+    wrong('workspace_id', 'forbidden', 'its pool has no upstream, so the mail would not leave')
   if (errors.length > 0 || sender === null || from === null) throw invalid(errors)
   return { workspace, sender, from }
 }

@@ -16,7 +16,7 @@
  *   settings name, and none is named by default.
  */
 import type { Clock } from '../base/clock.js'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
 import { createGiveWay, type GiveWay } from '../base/give-way.js'
 import { newId } from '../base/id.js'
 import type { Config } from '../config/config.js'
@@ -128,9 +128,8 @@ const choose = ({ record, to, toAnyone, release }: Resend, most: number): readon
     }
   }
   if (to.length === 0) errors.push({ field: 'body.to', kind: 'empty', message: 'must name somebody' })
-  if (to.length > most) {
+  if (to.length > most)
     errors.push({ field: 'body.to', kind: 'too_many', message: `at most ${most} recipients` })
-  }
   if (errors.length > 0) throw invalid(errors)
   return [...chosen.values()]
 }
@@ -146,21 +145,19 @@ const demandRelease = ({ record, release }: Resend, chosen: readonly Chosen[]): 
     allowed.size === 0
       ? 'no address may get a mail of test mode: identity.release_to names none'
       : `${others[0]?.address} is not among the addresses of identity.release_to`
-  throw invalid([{ field: 'body.release', kind: 'forbidden', message }])
+  throw invalidField('body.release', 'forbidden', message)
 }
 
 const conflict = (reason: string, detail: string): Fault => new Fault('resource.conflict', { reason, detail })
 
 /** Its octets; throws what keeps it from being sent again. */
 const keptOf = async ({ record, store, release }: Resend, chosen: readonly Chosen[]): Promise<Uint8Array> => {
-  if (record.source === 'system') {
+  if (record.source === 'system')
     throw conflict('system_mail', `${record.id} is a report of this gateway, which is sent once`)
-  }
   const waiting = chosen.find(({ status }) => status !== null && UNDER_WAY.has(status))
   // a mail of test mode never comes to anybody
-  if (waiting !== undefined && release == null) {
+  if (waiting !== undefined && release == null)
     throw conflict('under_way', `${record.id} is still on its way to ${waiting.address}`)
-  }
   const raw = await store.body(record.id).catch(nullWhenMissing)
   if (raw === null) throw conflict('body_gone', `What was written in ${record.id} is no longer kept`)
   return raw

@@ -12,7 +12,7 @@
  *   taken.
  */
 import { andThen } from '../base/and-then.js'
-import { Fault, type FieldError, invalid, MOST_ERRORS } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField, MOST_ERRORS } from '../base/fault.js'
 import type { Spans } from '../base/trace.js'
 import {
   type Acceptance,
@@ -328,15 +328,11 @@ export const submitBatch = async (
   const { workspace, standing } = await begin(deps, principal, place, options)
   const { permissive, mayBeEmpty = false } = options
   const most = Math.min(options.most ?? MOST_IN_BATCH, principal.limitPerMinute)
-  if (items.length === 0)
-    throw invalid([{ field: 'body', kind: 'empty', message: 'must hold 1 email or more' }])
-  if (items.length > most) {
-    throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${most} emails` }])
-  }
+  if (items.length === 0) throw invalidField('body', 'empty', 'must hold 1 email or more')
+  if (items.length > most) throw invalidField('body', 'too_many', `must hold at most ${most} emails`)
   const { mails, errors, omitted, failures } = await judgeAll(deps, workspace, items)
-  if (failures.length > 0 && !(permissive && (mails.length > 0 || mayBeEmpty))) {
+  if (failures.length > 0 && !(permissive && (mails.length > 0 || mayBeEmpty)))
     throw errors.length > 0 ? invalid(errors, omitted) : new Fault('email.sender_not_allowed')
-  }
   if (mails.length === 0) return { replayed: false, records: [], ...options.render([], failures) }
   if (mails.length > 1) await options.charge(mails.length - 1)
   const { idempotency, trace } = options

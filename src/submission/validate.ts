@@ -5,7 +5,7 @@
  *   Recipients are listed once each: the first of to, cc, bcc that names an address has it. What clients wrote is kept
  *   as they wrote it; what goes into envelopes is the wire form.
  */
-import type { FieldError } from '../base/fault.js'
+import { type FieldError, wrongIn } from '../base/fault.js'
 import type { DsnRequest, NewRecipient, RecipientKind, Tag } from '../lifecycle/facts.js'
 import type { Mode } from '../lifecycle/page.js'
 import { entriesAgainst, entryOf } from '../lifecycle/suppress.js'
@@ -120,9 +120,8 @@ const readRecipients = (
   const take = (kind: RecipientKind) =>
     firstNamed(readList(draft[kind], `${at}.${kind}`, errors, parseRecipient), kind, seen, recipients)
   const all = { to: take('to'), cc: take('cc'), bcc: take('bcc'), recipients }
-  if (draft.to.length === 0 && !(draft.needsNoTo && recipients.length > 0)) {
+  if (draft.to.length === 0 && !(draft.needsNoTo && recipients.length > 0))
     errors.push({ field: `${at}.to`, kind: 'missing', message: '"to" is required' })
-  }
   if (recipients.length > most) {
     const message = `at most ${most} recipients over to, cc and bcc, found ${recipients.length}`
     errors.push({ field: `${at}.to`, kind: 'too_many', message })
@@ -277,8 +276,7 @@ const takeControls = ({ headers, tags, foundTags = [] }: Draft): Pick<CheckedDra
 }
 
 const checkTags = ({ tags }: Draft, at: string, errors: FieldError[]): void => {
-  const wrong = (field: string, kind: FieldError['kind'], message: string) =>
-    errors.push({ field: `${at}.tags${field}`, kind, message })
+  const wrong = wrongIn(errors, `${at}.tags`)
   if (tags.length > MOST_TAGS) wrong('', 'too_many', `at most ${MOST_TAGS} tags`)
   const names = new Set<string>()
   for (const [i, { name, value }] of tags.entries()) {
@@ -294,17 +292,15 @@ const checkTags = ({ tags }: Draft, at: string, errors: FieldError[]): void => {
 }
 
 const checkText = (draft: Draft, at: string, errors: FieldError[]): void => {
-  if (!isHeaderValue(draft.subject)) {
+  if (!isHeaderValue(draft.subject))
     errors.push({
       field: `${at}.subject`,
       kind: 'format',
       message: 'must not contain line breaks or control characters',
     })
-  }
   for (const name of ['html', 'text'] as const) {
-    if (draft[name]?.includes('\0') === true) {
+    if (draft[name]?.includes('\0') === true)
       errors.push({ field: `${at}.${name}`, kind: 'format', message: 'must not contain NUL' })
-    }
   }
 }
 

@@ -115,7 +115,6 @@ const ofCredential = (row: CredentialRow, perMinute: number): Principal => ({
   actor: { kind: 'credential', id: row.id, name: loginText(row) },
 })
 
-/** Which workspace an SMTP login means. */
 const chooseWorkspace = async (
   { store }: TenantDeps,
   principal: Principal,
@@ -129,15 +128,13 @@ const chooseWorkspace = async (
     if (looksLikeId) throw new Fault('workspace.not_found')
     throw new Fault('validation.workspace_header_required', { detail: 'use the workspace id as username' })
   }
-  if (named !== null ? named.id !== principal.workspaceId : looksLikeId) {
+  if (named !== null ? named.id !== principal.workspaceId : looksLikeId)
     throw new Fault('workspace.not_found')
-  }
   const own = named ?? (await store.workspace(principal.accountId, principal.workspaceId))
   if (own === null) throw REFUSED()
   return own
 }
 
-/** The principal of a key, whose use is noted. */
 const byKey = (
   deps: TenantDeps,
   text: string,
@@ -198,7 +195,6 @@ const refusalOf = (failures: Failures, ip: string | undefined): Fault => {
   return REFUSED()
 }
 
-/** Of clients of SES. */
 const signaturesFor = (
   deps: TenantDeps,
   failures: Failures,

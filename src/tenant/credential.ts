@@ -22,7 +22,7 @@ import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
 import { LRUCache } from 'lru-cache'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField, wrongIn } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { isPrivateRange, parseRange, rangesOf } from '../base/network.js'
 import { keyedHash, sameBytes } from '../base/secret.js'
@@ -112,17 +112,14 @@ export const plainFingerprint = (text: string): string | null => {
   return /^[0-9a-f]{64}$/.test(plain) ? plain : null
 }
 
-/** What it is known by. */
 export const loginText = (row: Pick<CredentialRow, 'username' | 'cidr' | 'certificateFingerprint'>): string =>
   row.username ?? row.cidr ?? row.certificateFingerprint ?? ''
 
-/** All that is wrong with a wish. */
 export const checkNewCredential = (
   wish: Omit<NewCredential, 'workspace'> & { readonly imported?: boolean },
 ): readonly FieldError[] => {
   const errors: FieldError[] = []
-  const wrong = (field: string, kind: FieldError['kind'], message: string) =>
-    errors.push({ field: `body.${field}`, kind, message })
+  const wrong = wrongIn(errors, 'body.')
   if (wish.certificateFingerprint != null) {
     for (const field of ['username', 'password', 'cidr'] as const)
       if (wish[field] != null) wrong(field, 'forbidden', 'does not go with a certificate')
@@ -181,10 +178,10 @@ export const createCredential = async (
   if ((await store.createCredential(row)) === 'not_unique') {
     if (row.certificateFingerprint !== null) {
       const message = 'is already a credential'
-      throw invalid([{ field: 'body.certificate_fingerprint', kind: 'not_unique', message }])
+      throw invalidField('body.certificate_fingerprint', 'not_unique', message)
     }
     const field = row.cidr === null ? 'body.username' : 'body.cidr'
-    throw invalid([{ field, kind: 'not_unique', message: 'is already taken in this workspace' }])
+    throw invalidField(field, 'not_unique', 'is already taken in this workspace')
   }
   return row
 }
@@ -304,9 +301,8 @@ const lookAt = async (
   line: ImportLine,
 ): Promise<{ readonly why: string; readonly is: 'there' | 'taken' | 'wrong' } | null> => {
   const [error] = checkNewCredential({ ...line, imported: true })
-  if (error !== undefined) {
+  if (error !== undefined)
     return { is: 'wrong', why: `${error.field.replace('body.', '')}: ${error.message}` }
-  }
   const rows = await store.credentialsByUsername(line.username)
   const row = rows.find((one) => one.workspaceId === workspaceId)
   return row === undefined ? null : { is: row.imported ? 'there' : 'taken', why: TAKEN }
@@ -423,21 +419,18 @@ const isCommon = (password: string): boolean => {
   return COMMON.has(core) || new Set(password).size < 4 || DIGITS.test(password)
 }
 
-/** What is wrong with a new password of this person. */
 export const checkPassword = (
   password: string,
   { email }: { readonly email: string },
   field = 'body.password',
 ): readonly FieldError[] => {
   const length = [...password].length
-  if (length < LEAST || length > MOST) {
+  if (length < LEAST || length > MOST)
     return [{ field, kind: 'length', message: `must have ${LEAST} to ${MOST} characters` }]
-  }
   const local = email.slice(0, email.lastIndexOf('@'))
   const core = coreOf(password)
-  if ([email, local].some((own) => core.length > 2 && core === coreOf(own))) {
+  if ([email, local].some((own) => core.length > 2 && core === coreOf(own)))
     return [{ field, kind: 'forbidden', message: 'must not be your address' }]
-  }
   return isCommon(password)
     ? [{ field, kind: 'forbidden', message: 'is one of those that everybody tries first' }]
     : []
@@ -452,12 +445,11 @@ const waiting: (() => void)[] = []
 /** Runs slow work when there is room; throws rate_limit.auth_failures when too many wait. */
 const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
   if (running >= HASHED_AT_ONCE) {
-    if (waiting.length >= WAITING) {
+    if (waiting.length >= WAITING)
       throw new Fault('rate_limit.auth_failures', {
         detail: 'Too many people sign in at this moment; retry in 2s',
         retryAfter: 2,
       })
-    }
     await new Promise<void>((resolve) => waiting.push(resolve))
   } else running++
   try {

@@ -23,7 +23,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, seal, unseal } from '../base/secret.js'
 import type { FactorKind, FactorRow, UserRow } from '../store/port/identity.js'
@@ -172,14 +172,12 @@ export const signedBy = async (
 
 const ENROLMENT = 'second factor enrolment'
 const ENROL_MS = 600_000
-/** Of one person. */
 const MOST = 20
 const CODES = 10
 /** No letter or digit that looks like another. */
 const LETTERS = '23456789abcdefghjkmnpqrstuvwxyz'
 const STEP_MS = 30_000
 
-/** Under which a seed of this person is sealed. */
 const seedPurpose = (userId: string): string => `second factor of ${userId}`
 
 const hashCode = (pepper: Uint8Array, userId: string, code: string): string =>
@@ -219,7 +217,7 @@ const readEnrolment = ({ pepper, clock }: TenantDeps, user: UserRow, sealed: str
     found = JSON.parse(unseal(pepper, ENROLMENT, sealed)) as Enrolment
   } catch {}
   if (found !== null && found.userId === user.id && clock.now() < found.until) return found
-  throw invalid([{ field: 'body.enrolment', kind: 'forbidden', message: 'is too old: begin again' }])
+  throw invalidField('body.enrolment', 'forbidden', 'is too old: begin again')
 }
 
 /** The person whose own factors these are. Throws resource.conflict for who has no password here. */
@@ -372,9 +370,8 @@ export const addFactor = async (
   const user = localPerson(principal)
   const row = await madeOf(deps, user, wish)
   const there = await deps.store.factors(user.id)
-  if (there.filter(({ kind }) => kind !== 'recovery').length >= MOST) {
+  if (there.filter(({ kind }) => kind !== 'recovery').length >= MOST)
     throw new Fault('resource.conflict', { reason: 'too_many', detail: `Nobody has more than ${MOST}` })
-  }
   const { rows, codes } = newCodes(deps, user)
   const done = await deps.store.addFactor(row, rows, principal.id)
   if (done === 'disabled') throw new Fault('user.not_found')
@@ -419,12 +416,11 @@ export const resetFactors = async (
   by: Principal | null = null,
 ): Promise<UserRow> => {
   const user = await findPerson(deps, accountId, ref)
-  if (by !== null && isPerson(by, user.id)) {
+  if (by !== null && isPerson(by, user.id))
     throw new Fault('resource.conflict', {
       reason: 'own',
       detail: 'Your own are removed in your settings, one by one, with your password',
     })
-  }
   await deps.store.resetFactors(accountId, user.id)
   return findPerson(deps, accountId, user.id)
 }

@@ -15,7 +15,7 @@
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { andThen } from '../base/and-then.js'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField, wrongIn } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
@@ -56,32 +56,25 @@ const hashKey = (pepper: Uint8Array, text: string): Buffer => keyedHash(pepper, 
 
 const scopeOf = (wish: Partial<NewKey>): KeyScope => wish.scope ?? (wish.workspace ? 'workspace' : 'platform')
 
-/** What is wrong with a wish. */
 export const checkNewKey = (wish: Partial<NewKey>, now: number): FieldError[] => {
   const scope = scopeOf(wish)
   const errors: FieldError[] = []
-  const wrong = (field: string, kind: FieldError['kind'], message: string) =>
-    errors.push({ field: `body.${field}`, kind, message })
+  const wrong = wrongIn(errors, 'body.')
   if (wish.name?.trim() === '') wrong('name', 'empty', 'must not be empty')
-  if (scope === 'workspace' && !wish.workspace) {
+  if (scope === 'workspace' && !wish.workspace)
     wrong('workspace_id', 'missing', 'a key of scope workspace must name its workspace')
-  }
-  if (scope === 'platform' && wish.workspace) {
+  if (scope === 'platform' && wish.workspace)
     wrong('workspace_id', 'forbidden', 'a key of scope platform belongs to no single workspace')
-  }
   if (wish.ses === true && wish.permission === 'reading_access')
     wrong('ses', 'forbidden', 'is for keys that send')
-  if (wish.ses === true && scope === 'platform') {
-    wrong('ses', 'forbidden', 'is for keys of scope workspace')
-  }
+  if (wish.ses === true && scope === 'platform') wrong('ses', 'forbidden', 'is for keys of scope workspace')
   if (wish.expiresAt != null && wish.expiresAt <= now) wrong('expires_at', 'past', 'must lie in the future')
   if (wish.secret !== undefined && SHAPE.exec(wish.secret)?.[1] !== (wish.mode ?? 'live')) {
     const mode = wish.mode ?? 'live'
     wrong('secret', 'format', `must be a ${mode} key as postern key secret --mode ${mode} makes them`)
   }
-  if (wish.rateLimitPerMinute != null && wish.rateLimitPerMinute < 1) {
+  if (wish.rateLimitPerMinute != null && wish.rateLimitPerMinute < 1)
     wrong('rate_limit_per_minute', 'range', 'must be at least 1')
-  }
   return errors
 }
 
@@ -142,7 +135,7 @@ export const createKey = async (deps: TenantDeps, accountId: string, wish: NewKe
   }
   const made = newKey(deps, rights, wish.ses === true, wish.secret)
   if (wish.secret !== undefined && (await isTaken(deps, wish.secret)))
-    throw invalid([{ field: 'body.secret', kind: 'not_unique', message: 'is a key already' }])
+    throw invalidField('body.secret', 'not_unique', 'is a key already')
   await deps.store.createKey(made.row)
   return made
 }
@@ -196,7 +189,6 @@ export const keyNamed = (
   )
 }
 
-/** Whether a row is of this text. */
 export const isKeyOf = (pepper: Uint8Array, row: KeyRow, text: string): boolean =>
   sameBytes(hashKey(pepper, text), row.hash)
 
@@ -388,7 +380,6 @@ export const readClaim = (request: SignedRequest, service: string, now: number):
   }
 }
 
-/** Who signs, and for what. */
 interface Signer {
   readonly accessKey: string
   readonly secret: string

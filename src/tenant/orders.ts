@@ -8,7 +8,7 @@
  */
 import { domainToASCII } from 'node:url'
 import type { Clock } from '../base/clock.js'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
 import { isId, newId } from '../base/id.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { Ledger } from '../store/port/mail.js'
@@ -66,7 +66,6 @@ export const wrongWithScope = (wish: ScopeWish, at: string, mayBeEmpty = false):
   return errors
 }
 
-/** What these words mean to this caller. */
 export const queueScope = async (
   { store }: ScopeDeps,
   caller: ScopeCaller,
@@ -104,7 +103,6 @@ const LONGEST_REASON = 500
 
 const plainReason = (reason: string): string => reason.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim()
 
-/** What is wrong with the reason of an order. */
 export const wrongReason = (reason: string, field = 'body.reason'): readonly FieldError[] => {
   const { length } = plainReason(reason)
   if (length === 0) return [{ field, kind: 'empty', message: 'must say why' }]
@@ -155,14 +153,11 @@ export const holdQueue = async (
   return { hold, changed: await store.hold(hold) }
 }
 
-/** The pool of a reroute, by id or name. */
 export const reroutePool = async ({ store }: ScopeDeps, accountId: string, ref: string): Promise<string> => {
   const pool = await store.pool(accountId, ref)
   if (pool === null) throw new Fault('egress_pool.not_found')
   if (pool.kind === 'sandbox')
-    throw invalid([
-      { field: 'body.to', kind: 'forbidden', message: 'is the sandbox; live mail never goes there' },
-    ])
+    throw invalidField('body.to', 'forbidden', 'is the sandbox; live mail never goes there')
   return pool.id
 }
 

@@ -10,7 +10,7 @@
  *   the person's of this moment; a session without a person, as the command line opens them, has a role of its own. It
  *   acts with platform scope over its account and is the only credential that may make keys.
  */
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Role } from '../config/identity.js'
@@ -48,7 +48,6 @@ const wrongName = (name: string | null | undefined): readonly FieldError[] =>
     ? [{ field: 'body.name', kind: 'length', message: 'must have 1 to 200 characters' }]
     : []
 
-/** What is wrong with a wish. */
 export const checkNewPerson = ({ email, name, password }: Partial<NewPerson>): readonly FieldError[] => {
   const address = email === undefined ? '' : readEmail(email)
   return [
@@ -86,8 +85,7 @@ export const newPerson = async (
   }
 }
 
-const emailTaken = (): Fault =>
-  invalid([{ field: 'body.email', kind: 'not_unique', message: 'somebody has this address already' }])
+const emailTaken = (): Fault => invalidField('body.email', 'not_unique', 'somebody has this address already')
 
 export const createPerson = async (
   deps: TenantDeps,
@@ -122,12 +120,11 @@ export const changePerson = async (
 ): Promise<UserRow> => {
   const errors = [...wrongName(name), ...(password === undefined ? [] : checkPassword(password, user))]
   if (errors.length > 0) throw invalid(errors)
-  if (role !== undefined && role !== user.role && user.roleFrom !== null) {
+  if (role !== undefined && role !== user.role && user.roleFrom !== null)
     throw new Fault('resource.conflict', {
       reason: 'role_from_provider',
       detail: `The role comes from the provider ${user.roleFrom}, at each sign-in`,
     })
-  }
   const isDisabled = user.disabledAt !== null
   const change: UserChange = {
     ...(name !== undefined && { name: name === null ? null : name.trim() }),
@@ -137,12 +134,11 @@ export const changePerson = async (
     ...(password !== undefined && { hash: await hashPassword(password) }),
   }
   const done = await deps.store.updateUser(user.accountId, user.id, change, keepSession)
-  if (done === 'last_owner') {
+  if (done === 'last_owner')
     throw new Fault('resource.conflict', {
       reason: 'last_owner',
       detail: 'Somebody must stay who may manage people: make another person an owner first',
     })
-  }
   if (done === 'not_found') throw new Fault('user.not_found')
   return findPerson(deps, user.accountId, user.id)
 }
@@ -177,9 +173,7 @@ export const provePassword = async (
   if (session !== null && mayResetPassword(session, clock.now())) return
   if (hash === null) throw forbidden('you have no password here: an owner can give you a setup link')
   if (await prove(email, currentPassword)) return
-  throw invalid([
-    { field: 'body.current_password', kind: 'forbidden', message: 'is not the password you have now' },
-  ])
+  throw invalidField('body.current_password', 'forbidden', 'is not the password you have now')
 }
 
 /** A person's change as another, or he himself, asks for it. */
@@ -215,7 +209,6 @@ const isTimeZone = (name: string): boolean => {
   }
 }
 
-/** What is wrong with what people keep for themselves. */
 export const checkOwnSettings = ({ timeZone, views = [] }: OwnSettings): readonly FieldError[] => [
   ...(timeZone != null && !isTimeZone(timeZone)
     ? [
@@ -285,9 +278,7 @@ export const createLink = async (
 ): Promise<{ readonly row: LinkRow; readonly token: string }> => {
   const now = clock.now()
   const address = email == null ? null : readEmail(email)
-  if (address === undefined) {
-    throw invalid([{ field: 'body.email', kind: 'format', message: 'must be an email address' }])
-  }
+  if (address === undefined) throw invalidField('body.email', 'format', 'must be an email address')
   const { token, lookup, hash } = newToken(pepper, 'link')
   const row: LinkRow = {
     id: newId('lnk', now),
@@ -374,7 +365,6 @@ interface OpenedSession {
   readonly token: string
 }
 
-/** A session that is not stored yet. */
 export const newSession = (deps: TenantDeps, accountId: string, wish: NewSession = {}): OpenedSession => {
   const now = deps.clock.now()
   const { token, lookup, hash } = newToken(deps.pepper, 'session', 'ses_')

@@ -8,11 +8,13 @@
  *   and mail that waits says whether its last connection failed. So a dead server is as dead after a restart as before.
  *   How warm-ups stand is read in the store, where all daemons count, so every door of every daemon tells the same.
  */
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
 import { isSpent, type WarmupState, warmupState } from '../lifecycle/warmup.js'
 import type { PoolHealth } from '../record/queue.js'
+import { wishedOf } from '../resource/member.js'
+import { POOL } from '../resource/tenants.js'
 import { DEFAULT_POOL, freshPool } from '../store/pools.js'
 import type { KnownPool, PoolRow, UpstreamRow, WarmupRow } from '../store/port/tenants.js'
 import type { Warmups } from '../store/port/watch.js'
@@ -31,16 +33,13 @@ import {
 /** The purpose under which upstream passwords are sealed; relay/ unseals with the same. */
 export const UPSTREAM_SEAL = 'upstream-password'
 
-export interface PoolWish {
-  readonly name?: string | undefined
+type Settings = Omit<PoolRow, 'id' | 'accountId' | 'kind' | 'upstreams' | 'createdAt' | 'updatedAt'>
+
+export type PoolWish = { readonly [K in keyof Settings]?: Settings[K] | undefined } & {
   /** The whole new list, not an addition. */
   readonly members?: readonly MemberWish[] | undefined
-  readonly returnPath?: PoolRow['returnPath'] | undefined
-  readonly notifySuccess?: boolean | undefined
-  readonly relayedMeans?: PoolRow['relayedMeans'] | undefined
 }
 
-/** All that is wrong with a wish, by itself. */
 export const wrongWithPool = (wish: PoolWish): readonly FieldError[] => {
   const errors: FieldError[] = []
   if (wish.name !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(wish.name)) {
@@ -106,13 +105,18 @@ const upstreamOf = (
 ): UpstreamRow => {
   const login = loginOf(pepper, member, old)
   const keep = <T>(given: T | undefined, before: T | undefined, fallback: T): T => given ?? before ?? fallback
-  const service = member.service === undefined ? (old?.service ?? null) : member.service
+  /** Null is an answer, too. */
+  const kept = <Name extends keyof MemberWish & keyof UpstreamRow>(name: Name) =>
+    (member[name] === undefined ? (old?.[name] ?? null) : member[name]) as NonNullable<
+      UpstreamRow[Name]
+    > | null
+  const service = kept('service')
   const tls = service === null ? (login.user === null ? 'opportunistic' : 'required') : 'implicit'
   return {
     id: old?.id ?? newId('up', clock.now()),
     service,
     host: member.host.toLowerCase(),
-    region: member.region === undefined ? (old?.region ?? null) : member.region,
+    region: kept('region'),
     port: keep(member.port, old?.port, defaultPort(member)),
     tls: keep(member.tls, old?.tls, tls),
     fingerprint:
@@ -120,18 +124,17 @@ const upstreamOf = (
         ? (old?.fingerprint ?? null)
         : member.fingerprint && normalFingerprint(member.fingerprint),
     ...login,
-    caFile: member.caFile === undefined ? (old?.caFile ?? null) : member.caFile,
-    clientCertFile:
-      member.clientCertFile === undefined ? (old?.clientCertFile ?? null) : member.clientCertFile,
-    clientKeyFile: member.clientKeyFile === undefined ? (old?.clientKeyFile ?? null) : member.clientKeyFile,
-    bind: member.bind === undefined ? (old?.bind ?? null) : member.bind,
-    helo: member.helo === undefined ? (old?.helo ?? null) : member.helo,
+    caFile: kept('caFile'),
+    clientCertFile: kept('clientCertFile'),
+    clientKeyFile: kept('clientKeyFile'),
+    bind: kept('bind'),
+    helo: kept('helo'),
     warmup: warmupOf(member.warmup, old?.warmup ?? null, clock.now()),
     weight: keep(member.weight, old?.weight, 1),
     priority: keep(member.priority, old?.priority, 0),
     maxConnections: keep(member.maxConnections, old?.maxConnections, 10),
     messagesPerConnection: keep(member.messagesPerConnection, old?.messagesPerConnection, 100),
-    rate: member.rate === undefined ? (old?.rate ?? null) : member.rate,
+    rate: kept('rate'),
     state: keep(member.state, old?.state, 'active'),
   }
 }
@@ -155,18 +158,17 @@ export const mergeMembers = (
     const wrong = wrongWithService(row, members[i]?.auth?.pass)
     if (wrong !== null) {
       const [field, kind, message] = wrong
-      throw invalid([{ field: `body.members[${i}].${field}`, kind, message }])
+      throw invalidField(`body.members[${i}].${field}`, kind, message)
     }
     const missing = lacks(row)
     if (missing === null) return
     const field = `body.members[${i}].auth.${missing[0]}`
-    throw invalid([{ field, kind: 'missing', message: missing[1] }])
+    throw invalidField(field, 'missing', missing[1])
   })
   return rows
 }
 
-const nameTaken = () =>
-  invalid([{ field: 'body.name', kind: 'not_unique', message: 'is already taken in this account' }])
+const nameTaken = () => invalidField('body.name', 'not_unique', 'is already taken in this account')
 
 /** Throws validation.request_invalid, also for a name that is taken. */
 export const createPool = async (
@@ -179,9 +181,7 @@ export const createPool = async (
   const fresh = freshPool(accountId, wish.name, now)
   const row: PoolRow = {
     ...fresh,
-    returnPath: wish.returnPath ?? fresh.returnPath,
-    notifySuccess: wish.notifySuccess ?? fresh.notifySuccess,
-    relayedMeans: wish.relayedMeans ?? fresh.relayedMeans,
+    ...wishedOf<PoolRow>(POOL, wish),
     upstreams: mergeMembers(deps, wish.members ?? [], []),
   }
   if ((await deps.store.createPool(row)) === 'not_unique') throw nameTaken()
@@ -216,9 +216,7 @@ export const updatePool = async (
   const row: PoolRow = {
     ...old,
     name: wish.name ?? old.name,
-    returnPath: wish.returnPath ?? old.returnPath,
-    notifySuccess: wish.notifySuccess ?? old.notifySuccess,
-    relayedMeans: wish.relayedMeans ?? old.relayedMeans,
+    ...wishedOf<PoolRow>(POOL, wish),
     upstreams: wish.members === undefined ? old.upstreams : mergeMembers(deps, wish.members, old.upstreams),
     updatedAt: deps.clock.now(),
   }
@@ -232,12 +230,11 @@ export const deletePool = async (deps: TenantDeps, accountId: string, ref: strin
   if (row.kind === 'sandbox' || row.name === DEFAULT_POOL) throw builtIn(row)
   const result = await deps.store.deletePool(accountId, row.id)
   if (result === 'not_found') throw new Fault('egress_pool.not_found')
-  if (result === 'in_use') {
+  if (result === 'in_use')
     throw new Fault('resource.conflict', {
       reason: 'in_use',
       detail: 'A workspace uses this pool, or mail waits in it',
     })
-  }
   return row
 }
 

@@ -44,10 +44,8 @@ export interface Login extends Principal {
   readonly workspace: WorkspaceRow
 }
 
-/** The part of the store that this folder uses. */
 type TenantStore = Acted<Tenants & Identity & Incidents & Pick<Domains, 'domain'> & Pick<Lifecycle, 'known'>>
 
-/** What everything in this folder stands on. */
 export interface TenantDeps {
   readonly store: TenantStore
   readonly pepper: Uint8Array
@@ -75,9 +73,8 @@ export const readMode = (
   errors: FieldError[],
 ): Mode | null => {
   const own = visibleMode(principal)
-  if (own !== null && asked !== undefined && asked !== own) {
+  if (own !== null && asked !== undefined && asked !== own)
     errors.push({ field: 'query.mode', message: `this key sees ${own} mail only`, kind: 'forbidden' })
-  }
   return own ?? (asked as Mode | undefined) ?? null
 }
 

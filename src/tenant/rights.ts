@@ -143,15 +143,13 @@ export const requireRight = (principal: Principal, operation: Operation, asked: 
   if (mayDo(principal, operation, asked)) return
   const { isOwn = true } = asked
   const least = leastFor(operation, isOwn)
-  if (least === 'bodies' || least === 'subjects') {
+  if (least === 'bodies' || least === 'subjects')
     throw new Fault('auth.role_forbidden', { detail: 'viewers do not see what is written in mail' })
-  }
   const own = isOwn ? '' : ', but for what is yours'
   throw new Fault('auth.role_forbidden', {
     detail: `this needs the role ${least}${own}; yours is ${principal.role}`,
   })
 }
 
-/** Whether a person is the one of this id or address. */
 export const isPerson = ({ person }: Principal, ref: string): boolean =>
   person !== null && (ref.toLowerCase() === person.id || ref.toLowerCase() === person.email)

@@ -6,7 +6,7 @@
  *   Live and test mail have lists of their own; one more holds for the live mail
  *   of every workspace of an account, and only who may act for the account writes on it.
  */
-import { Fault, invalid } from '../base/fault.js'
+import { Fault, invalidField } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { type Mode, pagesOf } from '../lifecycle/page.js'
 import {
@@ -49,7 +49,6 @@ export const listOfWorkspace = (
 /** The list that holds for all workspaces. */
 export const listOfAccount = (accountId: string): ListPlace => ({ accountId, id: accountId })
 
-/** What adding to a list needs. */
 export interface SuppressDeps extends Pick<TenantDeps, 'clock'> {
   readonly store: Pick<TenantDeps['store'], 'addSuppression'>
 }
@@ -102,14 +101,13 @@ export const suppressionOf = (
   field = 'body.email',
 ): SuppressionRow => {
   const email = listedAddress(wish.email)
-  if (email === null) throw invalid([{ field, kind: 'format', message: ENTRY_FORM }])
+  if (email === null) throw invalidField(field, 'format', ENTRY_FORM)
   const { mailingList = null } = wish
   const wrong = mailingList === null ? null : wrongList(place, email, mailingList)
-  if (wrong !== null) throw invalid([{ field, kind: 'unsupported', message: wrong }])
+  if (wrong !== null) throw invalidField(field, 'unsupported', wrong)
   return suppressionRow(place, { ...wish, email: entryOf(email, mailingList) }, now)
 }
 
-/** The row of this address, and whether it was made now. */
 export const suppress = async (
   { store, clock }: SuppressDeps,
   workspace: ListPlace,

@@ -21,7 +21,6 @@ import * as suppression from './suppression.js'
 import * as account from './workspace.js'
 import * as workspace from './workspace.js'
 
-/** The verbs over these deps. */
 const verbsOf = (deps: TenantDeps) => {
   const bind =
     <Rest extends unknown[], Answer>(

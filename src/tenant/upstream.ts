@@ -16,7 +16,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { readTarget } from '../base/dial.js'
-import { type FieldError, invalid } from '../base/fault.js'
+import { type FieldError, invalid, invalidField, wrongIn } from '../base/fault.js'
 import { isLoopback, isPrivateRange, isUnspecified, parseRange } from '../base/network.js'
 import { WARMUP_MOST, type WarmupPlan } from '../lifecycle/warmup.js'
 import type {
@@ -183,7 +183,6 @@ const checkOauth = (wish: OauthWish, wrong: Wrong): void => {
   if (named === 0 && clientId === undefined) wrong('client_id', 'missing', 'goes with token_url')
 }
 
-/** The row of a wish beside the stored one. */
 export const oauthRow = (
   seal: (secret: string) => string,
   wish: OauthWish,
@@ -310,7 +309,6 @@ const MOST_ADDRESSES = 16
 const HELO =
   /^(?=.{1,255}$)(?:(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z0-9-]{1,63}|\[[0-9A-Fa-f.:]+\]|\[IPv6:[0-9A-Fa-f.:]+\])$/
 
-/** From where it is reached, and under which name. */
 const checkOrigin = ({ bind, helo }: MemberWish, wrong: Wrong): void => {
   if (bind != null && (bind.length === 0 || bind.length > MOST_ADDRESSES))
     wrong('bind', 'length', `must have 1 to ${MOST_ADDRESSES} addresses`)
@@ -342,14 +340,10 @@ const readWarmup = (text: string | undefined): WarmupPlan | null | undefined => 
 /** What one member must fulfil, whichever door it came by. `at` is its place, such as `members[0]`. */
 export const checkMember = (member: MemberWish, at: string): readonly FieldError[] => {
   const errors: FieldError[] = []
-  const wrong: Wrong = (field, kind, message) => errors.push({ field: `body.${at}.${field}`, kind, message })
+  const wrong = wrongIn(errors, `body.${at}.`)
   if (!/^[A-Za-z0-9._:-]+$/.test(member.host)) wrong('host', 'format', 'must be a host name or an IP address')
-  if (
-    member.port !== undefined &&
-    !(Number.isInteger(member.port) && member.port > 0 && member.port < 65536)
-  ) {
+  if (member.port !== undefined && !(Number.isInteger(member.port) && member.port > 0 && member.port < 65536))
     wrong('port', 'range', 'must be 1 to 65535')
-  }
   const given: Partial<Record<keyof typeof NUMBERS, number | null | undefined>> = {
     weight: member.weight,
     priority: member.priority,
@@ -363,15 +357,12 @@ export const checkMember = (member: MemberWish, at: string): readonly FieldError
     const whole = name === 'rate' || Number.isInteger(value)
     if (!whole || !(value >= low && value <= high)) wrong(name, 'range', `must be ${low} to ${high}`)
   }
-  if (member.fingerprint != null && !/^[0-9a-f]{64}$/.test(normalFingerprint(member.fingerprint))) {
+  if (member.fingerprint != null && !/^[0-9a-f]{64}$/.test(normalFingerprint(member.fingerprint)))
     wrong('fingerprint', 'format', 'must be a SHA-256 in hex, with or without colons')
-  }
-  if ((member.clientCertFile == null) !== (member.clientKeyFile == null)) {
+  if ((member.clientCertFile == null) !== (member.clientKeyFile == null))
     wrong('client_key_file', 'missing', 'a client certificate and its key go together')
-  }
-  if (member.caFile != null && member.tls !== 'verify' && member.tls !== 'implicit') {
+  if (member.caFile != null && member.tls !== 'verify' && member.tls !== 'implicit')
     wrong('ca_file', 'forbidden', 'needs tls verify or implicit: the others check no certificate')
-  }
   checkOrigin(member, wrong)
   checkWarmup(member, wrong)
   const { auth } = member
@@ -382,9 +373,8 @@ export const checkMember = (member: MemberWish, at: string): readonly FieldError
   if (member.authMechanism != null && !MECHANISMS.includes(member.authMechanism))
     wrong('auth_mechanism', 'format', `must be one of ${MECHANISMS.join(', ')}`)
   const inClear = member.tls === 'none' || member.tls === 'opportunistic'
-  if (member.auth != null && inClear && !isPrivateHost(member.host)) {
+  if (member.auth != null && inClear && !isPrivateHost(member.host))
     wrong('tls', 'forbidden', 'a login needs tls required, verify or implicit beyond the private network')
-  }
   return errors
 }
 
@@ -412,8 +402,7 @@ const loginOf = async (
     const path = query[word]
     if (path === undefined) return undefined
     const found = (await readSecret(path, word)).replace(/\r?\n$/, '')
-    if (found === '')
-      throw invalid([{ field: `${at}.${word}`, kind: 'missing', message: 'the file is empty' }])
+    if (found === '') throw invalidField(`${at}.${word}`, 'missing', 'the file is empty')
     return found
   }
   const pass = await secret('password_file')
@@ -434,16 +423,14 @@ const loginOf = async (
 const checkUrl = (url: URL, query: Query, tls: string | undefined, wrong: Wrong): void => {
   const service = serviceOf(url.protocol)
   const known = service === null ? KNOWN : [...SERVICE_WORDS[service], ...COMMON]
-  if (url.password !== '') {
+  if (url.password !== '')
     wrong('', 'forbidden', 'must not hold a password: put it in a file and add ?password_file=PATH')
-  }
   if (url.pathname.length > 1) wrong('', 'format', 'must have no path')
   for (const name of Object.keys(query)) {
     if (!known.includes(name)) wrong(name, 'unknown', `is not known; known are ${known.join(', ')}`)
   }
-  if (tls !== undefined && !TLS_MODES.includes(tls as UpstreamTls)) {
+  if (tls !== undefined && !TLS_MODES.includes(tls as UpstreamTls))
     wrong('tls', 'format', `must be one of ${TLS_MODES.join(', ')}`)
-  }
   for (const name of Object.keys(NUMBERS)) {
     if (query[name] !== undefined && !/^\d+(\.\d+)?$/.test(query[name]))
       wrong(name, 'type', 'must be a number')
@@ -472,7 +459,7 @@ const keyOf = async (
   const path = query[word]
   if (path === undefined) return undefined
   const key = readKey(service, await readSecret(path, word))
-  if (typeof key === 'string') throw invalid([{ field: `${at}.${word}`, kind: 'format', message: key }])
+  if (typeof key === 'string') throw invalidField(`${at}.${word}`, 'format', key)
   return key ?? undefined
 }
 
@@ -493,9 +480,7 @@ export const parseUpstream = async (
   const url = URL.canParse(text) ? new URL(text) : null
   const service = serviceOf(text)
   if (url === null || !(service !== null || /^smtps?:$/.test(url.protocol)) || url.hostname === '') {
-    throw invalid([
-      { field: at, kind: 'format', message: 'must look like smtp://user@host:587?tls=required' },
-    ])
+    throw invalidField(at, 'format', 'must look like smtp://user@host:587?tls=required')
   }
   const query = Object.fromEntries(url.searchParams)
   const isTls = url.protocol === 'smtps:' || service !== null

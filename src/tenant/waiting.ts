@@ -201,7 +201,6 @@ const merged = (rows: readonly HoldFacts[]): readonly HoldFacts[] => {
   return [...found.values()].sort((a, b) => b.recipients - a.recipients)
 }
 
-/** What is held in these pools and by what, and the holds that have met nothing yet. */
 const holdsIn = (seen: Seen, ours: ReadonlySet<string>): readonly HoldFacts[] => {
   const counts = new Map<string, number>()
   for (const { poolId, heldBy, held } of seen.held)
@@ -251,7 +250,6 @@ const concerns = (seen: Seen, { id }: KnownPool): boolean => {
   )
 }
 
-/** What there is to say of live and of test mail. */
 export const queueStates = async (deps: StateDeps, of: StateOwner): Promise<QueueStates> => {
   const seen = await read(deps, of)
   const outages = new Map((await deps.store.outages()).map(({ upstreamId, since }) => [upstreamId, since]))
@@ -303,7 +301,7 @@ interface Facts {
   readonly warmups: ReadonlyMap<string, WarmupState>
 }
 
-interface Told extends Pick<Waiting, 'more' | 'remedy'> {
+interface Told extends Partial<Pick<Waiting, 'more' | 'remedy'>> {
   /** `pool` is how the reader calls it. */
   readonly plain: (pool: string) => string
   /** For the owner of the workspace, where a name would not be enough to hide. */
@@ -337,7 +335,6 @@ const suspended: Judge = (_entry, { workspace }) =>
         remedy: `postern workspace resume ${workspace.slug}`,
       }
 
-/** Why it is held, by its hold or by what happened to it. */
 const held: Judge = (entry, { holds, workspace }) => {
   const hold = holds.find(({ id }) => id === entry.held) ?? holds.find((one) => covers(one, entry))
   if (entry.held === null && hold === undefined) return null
@@ -345,16 +342,15 @@ const held: Judge = (entry, { holds, workspace }) => {
   const short = 'it is held'
   if (entry.held === AMBIGUOUS) {
     const more = 'it may have been sent already: no clear answer came'
-    return { plain: () => short, short, more, remedy: alone }
+    return { plain: () => short, more, remedy: alone }
   }
   if (isAway(entry.held))
     return {
       plain: () => short,
-      short,
       more: 'it left with an export',
       remedy: `postern queue take-back ${entry.held}`,
     }
-  if (hold === undefined) return { plain: () => short, short, more: null, remedy: alone }
+  if (hold === undefined) return { plain: () => short, remedy: alone }
   const names = (pool: string) => ({ workspace: () => workspace.slug, pool: () => pool })
   return {
     plain: (pool) => scopeOfHold(hold, names(pool)).words,
@@ -375,11 +371,7 @@ const noUpstream: Judge = (_entry, { pool, leader, health }) =>
 
 const paused: Judge = (_entry, { leader, health }) =>
   health.state === 'paused'
-    ? {
-        plain: (pool) => stoppedWords('paused', pool),
-        more: null,
-        remedy: `postern upstream resume ${leader.name}`,
-      }
+    ? { plain: (pool) => stoppedWords('paused', pool), remedy: `postern upstream resume ${leader.name}` }
     : null
 
 const upstreamsDown: Judge = (_entry, { leader, health }) => {
@@ -392,7 +384,6 @@ const upstreamsDown: Judge = (_entry, { leader, health }) => {
   }
 }
 
-/** What the relay told of the members that may carry mail. */
 const livingOf = ({ leader, view }: Facts) =>
   leader.upstreams.flatMap((row) => {
     const live = row.state === 'active' ? view?.upstreams.get(row.id) : undefined
@@ -419,12 +410,7 @@ const throttled: Judge = (entry, { view, now }) => {
   const pace = view?.throttled.find((one) => one.poolId === entry.poolId && one.domain === domain)
   if (pace === undefined) return null
   const until = isDue(entry, now) ? pace.until : (entry.dueAt ?? 0)
-  return {
-    plain: (pool) => `its domain asked ${pool} for a slower pace`,
-    more: null,
-    remedy: null,
-    until: until > now ? until : null,
-  }
+  return { plain: (pool) => `its domain asked ${pool} for a slower pace`, until: until > now ? until : null }
 }
 
 /** Nobody but members that have been given what they may be today could take it. */
@@ -434,7 +420,6 @@ const warmup: Judge = (entry, { leader, view, warmups, now }) => {
   return {
     plain: (pool) => `${pool} has sent what its warm-up allows today`,
     more: spent.map(({ name, used, limit }) => `${name} was given ${used} of ${limit}`).join('; '),
-    remedy: null,
     until: nextDayAt(now),
   }
 }
@@ -448,7 +433,7 @@ const rate: Judge = (entry, facts) => {
   return {
     plain: (pool) => `${pool} sends as fast as it may`,
     more: limit,
-    remedy: `postern upstream list`,
+    remedy: 'postern upstream list',
   }
 }
 
@@ -457,7 +442,6 @@ const backoff: Judge = (entry, { now }) =>
     ? null
     : {
         plain: (pool) => `${pool} tries again later`,
-        more: null,
         remedy: `postern queue retry --email ${entry.emailId}`,
         until: entry.dueAt,
       }
@@ -467,7 +451,6 @@ const scheduled: Judge = (entry, { now }) =>
     ? null
     : {
         plain: () => 'its time has not come',
-        more: null,
         remedy: `postern email reschedule ${entry.emailId} --at TIME`,
         until: entry.dueAt,
       }
@@ -498,7 +481,12 @@ const judge = (
     if (told === null) continue
     const name = `pool ${facts.pool.name}`
     const mayKnow = isRoutedTo(facts.workspace, facts.pool.id)
-    const { short = told.plain(mayKnow ? name : 'another pool'), more, remedy, until = null } = told
+    const {
+      short = told.plain(mayKnow ? name : 'another pool'),
+      more = null,
+      remedy = null,
+      until = null,
+    } = told
     return { reason, plain: told.plain(name), short, more, remedy, until }
   }
   return null
@@ -553,7 +541,6 @@ const isOpen = ({ counts }: { readonly counts: { queued: number; deferred: numbe
 
 const rank = ({ reason }: Waiting): number => WAITING_REASONS.indexOf(reason)
 
-/** Why these mails wait, by their ids. */
 export const waitingOf = async (
   deps: WaitingDeps,
   accountId: string,

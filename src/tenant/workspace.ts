@@ -11,10 +11,9 @@ import { andThen } from '../base/and-then.js'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
-import { camelName } from '../base/text.js'
 import { pepperMark } from '../keys/pepper.js'
 import { domainOf, isRecipient, parseAddress } from '../mail/address.js'
-import { settingsOf } from '../resource/member.js'
+import { wishedOf } from '../resource/member.js'
 import { WORKSPACE } from '../resource/tenants.js'
 import { beginningOf, DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/pools.js'
 import { ALARM_LIMITS, ALARMS, type Alarm, type AlarmSettings } from '../store/port/alarms.js'
@@ -196,16 +195,13 @@ const alarmsAfter = (before: AlarmSettings, wish: AlarmsWish): AlarmSettings =>
     }),
   )
 
-/** Those that stand in the row as they were wished. Of what else a door hands along, nothing is stored. */
-const AS_WISHED = [
-  ...(['slug', 'statisticsTags', 'suppressSoft'] as const),
-  ...settingsOf(WORKSPACE).map(({ name }) => camelName(name) as keyof Settings),
-]
-
 const changeOf = (wish: WorkspaceWish, before: AlarmSettings): WorkspaceChange => ({
   ...(wish.name === undefined ? {} : { name: wish.name.trim() }),
-  ...Object.fromEntries(AS_WISHED.flatMap((name) => (wish[name] === undefined ? [] : [[name, wish[name]]]))),
+  ...(wish.slug === undefined ? {} : { slug: wish.slug }),
+  ...wishedOf<WorkspaceRow>(WORKSPACE, wish),
   ...(wish.alarms === undefined ? {} : { alarms: alarmsAfter(before, wish.alarms) }),
+  ...(wish.statisticsTags === undefined ? {} : { statisticsTags: wish.statisticsTags }),
+  ...(wish.suppressSoft === undefined ? {} : { suppressSoft: wish.suppressSoft }),
 })
 
 /** Makes a workspace. A slug that was asked for must be free; one made from the name steps aside (`shop-2`). */

@@ -134,32 +134,27 @@ export type Post = ReturnType<typeof createPost>
 
 const MOST_TRIES = 12
 
-/** A post of an event that waits for its first try. */
-export const newPost = (
-  endpoint: EndpointRow,
-  row: Pick<LogRow, 'id' | 'type' | 'createdAt'>,
-  kind: PostKind,
+/** What nobody has tried to post yet. */
+export const untriedPost = (
+  about: Pick<PostRow, 'endpointId' | 'eventId' | 'eventType' | 'eventAt' | 'kind' | 'dueAt'>,
   now: number,
 ): PostRow => ({
   id: newId('post', now),
-  endpointId: endpoint.id,
-  eventId: row.id,
-  eventType: postedType(row.type, endpoint.events),
-  eventAt: row.createdAt,
-  kind,
-  state: 'waiting',
-  attempts: 0,
-  dueAt: now,
-  tries: [],
-  url: null,
-  headers: null,
-  status: null,
-  ms: null,
-  answer: null,
-  cause: null,
-  createdAt: now,
-  updatedAt: now,
+  ...about,
+  ...{ state: 'waiting', attempts: 0, tries: [], url: null, headers: null, status: null, ms: null },
+  ...{ answer: null, cause: null, createdAt: now, updatedAt: now },
 })
+
+/** A post of an event that waits for its first try. */
+export const newPost = (
+  endpoint: EndpointRow,
+  { id: eventId, type, createdAt: eventAt }: Pick<LogRow, 'id' | 'type' | 'createdAt'>,
+  kind: PostKind,
+  now: number,
+): PostRow => {
+  const eventType = postedType(type, endpoint.events)
+  return untriedPost({ endpointId: endpoint.id, eventId, eventType, eventAt, kind, dueAt: now }, now)
+}
 
 /** When its life began: that of an event when it happened, that of a replay when it was asked for. */
 export const bornAt = ({ kind, eventAt, createdAt }: PostRow): number =>

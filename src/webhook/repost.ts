@@ -14,7 +14,7 @@ import type { EndpointRow, KnownEndpoint, PostRow, ReplayRow } from '../store/po
 import type { LogRow } from '../store/port/log.js'
 import { bodyOf, createWants, filterOf } from './body.js'
 import { type HookDeps, type HookScope, targetOf } from './endpoints.js'
-import { afterTry, createPost, newPost } from './post.js'
+import { afterTry, createPost, newPost, untriedPost } from './post.js'
 
 const MOST_COUNTED = 1000
 /** Of each endpoint of a list. */
@@ -185,12 +185,11 @@ export const replayMany = async (
   const told = { endpointId: endpoint.id, failed, since, until, ...counted }
   if (isDry) return { ...told, replayId: null }
   needsEnabled(endpoint)
-  if ((await store.replays()).some(({ endpointId }) => endpointId === endpoint.id)) {
+  if ((await store.replays()).some(({ endpointId }) => endpointId === endpoint.id))
     throw new Fault('resource.conflict', {
       reason: 'replaying',
       detail: 'A replay to this endpoint is under way; wait for its end',
     })
-  }
   const now = clock.now()
   const replay: ReplayRow = {
     id: newId('rep', now),
@@ -243,26 +242,8 @@ export const testEndpoint = async (
       id,
       body: testBody(endpoint, id, now),
     })
-    const post: PostRow = {
-      id: newId('post', now),
-      endpointId: endpoint.id,
-      eventId: id,
-      eventType: 'webhook.test',
-      eventAt: now,
-      kind: 'test',
-      state: 'waiting',
-      attempts: 0,
-      dueAt: null,
-      tries: [],
-      url: null,
-      headers: null,
-      status: null,
-      ms: null,
-      answer: null,
-      cause: null,
-      createdAt: now,
-      updatedAt: now,
-    }
+    const about = { endpointId: endpoint.id, eventId: id, eventType: 'webhook.test', eventAt: now }
+    const post = untriedPost({ ...about, kind: 'test', dueAt: null }, now)
     const done = afterTry(post, endpoint, posted, null, clock.now())
     await store.savePosts([done])
     return { ...done, about: null }

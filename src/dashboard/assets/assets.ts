@@ -18,9 +18,7 @@ interface Asset {
 export interface Assets {
   readonly style: string
   readonly icon: string
-  /** Those that every page loads. */
   readonly scripts: readonly string[]
-  /** For the path below /assets/. */
   answer(request: Request, h: ResponseToolkit): ResponseObject
 }
 

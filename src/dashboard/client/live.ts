@@ -186,7 +186,6 @@ const add = (list: Element, fresh: readonly Element[], most: number): void => {
   }, NEW_MS)
 }
 
-/** Shows how many wait; a press takes them in. */
 const offer = (table: Element, count: number, isAll: boolean, take: () => void): void => {
   const before = table.previousElementSibling
   let button = before?.matches('button.fresh') ? (before as HTMLButtonElement) : null
@@ -208,7 +207,6 @@ const offer = (table: Element, count: number, isAll: boolean, take: () => void):
   }
 }
 
-/** Takes in what the server says the list is now. */
 const mergeRows = (table: HTMLTableElement, fresh: HTMLTableElement): void => {
   const list = table.tBodies[0]
   const rows = [...(fresh.tBodies[0]?.rows ?? [])]

@@ -100,7 +100,6 @@ const isField = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.matches('input:not([type=checkbox], [type=radio]), textarea, select'))
 
-/** What each row's link is. */
 const rowLinks = (): readonly HTMLElement[] =>
   [...document.querySelectorAll<HTMLElement>('main tbody tr, main .list li')].flatMap(
     (row) => row.querySelector<HTMLElement>('a[href]') ?? [],
@@ -198,12 +197,9 @@ startKeys()
 startMenus()
 startTimes()
 
-if (document.querySelector('[data-live], [data-refresh]')) {
+if (document.querySelector('[data-live], [data-refresh]'))
   void import('./live.js').then(({ startLive }) => startLive())
-}
-if (document.querySelector('[data-passkey]')) {
+if (document.querySelector('[data-passkey]'))
   void import('./passkey.js').then(({ startPasskeys }) => startPasskeys())
-}
-if (document.querySelector('[data-chart]')) {
+if (document.querySelector('[data-chart]'))
   void import('./charts.js').then(({ startCharts }) => startCharts())
-}

@@ -189,7 +189,6 @@ export type ListedEmail = Listed & { readonly counts: Readonly<Record<string, nu
 export type ShownRecipient = ReturnType<typeof emailRecord>['recipients'][number]
 export type Email = ListedEmail & { readonly recipients: readonly ShownRecipient[] }
 
-/** What the reader calls a mail without a subject. */
 export const subjectOf = (row: Pick<ListedEmail, 'subject'>): string =>
   row.subject === null ? '(subject hidden)' : row.subject.trim() === '' ? '(no subject)' : row.subject
 
@@ -206,7 +205,6 @@ const TONES: Readonly<Record<string, MailVerdict['tone']>> = {
   bounced: 'bad',
 }
 
-/** Those that want a person first. */
 const WORST_FIRST = ['bounced', 'deferred', 'queued', 'scheduled', 'sent', 'canceled', 'delivered'] as const
 
 export const worstFirst = (recipients: readonly ShownRecipient[]): readonly ShownRecipient[] => {

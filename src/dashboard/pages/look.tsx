@@ -54,14 +54,13 @@ const unpin = async (visit: Visit, form: Form): Promise<FormDone> => {
 
 export const Views = ({ visit }: { readonly visit: Visit }) => {
   const views = viewsOf(visit)
-  if (views.length === 0) {
+  if (views.length === 0)
     return (
       <Empty
         title="No view is pinned"
         says="Open a list, set its filters, and choose “Pin this view” at the foot of the rail."
       />
     )
-  }
   return (
     <Table
       caption="Pinned views"

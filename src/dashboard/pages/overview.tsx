@@ -140,35 +140,32 @@ const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonly facts
   const nameOf = (id: string) => facts.pools.find((one) => one.id === id)?.name ?? id
   return (
     <Section title="Waiting, by pool" actions={<a href={visit.link('/queue')}>Queue</a>}>
-      {rows.length === 0 ? (
-        <p class="soft">Nothing waits.</p>
-      ) : (
-        <Table
-          caption="Waiting mail by pool"
-          rows={rows}
-          href={(row) => visit.link(`/pools/${row.egress_pool_id}`)}
-          columns={[
-            { head: 'Pool', kind: 'grow', cell: (row) => <bdi>{nameOf(row.egress_pool_id)}</bdi> },
-            {
-              head: 'Waiting',
-              kind: 'num',
-              cell: ({ waiting, egress_pool_id }) => (
-                <Figure n={waiting} to={visit.link('/queue/entries', { egress_pool_id })} />
-              ),
+      <Table
+        caption="Waiting mail by pool"
+        rows={rows}
+        href={(row) => visit.link(`/pools/${row.egress_pool_id}`)}
+        columns={[
+          { head: 'Pool', kind: 'grow', cell: (row) => <bdi>{nameOf(row.egress_pool_id)}</bdi> },
+          {
+            head: 'Waiting',
+            kind: 'num',
+            cell: ({ waiting, egress_pool_id }) => (
+              <Figure n={waiting} to={visit.link('/queue/entries', { egress_pool_id })} />
+            ),
+          },
+          { head: 'Held', kind: 'num', cell: (row) => figure(row.held) },
+          { head: 'Oldest', kind: 'num', cell: (row) => <Time at={row.oldest_at} none="" /> },
+          {
+            head: 'State',
+            kind: 'fit',
+            cell: ({ state }) => {
+              const [tone, words] = STATES[state]
+              return <State {...{ tone }}>{words}</State>
             },
-            { head: 'Held', kind: 'num', cell: (row) => figure(row.held) },
-            { head: 'Oldest', kind: 'num', cell: (row) => <Time at={row.oldest_at} none="" /> },
-            {
-              head: 'State',
-              kind: 'fit',
-              cell: ({ state }) => {
-                const [tone, words] = STATES[state]
-                return <State {...{ tone }}>{words}</State>
-              },
-            },
-          ]}
-        />
-      )}
+          },
+        ]}
+        none={<p class="soft">Nothing waits.</p>}
+      />
     </Section>
   )
 }
@@ -181,7 +178,6 @@ const STATES = {
   no_upstream: ['bad', 'No upstream'],
 } as const
 
-/** A figure as the link to its mails; none has none. */
 const Figure = ({ n, to, title }: { readonly n: number; readonly to: string; readonly title?: string }) =>
   n === 0 ? (
     <span class="faint">0</span>
@@ -286,7 +282,6 @@ interface Props {
   readonly facts: OverviewFacts
 }
 
-/** Endpoints that take nothing, and pools that could send nothing. */
 const Unready = ({ visit, facts }: Props) => (
   <>
     {facts.webhooks
@@ -411,7 +406,6 @@ const Latency = ({ facts }: Props) => {
 const Proof = ({ facts: { state } }: Pick<Props, 'facts'>) =>
   state === null || state.tone === 'ok' || areNoted(state) ? null : <span dir="auto">{state.says}</span>
 
-/** So few are looked at one by one. */
 const FEW = 5
 
 const FirstMails = ({ visit, rows }: { readonly visit: Visit; readonly rows: readonly ListedEmail[] }) =>

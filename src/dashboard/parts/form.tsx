@@ -45,12 +45,13 @@ export const Untold = ({ refused }: { readonly refused: RefusedForm }) => {
   )
 }
 
-/** What makes a form ours: its action and the token of the session. */
 export const FormMarks = ({ action }: { readonly action: string }) =>
   Hidden({ of: { _form: useVisit().formToken, _action: action } })
 
 interface OwnForm {
   readonly action: string
+  /** What its fields begin with, by their names. */
+  readonly of?: object | null
   /** What its ids begin with, where a page has several of this action; the action where it is not said. */
   readonly idsAs?: string
   /** Its own refusal; null while it was not refused. */
@@ -76,8 +77,7 @@ const Unseen = () => {
   )
 }
 
-interface FormProps {
-  readonly action: string
+interface FormProps extends Pick<OwnForm, 'action' | 'of'> {
   readonly children: ComponentChildren
   readonly class?: string
   readonly id?: string
@@ -113,7 +113,6 @@ interface PasskeyFormProps {
   readonly how: 'create' | 'get'
   readonly action: string
   readonly options: object
-  /** With what makes it one of our forms, and its button. */
   readonly children: ComponentChildren
 }
 
@@ -149,9 +148,8 @@ export const Leave = ({ to, children = 'Leave it' }: { readonly to: string; read
   <ButtonLink to={to}>{children}</ButtonLink>
 )
 
-/** A plain button that sends its form. */
-export const Submit = ({ children }: { readonly children: ComponentChildren }) =>
-  html`<button type="submit" class="b">${children}</button>`
+export const Submit = ({ children, main }: { children: ComponentChildren; main?: boolean }) =>
+  html`<button type="submit" class="${main ? 'b main' : 'b'}">${children}</button>`
 
 interface FieldProps {
   /** As /v1 names it, so that its mistakes find it. */
@@ -170,9 +168,9 @@ interface FieldProps {
 
 /** Of a field of this form: its id, what was typed when it was refused, and what was wrong with it. */
 const fieldIn = (
-  { action, idsAs = action, refused, unseen }: FieldsForm,
+  { action, idsAs = action, refused, unseen, of }: FieldsForm,
   name: string,
-  value: FieldProps['value'],
+  value: FieldProps['value'] = of?.[name as keyof typeof of],
 ) => {
   const id = `${idsAs}-${name}`
   const own = [...unseen].filter(({ field }) => refused !== null && fieldOf(field, refused.form) === name)
@@ -273,7 +271,6 @@ interface VerbProps {
   /** Hidden fields: what it is about. */
   readonly about?: Readonly<Record<string, string>>
   readonly tiny?: boolean
-  /** What it asks besides the reason. */
   readonly choice?: ChoiceProps
   readonly beside?: ComponentChildren
 }
@@ -315,7 +312,6 @@ interface FiltersProps {
   readonly path: string
   readonly children: ComponentChildren
   readonly does?: string
-  /** What else stays as it is. */
   readonly keep?: Readonly<Record<string, string | null>>
   readonly label?: string
   readonly beside?: ComponentChildren

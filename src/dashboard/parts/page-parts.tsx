@@ -12,7 +12,6 @@ import { html, useVisit, visitIfAny } from '../render.js'
 import { titled, type View, type Visit } from '../visit.js'
 import { Icon } from './status.js'
 
-/** A path of ours; outside of a session, as it stands. */
 const useLink = (path: string): string => visitIfAny()?.link(path) ?? path
 
 /** Where the page belongs to: the list, and what it is there. */
@@ -25,14 +24,20 @@ export const Crumb = ({ above: [path, text, here] }: { readonly above: Above }) 
   </p>
 )
 
-/** The page that makes another one, for those who may. */
 type Maker = readonly [path: string, text: string, does: Operation]
 
-const Make = ({ by: [path, text] }: { readonly by: Maker }) => (
-  <a class="b main" href={useLink(path)}>
-    {text}
+const linkAs = (look: string) => (props: { readonly to: string; readonly children: ComponentChildren }) => (
+  <a class={look} href={props.to}>
+    {props.children}
   </a>
 )
+
+export const ButtonLink = linkAs('b')
+export const TinyLink = linkAs('b tiny')
+export const MainLink = linkAs('b main')
+export const HarmLink = linkAs('b harm')
+
+const Make = ({ by: [path, text] }: { readonly by: Maker }) => <MainLink to={useLink(path)}>{text}</MainLink>
 
 const useMaker = (make: Maker | null): Maker | null =>
   make !== null && visitIfAny()?.may(make[2]) ? make : null
@@ -68,12 +73,6 @@ export const PageBody = ({ children, ...head }: HeadProps & { readonly children:
     <Head {...head} />
     {children}
   </>
-)
-
-export const ButtonLink = ({ to, children }: { to: string; children: ComponentChildren }) => (
-  <a class="b" href={to}>
-    {children}
-  </a>
 )
 
 interface SectionProps {
@@ -145,7 +144,6 @@ export const Copy = ({ text }: { readonly text: string }) => (
 export const Reply = ({ text, clamp = false }: { readonly text: string | null; readonly clamp?: boolean }) =>
   text === null ? null : html`<span class="${clamp ? 'reply clamp' : 'reply'}" dir="auto">${text}</span>`
 
-/** The same in several languages, one of them open. */
 export const Samples = ({ name, samples }: { name: string; samples: readonly Sample[] }) => (
   <div class="codes">
     {samples.map(({ name: language, text }, at) => (
@@ -163,7 +161,6 @@ export interface Sample {
   readonly text: string
 }
 
-/** Text to copy: a command, a record, a secret. */
 export const Code = ({ text, label }: { readonly text: string; readonly label?: string }) => (
   <div class="code">
     {label === undefined ? null : <span class="label">{label}</span>}
@@ -284,9 +281,7 @@ export const shownOnce = (props: ShownOnceProps): View => {
         </Section>
       )}
       <p class="actions gap">
-        <a class="b main" href={visit.link(path)}>
-          I have it; hide it for good
-        </a>
+        <MainLink to={visit.link(path)}>I have it; hide it for good</MainLink>
       </p>
     </>,
   )
@@ -296,7 +291,6 @@ interface Made {
   readonly row: { readonly managed: Managed | null }
 }
 
-/** In a list, below the name. */
 export const ManagedMark = ({ row: { managed } }: Made) =>
   managed === null ? null : (
     <span class="sub" title={`as ${managed.name}`}>
@@ -304,7 +298,6 @@ export const ManagedMark = ({ row: { managed } }: Made) =>
     </span>
   )
 
-/** On its page. */
 export const ManagedNote = ({ row: { managed } }: Made) =>
   managed === null ? null : (
     <Note>

@@ -18,19 +18,25 @@ interface Props {
   readonly row: Shown | null
 }
 
-const OneField = ({ of, row }: Pick<Props, 'row'> & { readonly of: Setting }) => {
-  const { name, label = '', type, words, choices = {} } = of
+export const SettingField = ({ of, row }: Pick<Props, 'row'> & { readonly of: Setting }) => {
+  const { name, label = '', type, words, choices } = of
   const value = row?.[name]
+  if (choices !== undefined)
+    return <Choice {...{ name, label }} value={String(value ?? words?.[0])} options={choices} />
   if (type === 'flag') return <Check {...{ name, label }} on={value === true} />
-  if (words === undefined) return <Field {...{ name, label }} value={value as string | number | null} />
-  return <Choice {...{ name, label }} value={(value as string | undefined) ?? words[0]} options={choices} />
+  return (
+    <Field
+      {...{ name, label, value: value as string | number | null }}
+      type={type === 'whole' ? 'number' : 'text'}
+    />
+  )
 }
 
 /** Flags below each other, then the others in a row. */
 export const SettingFields = ({ settings, row }: Props) => {
   const all = labelled(settings)
   const fields = (isFlag: boolean) =>
-    all.filter(({ type }) => (type === 'flag') === isFlag).map((of) => <OneField {...{ of, row }} />)
+    all.filter(({ type }) => (type === 'flag') === isFlag).map((of) => <SettingField {...{ of, row }} />)
   return (
     <>
       {fields(true)}
@@ -39,12 +45,17 @@ export const SettingFields = ({ settings, row }: Props) => {
   )
 }
 
+const readIn = (form: Form, name: string, type: Setting['type'], isChosen: boolean) => {
+  if (type === 'flag') return isChosen ? form.raw(name) === 'true' : form.has(name)
+  return type === 'whole' ? form.number(name) : form.text(name)
+}
+
 /** As /v1 takes it. */
 export const settingsIn = (settings: Settings, form: Form): Shown =>
   Object.fromEntries(
-    labelled(settings).map(({ name, type }) => [
+    labelled(settings).map(({ name, type, choices }) => [
       name,
-      type === 'flag' ? form.has(name) : type === 'whole' ? form.number(name) : form.text(name),
+      readIn(form, name, type, choices !== undefined),
     ]),
   )
 

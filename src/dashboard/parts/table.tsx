@@ -139,7 +139,6 @@ export const exported = async (visit: Visit, path: string, { query, ...rest }: A
 
 interface ExportLinksProps {
   readonly path: string
-  /** What the links carry beside the filters of the page. */
   readonly keep?: AskQuery
 }
 

@@ -84,7 +84,6 @@ export type Admission =
 
 interface Applicant {
   readonly told: ToldPerson
-  /** Brings an invitation that can still be used. */
   readonly invited: { readonly role: Role } | null
   /** Came before: by a rule, or by an invitation. */
   readonly known: 'by_rule' | 'by_invitation' | null

@@ -114,7 +114,6 @@ export const returnPath = (text: string | null | undefined): string => {
 
 export interface Providers {
   readonly settings: readonly Settings[]
-  /** By name; null where there is none. */
   find(name: string): Promise<Provider | null>
   close(): Promise<void>
 }
@@ -165,14 +164,12 @@ export const guestOf = ({ tenant }: SignInDeps, asked: SignInRequest) => {
   return { token: guestTokenOf(tenant.pepper, guest), cookies }
 }
 
-/** Whether a form was filled in on a page of ours, by the browser that got it. */
 export const isOurForm = ({ tenant, baseUrl }: SignInDeps, asked: SignInRequest): boolean => {
   const guest = asked.cookie('guest')
   if (guest === null || !isOwnOrigin(asked.headers, baseUrl())) return false
   return sameToken(asked.form.raw('_form'), guestTokenOf(tenant.pepper, guest))
 }
 
-/** Links to the providers; `query` goes along. */
 export const providerLinks = ({ providers }: SignInDeps, query: string): readonly ProviderLink[] =>
   providers.settings.map((one) => ({ href: `/sign-in/${one.name}${query}`, label: labelOf(one) }))
 
@@ -225,7 +222,7 @@ export const notOurForm = (deps: SignInDeps, asked: SignInRequest): SignInReply 
   })
 }
 
-interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change' | 'factor'> {
+interface Opening extends Partial<Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change' | 'factor'>> {
   /** null: nobody in particular, with `role`. */
   readonly userId: string | null
   readonly role?: Role
@@ -243,19 +240,19 @@ const sessionCookie = ({ settings }: SignInDeps, token: string): SignInReply['co
   signed_out: null,
 })
 
-/** The session that this browser has, while it stands. */
 export const currentSession = async ({ tenant }: SignInDeps, asked: SignInRequest) => {
   const token = asked.cookie('session')
   return token === null ? null : verifySession(tenant, token)
 }
 
-/** As whom a provider's own word is written down. */
 export const providerActor = (name: string, address: string | null): Actor => ({
   kind: 'system',
   id: name,
   name: 'identity provider',
   address,
 })
+
+const NOTHING_MORE = { linkId: null, newUser: null, identity: null, change: null }
 
 type Opened =
   | { readonly done: 'done'; readonly cookies: SignInReply['cookies'] }
@@ -279,7 +276,7 @@ export const openSession = async (
       : { kind: 'person', id: user.id, name: user.email, address: asked.address }
   const done = await tenant.store
     .by(actor)
-    .signIn({ ...rest, session: row, instead: before?.row.id ?? null, now })
+    .signIn({ ...NOTHING_MORE, ...rest, session: row, instead: before?.row.id ?? null, now })
   if (done !== 'done') return { done }
   deps.log.info({ event: 'signed_in', session: row.id, user: userId, provider })
   return { done, cookies: sessionCookie(deps, token) }

@@ -30,7 +30,6 @@ import {
 } from './deps.js'
 import { invitationPage, type SignInNotice, secondPage, setupPage, signInPage } from './views.js'
 
-/** The page, whatever came before; `notice` says it. */
 export const signInAgain = (
   deps: SignInDeps,
   asked: SignInRequest,
@@ -104,7 +103,6 @@ const letIn = async (
 ): Promise<SignInReply | null> => {
   const opened = await openSession(deps, asked, {
     ...{ userId: user.id, provider: 'local', factor },
-    ...{ linkId: null, newUser: null, identity: null, change: null },
   })
   if (opened.done !== 'done') return null
   const device = { value: deviceOf(deps.tenant, user), seconds: DEVICE_SECONDS }
@@ -261,7 +259,6 @@ export const useSetup = async (deps: SignInDeps, asked: SignInRequest): Promise<
   if (link === null) return gone(deps, SETUP_AGAIN)
   const opened = await openSession(deps, asked, {
     ...{ userId: link.userId, role: link.role, provider: 'link', linkId: link.id },
-    ...{ newUser: null, identity: null, change: null },
   })
   if (opened.done !== 'done') return gone(deps, SETUP_AGAIN)
   return { status: 303, to: link.userId === null ? '/' : '/settings/you', cookies: opened.cookies }
@@ -320,8 +317,7 @@ export const useInvitation = async (deps: SignInDeps, asked: SignInRequest): Pro
     }
     const newUser = await newPerson(tenant, accountId, wish)
     const opened = await openSession(deps, asked, {
-      ...{ userId: newUser.id, provider: 'local', linkId: link.id },
-      ...{ newUser, identity: null, change: null },
+      ...{ userId: newUser.id, provider: 'local', linkId: link.id, newUser },
     })
     if (opened.done === 'not_unique') return again(['Somebody has this address already.'])
     if (opened.done !== 'done') return gone(deps, INVITE_AGAIN)

@@ -259,7 +259,6 @@ interface ProviderOptions {
   readonly callSeconds?: number
 }
 
-/** What a successful sign-in, or a refresh, brings. */
 export interface Granted {
   readonly told: ToldPerson
   /** As it came, to end the session there one day. */
@@ -289,7 +288,6 @@ const authenticate =
     return way(secret)(server, client, body, headers)
   }
 
-/** The provider's own id of the session, when it gives one. */
 export const sidOf = ({ sid }: Claims): string | null =>
   typeof sid === 'string' && sid.length <= 500 ? sid : null
 
@@ -341,7 +339,6 @@ export class Provider {
     return this.#granted(configuration, tokens, null)
   }
 
-  /** Asks again what is true of somebody who signed in earlier. */
   async refresh(refreshToken: string, before: ToldPerson): Promise<Granted> {
     const configuration = await this.#configuration()
     const tokens = await this.#named('answer', () => oidc.refreshTokenGrant(configuration, refreshToken))

@@ -130,7 +130,6 @@ const guarded =
   async (deps, asked) =>
     refuseWay(deps, asked) ?? step(deps, asked)
 
-/** As guarded, and the form is one of ours. */
 const ownForm = (step: Step): Step =>
   guarded(async (deps, asked) => (isOurForm(deps, asked) ? step(deps, asked) : notOurForm(deps, asked)))
 

@@ -5,8 +5,8 @@
 import type { ComponentChildren, VNode } from 'preact'
 import type { Assets } from '../assets/assets.js'
 import { Document } from '../layout.js'
-import { PasskeyForm } from '../parts/form.js'
-import { Facts } from '../parts/page-parts.js'
+import { PasskeyForm, Submit } from '../parts/form.js'
+import { ButtonLink, Facts } from '../parts/page-parts.js'
 import { Icon } from '../parts/status.js'
 
 interface Frame {
@@ -124,9 +124,7 @@ const SignInForm = ({
       Password
       <input type="password" name="password" autocomplete="current-password" required maxLength={256} />
     </label>
-    <button type="submit" class={alone ? 'b main' : 'b'}>
-      Sign in
-    </button>
+    <Submit main={alone}>Sign in</Submit>
   </GuestForm>
 )
 
@@ -175,9 +173,7 @@ export const secondPage = ({ notice, token, email, passkey, ...frame }: SecondVi
     {passkey === null ? null : (
       <PasskeyForm how="get" action="/second-factor" options={passkey}>
         <input type="hidden" name="_form" value={token} />
-        <button type="submit" class="b main">
-          Use a passkey
-        </button>
+        <Submit main>Use a passkey</Submit>
       </PasskeyForm>
     )}
     <GuestForm action="/second-factor" token={token}>
@@ -194,9 +190,7 @@ export const secondPage = ({ notice, token, email, passkey, ...frame }: SecondVi
         />
         <span class="hint">The six digits that your authenticator app shows, or a recovery code.</span>
       </label>
-      <button type="submit" class={passkey === null ? 'b main' : 'b'}>
-        Go on
-      </button>
+      <Submit main={passkey === null}>Go on</Submit>
     </GuestForm>
     <p>
       <a href="/sign-in?local">Sign in as somebody else</a>
@@ -223,9 +217,7 @@ export const setupPage = (
       )}
     </p>
     <GuestForm action={view.path} token={view.token}>
-      <button type="submit" class="b main">
-        Sign in
-      </button>
+      <Submit main>Sign in</Submit>
     </GuestForm>
   </Door>
 )
@@ -272,9 +264,7 @@ const InvitationForm = ({ path, token, email, name, wrong, providers }: Invitati
       />
       <span class="hint">12 characters or more; a sentence is fine.</span>
     </label>
-    <button type="submit" class={providers.length === 0 ? 'b main' : 'b'}>
-      Create the account
-    </button>
+    <Submit main={providers.length === 0}>Create the account</Submit>
   </GuestForm>
 )
 
@@ -300,11 +290,7 @@ export const messagePage = (
   <Door assets={view.assets} baseUrl={view.baseUrl} title={view.title}>
     <p>{view.says}</p>
     {view.check === undefined ? null : <p class="soft">To mend it: {view.check}.</p>}
-    {view.on === undefined ? null : (
-      <a class="b" href={view.on.href}>
-        {view.on.text}
-      </a>
-    )}
+    {view.on === undefined ? null : <ButtonLink to={view.on.href}>{view.on.text}</ButtonLink>}
   </Door>
 )
 

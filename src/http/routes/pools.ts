@@ -47,6 +47,7 @@ import {
   orNull,
   record,
   type Shape,
+  settable,
   shape,
   shapeOf,
   type TypeOf,
@@ -124,11 +125,7 @@ const changedMember: Shape<Joi.ObjectSchema<MemberBody>> = shapeOf(() => ({
 
 const members = (item: Joi.ObjectSchema<MemberBody>) =>
   orNull(Joi.array<readonly MemberBody[]>().items(item).max(100))
-const fields = shape(() => ({
-  return_path: orNull(oneOf(...POOL.return_path.words)),
-  notify_success: orNull(Joi.boolean()),
-  relayed_means: orNull(oneOf(...POOL.relayed_means.words)),
-}))
+const fields = shape(() => settable(POOL, {}))
 
 const name = () => orNull(Joi.string().max(63))
 

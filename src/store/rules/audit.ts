@@ -498,7 +498,9 @@ const poolDetail = (before: PoolRow, after: PoolRow): AuditDetail => {
     before: before.upstreams.map(upstreamText),
     after: after.upstreams.map(upstreamText),
   }
-  const plain = changed(before, after, ['name', 'returnPath', 'notifySuccess', 'relayedMeans'])
+  // what is secret of a pool stands in its upstreams
+  const { upstreams: _, updatedAt: __, ...told } = before
+  const plain = changed(before, after, Object.keys(told) as (keyof PoolRow)[])
   const isSame = JSON.stringify(before.upstreams) === JSON.stringify(after.upstreams)
   return isSame ? plain : { ...plain, members }
 }

@@ -208,7 +208,6 @@ const sesSecrets = ({ ses_access_key_id: id, ses_secret_access_key: text }: Made
         { label: 'Secret access key, shown once', text },
       ]
 
-/** The only page that has the secret; `says` is what became true with it. */
 const keyShown = async (
   visit: Visit,
   made: MadeKey,
@@ -419,7 +418,6 @@ const rowsFor = async (visit: Visit, wanted: Wanted): Promise<ListPage<KeyRow> |
   return { ...list, data: list.data.filter(({ prefix }) => prefix.startsWith(wanted.prefix)) }
 }
 
-/** All that is known of one key, and what can be done to it. */
 const oneKey = async (visit: Visit, row: KeyRow): Promise<View> => {
   const about = { target: row.id }
   const [workspaces, history] = await Promise.all([workspacesOf(visit), historyOf(visit, about)])
@@ -456,15 +454,14 @@ const allKeys = async (visit: Visit, wanted: Wanted, list: ListPage<KeyRow> | nu
       {isEmpty ? null : <WhichKey {...{ visit, wanted }} />}
       {isEmpty ? noKeys() : null}
       {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
-      {rows.length === 0 ? null : (
-        <Table
-          look="many"
-          caption="API keys, newest first"
-          rows={rows}
-          columns={columns(visit, workspaces)}
-          href={(row) => hrefOf(visit, row)}
-        />
-      )}
+      <Table
+        look="many"
+        caption="API keys, newest first"
+        rows={rows}
+        columns={columns(visit, workspaces)}
+        href={(row) => hrefOf(visit, row)}
+        none={null}
+      />
       {list === null ? null : <Pager list={list} />}
       <HistoryOf visit={visit} about={ABOUT} history={history} />
     </PageBody>,

@@ -73,7 +73,6 @@ interface Used {
 
 const LONG_MS = 90 * 86_400_000
 
-/** Whether nobody has used it for so long that it may be forgotten. */
 export const unusedSince = ({ created_at, last_used_at }: Used, now: number): boolean =>
   now - Date.parse(last_used_at ?? created_at) >= LONG_MS
 

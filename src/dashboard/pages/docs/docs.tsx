@@ -599,7 +599,7 @@ const Answerers = ({
   operations: readonly ReferenceOperation[] | null
   reader: SiteReader
 }) => {
-  if (operations === null) {
+  if (operations === null)
     return (
       <Section title="Who answers it">
         <p>
@@ -607,7 +607,6 @@ const Answerers = ({
         </p>
       </Section>
     )
-  }
   if (operations.length === 0) return null
   return (
     <Section title="Who answers it">

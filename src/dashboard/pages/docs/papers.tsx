@@ -28,7 +28,6 @@ interface Chapter {
 
 export interface Paper {
   readonly file: string
-  /** Its name in the address. */
   readonly slug: string
   readonly title: string
   /** Its first sentence. */

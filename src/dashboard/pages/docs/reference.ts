@@ -190,7 +190,6 @@ export interface SchemaField {
   /** In words: `string or null`, `list of objects`. */
   readonly type: string
   readonly required: boolean
-  /** What the schema says of it, and its limits. */
   readonly says: readonly string[]
   readonly oneOf: readonly string[]
 }

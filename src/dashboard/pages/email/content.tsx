@@ -205,16 +205,15 @@ const Checks = ({ content, extra }: Props & { readonly extra: ComponentChildren 
         ))}
         {extra}
       </ul>
-      {links.length === 0 ? null : (
-        <Table
-          caption="Links"
-          rows={links}
-          columns={[
-            { head: 'Host', cell: ({ host }) => <code>{host}</code> },
-            { head: 'Link', kind: 'grow', cell: ({ url }) => <code dir="ltr">{url}</code> },
-          ]}
-        />
-      )}
+      <Table
+        caption="Links"
+        rows={links}
+        columns={[
+          { head: 'Host', cell: ({ host }) => <code>{host}</code> },
+          { head: 'Link', kind: 'grow', cell: ({ url }) => <code dir="ltr">{url}</code> },
+        ]}
+        none={null}
+      />
     </>
   )
 }

@@ -138,7 +138,6 @@ const Which = ({ addresses }: ListProps) => {
 const named = ([first, ...more]: readonly Suppressed[]): string =>
   more.length === 0 ? short(first?.address ?? '') : `${more.length + 1} addresses`
 
-/** What a form of one address says of itself. */
 const aboutOf = ([first, ...more]: readonly Suppressed[]) =>
   first !== undefined && more.length === 0 ? { about: { address: first.address } } : {}
 

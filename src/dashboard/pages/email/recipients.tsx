@@ -110,7 +110,6 @@ interface MomentProps {
   readonly visit: Visit
   readonly email: Email
   readonly event: MailEvent
-  /** The moment before; undefined for the first one. */
   readonly before: MailEvent | undefined
 }
 
@@ -276,19 +275,18 @@ export const Recipients = ({ visit, email, events }: Props) => {
       {others.map((one, at) => (
         <One {...{ visit, email, events, one }} open={isOpen(one, at)} />
       ))}
-      {have.length === 0 ? null : (
-        <Table
-          caption="Delivered recipients"
-          rows={have}
-          columns={[
-            { head: 'Delivered to', kind: 'grow', cell: (one) => <Address text={one.address} /> },
-            { head: 'Kind', kind: 'opt', cell: (one) => one.kind },
-            { head: 'Attempts', kind: 'num', cell: (one) => one.attempts },
-            { head: 'After', kind: 'num', cell: (one) => sinceAccepted(email, one.updated_at) },
-            { head: 'At', kind: 'opt', cell: (one) => Time({ at: one.updated_at }) },
-          ]}
-        />
-      )}
+      <Table
+        caption="Delivered recipients"
+        rows={have}
+        columns={[
+          { head: 'Delivered to', kind: 'grow', cell: (one) => <Address text={one.address} /> },
+          { head: 'Kind', kind: 'opt', cell: (one) => one.kind },
+          { head: 'Attempts', kind: 'num', cell: (one) => one.attempts },
+          { head: 'After', kind: 'num', cell: (one) => sinceAccepted(email, one.updated_at) },
+          { head: 'At', kind: 'opt', cell: (one) => Time({ at: one.updated_at }) },
+        ]}
+        none={null}
+      />
     </Section>
   )
 }

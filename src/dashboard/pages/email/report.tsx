@@ -9,7 +9,7 @@ import type { Report, ReportRecipient } from '../../../mail/report/report.js'
 import type { MailEvent } from '../../../record/event.js'
 import { AskError, type Problem } from '../../ask.js'
 import { codeWords, reasonWords, unappliedWords } from '../../mail/verdict.js'
-import { Empty, Facts, PageBody, Reply, Section } from '../../parts/page-parts.js'
+import { Empty, Facts, PageBody, Reply, Section, TinyLink } from '../../parts/page-parts.js'
 import { State, toneOf, word } from '../../parts/status.js'
 import { col, Table, type TableColumn } from '../../parts/table.js'
 import { Address, isolate, Said, Time } from '../../parts/text.js'
@@ -152,11 +152,13 @@ export const reportPage: SitePage = {
         title={<Said text={titleOf(report)} />}
         crumb={[`/emails/${id}`, 'The mail', 'A report about it']}
       >
-        {rows.length === 0 ? (
-          <Empty title="It names no recipient" />
-        ) : (
-          <Table caption="What it says of each recipient" rows={rows} columns={COLUMNS} look="many" />
-        )}
+        <Table
+          caption="What it says of each recipient"
+          rows={rows}
+          columns={COLUMNS}
+          look="many"
+          none={<Empty title="It names no recipient" />}
+        />
         {report.recipients.length > rows.length ? (
           <p class="soft">and {report.recipients.length - rows.length} more</p>
         ) : null}
@@ -167,9 +169,7 @@ export const reportPage: SitePage = {
           title="As it came"
           says="the first 64 KiB; somebody else wrote it"
           actions={
-            <a class="b tiny" href={visit.link(`/emails/${id}/events/${eventId}/report`)}>
-              As plain text
-            </a>
+            <TinyLink to={visit.link(`/emails/${id}/events/${eventId}/report`)}>As plain text</TinyLink>
           }
         >
           <Verbatim>{raw.toString('utf8')}</Verbatim>

@@ -98,7 +98,6 @@ const filterOf = (visit: Visit): Filter => {
   }
 }
 
-/** The search text with what only a term can say. */
 const searchText = ({ q, domain }: Filter): string =>
   [q ?? '', domain === null ? '' : `domain:${domain}`].filter((one) => one !== '').join(' ')
 
@@ -394,7 +393,6 @@ const WHICH = [
 
 const wordsOf = (action: string): string => ACTIONS.find(([one]) => one === action)?.[1] ?? action
 
-/** The ticks of the table belong to this form. */
 const BulkBar = () => (
   <details class="fold noprint" open={useOwnRefusal('bulk') !== null}>
     <summary>Do something to many of them</summary>

@@ -7,7 +7,7 @@ import type { Problem } from '../../ask.js'
 import { codeIn, linksIn, mainLink, roughText } from '../../mail/checks.js'
 import { askContent, type MailContent, MOST_HTML, readPart } from '../../mail/content.js'
 import { type Email, type ListedEmail, subjectOf, verdictOf } from '../../mail/verdict.js'
-import { Copy, LiveState, Refreshed } from '../../parts/page-parts.js'
+import { Copy, LiveState, Refreshed, TinyLink } from '../../parts/page-parts.js'
 import { Icon, Status } from '../../parts/status.js'
 import { Said, Time } from '../../parts/text.js'
 import { titled, type View, type Visit } from '../../visit.js'
@@ -50,7 +50,6 @@ const Grab = ({ label, text, isCode }: { label: string; text: string; isCode: bo
   </>
 )
 
-/** What whoever tests a mail came for. */
 const Grabbed = ({ email, content }: { readonly email: Email; readonly content: MailContent }) => {
   const html = content.html === null ? null : readPart(content, content.html, MOST_HTML).text
   const text = readPart(content, content.text).text
@@ -127,9 +126,7 @@ const Reader = ({ visit, email, content }: ReaderProps) => {
       {'raw' in content ? <Grabbed {...{ email, content }} /> : null}
       <p class="actions">
         {(['text', 'headers', 'source', 'attachments', 'checks'] as const).map((tab) => (
-          <a class="b tiny" href={visit.link(path, { tab })}>
-            {tab.charAt(0).toUpperCase() + tab.slice(1)}
-          </a>
+          <TinyLink to={visit.link(path, { tab })}>{tab.charAt(0).toUpperCase() + tab.slice(1)}</TinyLink>
         ))}
       </p>
       <Body {...{ visit, email, content }} />

@@ -2,9 +2,11 @@
  * NAME      pools - the ways out; one of them with its upstreams as they do now, what may be done about them, and how new ones warm up
  */
 import type { QueueStateRecord } from '../../../record/queue.js'
+import { settingsOf } from '../../../resource/member.js'
+import { POOL } from '../../../resource/tenants.js'
 import type { Form } from '../../form.js'
 import { Strips } from '../../parts/charts.js'
-import { ActionForm, Choice, Field, Hidden, Leave, Send, useOwnRefusal, Verb } from '../../parts/form.js'
+import { ActionForm, Field, Hidden, Leave, Send, useOwnRefusal, Verb } from '../../parts/form.js'
 import {
   asSentence,
   ButtonLink,
@@ -15,7 +17,9 @@ import {
   ManagedNote,
   PageBody,
   Section,
+  TinyLink,
 } from '../../parts/page-parts.js'
+import { SettingField, settingFacts, settingsIn } from '../../parts/setting.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
@@ -114,29 +118,16 @@ const WarmingUp = ({ pool, health }: { readonly pool: Pool; readonly health: Hea
   )
 }
 
+const SETTINGS = settingsOf(POOL)
+
 const Settings = ({ pool }: { readonly pool: Pool }) => (
   <details class="fold" open={useOwnRefusal('settings') !== null}>
     <summary>Change these</summary>
     <ActionForm action="settings">
       <Field name="name" label="Name" value={pool.name} required maxLength={63} />
-      <Choice
-        name="return_path"
-        label="Return path"
-        value={pool.return_path}
-        options={{ verp: 'signed, one per recipient: bounces are matched by it', fixed: 'one for all' }}
-      />
-      <Choice
-        name="notify_success"
-        label="Reports of delivery"
-        value={String(pool.notify_success)}
-        options={{ true: 'asked of the upstreams (RFC 3461)', false: 'not asked' }}
-      />
-      <Choice
-        name="relayed_means"
-        label="A report “relayed” makes a mail"
-        value={pool.relayed_means}
-        options={{ sent: 'sent', delivered: 'delivered' }}
-      />
+      {SETTINGS.map((of) => (
+        <SettingField {...{ of }} row={pool} />
+      ))}
       <Send plain>Save</Send>
     </ActionForm>
   </details>
@@ -149,7 +140,6 @@ interface Seen {
   readonly nameOf: (id: string) => string
   readonly users: readonly string[]
   readonly history: History
-  /** All of its mail. */
   readonly holds: Parameters<typeof holdsOver>[0]
   /** Recipients that wait for a time of their own: they are in no other figure, as in the list of pools. */
   readonly scheduled: number
@@ -219,9 +209,7 @@ const Acts = ({ visit, row, pool }: Seen & { readonly row: PoolMember }) => {
           {alone ? ' It is the only upstream in use: mail of this pool would wait.' : ''}
         </Verb>
       ))}
-      <a class="b tiny" href={visit.here({ change: row.id })}>
-        Change
-      </a>
+      <TinyLink to={visit.here({ change: row.id })}>Change</TinyLink>
       <Verb action="remove" label="Remove" about={{ upstream_id: row.id }} harm tiny>
         {name} and its password are forgotten.
         {pool.members.length === 1 ? ' The pool has no other upstream: its mail would wait.' : ''}
@@ -296,7 +284,7 @@ const Saving = ({ visit, pool }: Seen) => {
   const member = pool.members.find(({ id }) => id === visit.query('change')) ?? null
   return (
     <Section title={member === null ? 'Add an upstream' : `Change ${addressOf(member)}`} id="save">
-      <ActionForm action="save">
+      <ActionForm action="save" of={member}>
         <Hidden of={{ upstream_id: member?.id }} />
         <MemberFields member={member} />
         <Send beside={member && <Leave to={visit.here({ change: null })} />}>
@@ -324,9 +312,7 @@ const About = (seen: Seen) => {
     >
       <Facts
         facts={[
-          ['Return path', pool.return_path === 'verp' ? 'signed, one per recipient' : 'one for all'],
-          ['Reports of delivery', pool.notify_success ? 'asked of the upstreams' : 'not asked'],
-          ['“relayed” means', pool.relayed_means],
+          ...settingFacts(SETTINGS, pool),
           [
             'Used by',
             users.length === 0
@@ -347,7 +333,6 @@ const About = (seen: Seen) => {
   )
 }
 
-/** What is in its queue, each figure a link, and the way out of it. */
 const InQueue = ({ visit, pool, health, scheduled }: Seen) => {
   if (health === null) return null
   const { due, leased, held } = health.queue
@@ -470,12 +455,7 @@ const poolPage: SitePage = {
     },
     async settings(visit, form) {
       const { id } = await visit.ask<Pool>('PATCH', pathOf(visit.params.id ?? ''), {
-        body: {
-          name: form.text('name'),
-          return_path: form.text('return_path'),
-          notify_success: form.raw('notify_success') === 'true',
-          relayed_means: form.text('relayed_means'),
-        },
+        body: { name: form.text('name'), ...settingsIn(SETTINGS, form) },
       })
       return { to: visit.link(`/pools/${id}`), notice: 'The pool is changed.' }
     },
@@ -507,7 +487,6 @@ interface Row {
   /** Null for the one of test mail, and where nothing can be said. */
   readonly seen: State | null
   readonly tone: 'ok' | 'wait' | 'bad'
-  /** All of its mail, by an operator. */
   readonly isHeld: boolean
   readonly text: string
 }

@@ -155,7 +155,6 @@ const TokenFields = ({ member }: { readonly member: PoolMember | null }) => (
     <Choice
       name="auth_mechanism"
       label="Sign in by"
-      value={member?.auth_mechanism ?? ''}
       options={[['', 'what is offered and fits'], ...MECHANISMS.map((one) => [one, one] as const)]}
     />
   </FoldedFields>
@@ -174,29 +173,18 @@ const WarmupField = ({ member }: { readonly member: PoolMember | null }) => (
 const LimitFields = ({ member }: { readonly member: PoolMember | null }) => (
   <FoldedFields title="Share, limits, certificate and origin">
     <div class="row">
-      <Field name="weight" label="Weight" value={member?.weight} placeholder="1" />
-      <Field name="priority" label="Priority" value={member?.priority} placeholder="0" />
+      <Field name="weight" label="Weight" placeholder="1" />
+      <Field name="priority" label="Priority" placeholder="0" />
     </div>
     <p class="hint">The lowest priority that takes mail is used; weight shares it out within.</p>
     <div class="row">
-      <Field
-        name="max_connections"
-        label="Connections, at most"
-        value={member?.max_connections}
-        placeholder="10"
-      />
-      <Field
-        name="messages_per_connection"
-        label="Mails per connection"
-        value={member?.messages_per_connection}
-        placeholder="100"
-      />
-      <Field name="rate" label="Mails per second" value={member?.rate} placeholder="any" />
+      <Field name="max_connections" label="Connections, at most" placeholder="10" />
+      <Field name="messages_per_connection" label="Mails per connection" placeholder="100" />
+      <Field name="rate" label="Mails per second" placeholder="any" />
     </div>
     <Field
       name="fingerprint"
       label="Pinned certificate (SHA-256)"
-      value={member?.fingerprint}
       hint="In hex. It takes the place of chain and name."
     />
     <div class="row">
@@ -206,24 +194,18 @@ const LimitFields = ({ member }: { readonly member: PoolMember | null }) => (
         value={member?.bind?.join(' ')}
         hint="Addresses of this machine, with blanks between them. Empty: as the system chooses."
       />
-      <Field
-        name="helo"
-        label="Name in EHLO"
-        value={member?.helo}
-        hint="Empty: the host name of the settings."
-      />
+      <Field name="helo" label="Name in EHLO" hint="Empty: the host name of the settings." />
     </div>
     <WarmupField member={member} />
   </FoldedFields>
 )
 
-const ServiceFields = ({ member }: { readonly member: PoolMember | null }) => (
+const ServiceFields = () => (
   <>
     <div class="row">
       <Choice
         name="service"
         label="What it is"
-        value={member?.service ?? ''}
         options={[
           ['', 'mail server, by SMTP'],
           ...Object.entries(SERVICES).map(([value, { title }]) => [value, title] as const),
@@ -232,7 +214,6 @@ const ServiceFields = ({ member }: { readonly member: PoolMember | null }) => (
       <Choice
         name="region"
         label="Region, of Mailgun"
-        value={member?.region ?? ''}
         options={[
           ['', 'us'],
           ['eu', 'eu'],
@@ -249,14 +230,13 @@ const ServiceFields = ({ member }: { readonly member: PoolMember | null }) => (
 
 export const MemberFields = ({ member }: { readonly member: PoolMember | null }) => (
   <>
-    <ServiceFields member={member} />
+    <ServiceFields />
     <div class="row">
-      <Field name="host" label="Host" value={member?.host} required placeholder="mta1.example.net" />
-      <Field name="port" label="Port" value={member?.port} placeholder="25" />
+      <Field name="host" label="Host" required placeholder="mta1.example.net" />
+      <Field name="port" label="Port" placeholder="25" />
       <Choice
         name="tls"
         label="TLS"
-        value={member?.tls ?? ''}
         options={[
           ['', 'as fits: required with a login'],
           ...Object.entries(TLS_WORDS).map(([value, words]) => [value, `${value}: ${words}`] as const),

@@ -5,7 +5,7 @@
 import type { VNode } from 'preact'
 import { type Hold, type QueueStateRecord, recipients } from '../../../record/queue.js'
 import type { Options } from '../../parts/form.js'
-import { ButtonLink, Note, Section } from '../../parts/page-parts.js'
+import { ButtonLink, Note, Section, TinyLink } from '../../parts/page-parts.js'
 import { col, type ListPage, Table, type TableColumn } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
 import type { Visit } from '../../visit.js'
@@ -95,11 +95,7 @@ const columns = (visit: Visit, places: PlaceNames): readonly TableColumn<Hold>[]
     does: 'liftHold',
     head: '',
     kind: 'act',
-    cell: (row) => (
-      <a class="b tiny" href={visit.link('/queue/release', { hold: row.id })}>
-        Release…
-      </a>
-    ),
+    cell: (row) => <TinyLink to={visit.link('/queue/release', { hold: row.id })}>Release…</TinyLink>,
   },
 ]
 
@@ -123,9 +119,7 @@ export const Holds = ({ visit, holds, state, places }: HoldsProps) => {
       {others(state).map((says) => (
         <p dir="auto">{says}</p>
       ))}
-      {holds.length === 0 ? null : (
-        <Table caption="Holds, newest first" rows={holds} columns={columns(visit, places)} />
-      )}
+      <Table caption="Holds, newest first" rows={holds} columns={columns(visit, places)} none={null} />
     </Section>
   )
 }
@@ -137,7 +131,6 @@ interface Props {
 
 const STOPPED = new Set(['down', 'paused', 'no_upstream'])
 
-/** Pools that send nothing while something waits in them. */
 const stopped = ({ pools }: QueueStateRecord) =>
   pools
     .filter(({ state, waiting, held }) => STOPPED.has(state) && waiting + held > 0)
@@ -170,7 +163,6 @@ const WHAT_IS_HELD = (hold: Hold): string =>
       ? 'The whole queue is held'
       : 'Its pool is held'
 
-/** On the page of a pool or of a workspace: what keeps all its mail, and the way to let it go. */
 export const HeldNotes = ({
   visit,
   holds,
@@ -202,7 +194,6 @@ const kept = ({ holds }: QueueStateRecord) =>
 /** With holds: each has a note of its own, so that nobody needs to say all of them in one sentence. */
 export const areNoted = (state: QueueStateRecord): boolean => stopped(state).length + kept(state).length > 1
 
-/** So many are shown; the others open on demand. */
 const SHOWN = 3
 
 export const Few = ({ notes }: { readonly notes: readonly VNode[] }) => (

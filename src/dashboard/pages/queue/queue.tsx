@@ -15,7 +15,17 @@ import {
 } from '../../../record/queue.js'
 import { briefWaiting } from '../../mail/verdict.js'
 import { Filters, Hidden, Select, Send, Word } from '../../parts/form.js'
-import { ButtonLink, Choices, Code, Empty, PageBody, Reply, Section } from '../../parts/page-parts.js'
+import {
+  ButtonLink,
+  Choices,
+  Code,
+  Empty,
+  HarmLink,
+  PageBody,
+  Reply,
+  Section,
+  TinyLink,
+} from '../../parts/page-parts.js'
 import { Status } from '../../parts/status.js'
 import { col, type ListPage, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
@@ -49,7 +59,6 @@ const HEADS = { pool: 'Pool', workspace: 'Workspace', domain: 'Recipient domain'
 const heat = (n: number, most: number): string =>
   n === 0 ? 'num none' : `num heat-${Math.max(1, Math.ceil((4 * n) / most))}`
 
-/** Scope of an order, and of the list of what waits. */
 const scopeOf = (by: Ages['by'], key: string) =>
   by === 'pool' ? { egress_pool_id: key } : by === 'workspace' ? { workspace_id: key } : { domain: key }
 
@@ -116,12 +125,8 @@ const Row = ({ row, most, ...props }: AgesProps & { readonly row: Age; readonly 
       {visit.may('retryQueue') ? (
         <td role="cell" class="act">
           <div class="actions">
-            <a class="b tiny" href={actLink(visit, 'retry', scope)}>
-              Retry
-            </a>
-            <a class="b tiny" href={actLink(visit, 'hold', scope)}>
-              Hold
-            </a>
+            <TinyLink to={actLink(visit, 'retry', scope)}>Retry</TinyLink>
+            <TinyLink to={actLink(visit, 'hold', scope)}>Hold</TinyLink>
           </div>
         </td>
       ) : null}
@@ -250,9 +255,7 @@ const Nothing = () => (
 const Acts = ({ visit, isEmpty }: { readonly visit: Visit; readonly isEmpty: boolean }) => (
   <>
     {isEmpty ? null : <ButtonLink to={actLink(visit, 'retry')}>Retry all now…</ButtonLink>}
-    <a class="b harm" href={actLink(visit, 'hold')}>
-      Hold…
-    </a>
+    <HarmLink to={actLink(visit, 'hold')}>Hold…</HarmLink>
   </>
 )
 

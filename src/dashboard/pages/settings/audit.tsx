@@ -14,7 +14,6 @@ import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import { type RawRoute, type SitePage, titled, type Visit } from '../../visit.js'
 
-/** What actions begin with, as people call it. */
 const NAMES: Readonly<Record<string, string>> = {
   workspace: 'workspace',
   api_key: 'API key',
@@ -43,7 +42,6 @@ const DID: Readonly<Record<string, string>> = {
   signed_out: 'signed out:',
 }
 
-/** Acts that people have a plain word for. */
 const PLAIN: Readonly<Record<string, string>> = {
   'second_factor.added': 'added a second factor of',
   'second_factor.removed': 'removed a second factor of',
@@ -100,7 +98,6 @@ const PAGES: Readonly<Record<string, string>> = {
   user: '/settings/people',
 }
 
-/** The page of what it is about, where there is one. */
 const linkOf = (visit: Visit, { type, id }: AuditEntry['target']): string | null => {
   const path = PAGES[type]
   return path === undefined || id === null ? null : visit.link(`${path}/${encodeURIComponent(id)}`)
@@ -113,7 +110,6 @@ const plain = (value: unknown): string => {
   return String(value)
 }
 
-/** A value, or what it was and is. */
 const valueWords = (value: unknown): string => {
   if (value !== null && typeof value === 'object' && 'before' in value && 'after' in value)
     return `${plain(value.before)} → ${plain(value.after)}`
@@ -155,12 +151,10 @@ const Entries = ({ visit, rows }: { readonly visit: Visit; readonly rows: readon
   />
 )
 
-/** So many stand on the page of what they are about. */
 const SHOWN = 10
 
 export type History = ListPage<AuditEntry> | null
 
-/** Of one thing by its id, or of all of a kind. */
 type About = { readonly target: string } | { readonly action: string }
 
 /** What was changed about it; null for who may not know. */

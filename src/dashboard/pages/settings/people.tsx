@@ -29,7 +29,6 @@ const HOW: Readonly<Record<string, string>> = {
 
 const whose = (row: OpenSession): string => row.person?.name ?? row.person?.email ?? 'nobody in particular'
 
-/** Browser and system, as far as a browser says so. */
 const deviceOf = (agent: string | null): string | null => {
   if (agent === null) return null
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\/[\d.]+/.exec(agent)?.[1]
@@ -254,14 +253,13 @@ const peoplePage: SitePage = {
         }
       >
         {isNobody ? <MakeYourOwn /> : null}
-        {people.data.length === 0 ? null : (
-          <Table
-            caption="People, newest first"
-            rows={people.data}
-            columns={columns()}
-            href={(row) => `/settings/people/${row.id}`}
-          />
-        )}
+        <Table
+          caption="People, newest first"
+          rows={people.data}
+          columns={columns()}
+          href={(row) => `/settings/people/${row.id}`}
+          none={null}
+        />
         <Pager list={people} />
         <Section title="Invitations" says="each lets one person in, once, within seven days">
           {invitations.data.length === 0 ? <Code text={CLI} /> : <Invitations rows={invitations.data} />}

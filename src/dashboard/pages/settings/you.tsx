@@ -20,7 +20,16 @@ import {
   Send,
   Verb,
 } from '../../parts/form.js'
-import { ButtonLink, Code, Empty, Note, PageBody, Section, shownOnce } from '../../parts/page-parts.js'
+import {
+  ButtonLink,
+  Code,
+  Empty,
+  MainLink,
+  Note,
+  PageBody,
+  Section,
+  shownOnce,
+} from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { type FormDone, type RefusedForm, type SitePage, titled, type View, type Visit } from '../../visit.js'
@@ -82,9 +91,7 @@ const Nobody = ({ visit }: { readonly visit: Visit }) => (
     <p>It came from a setup link or a terminal, and keeps nothing.</p>
     {visit.may('createUser') ? (
       <p>
-        <a class="b main" href="/settings/people">
-          Make your own account
-        </a>
+        <MainLink to="/settings/people">Make your own account</MainLink>
       </p>
     ) : null}
   </Empty>
@@ -210,7 +217,6 @@ const begunIn = (form: Form): Begun => ({
   enrolment: form.raw('enrolment'),
 })
 
-/** The secret in groups of four, as people type it. */
 const inGroups = (secret: string): string => secret.replace(/(.{4})(?=.)/g, '$1 ')
 
 const addView = (title: string, says: string, body: ComponentChildren): View =>

@@ -34,39 +34,35 @@ import type { ShownWorkspace } from '../workspaces/workspaces.js'
 const MOST = 10_000
 /** What /v1 takes at once. */
 const CHUNK = 100
-/** Lines in a notice. */
 const MOST_LINES_NAMED = 20
 
 const counted = (n: number, one: string, many = `${one}s`): string =>
   n === 1 ? `1 ${one}` : `${figure(n)} ${many}`
 
-const ImportForm = (props: { readonly wide: boolean }) => {
-  const { wide } = props
-  return (
-    <ActionForm action="import">
-      <Field
-        name="list"
-        label="Addresses or CSV"
-        rows={6}
-        required
-        hint="One address a line, or CSV with them in the first column or under a head such as email; at most 10,000."
-      />
-      <Field name="reason" label="Reason" maxLength={500} hint="The same for all of them." />
-      <Choice
-        name="scope"
-        label="For"
-        value={wide ? 'account' : 'workspace'}
-        options={[
-          ['workspace', 'this workspace'],
-          ['account', 'every workspace'],
-        ]}
-      />
-      <Send plain>Import</Send>
-    </ActionForm>
-  )
-}
+const ForWhom = ({ wide }: { readonly wide: boolean }) => (
+  <Choice
+    name="scope"
+    label="For"
+    value={wide ? 'account' : 'workspace'}
+    options={{ workspace: 'this workspace', account: 'every workspace' }}
+  />
+)
 
-/** Which items of a batch were wrong. */
+const ImportForm = ({ wide }: { readonly wide: boolean }) => (
+  <ActionForm action="import">
+    <Field
+      name="list"
+      label="Addresses or CSV"
+      rows={6}
+      required
+      hint="One address a line, or CSV with them in the first column or under a head such as email; at most 10,000."
+    />
+    <Field name="reason" label="Reason" maxLength={500} hint="The same for all of them." />
+    <ForWhom wide={wide} />
+    <Send plain>Import</Send>
+  </ActionForm>
+)
+
 const wrongItems = (error: unknown): readonly number[] =>
   error instanceof AskError
     ? (error.problem.errors ?? []).flatMap(({ field }) => {
@@ -245,7 +241,6 @@ const KINDS = [
 
 type Kind = (typeof KINDS)[number]
 
-/** How many there are of each kind. */
 type Left = Readonly<Partial<Record<Kind['kind'], number>>>
 
 const order = (visit: Visit, slug: string, address: string, { action, sought }: Kind, more: object) =>
@@ -398,15 +393,7 @@ const Add = ({ visit }: { readonly visit: Visit }) => {
           hint="Only mail of this list; empty: all mail."
           value={visit.query('list') ?? ''}
         />
-        <Choice
-          name="scope"
-          label="For"
-          value={isWide(visit) ? 'account' : 'workspace'}
-          options={[
-            ['workspace', 'this workspace'],
-            ['account', 'every workspace'],
-          ]}
-        />
+        <ForWhom wide={isWide(visit)} />
         <Send>Write to them no more</Send>
       </ActionForm>
     </Section>
@@ -440,7 +427,6 @@ const NotListed = ({ visit, address, slug, left }: NotListedProps) => (
   </Empty>
 )
 
-/** Others that are named. */
 const MOST_NAMED = 5
 
 interface WhichListProps {
@@ -449,7 +435,6 @@ interface WhichListProps {
   readonly slug: string
 }
 
-/** All workspaces are looked at, and each has a list of its own. */
 const WhichList = ({ visit, workspaces, slug }: WhichListProps) => {
   const others = workspaces.filter((one) => one.slug !== slug)
   return (

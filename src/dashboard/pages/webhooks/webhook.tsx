@@ -6,7 +6,7 @@ import { tagText } from '../../../mail/query.js'
 import type { ShownWebhook, Webhook, WebhookAttempt, WebhookEvent } from '../../../resource/webhook.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
-import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.js'
+import { Choice, Field, FormMarks, type Options, Submit, Verb } from '../../parts/form.js'
 import { ButtonLink, Choices, Code, Crumb, Facts, ManagedNote, Section } from '../../parts/page-parts.js'
 import { Icon, State, type Tone } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
@@ -64,7 +64,6 @@ const PostSaid = ({ row }: { readonly row: WebhookEvent }) => (
   </>
 )
 
-/** Whom the event is about, with the way to its mail. */
 const Whom = ({ visit, row }: { readonly visit: Visit; readonly row: WebhookEvent }) => {
   if (row.email_id === null) return null
   return (
@@ -143,20 +142,19 @@ const Posts = ({
         />
       }
     >
-      {list.data.length === 0 ? (
-        <p class="soft">
-          {failed
-            ? 'No post failed.'
-            : 'Nothing was posted in the last four days. A test event shows whether it would arrive.'}
-        </p>
-      ) : (
-        <Table
-          look="many"
-          caption="Posts, newest first"
-          rows={list.data}
-          columns={columns(visit, endpoint)}
-        />
-      )}
+      <Table
+        look="many"
+        caption="Posts, newest first"
+        rows={list.data}
+        columns={columns(visit, endpoint)}
+        none={
+          <p class="soft">
+            {failed
+              ? 'No post failed.'
+              : 'Nothing was posted in the last four days. A test event shows whether it would arrive.'}
+          </p>
+        }
+      />
       <Pager list={list} />
     </Section>
   )
@@ -172,36 +170,33 @@ const requestText = ({ url, request_headers, payload }: ShownPost): string => {
   return [...(url === null ? [] : [`POST ${url}`]), ...head, ...body].join('\n')
 }
 
-/** One event: what is posted, and each try with its answer. */
 const PostInFull = ({ post, attempts }: { post: ShownPost; attempts: readonly WebhookAttempt[] }) => (
   <Section id="event" title={post.type} says={post.id}>
     <Code label="We post" text={requestText(post)} />
     {post.response === null || post.response === '' ? null : (
       <Code label={`It answered ${post.http_status_code ?? ''}`} text={post.response} />
     )}
-    {attempts.length === 0 ? null : (
-      <Table
-        caption="Tries, newest first"
-        rows={attempts}
-        columns={[
-          { head: 'Answer', cell: ({ http_status_code: code }) => (code === 0 ? 'none' : code) },
-          {
-            head: 'Cause',
-            kind: 'grow',
-            cell: ({ cause }) => (cause === null ? '' : <Address text={cause} />),
-          },
-          { head: 'Took', kind: 'num', cell: (row) => `${figure(row.duration_ms)} ms` },
-          { head: 'When', cell: (row) => Time({ at: row.sent_at }) },
-        ]}
-      />
-    )}
+    <Table
+      caption="Tries, newest first"
+      rows={attempts}
+      columns={[
+        { head: 'Answer', cell: ({ http_status_code: code }) => (code === 0 ? 'none' : code) },
+        {
+          head: 'Cause',
+          kind: 'grow',
+          cell: ({ cause }) => (cause === null ? '' : <Address text={cause} />),
+        },
+        { head: 'Took', kind: 'num', cell: (row) => `${figure(row.duration_ms)} ms` },
+        { head: 'When', cell: (row) => Time({ at: row.sent_at }) },
+      ]}
+      none={null}
+    />
   </Section>
 )
 
 const HOUR_MS = 3_600_000
 const FAILED = 'failed'
 
-/** Since when; hours, or those that were given up. */
 const SINCE: Options = [
   [FAILED, 'those that were given up'],
   ['1', 'all of the last hour'],
@@ -226,9 +221,7 @@ const FROM: Options = [
 const TestButton = () => (
   <form method="post" action={useVisit().here({})}>
     <FormMarks action="test" />
-    <button type="submit" class="b main">
-      Send a test event
-    </button>
+    <Submit main>Send a test event</Submit>
   </form>
 )
 
@@ -413,7 +406,6 @@ const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: read
   />
 )
 
-/** One event in full, when the URL names it, for who may read mail. */
 const eventOf = async (visit: Visit) => {
   const event = visit.query('event')
   if (event === null || !visit.may('getWebhookEvent')) return null

@@ -82,21 +82,19 @@ export const HealthDetail = ({ row }: { readonly row: ShownWebhook }) => {
   const left = eventsLeft(row)
   const late = left?.events ?? null
   const wait = left === null ? 'More than the log still has' : events(left.events, left.capped)
-  if (health.state === 'disabled') {
+  if (health.state === 'disabled')
     return (
       <>
         Since <Time at={row.disabled_at} />. {wait} happened since it stopped.
       </>
     )
-  }
-  if (health.state === 'healthy') {
+  if (health.state === 'healthy')
     return (
       <>
         {late === 0 ? 'Nothing waits for it.' : `${wait} ${late === 1 ? 'waits' : 'wait'} for it.`} Last taken{' '}
         <Time at={health.last_succeeded_at} />.
       </>
     )
-  }
   const off =
     health.failing_since === null ? null : new Date(Date.parse(health.failing_since) + LIMIT_MS).toISOString()
   return (
@@ -138,11 +136,10 @@ const columns = (workspaces: readonly ShownWorkspace[]): readonly TableColumn<Sh
 const sentence = (rows: readonly Webhook[]): string => {
   const failing = rows.filter(({ health }) => health.state === 'failing')
   const [first] = failing
-  if (first !== undefined) {
+  if (first !== undefined)
     return failing.length === 1
       ? `${nameOf(first)} fails.`
       : `${failing.length} of ${rows.length} endpoints fail.`
-  }
   const off = rows.filter(({ health }) => health.state === 'disabled').length
   const many = rows.length === 1 ? 'One endpoint' : `${rows.length} endpoints`
   return off === 0 ? `${many}, none fails.` : `${many}, none fails; ${off} ${off === 1 ? 'is' : 'are'} off.`
@@ -173,16 +170,13 @@ const webhooksPage: SitePage = {
         says="Endpoints of yours that are told of events."
         make={rows.length > 0 ? ['/webhooks/new', 'Make a webhook', 'createWebhook'] : null}
       >
-        {rows.length === 0 ? (
-          <Teach />
-        ) : (
-          <Table
-            caption="Webhooks, newest first"
-            rows={rows}
-            columns={columns(workspaces)}
-            href={(row) => visit.link(`/webhooks/${row.id}`)}
-          />
-        )}
+        <Table
+          caption="Webhooks, newest first"
+          rows={rows}
+          columns={columns(workspaces)}
+          href={(row) => visit.link(`/webhooks/${row.id}`)}
+          none={<Teach />}
+        />
         <Pager list={list} />
       </PageBody>,
     )
@@ -373,7 +367,6 @@ export type MadeWebhook = Webhook & {
   readonly ignored?: readonly string[]
 }
 
-/** The page that shows a signing secret; it leads on to the endpoint. */
 export const secretView = (visit: Visit, made: MadeWebhook, title: string, says: string) =>
   shownOnce({
     visit,

@@ -10,7 +10,7 @@ import {
   type SoftLimits,
   shareOf,
 } from '../../../store/port/alarms.js'
-import { ButtonLink, ManagedMark, Note, PageBody } from '../../parts/page-parts.js'
+import { ButtonLink, HarmLink, ManagedMark, Note, PageBody } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { isolate, Said, Time } from '../../parts/text.js'
@@ -42,7 +42,6 @@ const STOPPED = {
 
 interface Stop {
   readonly is: 'Held' | 'Pool held' | 'Pool down' | 'Pool paused' | 'No upstream'
-  /** As the end of a sentence. */
   readonly why: string
 }
 
@@ -97,7 +96,6 @@ interface AlarmProps {
   readonly row: ShownWorkspace
 }
 
-/** The live mails behind an alarm, or those of its cause. */
 const alarmLink = ({ visit, row }: AlarmProps, alarm: Alarm, reason?: string): string => {
   const q = reason === undefined ? ALARM_SEARCH[alarm] : `${ALARM_SEARCH[alarm]} reason:${reason}`
   return visit.link('/emails', { workspace: row.slug, mode: 'live', q })
@@ -154,9 +152,7 @@ export const AlarmNote = ({ visit, row, isHeld }: AlarmProps & { readonly isHeld
       ))}
       <ButtonLink to={visit.link('/queue', { workspace: row.slug, mode: 'live' })}>What waits</ButtonLink>
       {!isHeld && visit.may('placeHold') ? (
-        <a class="b harm" href={actLink(visit, 'hold', { workspace_id: row.id })}>
-          Hold its mail…
-        </a>
+        <HarmLink to={actLink(visit, 'hold', { workspace_id: row.id })}>Hold its mail…</HarmLink>
       ) : null}
     </p>
   </Note>
