@@ -22,7 +22,7 @@ export const SettingField = ({ of, row }: Pick<Props, 'row'> & { readonly of: Se
   const { name, label = '', type, words, choices } = of
   const value = row?.[name]
   if (choices !== undefined)
-    return <Choice {...{ name, label }} value={String(value ?? words?.[0])} options={choices} />
+    return <Choice {...{ name, label }} value={String(value ?? words?.[0] ?? false)} options={choices} />
   if (type === 'flag') return <Check {...{ name, label }} on={value === true} />
   return (
     <Field
