@@ -99,7 +99,12 @@ export const duration = (min: number, max?: number) =>
 export const size = (min: number, max?: number) =>
   quantity('size', max === undefined ? { min } : { min, max })
 
-export const file = (says: string) => Joi.string().allow(null).default(null).description(says) as never
+export const orNull = (form: Joi.Schema, says: string) =>
+  form.allow(null).default(null).description(says) as never
+
+export const orEmpty = (form: Joi.ArraySchema, says: string) => form.default([]).description(says) as never
+
+export const file = (says: string) => orNull(Joi.string(), says)
 
 export const flag = (says: string, value = false) => Joi.boolean().default(value).description(says)
 

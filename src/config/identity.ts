@@ -16,6 +16,8 @@ import {
   group,
   HOUR,
   MINUTE,
+  orEmpty,
+  orNull,
   readText,
   refuse,
   secretIn,
@@ -87,11 +89,7 @@ const provider = Joi.object<SignInProvider, true>({
     .required()
     .meta(NEEDED)
     .description('A word for it; its redirect address is {base_url}/sign-in/{name}/callback'),
-  label: Joi.string()
-    .max(100)
-    .allow(null)
-    .default(null)
-    .description('What its button says after "Sign in with"; null: its name') as never,
+  label: orNull(Joi.string().max(100), 'What its button says after "Sign in with"; null: its name'),
   issuer: Joi.string()
     .custom(readIssuer)
     .required()
@@ -104,42 +102,40 @@ const provider = Joi.object<SignInProvider, true>({
     .custom(readScopes)
     .default(['openid', 'email', 'profile'])
     .description('What is asked for; offline_access for a refresh token, where that needs it') as never,
-  allowed_domains: Joi.array()
-    .items(Joi.string().domain({ tlds: false }).lowercase())
-    .default([])
-    .description('Everybody with a verified address at one of these domains may sign in') as never,
-  allowed_groups: Joi.object({
-    claim: claim(),
-    values: Joi.array()
-      .items(Joi.string())
-      .min(1)
-      .required()
-      .meta(NEEDED)
-      .description('Names of groups, each of which is enough'),
-  })
-    .allow(null)
-    .default(null)
-    .description('Everybody in one of these groups may sign in') as never,
+  allowed_domains: orEmpty(
+    Joi.array().items(Joi.string().domain({ tlds: false }).lowercase()),
+    'Everybody with a verified address at one of these domains may sign in',
+  ),
+  allowed_groups: orNull(
+    Joi.object({
+      claim: claim(),
+      values: Joi.array()
+        .items(Joi.string())
+        .min(1)
+        .required()
+        .meta(NEEDED)
+        .description('Names of groups, each of which is enough'),
+    }),
+    'Everybody in one of these groups may sign in',
+  ),
   trust_email: flag(
     'Believe its addresses without email_verified: for a provider of your own alone, such as Entra with the issuer of your tenant',
   ),
-  default_role: role()
-    .allow(null)
-    .default(null)
-    .description(
-      'Role of who comes by allowed_domains or allowed_groups; null: identity.default_role',
-    ) as never,
-  role_from: Joi.object({
-    claim: claim(),
-    map: Joi.object()
-      .pattern(Joi.string(), role())
-      .min(1)
-      .required()
-      .description('Roles by value of the claim; the highest one that fits'),
-  })
-    .allow(null)
-    .default(null)
-    .description('The provider says the role, at each sign-in; who has none there is refused') as never,
+  default_role: orNull(
+    role(),
+    'Role of who comes by allowed_domains or allowed_groups; null: identity.default_role',
+  ),
+  role_from: orNull(
+    Joi.object({
+      claim: claim(),
+      map: Joi.object()
+        .pattern(Joi.string(), role())
+        .min(1)
+        .required()
+        .description('Roles by value of the claim; the highest one that fits'),
+    }),
+    'The provider says the role, at each sign-in; who has none there is refused',
+  ),
   logout: choice(
     ['session', 'person'],
     'What a logout there ends here: that session, or all that the person has from there',
@@ -174,16 +170,14 @@ export const identity = group(
       }),
       'How long people stay signed in',
     ) as never,
-    release_to: Joi.array()
-      .items(Joi.string().email({ tlds: false }))
-      .default([])
-      .description('Addresses to which a mail of test mode may be sent for real') as never,
-    oidc: Joi.array()
-      .items(provider)
-      .unique('name')
-      .max(20)
-      .default([])
-      .description('Providers of OpenID Connect, as many as you like') as never,
+    release_to: orEmpty(
+      Joi.array().items(Joi.string().email({ tlds: false })),
+      'Addresses to which a mail of test mode may be sent for real',
+    ),
+    oidc: orEmpty(
+      Joi.array().items(provider).unique('name').max(20),
+      'Providers of OpenID Connect, as many as you like',
+    ),
   }),
   'People, and how they sign in',
 )

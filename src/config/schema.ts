@@ -13,7 +13,20 @@ import Joi from 'joi'
 import { defaultBudget } from '../base/memory.js'
 import { parseRange } from '../base/network.js'
 import { type Config, DIALECTS, type SubmissionListener } from './config.js'
-import { choice, DAY, duration, file, flag, group, HOUR, MINUTE, readUrl, size } from './forms.js'
+import {
+  choice,
+  DAY,
+  duration,
+  file,
+  flag,
+  group,
+  HOUR,
+  MINUTE,
+  orEmpty,
+  orNull,
+  readUrl,
+  size,
+} from './forms.js'
 import { identity } from './identity.js'
 
 const MIB = 1024 ** 2
@@ -165,13 +178,10 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       rules_file: file(
         'YAML list of rules asked before the built-in table that tells hard bounces from soft ones: category, and enhanced, code, text or unless (postern bounce classify tries them)',
       ),
-      postmaster: Joi.string()
-        .custom(readSender)
-        .allow(null)
-        .default(null)
-        .description(
-          'Address that gets mail to postmaster@ and abuse@ of bounce.domain, through the pool of the default workspace; null: the beginning of such mail is kept in the log as `postmaster.received`, up to 200 a day',
-        ) as never,
+      postmaster: orNull(
+        Joi.string().custom(readSender),
+        'Address that gets mail to postmaster@ and abuse@ of bounce.domain, through the pool of the default workspace; null: the beginning of such mail is kept in the log as `postmaster.received`, up to 200 a day',
+      ),
       ...proxied,
     }),
     'Where bounces come back',
@@ -180,17 +190,15 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
     Joi.object<Config['tls'], true>({
       cert_file: file('Certificate chain, PEM'),
       key_file: file('Its private key, PEM, readable by nobody else'),
-      certificates: Joi.array()
-        .items(
+      certificates: orEmpty(
+        Joi.array().items(
           Joi.object<Config['tls']['certificates'][number], true>({
             cert_file: Joi.string().required().description('Certificate chain, PEM'),
             key_file: Joi.string().required().description('Its private key, PEM'),
           }),
-        )
-        .default([])
-        .description(
-          'Further certificates, shown by every listener to clients that ask (SNI) for a name in their subjectAltName',
-        ) as never,
+        ),
+        'Further certificates, shown by every listener to clients that ask (SNI) for a name in their subjectAltName',
+      ),
     }),
     'Certificate of every listener; without one, a self-signed one is made on the first run',
   ),
@@ -254,38 +262,34 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .description(
           'Pools whose mail this daemon carries, by name or id; others on the same PostgreSQL carry the rest',
         ) as never,
-      http_endpoints: Joi.array()
-        .items(
-          Joi.object<Config['relay']['http_endpoints'][number], true>({
-            upstream: Joi.string()
-              .pattern(
-                /^(?:ses|mailgun)\+https:\/\/[a-z0-9.-]+$/,
-                'an upstream such as ses+https://eu-west-1',
-              )
-              .required()
-              .description('Which one, as its URL begins: ses+https://REGION or mailgun+https://DOMAIN'),
-            url: Joi.string()
-              .custom(readUrl)
-              .pattern(/^https:/, 'an https URL such as https://vpce-1.example.com')
-              .required()
-              .description('Where it is asked instead'),
-          }),
-        )
-        .unique('upstream')
-        .default([])
-        .description(
-          'Services that are asked at another address than their own, as a VPC endpoint of AWS; the certificate must fit that address',
-        ) as never,
+      http_endpoints: orEmpty(
+        Joi.array()
+          .items(
+            Joi.object<Config['relay']['http_endpoints'][number], true>({
+              upstream: Joi.string()
+                .pattern(
+                  /^(?:ses|mailgun)\+https:\/\/[a-z0-9.-]+$/,
+                  'an upstream such as ses+https://eu-west-1',
+                )
+                .required()
+                .description('Which one, as its URL begins: ses+https://REGION or mailgun+https://DOMAIN'),
+              url: Joi.string()
+                .custom(readUrl)
+                .pattern(/^https:/, 'an https URL such as https://vpce-1.example.com')
+                .required()
+                .description('Where it is asked instead'),
+            }),
+          )
+          .unique('upstream'),
+        'Services that are asked at another address than their own, as a VPC endpoint of AWS; the certificate must fit that address',
+      ),
     }),
     'Handing mail to upstream servers',
   ),
-  setup: Joi.array()
-    .items(Joi.string())
-    .single()
-    .default([])
-    .description(
-      'Files and folders that say what there is: applied at each start, before the doors open; see SETUP.md',
-    ) as never,
+  setup: orEmpty(
+    Joi.array().items(Joi.string()).single(),
+    'Files and folders that say what there is: applied at each start, before the doors open; see SETUP.md',
+  ),
   events: group(
     Joi.object<Config['events'], true>({
       streams_per_key: count(
@@ -361,20 +365,14 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       allow_networks: ranges(
         'Private address ranges in which endpoints of webhooks may lie, by http as well; elsewhere only public addresses are called, by https',
       ),
-      proxy: Joi.string()
-        .custom(readUrl)
-        .allow(null)
-        .default(null)
-        .description(
-          'URL of the HTTP proxy through which endpoints, those of tokens too, are called; it resolves their names, and has to refuse private addresses itself',
-        ) as never,
-      notify: Joi.array()
-        .items(Joi.string().custom(readSender))
-        .max(20)
-        .default([])
-        .description(
-          'Addresses that get a mail when an endpoint fails, gives up events or is disabled',
-        ) as never,
+      proxy: orNull(
+        Joi.string().custom(readUrl),
+        'URL of the HTTP proxy through which endpoints, those of tokens too, are called; it resolves their names, and has to refuse private addresses itself',
+      ),
+      notify: orEmpty(
+        Joi.array().items(Joi.string().custom(readSender)).max(20),
+        'Addresses that get a mail when an endpoint fails, gives up events or is disabled',
+      ),
     }),
     'Posts to the endpoints of customers',
   ),
@@ -387,11 +385,10 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
     'Tokens for upstreams that sign in by OAuth',
   ),
   identity,
-  default_from: Joi.string()
-    .custom(readSender)
-    .allow(null)
-    .default(null)
-    .description('Sender of mail that names none, unless its workspace has one') as never,
+  default_from: orNull(
+    Joi.string().custom(readSender),
+    'Sender of mail that names none, unless its workspace has one',
+  ),
   log: group(
     Joi.object<Config['log'], true>({
       level: Joi.string()

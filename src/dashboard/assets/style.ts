@@ -630,11 +630,6 @@ html[data-blur] :is(.view iframe, main h1) { filter: blur(9px); }
 .legend li { display: inline-flex; align-items: center; gap: var(--s2); }
 .legend svg { width: 1.5rem; height: .5rem; }
 .legend b { font-weight: 600; color: var(--ink); }
-.meter { display: inline-block; width: 4rem; height: .375rem; margin-inline-end: var(--s2); border-radius: 3px; background: var(--sunk); box-shadow: inset 0 0 0 1px var(--line); vertical-align: .1em; }
-.meter rect { fill: var(--fill); }
-.meter.ok rect { fill: var(--fill-ok); }
-.meter.wait rect { fill: var(--fill-wait); }
-.meter.bad rect { fill: var(--fill-bad); }
 .readout { min-height: 1rem; color: var(--ink-2); font: var(--small) var(--sans); }
 .plot[data-drawn] > svg { visibility: hidden; }
 .uplot { position: absolute; inset: 0; }
@@ -654,7 +649,6 @@ html[data-blur] :is(.view iframe, main h1) { filter: blur(9px); }
   .lines .plot { height: 8rem; }
 }
 ${PAGE_STYLE}
-.onlyprint { display: none; }
 @media print {
   :root { color-scheme: light !important; --paper: #fff; }
   @page { margin: 16mm 14mm; }
@@ -673,6 +667,5 @@ ${PAGE_STYLE}
   a { color: inherit; text-decoration: none; }
   .plot > svg { visibility: visible !important; }
   .uplot, .readout { display: none; }
-  .onlyprint { display: block !important; }
 }
 `

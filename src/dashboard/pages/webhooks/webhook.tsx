@@ -4,7 +4,7 @@
  */
 import { tagText } from '../../../mail/query.js'
 import type { ShownWebhook, Webhook, WebhookAttempt, WebhookEvent } from '../../../resource/webhook.js'
-import { mistake } from '../../ask.js'
+import { type AskMethod, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import { Choice, Field, FormMarks, type Options, Submit, Verb } from '../../parts/form.js'
 import { ButtonLink, Choices, Code, Crumb, Facts, ManagedNote, Section } from '../../parts/page-parts.js'
@@ -296,13 +296,13 @@ const count = (n: number, isCapped: boolean): string => `${n}${isCapped ? ' or m
 
 const pageOf = (visit: Visit): string => visit.link(`/webhooks/${visit.params.id ?? ''}`)
 
-const change = async (visit: Visit, body: unknown, notice: string): Promise<FormDone> => {
-  await visit.ask('PATCH', pathOf(visit), { scoped: false, body })
+const change = async (visit: Visit, body: object, notice: string): Promise<FormDone> => {
+  await asked(visit, 'PATCH', '', body)
   return { to: pageOf(visit), notice }
 }
 
 const test = async (visit: Visit): Promise<FormDone> => {
-  const post = await visit.ask<WebhookEvent>('POST', pathOf(visit, '/test'), { scoped: false, body: {} })
+  const post = await asked<WebhookEvent>(visit, 'POST', '/test', {})
   const { http_status_code: code, duration_ms: ms, cause, status } = post
   const said = code === null ? 'No answer came' : `It answered ${code}`
   const after = ms === null ? '' : ` after ${ms} ms`
@@ -322,21 +322,19 @@ const replay = async (visit: Visit, form: Form): Promise<FormDone> => {
     since === FAILED
       ? { failed: true }
       : { since: SINCE.some(([one]) => one === since) ? hoursAgo(visit, Number(since)) : since }
-  const { matched, capped } = await visit.ask<{ matched: number; capped: boolean }>(
-    'POST',
-    pathOf(visit, '/replay'),
-    { scoped: false, body: { ...which, dry_run: isDry } },
-  )
+  const asking = asked<{ matched: number; capped: boolean }>(visit, 'POST', '/replay', {
+    ...which,
+    dry_run: isDry,
+  })
+  const { matched, capped } = await asking
   const many = `${count(matched, capped)} ${matched === 1 ? 'event' : 'events'}`
   return { to: pageOf(visit), notice: isDry ? `${many} would be posted again.` : `${many} are posted again.` }
 }
 
 const rotate = async (visit: Visit, form: Form): Promise<FormDone> => {
   const grace = form.text('grace')
-  const made = await visit.ask<MadeWebhook>('POST', pathOf(visit, '/signing-secret/rotate'), {
-    scoped: false,
-    body: { grace: grace === '0' ? 0 : grace },
-  })
+  const body = { grace: grace === '0' ? 0 : grace }
+  const made = await asked<MadeWebhook>(visit, 'POST', '/signing-secret/rotate', body)
   const says =
     grace === '0'
       ? 'Copy it now: it is not shown again, and posts are signed with it alone.'
@@ -349,22 +347,23 @@ const verbs: NonNullable<SitePage['actions']> = {
   replay,
   rotate,
   async again(visit, form) {
-    await visit.ask('POST', pathOf(visit, `/events/${encodeURIComponent(form.raw('event'))}/replay`), {
-      scoped: false,
-      body: {},
-    })
+    await asked(visit, 'POST', `/events/${encodeURIComponent(form.raw('event'))}/replay`, {})
     return { to: visit.here({ event: null }), notice: 'It is posted again.' }
   },
   enable: (visit, form) =>
     change(visit, { status: 'enabled', from: form.text('from') ?? undefined }, 'It is on again.'),
   disable: (visit) => change(visit, { status: 'disabled' }, 'It is off: nothing is posted to it.'),
   async delete(visit, form) {
-    const row = await visit.ask<ShownWebhook>('GET', pathOf(visit), { scoped: false })
+    const row = await asked<ShownWebhook>(visit, 'GET')
     if (form.text('confirm') !== hostOf(row)) throw mistake('confirm', `must be the host: ${hostOf(row)}`)
-    await visit.ask('DELETE', pathOf(visit), { scoped: false })
+    await asked(visit, 'DELETE')
     return { to: visit.link('/webhooks'), notice: `${nameOf(row)} is deleted.` }
   },
 }
+
+/** Of this endpoint, whatever workspace the URL says. */
+const asked = <T,>(visit: Visit, method: AskMethod, more = '', body?: object): Promise<T> =>
+  visit.ask<T>(method, pathOf(visit, more), { scoped: false, body })
 
 const pathOf = (visit: Visit, more = ''): string =>
   `/v1/webhooks/${encodeURIComponent(visit.params.id ?? '')}${more}`
@@ -422,7 +421,7 @@ export const webhookPage: SitePage = {
   async view(visit) {
     const query = { limit: 25, cursor: visit.query('cursor'), failed: visit.query('failed') }
     const [row, list, event, workspaces, history] = await Promise.all([
-      visit.ask<ShownWebhook>('GET', pathOf(visit), { scoped: false }),
+      asked<ShownWebhook>(visit, 'GET'),
       visit.ask<ListPage<WebhookEvent>>('GET', pathOf(visit, '/events'), { query, scoped: false }),
       eventOf(visit),
       workspacesOf(visit),
