@@ -76,13 +76,8 @@ export const defaultWorkspace = async (
 const TAG = 'invitation'
 
 /** Whether a mail has a link in it that lets somebody in. */
-const isInvitation = ({
-  source,
-  tags,
-}: {
-  readonly source: string
-  readonly tags: readonly { readonly name: string }[]
-}): boolean => source === 'system' && tags.some(({ name }) => name === TAG)
+const isInvitation = ({ source, tags }: { source: string; tags: readonly { name: string }[] }): boolean =>
+  source === 'system' && tags.some(({ name }) => name === TAG)
 
 /** Throws resource.conflict for such a mail. */
 export const demandReadable = (record: Parameters<typeof isInvitation>[0]): void => {

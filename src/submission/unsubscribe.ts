@@ -98,10 +98,7 @@ const publicUrl = (baseUrl: string): string => {
 
 /** The mail with its link, if it has a list, one reader and an address that is reached: what is sent again may lack them. */
 export const linked = (
-  {
-    pepper,
-    config,
-  }: { readonly pepper?: Uint8Array | undefined; readonly config: { readonly base_url?: string } },
+  { pepper, config }: { pepper?: Uint8Array | undefined; config: { base_url?: string } },
   mail: NewEmail,
 ): NewEmail => {
   const list = mail.extras?.unsubscribe_list

@@ -45,11 +45,7 @@ export const waitAfter = (failed: number, asked: number | null, random: () => nu
  * believed nothing is given up for its age.
  */
 export const nextTry = (
-  {
-    attempts,
-    from,
-    asked,
-  }: { readonly attempts: number; readonly from: number; readonly asked: number | null },
+  { attempts, from, asked }: { attempts: number; from: number; asked: number | null },
   now: number,
   isSteady: boolean,
   random: () => number,

@@ -209,13 +209,7 @@ const whyOf = (one: ShownRecipient): string => {
   return one.last_response === null ? '' : `${one.last_response.slice(0, 300)}${tries}`
 }
 
-const One = ({
-  visit,
-  email,
-  events,
-  one,
-  open,
-}: Props & { readonly one: ShownRecipient; readonly open: boolean }) => {
+const One = ({ visit, email, events, one, open }: Props & { one: ShownRecipient; open: boolean }) => {
   const own = events.filter(({ recipient }) => recipient === one.address || recipient === null)
   return (
     <details class="rcpt" open={open}>

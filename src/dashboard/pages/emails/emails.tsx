@@ -556,11 +556,7 @@ const Looked = ({ list }: Pick<Found, 'list'>) => {
   )
 }
 
-const NotYet = ({
-  visit,
-  filter,
-  list,
-}: { readonly visit: Visit; readonly filter: Filter } & Pick<Found, 'list'>) => (
+const NotYet = ({ visit, filter, list }: { visit: Visit; filter: Filter } & Pick<Found, 'list'>) => (
   <Empty title="None found so far">
     <p>
       <Looked list={list} />

@@ -136,7 +136,6 @@ const stopped = ({ pools }: QueueStateRecord) =>
     .filter(({ state, waiting, held }) => STOPPED.has(state) && waiting + held > 0)
     .sort((a, b) => b.waiting + b.held - a.waiting - a.held)
 
-/** Holds that keep something, and one of the whole queue. */
 /** Those that stand; none where they may not be seen. */
 export const standingHolds = async (visit: Visit): Promise<readonly Hold[]> => {
   const answer = await visit.part<ListPage<Hold>>('/v1/holds', { query: { limit: 100 }, scoped: false })
@@ -163,15 +162,11 @@ const WHAT_IS_HELD = (hold: Hold): string =>
       ? 'The whole queue is held'
       : 'Its pool is held'
 
-export const HeldNotes = ({
-  visit,
-  holds,
-  what = WHAT_IS_HELD,
-}: {
-  readonly visit: Visit
-  readonly holds: readonly Hold[]
+interface HeldNotesProps extends Pick<HoldsProps, 'visit' | 'holds'> {
   readonly what?: (hold: Hold) => string
-}) => (
+}
+
+export const HeldNotes = ({ visit, holds, what = WHAT_IS_HELD }: HeldNotesProps) => (
   <>
     {holds.map((hold) => (
       <Note tone="wait" icon="held">
@@ -188,6 +183,7 @@ export const HeldNotes = ({
   </>
 )
 
+/** Holds that keep something, and one of the whole queue. */
 const kept = ({ holds }: QueueStateRecord) =>
   holds.filter(({ by, recipients }) => recipients > 0 || by === 'all')
 
