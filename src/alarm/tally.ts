@@ -1,12 +1,10 @@
 /**
  * NAME      tally - what the log says about live mail, as counts
- *   Pure: records of the log in, counts by workspace and span out. A recipient is
- *   tried once, by the attempt that ended first, however it ended; so the same
- *   recipient, deferred and later sent, is one. What an upstream answers counts where it was said; what a report tells
- *   counts where its mail was accepted, so that the late bounces and complaints of a large mailing are not measured
- *   against a quiet hour.
- *   A connection that failed says nothing about the workspace's mail and is no
- *   deferral here: upstream.down tells that.
+ *   Pure: records of the log in, counts by workspace and span out. A recipient is tried once, by the attempt that ended
+ *   first, however it ended; so the same recipient, deferred and later sent, is one. What an upstream answers counts
+ *   where it was said; what a report tells counts where its mail was accepted, so that the late bounces and complaints
+ *   of a large mailing are not measured against a quiet hour.
+ *   A connection that failed says nothing about the workspace's mail and is no deferral here: upstream.down tells that.
  */
 import {
   ALARM_COUNTS,

@@ -1,16 +1,14 @@
 /**
  * NAME      dial - calls URLs that somebody else chose
- *     One request, one answer, and no way into our own network: https only (http
- *     where an operator's range covers the address), no user info, no redirects,
- *     TLS verified, the answer read to 64 kB, all of it within 15 seconds. What
+ *     One request, one answer, and no way into our own network: https only (http where an operator's range covers the
+ *     address), no user info, no redirects, TLS verified, the answer read to 64 kB, all of it within 15 seconds. What
  *     fails is a DialError, whose message may be shown to whoever gave the URL.
  *   NOTES
- *     The address is judged in the act of connecting: a name is resolved once, all
- *     its addresses are judged, and the socket gets just these, so a name server
- *     that changes its answer wins nothing. undici asks no resolver for a literal
- *     address, so those are judged before. One refused address refuses the name.
- *     A connection is kept for one idle second. With a proxy the proxy resolves
- *     names, and has to judge what they lead to; literals are judged here even so.
+ *     The address is judged in the act of connecting: a name is resolved once, all its addresses are judged, and the
+ *     socket gets just these, so a name server that changes its answer wins nothing. undici asks no resolver for a
+ *     literal address, so those are judged before. One refused address refuses the name.
+ *     A connection is kept for one idle second. With a proxy the proxy resolves names, and has to judge what they lead
+ *     to; literals are judged here even so.
  *     A `100 Continue` that nobody asked for is passed over (RFC 9110, section 15.2).
  *   Errors of sockets, TLS and HTTP as words that mean something to whoever runs the other end. No address that a name
  *   led to is told, and no stack: the sentence is shown to customers.

@@ -4,14 +4,13 @@
  *   declare in steps as it comes. Who finds nothing left is refused and may try again; nobody waits, so nobody can make
  *   others wait. A part is counted as what the body really takes, which is some times its size: it is read, unpacked,
  *   and written anew.
- *     A resizable ArrayBuffer reserves addresses and takes memory page by page, so
- *     it seldom moves; and `free` returns all of it in that very moment, where an
- *     ordinary buffer of 25 MiB would wait for a collection that sees no need to
- *     come. Whoever still holds a view of it then holds an empty one.
+ *     A resizable ArrayBuffer reserves addresses and takes memory page by page, so it seldom moves; and `free` returns
+ *     all of it in that very moment, where an ordinary buffer of 25 MiB would wait for a collection that sees no need
+ *     to come. Whoever still holds a view of it then holds an empty one.
  *     `free` does the same for ordinary memory.
  *   NOTES
- *     V8 counts the addresses as memory in use, and collects all it has when it
- *     believes to have too much. So few are reserved, and more when these are used.
+ *     V8 counts the addresses as memory in use, and collects all it has when it believes to have too much. So few are
+ *     reserved, and more when these are used.
  */
 import { totalmem } from 'node:os'
 import { MessageChannel } from 'node:worker_threads'

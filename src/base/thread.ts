@@ -1,14 +1,13 @@
 /**
  * NAME      thread - starting one, wherever the program lies
- *     In a checkout and in a package a thread is a file beside the one that starts
- *     it. The single executable has no files: there it is an asset of that name,
- *     and a data: URL, since only a module may wait at its top level.
+ *     In a checkout and in a package a thread is a file beside the one that starts it. The single executable has no
+ *     files: there it is an asset of that name, and a data: URL, since only a module may wait at its top level.
  *     No flags of the main thread: a test runner's import hooks would be loaded there, too.
  *   NOTES
  *     V8 doubles the nursery of a busy thread up to 32 MiB or more, and keeps it. What our threads leave behind dies
- *     young: with more than 4 MiB they gain no time. The main
- *     thread does; its limit can only be set when node starts, as bin/postern's first line does. That flag would go
- *     before the limit of every thread; the main thread has read it by now.
+ *     young: with more than 4 MiB they gain no time. The main thread does; its limit can only be set when node starts,
+ *     as bin/postern's first line does. That flag would go before the limit of every thread; the main thread has read
+ *     it by now.
  */
 import { writeFileSync } from 'node:fs'
 import { basename } from 'node:path'

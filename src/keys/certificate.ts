@@ -1,12 +1,10 @@
 /**
  * NAME      certificate - what the TLS listeners show
- *   The configured pair, checked: the key fits, nobody else can read it, and it
- *   is not one that the world knows. Without a configured pair, a self-signed one
- *   is made in data_dir on the first run, and again when it is about to run out
- *   or the host name changed. Further pairs are for those names that stand in them; their keys are
- *   of the kind of the main one, since node:tls puts a pair beside it, and of two kinds OpenSSL chooses. The library
- *   behind the SMTP door brings a certificate whose private key is
- *   published in its package: serving it would be TLS in name only.
+ *   The configured pair, checked: the key fits, nobody else can read it, and it is not one that the world knows.
+ *   Without a configured pair, a self-signed one is made in data_dir on the first run, and again when it is about to
+ *   run out or the host name changed. Further pairs are for those names that stand in them; their keys are of the kind
+ *   of the main one, since node:tls puts a pair beside it, and of two kinds OpenSSL chooses. The library behind the
+ *   SMTP door brings a certificate whose private key is published in its package: serving it would be TLS in name only.
  */
 import { createHash, createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'

@@ -1,9 +1,8 @@
 /**
  * NAME      in-backup - the files that go with a database into a backup, and back
  *   A ring of return-path keys that the store has not taken over yet (return-path.ts) always goes along: it holds no
- *   secret, and without it the bounces of older mail are strangers. With --with-secrets the
- *   pepper and the certificate that was made here go too: such a copy opens every
- *   door, and is all that a new machine needs.
+ *   secret, and without it the bounces of older mail are strangers. With --with-secrets the pepper and the certificate
+ *   that was made here go too: such a copy opens every door, and is all that a new machine needs.
  */
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,9 +1,8 @@
 /**
  * NAME      recipient - the state of one recipient, and what must always hold of it
- *   A recipient that waits is in one place: it is due at a time, leased to a boot, held, or
- *   deferred by a server that has the mail by now (then a deadline says until when we believe it). One that waits no
- *   more is at rest; only an attempt that may be past the final dot keeps
- *   its lease until it ends.
+ *   A recipient that waits is in one place: it is due at a time, leased to a boot, held, or deferred by a server that
+ *   has the mail by now (then a deadline says until when we believe it). One that waits no more is at rest; only an
+ *   attempt that may be past the final dot keeps its lease until it ends.
  */
 import { invariant } from '../base/fault.js'
 import type { Status } from '../mail/status.js'

@@ -1,14 +1,12 @@
 /**
  * NAME      suppress - which mail must not be written to whom, and when refusals say more of a server than of addresses
- *   Suppressions are asked when a mail is accepted; between then and an attempt a scheduled or deferred mail
- *   may wait for weeks. So they are asked again when a recipient is claimed, and one that must not be
- *   written to any more ends there. A mail that was sent with the override goes on, and so do reports that
- *   we write ourselves.
- *   Addresses do not become bad all at once: where too many bounce for good, none of them is suppressed
- *   before a person has looked. Counted are, in ten minutes of one upstream: one text of one domain; all
- *   texts of a domain; and all domains together, where most of those that it met have refused somebody. What
- *   goes on slowly is seen in an hour, against the seven days before. Pure; the store counts, and acts on it
- *   in one commit.
+ *   Suppressions are asked when a mail is accepted; between then and an attempt a scheduled or deferred mail may wait
+ *   for weeks. So they are asked again when a recipient is claimed, and one that must not be written to any more ends
+ *   there. A mail that was sent with the override goes on, and so do reports that we write ourselves.
+ *   Addresses do not become bad all at once: where too many bounce for good, none of them is suppressed before a person
+ *   has looked. Counted are, in ten minutes of one upstream: one text of one domain; all texts of a domain; and all
+ *   domains together, where most of those that it met have refused somebody. What goes on slowly is seen in an hour,
+ *   against the seven days before. Pure; the store counts, and acts on it in one commit.
  */
 import { type Outcome, observed, type Source } from './facts.js'
 import type { Mode } from './page.js'

@@ -1,8 +1,7 @@
 /**
  * NAME      rules - a site's own lines of the table, ready for use
  *   From the file that `bounce.rules_file` names, by way of its shape (config/rules-file.ts) and its meaning
- *   (mail/report/classify.ts). A
- *   mistake in it is a mistake in the settings: nothing starts with half a table.
+ *   (mail/report/classify.ts). A mistake in it is a mistake in the settings: nothing starts with half a table.
  */
 import { readRulesFile, rulesProblem } from '../config/rules-file.js'
 import type { CategoryRule } from '../mail/report/category.js'

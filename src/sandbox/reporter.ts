@@ -9,9 +9,8 @@
  *   NOTES
  *     A report that is not taken waits while the store is away. Any other failure is our mistake: after some tries it
  *     is given up, counted and logged.
- *   Writes what a far MTA writes: multipart/report with message/delivery-status (RFC 3464, RFC 3462), a
- *   feedback report (RFC 5965), or a vacation notice (RFC 3834). The returned part carries the headers that
- *   tell whose mail it was.
+ *   Writes what a far MTA writes: multipart/report with message/delivery-status (RFC 3464, RFC 3462), a feedback report
+ *   (RFC 5965), or a vacation notice (RFC 3834). The returned part carries the headers that tell whose mail it was.
  */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'

@@ -1,11 +1,10 @@
 /**
  * NAME      simulation - which recipient makes what happen
- *   The table of the sandbox, by local part, at any domain. A `+` may add a
- *   detail: an enhanced status code where the row takes one (`bounced+5.2.2@`), else anything. A local part that no row
- *   names is delivered. Reports are
- *   sent only as far as NOTIFY asks for them (RFC 3461): no NOTIFY means
- *   failures only, NEVER means none; complaints and auto-replies come anyway. `suppressed@` never comes here: in test
- *   mode it counts as listed when it is sent. Some rows go by a second name, which says the outcome in words.
+ *   The table of the sandbox, by local part, at any domain. A `+` may add a detail: an enhanced status code where the
+ *   row takes one (`bounced+5.2.2@`), else anything. A local part that no row names is delivered. Reports are sent only
+ *   as far as NOTIFY asks for them (RFC 3461): no NOTIFY means failures only, NEVER means none; complaints and
+ *   auto-replies come anyway. `suppressed@` never comes here: in test mode it counts as listed when it is sent. Some
+ *   rows go by a second name, which says the outcome in words.
  */
 
 /** A report that goes back to the envelope sender. */

@@ -1,14 +1,12 @@
 /**
  * NAME      admission - who is behind the proxy (PROXY protocol), and how many connections each client holds
- *     A TCP proxy puts a header before the first byte of a connection, also before
- *     a TLS handshake. It is read here to its last byte and not beyond: what
- *     follows is the client's. `LOCAL`, `UNKNOWN` and address families other than
+ *     A TCP proxy puts a header before the first byte of a connection, also before a TLS handshake. It is read here to
+ *     its last byte and not beyond: what follows is the client's. `LOCAL`, `UNKNOWN` and address families other than
  *     TCP over IP carry no client: the proxy itself is asking whether we live.
- *     The header proves nothing by itself; server.ts reads it from trusted
- *     addresses only.
+ *     The header proves nothing by itself; server.ts reads it from trusted addresses only.
  *   NOTES
- *     Fields of version 2 after the addresses (TLVs) are passed over, their
- *     checksum too: it guards against what TCP has guarded against.
+ *     Fields of version 2 after the addresses (TLVs) are passed over, their checksum too: it guards against what TCP
+ *     has guarded against.
  *   Counts by a key (an address, a credential) up to a limit. An owner, such as one connection, holds one key at a
  *   time, and giving back twice is harmless: a count that leaks would shut a client out for good.
  */

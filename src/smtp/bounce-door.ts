@@ -1,10 +1,8 @@
 /**
  * NAME      bounce-door - reports come back
- *   Takes mail at signed return paths, from `<>` and from anyone else (some
- *   systems answer with a real sender), without AUTH. An address that we did
- *   not sign is refused at RCPT, before DATA, so there is never anything to
- *   bounce: no backscatter. 250 is said after the report's effect is committed,
- *   else 452: its sender tries again.
+ *   Takes mail at signed return paths, from `<>` and from anyone else (some systems answer with a real sender), without
+ *   AUTH. An address that we did not sign is refused at RCPT, before DATA, so there is never anything to bounce: no
+ *   backscatter. 250 is said after the report's effect is committed, else 452: its sender tries again.
  *   A report may return the whole mail: it is taken to its end, and its beginning kept.
  *   postmaster@ and abuse@ of the bounce domain are for people: they go on to `bounce.postmaster`, whole; without that
  *   setting their beginning is kept in the log.

@@ -1,16 +1,13 @@
 /**
  * NAME      stream - from TCP chunks to command lines and the bytes between 354 and the final dot
- *     Replaces smtp-server's parser, whose data mode copies through a PassThrough
- *     and whose command mode works on strings. One command or body at a time is
- *     handed out; the next follows when its `done` was called, and the socket is
- *     held back when it runs too far ahead. `onidle` is called whenever the input has
- *     nothing more to give now: the moment to send the replies of a pipelined group in one go.
+ *     Replaces smtp-server's parser, whose data mode copies through a PassThrough and whose command mode works on
+ *     strings. One command or body at a time is handed out; the next follows when its `done` was called, and the socket
+ *     is held back when it runs too far ahead. `onidle` is called whenever the input has nothing more to give now: the
+ *     moment to send the replies of a pipelined group in one go.
  *   NOTES
- *     Chunks do not pass through Writable's own queue: its callbacks cost more than
- *     most commands.
- *     Commands may end in a bare LF (telnet, old scripts): without a line mode
- *     inside a body there is nothing to smuggle them past. A line over the limit is read
- *     to its end, without keeping it, and reported as too long.
+ *     Chunks do not pass through Writable's own queue: its callbacks cost more than most commands.
+ *     Commands may end in a bare LF (telnet, old scripts): without a line mode inside a body there is nothing to
+ *     smuggle them past. A line over the limit is read to its end, without keeping it, and reported as too long.
  *   Collects one message from chunks of any size. Only CRLF.CRLF ends it (RFC 5321 section 4.1.1.4), wherever the
  *   network cut the chunks; LF.LF, LF.CRLF, CRLF.LF and CR.CR are content, so nothing can be smuggled behind them. A
  *   dot that begins a line is taken away (section 4.5.2); all other bytes are kept as they came. Beyond `limit` bytes

@@ -1,9 +1,8 @@
 /**
  * NAME      idempotency - the same request twice is one email
  *   The protocol of an idempotency key around one accept: claim the key, do the work, let the store write the answer
- *   together with the mail. What fails before frees
- *   the key. A claim that took so long that another took over (60 s) finds its
- *   lock lost, stores nothing, and answers like any retry.
+ *   together with the mail. What fails before frees the key. A claim that took so long that another took over (60 s)
+ *   finds its lock lost, stores nothing, and answers like any retry.
  *   A fingerprint covers the parsed request, so that white space, key order and compression do not matter, and every
  *   difference in value does.
  */

@@ -1,10 +1,9 @@
 /**
  * NAME      authenticate - from a credential to a principal
- *   The one place where a caller is let in, for every door. HTTP brings a bearer
- *   token (key or session), SMTP a user name and a password or just an address.
- *   At SMTP the password alone decides who it is; the user name only says which
- *   workspace: free for a workspace's key, unless it names
- *   another workspace, and needed for a platform key.
+ *   The one place where a caller is let in, for every door. HTTP brings a bearer token (key or session), SMTP a user
+ *   name and a password or just an address.
+ *   At SMTP the password alone decides who it is; the user name only says which workspace: free for a workspace's key,
+ *   unless it names another workspace, and needed for a platform key.
  *   A client of Amazon SES signs its request instead: whom it names is found before the body is read, and proved by it.
  *   Unknown, revoked and expired are one answer, after the same work.
  */

@@ -1,10 +1,9 @@
 /**
  * NAME      suppression - addresses that a workspace no longer writes to
- *   Added by people, imports, hard bounces and complaints. Addresses are kept
- *   and compared in lower case. Adding one that is there already gives the row
- *   that is there. `*@example.com` is a whole domain: people and imports name one, a bounce or a complaint never does.
- *   Live and test mail have lists of their own; one more holds for the live mail
- *   of every workspace of an account, and only who may act for the account writes on it.
+ *   Added by people, imports, hard bounces and complaints. Addresses are kept and compared in lower case. Adding one
+ *   that is there already gives the row that is there. `*@example.com` is a whole domain: people and imports name one,
+ *   a bounce or a complaint never does. Live and test mail have lists of their own; one more holds for the live mail of
+ *   every workspace of an account, and only who may act for the account writes on it.
  */
 import { Fault, invalidField } from '../base/fault.js'
 import { newId } from '../base/id.js'

@@ -1,15 +1,14 @@
 /**
  * NAME      body - which events an endpoint gets, and what each says
- *     The JSON of a post. About a mail it has the fields that Resend's has, under
- *     their names, and ours beside them, so that a receiver needs no second request.
- *     `thin` names the mail and tells nothing of it, for those who do not want
- *     subjects and addresses (they hold codes and names) in the logs of a receiver.
+ *     The JSON of a post. About a mail it has the fields that Resend's has, under their names, and ours beside them, so
+ *     that a receiver needs no second request.
+ *     `thin` names the mail and tells nothing of it, for those who do not want subjects and addresses (they hold codes
+ *     and names) in the logs of a receiver.
  *   NOTES
  *     Posts may come late and out of order. `data.sequence` rises within one mail:
  *     of two events about it the one with the greater number is the later one.
- *     The same event always makes the same text, so a retry and a replay are byte for
- *     byte what was posted first, unless the endpoint was changed meanwhile; a format
- *     may add a signature to it at each try.
+ *     The same event always makes the same text, so a retry and a replay are byte for byte what was posted first,
+ *     unless the endpoint was changed meanwhile; a format may add a signature to it at each try.
  *   Changes only, of its workspace (or account) and mode, of the types that it asked for. A filter by domain or tag
  *   looks at mails; an event without a mail passes it. What happens to an endpoint itself is told to the others and to
  *   its owners, never to itself: a failing one would fail at the news of it for ever.

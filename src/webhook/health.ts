@@ -1,14 +1,13 @@
 /**
  * NAME      health - what an endpoint's answers say of it, and when a post is tried again
- *     Pure: a state and an answer in, a state and what is to be told out. After twenty
- *     failures in a row, or a thousand posts that wait, an endpoint is failing: its
- *     place stands and one post at a time, by the list of waits, tries whether it is
- *     back. With `maxInFlight` 1 the first failure is enough, so the order is kept.
- *     Its owners are told when it has failed for about 35 minutes (a fourth try), and
- *     once more after half of the time in which it is disabled.
+ *     Pure: a state and an answer in, a state and what is to be told out. After twenty failures in a row, or a thousand
+ *     posts that wait, an endpoint is failing: its place stands and one post at a time, by the list of waits, tries
+ *     whether it is back. With `maxInFlight` 1 the first failure is enough, so the order is kept.
+ *     Its owners are told when it has failed for about 35 minutes (a fourth try), and once more after half of the time
+ *     in which it is disabled.
  *   NOTES
- *     It is disabled after five days without one success, if two failures in a row are
- *     twelve hours apart: a quiet endpoint does not fall by one.
+ *     It is disabled after five days without one success, if two failures in a row are twelve hours apart: a quiet
+ *     endpoint does not fall by one.
  *   At once, then after the waits of the list, each up to a tenth shorter so that what failed together does not come
  *   back together. An event is given up 76 hours after it was stored, or when the list is at its end. An endpoint may
  *   ask for more time, a day at most.

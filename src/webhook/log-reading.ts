@@ -1,17 +1,15 @@
 /**
  * NAME      log-reading - one log, read for many endpoints, and events again, many of them
  *     Those that are at the head of the log share one reading of it, of their mode alone: a flood of test mail is not
- *     read for live mail. One that cannot
- *     take what was read goes on by itself, from where it stopped, and joins the others
- *     again when it has come to the end: its reading ended no earlier than theirs, so
- *     what they are offered next begins before it or where it is, and what it has
- *     already is passed over by its id.
+ *     read for live mail. One that cannot take what was read goes on by itself, from where it stopped, and joins the
+ *     others again when it has come to the end: its reading ended no earlier than theirs, so what they are offered next
+ *     begins before it or where it is, and what it has already is passed over by its id.
  *   NOTES
  *     Readings of one look come one after the other, which is what the above needs.
  *     Those that are behind get a part of each look's time and take turns for it.
- *   A replay is a walk over the log, or over the posts that failed, which makes posts of the kind `replay`,
- *   so many a second as the endpoint allows. The posts and how far the walk is are stored together, so a
- *   crash neither leaves out nor repeats one. It waits while its endpoint is disabled, or many posts wait.
+ *   A replay is a walk over the log, or over the posts that failed, which makes posts of the kind `replay`, so many a
+ *   second as the endpoint allows. The posts and how far the walk is are stored together, so a crash neither leaves out
+ *   nor repeats one. It waits while its endpoint is disabled, or many posts wait.
  *   To one that is failing it gives a single post, at once, which tries whether it is back.
  */
 import { setImmediate as turn } from 'node:timers/promises'
