@@ -2,7 +2,8 @@
  * NAME      rules-file - a site's own bounce rules, as written
  *   Reads the YAML list that `bounce.rules_file` names and checks its shape:
  *     - category: policy
- *       enhanced: ['5.7.']        # a whole code, or a beginning that ends in a dot code: [554]
+ *       enhanced: ['5.7.']        # a whole code, or a beginning that ends in a dot
+ *       code: [554]
  *       text: no thanks           # regular expression, in any case
  *       unless: mailbox
  *   What the words mean is for mail/report/classify.ts to judge.
