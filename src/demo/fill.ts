@@ -82,11 +82,9 @@ interface StageParts {
   readonly random: () => number
 }
 
-/** Whether more is to come of a recipient within this moment. */
 const isUnderWay = (address: string, status: Status): boolean =>
   status === 'queued' || (status === 'sent' && simulationFor(address).steps.length > 0)
 
-/** Which recipients are under way, by what was settled. */
 const watchSettled = (store: Pick<Store, 'onSettled'>) => {
   const statuses = new Map<string, Status>()
   const awaited = new Set<string>()
@@ -170,7 +168,6 @@ type Relay = Awaited<ReturnType<typeof relayOf>>
 
 /** Whether a moment is over, and the way to the next one. */
 const momentsOf = (relay: Relay, clock: MovedClock, awaited: ReadonlySet<string>) => {
-  /** Until all that is due at this moment has come to rest. */
   const rest = async (): Promise<void> => {
     const began = performance.now()
     for (;;) {
@@ -185,7 +182,6 @@ const momentsOf = (relay: Relay, clock: MovedClock, awaited: ReadonlySet<string>
 
   return {
     rest,
-    /** Moves the clock, and stops wherever mail is due on the way. */
     async goOn(to: number): Promise<void> {
       for (let due = await relay.nextDue(); due !== null && due < to; due = await relay.nextDue()) {
         clock.moveTo(due)
@@ -197,7 +193,6 @@ const momentsOf = (relay: Relay, clock: MovedClock, awaited: ReadonlySet<string>
   }
 }
 
-/** All of them, started; what they carry goes to the sandbox. */
 const startStages = async (parts: StageParts) => {
   const { store, config, pepper, clock, log } = parts
   const sandbox = createSandbox({ hostname: config.hostname, store, log, pace: PACE_MS })

@@ -10,7 +10,6 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** Of the whole week. */
 export const WEEK_MS = 7 * DAY
 export const MAILS = 3_000
 
@@ -244,7 +243,6 @@ const again = (steps: readonly DemoStep[]): DemoStep[] => {
   return dead.map((mail, i) => ({ before: AGAIN.before - i * 70 * MINUTE, mails: [mail] }))
 }
 
-/** In the order of time. */
 export const planWeek = (): readonly DemoStep[] => {
   const random = seeded(20_261_127)
   const special = [...incident(random), ...run(random), ...open(random)]

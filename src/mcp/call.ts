@@ -25,7 +25,6 @@ export interface ApiAnswer {
   readonly isRepeat: boolean
 }
 
-/** Where the daemon is, and how it is asked with the key. */
 export interface AskedDaemon {
   readonly base: string
   ask(method: string, request: Request, signal: AbortSignal): Promise<ApiAnswer>
@@ -84,7 +83,6 @@ const ownKey = (name: string, args: Json): string =>
     .update(JSON.stringify([name, ordered(args)]))
     .digest('base64url')}`
 
-/** What is wrong with the arguments. */
 class WrongArguments extends Error {}
 
 const textIn = (name: string, value: unknown): string => {
@@ -92,7 +90,6 @@ const textIn = (name: string, value: unknown): string => {
   throw new WrongArguments(`${name} must be a text`)
 }
 
-/** Throws WrongArguments. */
 const requestOf = ({ row, places }: Tool, args: Json): Request => {
   const query = new URLSearchParams()
   const headers: Record<string, string> = {}
@@ -156,7 +153,6 @@ const fewer = ({ places }: Tool, { cursor }: Json, { data }: Json): number | nul
   return size <= MOST * 0.9 ? null : Math.max(1, Math.floor((data.length * MOST * 0.8) / size))
 }
 
-/** The body of an answer is an object. */
 const asked = async (daemon: AskedDaemon, tool: Tool, args: Json, signal: AbortSignal) => {
   const answer = await daemon.ask(tool.row.method, requestOf(tool, args), signal)
   return { ...answer, body: isObject(answer.body) ? answer.body : { value: answer.body } }

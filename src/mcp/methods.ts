@@ -13,7 +13,6 @@ interface Serving {
   readonly daemon: AskedDaemon
   /** Whether there are tools that send and change. */
   readonly writes: boolean
-  /** Tells whoever runs this. */
   say(text: string): void
 }
 
@@ -114,7 +113,6 @@ const paperHandlers = (base: string) => ({
   },
 })
 
-/** By method. */
 export const methodsOf = (serving: Serving) => ({
   ...toolHandlers(serving),
   ...paperHandlers(serving.daemon.base),

@@ -14,9 +14,7 @@ type Handler = (params: Json, signal: AbortSignal) => Promise<Json>
 interface Served {
   readonly info: { readonly name: string; readonly title: string; readonly version: string }
   readonly instructions: string
-  /** By method. */
   readonly handlers: Readonly<Record<string, Handler>>
-  /** Writes one line. */
   send(text: string): Promise<void>
   /** Tells of an error that is ours. */
   complain(error: unknown): void
@@ -105,7 +103,6 @@ export class Conversation {
     this.#served = served
   }
 
-  /** Until the input ends. */
   async run(input: AsyncIterable<string | Buffer>): Promise<void> {
     const answers = new Set<Promise<void>>()
     for await (const line of linesOf(input)) {

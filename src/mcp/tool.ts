@@ -2,7 +2,6 @@
 import type { RouteRow } from '../http/endpoint.js'
 import type { JsonSchema } from '../http/openapi/document.js'
 
-/** Where an argument goes. */
 export interface ArgumentPlace {
   readonly in: 'path' | 'query' | 'header'
   readonly name: string

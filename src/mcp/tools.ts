@@ -27,7 +27,6 @@ const ONCE =
 /** Adds, and takes nothing away. */
 const ADDS = /^(add|check|create|place|resend|send|test|verify)/
 
-/** Names of members that are secrets. */
 const SECRET = /(^|_)(secret|token|password)$|^key$/
 
 const members = (schema: unknown): readonly string[] => {

@@ -88,7 +88,6 @@ const pastEnd = (text: string, at: number, isLast: boolean): number | null => {
 
 interface Cut {
   readonly fields: readonly string[]
-  /** Where the next record begins. */
   readonly end: number
 }
 
@@ -157,7 +156,6 @@ export class CsvReader {
   }
 }
 
-/** All of them. */
 export const readCsvLines = (text: string) =>
   [...new CsvReader().push(text, true)].map(({ line, fields }) => ({ line, fields: fields ?? [] }))
 
@@ -200,7 +198,6 @@ const SUPPRESSION_COLUMNS = [
 ] as const
 
 export interface ListLine {
-  /** Which line of the text. */
   readonly at: number
   readonly email: string
   readonly reason: string | null

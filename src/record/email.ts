@@ -61,7 +61,6 @@ export const job = (row: JobRow) => ({
   finished_at: timeOrNull(row.finishedAt),
 })
 
-/** What a job would meet. */
 export const jobPreview = (
   action: JobAction,
   counted: { readonly matched: number; readonly isCapped: boolean },

@@ -97,7 +97,6 @@ export class MarkCodec {
     return keyedHash(this.#key, 'mark', mark, accountId).subarray(0, MAC_LENGTH)
   }
 
-  /** A mark of the store as the public may have it. */
   write(mark: string, accountId: string): string {
     return PREFIX + Buffer.concat([Buffer.from(mark), this.#mac(mark, accountId)]).toString('base64url')
   }

@@ -34,10 +34,8 @@ interface FailingUpstream {
   readonly error: string | null
 }
 
-/** How a pool does, whatever waits in it. */
 export interface PoolHealth {
   readonly state: PoolState
-  /** Since when it has been down. */
   readonly since: number | null
   readonly failing: readonly FailingUpstream[]
 }
@@ -102,7 +100,6 @@ export interface QueueFacts {
 
 const FORMAT = new Intl.NumberFormat('en-US')
 
-/** `12,345`. */
 const figure = (n: number): string => FORMAT.format(n)
 
 export const recipients = (n: number): string => (n === 1 ? '1 recipient' : `${figure(n)} recipients`)
@@ -146,7 +143,6 @@ const isOnly = (scope: Scope, part: keyof Omit<Scope, 'accountId'>): boolean =>
     (name) => (scope[name] !== null) === (name === part),
   )
 
-/** What a hold of that scope holds, and in words. */
 export const scopeOfHold = (scope: Scope, names: Names): { readonly by: HeldBy; readonly words: string } => {
   const { workspaceId, poolId, domain, emailId } = scope
   const workspace = workspaceId === null ? null : `workspace ${names.workspace(workspaceId)}`
@@ -163,7 +159,6 @@ export const scopeOfHold = (scope: Scope, names: Names): { readonly by: HeldBy; 
     : { by: 'part', words: `mail ${parts.join(' ')} is held` }
 }
 
-/** Why nothing leaves a pool that can send nothing. */
 export const stoppedWords = (state: PoolState, called: string): string =>
   state === 'no_upstream'
     ? `${called} has no upstream`
@@ -173,7 +168,6 @@ export const stoppedWords = (state: PoolState, called: string): string =>
 
 const isStopped = ({ state }: Pick<PoolHealth, 'state'>): boolean => state !== 'ok' && state !== 'weak'
 
-/** How the upstreams fail, for how long, and with which words. */
 const failures = ({ failing, since, state }: PoolHealth, now: number): string | null => {
   const told = failing.slice(0, 2).map((one) => {
     const from = one.since ?? (state === 'down' ? since : null)
@@ -184,7 +178,6 @@ const failures = ({ failing, since, state }: PoolHealth, now: number): string | 
   return told.length === 0 ? null : `upstream ${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
 }
 
-/** What waits in a pool and what is held in it, apart. */
 const amounts = ({ waiting, held }: Pick<PoolFacts, 'waiting' | 'held'>): string =>
   waiting > 0 && held > 0
     ? `${wait(waiting)}, ${figure(held)} ${held === 1 ? 'is' : 'are'} held`
@@ -220,7 +213,6 @@ const whyHeld = ({ reason, since }: HoldFacts, now: number): string => {
   return told.length === 0 ? '' : ` (${told.join(', ')})`
 }
 
-/** A hold with its reason, as one of several sentences. */
 const holdInFull = (hold: HoldFacts, now: number): string =>
   `${holdSentence(hold).slice(0, -1)}${whyHeld(hold, now)}.`
 
@@ -253,7 +245,6 @@ const oldestOf = (pools: readonly PoolFacts[]): number | null => {
   return times.length === 0 ? null : Math.min(...times)
 }
 
-/** What is told of pools that send, beside others that do not. */
 const restWords = (
   pools: readonly PoolFacts[],
   now: number,
@@ -349,7 +340,6 @@ const othersFlow = (facts: QueueFacts, now: number): boolean => {
   )
 }
 
-/** Of a queue in which something stands in the way. */
 const troubled = (facts: QueueFacts, now: number): Told => {
   const { stopped, kept, whole } = inTheWay(facts)
   const isSaid = othersFlow(facts, now)
@@ -407,7 +397,6 @@ export interface QueueSentence {
   readonly facts: QueueFacts
 }
 
-/** What there is to say of the queue now. */
 export const queueState = (facts: QueueFacts, now: number): QueueSentence => {
   const { pools } = facts
   const waiting = sum(pools, (pool) => pool.waiting)
@@ -482,7 +471,6 @@ const holdRecord = (hold: HoldFacts, now: number) => ({
   says: holdInFull(hold, now),
 })
 
-/** As the wire has it. */
 export const queueStateRecord = ({ facts, oldestAt, ...state }: QueueSentence, now: number) => ({
   ...state,
   oldest_at: timeOrNull(oldestAt),
@@ -604,7 +592,6 @@ const scope = ({ workspaceId, poolId, domain, emailId }: QueueScope) => ({
   email_id: emailId,
 })
 
-/** How much of a workspace waits in a pool. */
 export type Depth = QueueDepth & { readonly held: number }
 
 export const depth = (row: Depth, waiting: Waiting | null, show: ShowWaiting) => ({
@@ -685,7 +672,6 @@ export const placedHold = (row: HoldRow, count: QueueCount, changed: number) => 
 interface OrderDone {
   readonly action: 'hold' | 'release' | 'retry' | 'reroute' | 'purge'
   readonly scope: QueueScope
-  /** The pool of a reroute. */
   readonly to: string | null
   readonly count: QueueCount
   readonly changed: number
@@ -719,7 +705,6 @@ export const incident = (row: KnownIncident) => ({
   decided_at: timeOrNull(row.decidedAt),
 })
 
-/** Why it was opened, in words. */
 export const incidentText = (row: Pick<KnownIncident, 'addresses' | 'living' | 'outcomes'>): string =>
   row.living > 0
     ? `${row.addresses} addresses of ${row.outcomes} at the same time, of which ${row.living} took mail before`

@@ -25,7 +25,6 @@ import type { LogRow, MailOfEvent, WholeLog } from '../store/port/log.js'
 import type { Store } from '../store/port/store.js'
 import { PACE_MS, type SimulatedReport, type SimulationStep, simulationFor } from './simulation.js'
 
-/** A mail that the sandbox took. */
 export interface Received {
   readonly sender: string
   readonly recipient: string
@@ -60,7 +59,6 @@ export const headersOf = ({ from, to, subject, messageId, createdAt }: MailOfEve
     '',
   ].join(CRLF)
 
-/** A header field of the mail, or null. */
 const fieldOf = ({ headers }: Received, name: string): string | null =>
   new RegExp(`^${name}: (.*)`, 'im').exec(headers)?.[1] ?? null
 
@@ -184,7 +182,6 @@ const writeAutoReply = (mail: Received, parts: Parts): string[] => [
   '',
 ]
 
-/** The mail that reports, as bytes. */
 export const writeReport = (report: SimulatedReport, mail: Received, parts: Parts): Buffer => {
   const lines =
     report.kind === 'complaint'
@@ -218,7 +215,6 @@ export interface ReporterParts {
   readonly pace?: number
 }
 
-/** A recipient whose reports are not all told. */
 interface Waiting {
   readonly row: LogRow
   /** The place in the log right before it. */
@@ -256,7 +252,6 @@ const isWanted = ({ kind }: SimulatedReport, notify: readonly string[]): boolean
   return word === undefined || notify.includes(word)
 }
 
-/** Only our own attempt hands a mail to the sandbox. */
 const isHandedOver = ({ source, applied, recipientId }: LogRow): boolean =>
   source === 'smtp' && applied && recipientId !== null
 
@@ -308,7 +303,6 @@ class Reporter {
     return Math.max(1, took, way.restAfter(took))
   }
 
-  /** True when there is more to read. */
   async #readOn(): Promise<boolean> {
     const { store, clock } = this.#parts
     const from = this.#read ?? ''
@@ -334,7 +328,6 @@ class Reporter {
     return step?.when === 'later' ? this.#pace : 0
   }
 
-  /** The next report of one; what is not taken is due again. */
   async #tell(one: Waiting): Promise<void> {
     const { clock, log, lost } = this.#parts
     const { report } = one.steps[one.at] as SimulationStep

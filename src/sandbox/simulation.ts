@@ -150,7 +150,6 @@ const firstName = (local: string): string => {
   return plus === -1 ? first : `${first.split('+')[0]}${local.slice(plus)}`
 }
 
-/** What happens to mail for this address. */
 export const simulationFor = (address: string): Simulation => {
   const local = firstName(address.slice(0, address.lastIndexOf('@')).toLowerCase().replaceAll('"', ''))
   const exact = SIMULATIONS.find(({ name }) => name === local)

@@ -13,7 +13,6 @@
 import { isIPv4, isIPv6, type Socket, SocketAddress } from 'node:net'
 
 interface ProxyHeader {
-  /** Octets of the header. */
   readonly length: number
   /** The client's address in its usual spelling; null for the proxy itself. */
   readonly client: string | null
@@ -80,7 +79,6 @@ const begins = (bytes: Buffer, mark: Buffer): boolean => {
   return bytes.subarray(0, size).equals(mark.subarray(0, size))
 }
 
-/** What these first bytes of a connection are. */
 export const parseProxyHeader = (bytes: Buffer): ProxyHeader | 'incomplete' | 'invalid' => {
   if (begins(bytes, V2)) return readV2(bytes)
   return begins(bytes, V1) ? readV1(bytes) : 'invalid'

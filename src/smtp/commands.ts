@@ -177,7 +177,6 @@ const LONGEST = 510
 
 const oneLine = (text: string): string => text.replace(UNSAFE, ' ').slice(0, LONGEST)
 
-/** The reply to a refusal. Seconds of Retry-After are said in words. */
 export const faultReply = (fault: Fault, requestId: string): string => {
   const { code, options, row } = fault
   const fields = options.errors?.map((error) => `${error.field}: ${error.message}`).join('; ')

@@ -22,7 +22,6 @@ export interface Visit<Who> {
   readonly ip: string
   /** What it said in EHLO or HELO. */
   hello: string
-  /** True after EHLO, false after HELO. */
   extended: boolean
   /** `TLSv1.3 TLS_AES_256_GCM_SHA384`, or null in clear. */
   tls: string | null
@@ -32,7 +31,6 @@ export interface Visit<Who> {
   readonly isProbe: boolean
   /** Who may send: by login, or by where it comes from; null until known. */
   who: Who | null
-  /** True after AUTH. */
   loggedIn: boolean
 }
 
@@ -90,7 +88,6 @@ export interface SmtpListener<Who> {
   readonly log: Log
   /** This one logged in or named a recipient of ours: others go before it. */
   known(arrival: AcceptedSocket): void
-  /** The socket of that connection is gone. */
   left(connection: object): void
 }
 

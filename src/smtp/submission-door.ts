@@ -99,7 +99,6 @@ export interface SubmissionDoor extends Service {
   renew(certificate: TlsPair): void
 }
 
-/** What a client is told when the disk is full. */
 const RETRY_AFTER_S = 5
 /** A session can last for days: after this long its workspace is read again, so that changes reach it. */
 const STALE = 1000
@@ -167,7 +166,6 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
 const refusal = (error: unknown): unknown =>
   error instanceof Fault && error.code === 'auth.credentials_invalid' ? revoked() : error
 
-/** What MAIL must pass, at once where rows and counts are at hand. */
 const createMail = ({ tenants, submission, clock }: DoorOptions): ListenerRules<Visitor>['mail'] => {
   const workspaceOf = (visit: Visit<Visitor>): WorkspaceRow | Promise<WorkspaceRow> => {
     const { login, readAt } = visitorOf(visit)

@@ -64,7 +64,6 @@ export type SubmissionStore = Pick<Lifecycle, 'system' | 'known'> &
   Pick<Queue, 'accept' | 'claimKey' | 'releaseKey'> &
   Pick<Tenants, 'workspace' | 'pool' | 'suppressed'>
 
-/** Whether a workspace that restricts its senders may send from an address. */
 export type SenderAllowed = (workspace: WorkspaceRow, address: string) => boolean | Promise<boolean>
 
 export interface SubmissionDeps {

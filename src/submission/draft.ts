@@ -85,7 +85,6 @@ interface WireAttachment extends DraftAttachment {
 const list = (value: OneOrMany): readonly string[] =>
   value == null ? [] : typeof value === 'string' ? [value] : value
 
-/** The draft in a type-checked JSON body. */
 export const toDraft = (body: WireDraft): Draft => ({
   from: body.from ?? null,
   to: list(body.to),
@@ -214,7 +213,6 @@ const readOne = (given: DraftAttachment, field: string, errors: FieldError[]): M
   return { filename: given.filename ?? null, contentType: given.contentType ?? null, contentId, content }
 }
 
-/** Reads all attachments of a draft, adding to `errors` what is wrong. */
 export const readAttachments = (
   given: readonly DraftAttachment[],
   at: string,

@@ -96,7 +96,6 @@ export const show = ({ name, address }: Mailbox): string => {
   return `${/[<>@,;:"\\()]/.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name} <${address}>`
 }
 
-/** What the record shows of its header. */
 export const headOf = ({ submitted, authors }: Finished) => ({
   from: show(authors[0]),
   replyTo: submitted.replyTo.map(show),

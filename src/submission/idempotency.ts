@@ -58,7 +58,6 @@ const asRead = async (one: unknown): Promise<unknown> => {
   return octets === null ? one : { ...(one as object), raw: await submissionFingerprint(octets, []) }
 }
 
-/** The same for a send or a list of them. */
 export const sendFingerprint = async (route: string, variant: string, body: unknown): Promise<string> => {
   if (!Array.isArray(body)) return requestFingerprint('POST', route, variant, await asRead(body))
   const read: unknown[] = []

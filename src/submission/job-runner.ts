@@ -47,7 +47,6 @@ export interface BulkWish {
 
 interface Matched {
   readonly matched: number
-  /** There may be more. */
   readonly isCapped: boolean
   /** Where a job begins: right above the newest. */
   readonly place: string
@@ -91,7 +90,6 @@ const untilFound = async ({ store, clock }: CountDeps): Promise<boolean> => {
   }
 }
 
-/** How many mails are meant now; up to a bound, in small steps. */
 export const countMatched = async (
   deps: CountDeps,
   { accountId, filter }: Pick<BulkWish, 'accountId' | 'filter'>,

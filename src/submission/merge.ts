@@ -9,7 +9,6 @@
 import { randomBytes } from 'node:crypto'
 import { Fault, type FieldError } from '../base/fault.js'
 
-/** Where variables may stand, as text before the values are known. */
 interface Template {
   readonly subject: string | null
   readonly html: string | null
@@ -24,7 +23,6 @@ export interface MergeSource extends Template {
   readonly from: string | null
 }
 
-/** How places are written. */
 export interface Syntax {
   /** Global, sticky at nothing; its first group is the name. */
   readonly place: RegExp
@@ -339,7 +337,6 @@ const cutHtml = async (
   return pieces.map((one) => (typeof one === 'string' ? one : { ...one, write: contexts[n++] as Write }))
 }
 
-/** A template that is ready for values. */
 export interface Merge {
   readonly names: ReadonlySet<string>
   /** Octets of what goes out, at most. */

@@ -67,7 +67,6 @@ const REASONS: Readonly<Record<string, string>> = {
   failures: 'It took no post for five days.',
 }
 
-/** What happened, and what mends it, in plain lines. */
 const textOf = ({ type, data, occurredAt }: LogRow, workspace: WorkspaceRow): string => {
   const id = String(data?.webhook_id)
   const what: Readonly<Record<string, string>> = {

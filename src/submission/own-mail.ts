@@ -75,7 +75,6 @@ export const defaultWorkspace = async (
 
 const TAG = 'invitation'
 
-/** Whether a mail has a link in it that lets somebody in. */
 const isInvitation = ({ source, tags }: { source: string; tags: readonly { name: string }[] }): boolean =>
   source === 'system' && tags.some(({ name }) => name === TAG)
 
@@ -215,7 +214,6 @@ const toRecipient = (pending: PendingDsn, one: PendingDsnRecipient, lifetime: nu
   retryUntil: pending.action === 'delayed' ? one.queuedAt + lifetime : null,
 })
 
-/** The report's octets. */
 const reportOf = async (
   { store, config }: SenderDsnParts,
   pending: PendingDsn,

@@ -85,7 +85,6 @@ interface Chosen {
 
 const UNDER_WAY: ReadonlySet<Status> = new Set(['scheduled', 'queued', 'deferred'])
 
-/** The recipients of before, with the names that they were given. */
 const recipientsOf = ({ recipients, to, cc, bcc }: EmailRecord): ReadonlyMap<string, Chosen> => {
   const texts = new Map<string, string>()
   for (const text of [...to, ...cc, ...bcc]) {
@@ -100,7 +99,6 @@ const recipientsOf = ({ recipients, to, cc, bcc }: EmailRecord): ReadonlyMap<str
   )
 }
 
-/** Who is to get it; throws what is wrong with `to`. */
 const choose = ({ record, to, toAnyone, release }: Resend, most: number): readonly Chosen[] => {
   const known = recipientsOf(record)
   if (to === null) {

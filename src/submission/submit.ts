@@ -88,7 +88,6 @@ const demandSenders = async (
   for (const { senders } of mails) for (const one of senders) await demandSender(deps, workspace, one)
 }
 
-/** Which recipients are on a list; live and test mail have lists of their own. */
 const listedIn = async (
   { store }: SubmissionDeps,
   { workspace, mode }: Job,
@@ -169,7 +168,6 @@ export const rulesOf = (
   baseUrl: config.base_url,
 })
 
-/** Those of a caller, once they are prepared. */
 const jobOf = (
   deps: SubmissionDeps,
   principal: Principal,
@@ -280,7 +278,6 @@ const MOST_IN_WORDS = 10
 const inWords = ({ field, message }: FieldError): string =>
   message.startsWith('"') ? message : `"${field.replace(/^body(?:\.recipients)?\[\d+\]\./, '')}" ${message}`
 
-/** All that is wrong with one item, in words. */
 const allInWords = (errors: readonly FieldError[], count: number): string => {
   const words = errors.slice(0, MOST_IN_WORDS).map(inWords)
   return [...words, ...(count > words.length ? [`and ${count - words.length} more`] : [])].join('; ')

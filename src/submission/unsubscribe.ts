@@ -15,7 +15,6 @@ import { MAILING_LIST, MAILING_LIST_FORM } from '../lifecycle/suppress.js'
 import { normalizeAddress } from '../mail/address.js'
 import { asBuffer, scanHeader } from '../mail/header.js'
 
-/** Whose link it is. */
 export interface ListReader {
   readonly accountId: string
   readonly workspaceId: string

@@ -47,7 +47,6 @@ export interface Recipient {
   readonly dsn?: DsnRequest | null
 }
 
-/** Who receives it. */
 interface Recipients {
   readonly to: readonly Party[]
   readonly cc: readonly Party[]
@@ -72,7 +71,6 @@ const formOf = (text: string): string => {
     : `${FORM}; quote a name that has a comma: "Acme, Inc." <ana@example.com>`
 }
 
-/** Reads one field; a list of one is reported without its index, since a client may have sent plain text. */
 const readList = (
   texts: readonly string[],
   field: string,
@@ -192,7 +190,6 @@ export interface CheckedDraft extends Parties {
   readonly unsubscribe: string | null
 }
 
-/** A message that came whole, with its envelope. */
 export interface CheckedMime extends Recipients {
   readonly finished: Finished
   readonly tags: readonly Tag[]
@@ -202,7 +199,6 @@ export interface CheckedMime extends Recipients {
 }
 
 export interface DraftRules extends FinishedRules {
-  /** How many there may be. */
   readonly recipients: number
   /** Octets of the largest message. */
   readonly messageSize: number
