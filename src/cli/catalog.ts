@@ -1,5 +1,5 @@
 /**
- * NAME      catalog - every command there is; of a subject what it is about, to which its verbs are added
+ * NAME      catalog - every command there is; the line of a subject names its verbs
  */
 import type { Catalog, CatalogEntry } from './command.js'
 
@@ -46,33 +46,69 @@ export const CATALOG: Catalog = [
     'Write the files that would make this installation',
     async () => (await import('./setup.js')).exportCommand,
   ),
-  entry('workspace', 'Sending tenants', async () => (await import('./workspace.js')).workspaceSubject),
-  entry('key', 'API keys', async () => (await import('./key.js')).keySubject),
+  entry(
+    'workspace',
+    'Sending tenants: list, show, create, update, suspend, resume, delete',
+    async () => (await import('./workspace.js')).workspaceSubject,
+  ),
+  entry(
+    'key',
+    'API keys: list, create, secret, rotate, revoke',
+    async () => (await import('./key.js')).keySubject,
+  ),
   entry(
     'credential',
-    'SMTP names and passwords',
+    'SMTP names and passwords: list, create, import, revoke',
     async () => (await import('./credential.js')).credentialSubject,
   ),
-  entry('pool', 'Upstream mail servers', async () => (await import('./pool.js')).poolSubject),
-  entry('upstream', 'Single upstreams', async () => (await import('./upstream.js')).upstreamSubject),
+  entry(
+    'pool',
+    'Upstream mail servers: list, show, create, update, delete',
+    async () => (await import('./pool.js')).poolSubject,
+  ),
+  entry(
+    'upstream',
+    'Single upstreams: list, add, test, pause, resume, drain',
+    async () => (await import('./upstream.js')).upstreamSubject,
+  ),
   entry(
     'domain',
-    'Sending domains, DKIM keys and reports',
+    'Sending domains, DKIM keys and reports: list, show, add, check, reports, rotate, remove',
     async () => (await import('./domain.js')).domainSubject,
   ),
-  entry('job', 'What is done to many mails at once', async () => (await import('./job.js')).jobSubject),
-  entry('email', 'Mails and what became of them', async () => (await import('./email.js')).emailSubject),
+  entry(
+    'job',
+    'What is done to many mails at once: list, show, cancel',
+    async () => (await import('./job.js')).jobSubject,
+  ),
+  entry(
+    'email',
+    'Mails and what became of them: list, show, events, source, resend, bulk, reschedule, cancel, tail',
+    async () => (await import('./email.js')).emailSubject,
+  ),
   entry(
     'stats',
     'How much was accepted, sent, delivered and bounced, and how fast',
     async () => (await import('./stats.js')).statsCommand,
   ),
-  entry('event', 'The log of events', async () => (await import('./event.js')).eventSubject),
-  entry('bounce', 'Bounce mails', async () => (await import('./bounce.js')).bounceSubject),
-  entry('queue', 'What waits', async () => (await import('./queue.js')).queueSubject),
+  entry(
+    'event',
+    'The log of events: list, show, tail',
+    async () => (await import('./event.js')).eventSubject,
+  ),
+  entry(
+    'bounce',
+    'Bounce mails: read, ingest, classify, show, rotate-key',
+    async () => (await import('./bounce.js')).bounceSubject,
+  ),
+  entry(
+    'queue',
+    'What waits: top, ages, throttles, list, holds, hold, release, retry, reroute, purge, export, import, lots, take-back, forget',
+    async () => (await import('./queue.js')).queueSubject,
+  ),
   entry(
     'suppression',
-    'Addresses not to write to',
+    'Addresses not to write to: list, show, add, remove, incidents, accept, dismiss, import, export',
     async () => (await import('./suppression.js')).suppressionSubject,
   ),
   entry(
@@ -82,19 +118,27 @@ export const CATALOG: Catalog = [
   ),
   entry(
     'webhook',
-    'Endpoints that events are posted to',
+    'Endpoints that events are posted to: list, create, secret, show, update, delete, rotate, test, events, replay, listen',
     async () => (await import('./webhook.js')).webhookSubject,
   ),
   entry(
     'cluster',
-    'The daemons that share a database',
+    'The daemons that share a database: show',
     async () => (await import('./database.js')).clusterSubject,
   ),
-  entry('clock', 'The clock and the order of rows', async () => (await import('./database.js')).clockSubject),
-  entry('user', 'People', async () => (await import('./people.js')).userSubject),
+  entry(
+    'clock',
+    'The clock and the order of rows: confirm',
+    async () => (await import('./database.js')).clockSubject,
+  ),
+  entry(
+    'user',
+    'People: list, show, create, update, password, reset-factors, invite, invitations, uninvite',
+    async () => (await import('./people.js')).userSubject,
+  ),
   entry(
     'session',
-    'Who is signed in, and credentials for administration',
+    'Who is signed in, and credentials for administration: list, create, revoke',
     async () => (await import('./people.js')).sessionSubject,
   ),
   entry(
@@ -102,13 +146,17 @@ export const CATALOG: Catalog = [
     'Make a link that opens the dashboard signed in, once, within 30 minutes',
     async () => (await import('./people.js')).setupLinkCommand,
   ),
-  entry('audit', 'Who changed what', async () => (await import('./audit.js')).auditSubject),
+  entry('audit', 'Who changed what: list', async () => (await import('./audit.js')).auditSubject),
   entry(
     'pepper',
-    'The secret under which keys are hashed',
+    'The secret under which keys are hashed: show, accept',
     async () => (await import('./database.js')).pepperSubject,
   ),
-  entry('config', 'The settings', async () => (await import('./config.js')).configSubject),
+  entry(
+    'config',
+    'The settings: check, print, reference',
+    async () => (await import('./config.js')).configSubject,
+  ),
   entry('send', 'Send one mail through the API', async () => (await import('./send.js')).sendCommand),
   entry(
     'sendmail',
@@ -135,7 +183,11 @@ export const CATALOG: Catalog = [
     'Bring the database up to date, after a copy',
     async () => (await import('./database.js')).migrateCommand,
   ),
-  entry('store', 'Where mail is kept', async () => (await import('./database.js')).storeSubject),
+  entry(
+    'store',
+    'Where mail is kept: move, rewound',
+    async () => (await import('./database.js')).storeSubject,
+  ),
   entry('completion', 'Print the completion script for bash', async () =>
     (await import('./manual.js')).completionFor(CATALOG),
   ),

@@ -193,23 +193,18 @@ const loadFor = async (entry: CatalogEntry, argv: readonly string[]): Promise<Su
   return isOwn ? loaded : loadWhole(entry)
 }
 
-/** `Sending tenants: list, show, create`. */
-export const summaryOf = ({ summary }: CatalogEntry, loaded: Subject | Command): string =>
-  isSubject(loaded) ? `${summary}: ${loaded.commands.map(verbOf).join(', ')}` : summary
-
 const addEntry = async (
   onto: Argv,
   entry: CatalogEntry,
   argv: readonly string[],
   at: Place,
-  isList: boolean,
 ): Promise<void> => {
   if (!argv.includes(entry.name)) {
-    onto.command(entry.name, isList ? summaryOf(entry, await loadWhole(entry)) : entry.summary)
+    onto.command(entry.name, entry.summary)
     return
   }
   const loaded = await loadFor(entry, argv)
-  if (isSubject(loaded)) addSubject(onto, loaded, summaryOf(entry, loaded), at)
+  if (isSubject(loaded)) addSubject(onto, loaded, entry.summary, at)
   else add(onto, loaded, at)
 }
 
@@ -248,9 +243,7 @@ const nothingToRun = ({ subject }: Place): never => {
 export const parse = async (argv: readonly string[], catalog: Catalog): Promise<Parsed> => {
   const at: Place = { subject: null, command: null }
   const parser = root(argv, catalog, at)
-  // the list of all commands is only shown to whoever names none
-  const isList = !argv.includes('--version') && !catalog.some(({ name }) => argv.includes(name))
-  for (const entry of catalog) await addEntry(parser, entry, argv, at, isList)
+  for (const entry of catalog) await addEntry(parser, entry, argv, at)
   let text: string | null = null
   const read = await parser.parseAsync(
     shielded(argv),

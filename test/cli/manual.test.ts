@@ -5,24 +5,21 @@ import { join } from 'node:path'
 import t from 'tap'
 import { CATALOG } from '../../src/cli/catalog.js'
 import { isSubject, verbOf } from '../../src/cli/command.js'
-import { loadWhole, summaryOf } from '../../src/cli/parse.js'
+import { loadWhole } from '../../src/cli/parse.js'
 import { here, openDesk } from './desk.js'
 
 t.test('the catalog tells no lies', async (t) => {
   const names = CATALOG.map(({ name }) => name)
   t.equal(new Set(names).size, names.length)
-  const { stdout } = await here(['--help'])
-  const list = stdout.replaceAll(/\s+/g, ' ')
   for (const entry of CATALOG) {
-    const { name } = entry
+    const { name, summary } = entry
     const loaded = await loadWhole(entry)
     if (!isSubject(loaded)) {
       t.equal(verbOf(loaded), name)
       continue
     }
     t.equal(loaded.name, name)
-    t.ok(list.includes(` ${summaryOf(entry, loaded)}`), `the list names the verbs of ${name}`)
-    t.match(summaryOf(entry, loaded), new RegExp(`: ${loaded.commands.map(verbOf).join(', ')}$`))
+    t.match(summary, loaded.commands.map(verbOf).join(', '), `the summary of ${name} names its verbs`)
   }
 })
 
