@@ -1,9 +1,7 @@
 /**
  * NAME      api - the running daemon's own API, as a client
- * DESCRIPTION
- *   For what must go through the doors: sending. A problem that the API answers
- *   is thrown as the Fault it was, so exit codes and words are those of every
- *   other command. Nobody at the other end is 69; a daemon that drains is 75.
+ *   For what must go through the doors: sending. A problem that the API answers is thrown as the Fault it was, so exit
+ *   codes and words are those of every other command. Nobody at the other end is 69; a daemon that drains is 75.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'

@@ -1,6 +1,5 @@
 /**
  * NAME      bounce - what mails that came back say
- * DESCRIPTION
  *   `read` prints the reading of any bounce, delay notice, delivery report or
  *   complaint, and touches nothing; `classify` explains one line of an SMTP
  *   dialogue. Neither needs a database, nor a configuration, but a site's own rules

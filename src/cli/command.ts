@@ -1,9 +1,7 @@
 /**
  * NAME      command - one verb of the command line, as a value
- * DESCRIPTION
- *   A command says its usage, its options and what it does; yargs, the manual
- *   page and the shell completion are all made from that one value, so they can
- *   not disagree. Commands with a subject (`workspace list`) are grouped in a
+ *   A command says its usage, its options and what it does; yargs, the manual page and the shell completion are all
+ *   made from that one value, so they can not disagree. Commands with a subject (`workspace list`) are grouped in a
  *   Subject; those without (`serve`) stand alone.
  */
 import type { ArgumentsCamelCase, InferredOptionTypes, Options, PositionalOptions } from 'yargs'

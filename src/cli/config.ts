@@ -1,6 +1,5 @@
 /**
  * NAME      config - the settings, checked, printed and explained
- * DESCRIPTION
  *   `check` tells every mistake at once, each with file:line:column, the key,
  *   what stands there and what was expected; then what `serve` would refuse.
  */

@@ -1,10 +1,8 @@
 /**
  * NAME      context - what a command needs
- * DESCRIPTION
- *   Loads the configuration, opens the store beside a running daemon (or without
- *   one: the daemon's lock is not taken), reads the pepper and finds the account.
- *   What was opened is closed again, however the command ends. Only this folder
- *   and daemon/ look at the environment.
+ *   Loads the configuration, opens the store beside a running daemon (or without one: the daemon's lock is not taken),
+ *   reads the pepper and finds the account. What was opened is closed again, however the command ends. Only this
+ *   folder and daemon/ look at the environment.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'

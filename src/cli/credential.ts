@@ -1,6 +1,5 @@
 /**
  * NAME      credential - names and passwords for the SMTP door
- * DESCRIPTION
  *   A password comes from standard input or a file, never from a flag: flags can be read in the process list.
  *   `import` takes names and secrets that clients already have: moving in changes only the host name of a client. A bad line is
  *   told with its number and skipped, the others are stored. ^C leaves what was stored, and the same file can be given again:

@@ -1,6 +1,5 @@
 /**
  * NAME      database - copies of it, schemas, moves, who shares it, the pepper of its keys
- * DESCRIPTION
  *   `backup` works under load: one consistent snapshot, checked before it gets its name. The pepper is in it only when
  *   asked for: kept together they would prove every key. `restore` refuses a running daemon, brings the copy up to date
  *   in a folder of its own and only then puts it in place; what was there is kept. What waits in the copy may have been

@@ -1,6 +1,5 @@
 /**
  * NAME      dev - the first five minutes
- * DESCRIPTION
  *   The daemon on loopback, with every mail of every workspace going to the sandbox, a test key, the lines to paste, and one
  *   line for each recipient as its mail goes its way. The key is printed on a terminal only; elsewhere the lines name the file
  *   (mode 0600) that holds it, since output may end up in a journal. That file marks a folder of dev's own; in any other no

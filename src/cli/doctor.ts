@@ -1,6 +1,5 @@
 /**
  * NAME      doctor - what is wrong here, and the one command that mends it
- * DESCRIPTION
  *   Numbered checks from the configuration to the DNS. Nothing is changed and no
  *   mail is sent. Ends with the exit code of the first failure.
  */

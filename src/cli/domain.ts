@@ -1,6 +1,5 @@
 /**
  * NAME      domain - sending domains and their DKIM keys, from the command line
- * DESCRIPTION
  *   `add` prints what to publish, `check` looks whether it is. `rotate` makes new
  *   keys beside the old ones; the next check that finds them in DNS puts them to use.
  */

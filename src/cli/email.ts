@@ -1,6 +1,5 @@
 /**
  * NAME      email - mails and what became of them, from the command line
- * DESCRIPTION
  *   `show` takes an id, a Message-ID or an address and tells the story of each recipient: every attempt and every report,
  *   what was applied and what was not. `source` prints the octets as they are; with --json as base64, as `raw` of a send
  *   takes them. `resend` makes a new mail of them, which a running daemon picks up. `tail` follows the log of events in

@@ -1,6 +1,5 @@
 /**
  * NAME      event - the log of events, from the command line
- * DESCRIPTION
  *   The same filters as GET /v1/events. Reads the store itself, so it also works
  *   while the daemon is down. `tail` says its last mark when it ends, and goes on
  *   from it with --after: nothing is lost or told twice in between.

@@ -1,9 +1,7 @@
 /**
  * NAME      exit - how a command ends
- * DESCRIPTION
- *   Every way to fail has a number from sysexits.h and one line that names what
- *   was wrong and what to do. Scripts read the number, people the line; neither
- *   ever sees a stack trace, unless POSTERN_DEBUG asks for it. This is the only
+ *   Every way to fail has a number from sysexits.h and one line that names what was wrong and what to do. Scripts read
+ *   the number, people the line; neither ever sees a stack trace, unless POSTERN_DEBUG asks for it. This is the only
  *   place that turns an error into words and a number.
  */
 

@@ -1,6 +1,5 @@
 /**
  * NAME      healthcheck - whether the daemon of this machine lives, for what watches a container
- * DESCRIPTION
  *   Asks the management listener where the daemon has noted it, and ends with 0 or 1 and one line of why: the codes that a
  *   HEALTHCHECK knows. A daemon that lives may still be starting or draining; --ready asks whether it takes work.
  */

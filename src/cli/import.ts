@@ -1,6 +1,5 @@
 /**
  * NAME      import - what another service or server knows, taken along from its files
- * DESCRIPTION
  *   Two things come by files. What says how a machine sends its mail becomes a folder for `postern apply` (import/setup-files.ts).
  *   Lists of suppressed addresses come in the forms in which services export them. Why an address is on the list and since
  *   when stays with it. Everything is read and counted before anything is stored, and a file of which too much is not

@@ -1,9 +1,7 @@
 /**
  * NAME      init - the first configuration
- * DESCRIPTION
- *   Asks on a terminal, or takes flags and defaults with --no-input, writes the
- *   file and routes the default workspace to the first upstream. Never replaces a
- *   configuration that exists. Ends by naming the next command.
+ *   Asks on a terminal, or takes flags and defaults with --no-input, writes the file and routes the default workspace
+ *   to the first upstream. Never replaces a configuration that exists. Ends by naming the next command.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { hostname as systemName } from 'node:os'

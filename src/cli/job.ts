@@ -1,6 +1,5 @@
 /**
  * NAME      job - which mails a command is about, and what is done to many at once
- * DESCRIPTION
  *   A job is stored here, and the daemon carries it out: while none runs, it waits.
  */
 import { Fault } from '../base/fault.js'

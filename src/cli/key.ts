@@ -1,6 +1,5 @@
 /**
  * NAME      key - API keys, from the command line
- * DESCRIPTION
  *   The secret of a new key is the only thing on stdout, so that a script can
  *   take it (`KEY=$(postern key create ...)`); what is said about it goes to stderr.
  */

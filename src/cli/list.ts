@@ -1,6 +1,5 @@
 /**
  * NAME      list - what every command does that lists something
- * DESCRIPTION
  *   A list is one value: its columns, its record, where its pages come from, and what to do where it is empty. From that come
  *   the table, --json (an array of the API's records) and --csv, all three written page by page: a list of a million rows
  *   needs no more memory than one of a hundred. A list that ends before its end says so, and how to see the rest; an empty

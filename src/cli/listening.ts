@@ -1,12 +1,10 @@
 /**
  * NAME      listening - where the daemon really listens
- * DESCRIPTION
- *   Ports come from the configuration, from systemd, or from the system (0). The
- *   daemon notes the real ones in its data folder as long as it runs, so that
- *   doctor, send and sendmail on the same folder find it. Whoever may not look in
- *   there, as cron jobs of other users, goes by the configuration. What is asked of
- *   the management listener goes to the noted place alone, and only while a daemon
- *   holds the folder: whoever else has that port is not for us to talk to.
+ *   Ports come from the configuration, from systemd, or from the system (0). The daemon notes the real ones in its
+ *   data folder as long as it runs, so that doctor, send and sendmail on the same folder find it. Whoever may not look
+ *   in there, as cron jobs of other users, goes by the configuration. What is asked of the management listener goes to
+ *   the noted place alone, and only while a daemon holds the folder: whoever else has that port is not for us to talk
+ *   to.
  */
 import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,9 +1,7 @@
 /**
  * NAME      main - the postern command line
- * DESCRIPTION
- *   Reads the arguments, runs one command and turns its end into an exit code.
- *   A third door, at parity with the HTTP API: parse, call the same functions,
- *   print. An error is one line on stderr that names its remedy.
+ *   Reads the arguments, runs one command and turns its end into an exit code. A third door, at parity with the HTTP
+ *   API: parse, call the same functions, print. An error is one line on stderr that names its remedy.
  */
 import { basename } from 'node:path'
 import { framesOf } from '../base/crash.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      manual - manual pages and completion, made from the commands and from the schema of the settings
- * DESCRIPTION
  *   Pages are text for man(7), which is read everywhere. Every command, its options and its examples stand in one page,
  *   so that one search finds them. The completion for bash holds all words itself: a Tab costs no start of Node.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      mcp - the API as tools of an agent
- * DESCRIPTION
  *   A server of the Model Context Protocol on standard input and output, which programs with a language model start by
  *   themselves. It reads unless it was started with --write, with the key that it was given and nothing else. Standard
  *   output is protocol, standard error talk.

@@ -1,6 +1,5 @@
 /**
  * NAME      parse - from argv to one command and its arguments, or to what is wrong with it in one line
- * DESCRIPTION
  *   Feeds the catalog to yargs and takes back which command was meant. yargs runs nothing, prints nothing and exits
  *   nothing here. What it lets pass is refused: an option given twice, a number that is none. What it complains about
  *   becomes a sentence that names the word and the remedy; an unknown option or command is answered with the nearest.

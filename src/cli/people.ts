@@ -1,6 +1,5 @@
 /**
  * NAME      people - who signs in: people, sessions, invitations and links, from the command line
- * DESCRIPTION
  *   Whoever owns the data folder may do all of it; the first owner is made here. Passwords come from standard input or a
  *   prompt without echo, never from an argument. Another password ends all sessions of the person.
  *   A session acts for the whole account, as far as its role goes, and is the only credential that may make API keys;

@@ -1,6 +1,5 @@
 /**
  * NAME      pool - upstream mail servers, from the command line
- * DESCRIPTION
  *   `--upstream` takes URLs and is repeatable; in `update` the list given is the
  *   whole new list. Passwords are named as files in the URL, never written in it.
  */

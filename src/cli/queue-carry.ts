@@ -1,6 +1,5 @@
 /**
  * NAME      queue-carry - the queue, moved to another machine
- * DESCRIPTION
  *   `export` marks what waits as a lot, in small commits, and then writes that lot
  *   and nothing else to a file; from the mark on it is not sent from here. Mails of
  *   which something is under way or held stay, and are told. `import` looks through

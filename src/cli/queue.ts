@@ -1,6 +1,5 @@
 /**
  * NAME      queue - what waits, for how long, and the verbs that change it
- * DESCRIPTION
  *   Each verb says first what it will meet. What cannot be taken back (purge, reroute) asks, or wants --yes off a
  *   terminal; --dry-run only looks. The reason ends up in the timeline of every mail that was touched. What is on the
  *   wire at that moment is never touched.

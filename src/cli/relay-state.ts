@@ -1,6 +1,5 @@
 /**
  * NAME      relay-state - what the running daemon's relay knows now
- * DESCRIPTION
  *   Asked of the management listener: how each upstream is doing, and what slows
  *   mail down. Without a daemon there is no answer, and the store alone must tell.
  */

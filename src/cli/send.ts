@@ -1,6 +1,5 @@
 /**
  * NAME      send - one mail, through the API
- * DESCRIPTION
  *   What curl would do, without the quoting. The key comes from a file, or from
  *   standard input; the text from a flag, a file, or standard input.
  */

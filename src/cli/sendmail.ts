@@ -1,6 +1,5 @@
 /**
  * NAME      sendmail - for cron and PHP, which know only one way to send
- * DESCRIPTION
  *   `postern sendmail -t -i -f sender` reads a message from standard input and hands it to the submission door: one
  *   connection, one message. With --key-file (or $POSTERN_KEY_FILE) it signs in; without, it needs a listener that
  *   accepts this machine by address. The message gets CRLF lines and addresses with a domain (cron writes `From: root`,

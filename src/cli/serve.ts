@@ -1,12 +1,9 @@
 /**
  * NAME      serve - run the daemon
- * DESCRIPTION
- *   Starts everything and stays until it is told to stop. SIGTERM and SIGINT
- *   drain and end with 0; a second one ends at once. SIGHUP reads the
- *   configuration and the certificate again; a bad file keeps the old one.
- *   Sockets that systemd opened are taken over. A store that can no longer keep
- *   its promise ends the process with 74, an error that nobody expected with 70.
- *   A folder that it served is no longer dev's (dev.ts).
+ *   Starts everything and stays until it is told to stop. SIGTERM and SIGINT drain and end with 0; a second one ends
+ *   at once. SIGHUP reads the configuration and the certificate again; a bad file keeps the old one. Sockets that
+ *   systemd opened are taken over. A store that can no longer keep its promise ends the process with 74, an error that
+ *   nobody expected with 70. A folder that it served is no longer dev's (dev.ts).
  */
 import { existsSync, rmSync } from 'node:fs'
 import { crashFacts } from '../base/crash.js'

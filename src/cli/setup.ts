@@ -1,6 +1,5 @@
 /**
  * NAME      setup - an installation as files: apply, and export of everything that files can say
- * DESCRIPTION
  *   The plan comes first; then one question, or --yes. Off a terminal what removes something wants the number of
  *   removals as well: --yes=N. What was planned is done only while nobody changed anything since.
  *   Secrets are in none of the output; a link for a person who is new is made by another command, on a terminal.

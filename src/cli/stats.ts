@@ -1,6 +1,5 @@
 /**
  * NAME      stats - what was counted, on the command line
- * DESCRIPTION
  *   The answer of GET /v1/statistics, with bars where a person looks at it: as wide
  *   as the terminal, and none in a file or a pipe.
  */

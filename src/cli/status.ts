@@ -1,6 +1,5 @@
 /**
  * NAME      status - whether mail flows, in the sentences that the dashboard and the API say
- * DESCRIPTION
  *   Asked of the store, and of the relay of the running daemon where one answers. Ends with 69 where a pool
  *   sends nothing that nobody held, so that a script sees it, too. For people it is one screen: what flows, whether the
  *   daemon runs, since when and with which doors, each pool with its last error, and alarms, which are of live mail.

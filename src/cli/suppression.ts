@@ -1,6 +1,5 @@
 /**
  * NAME      suppression - addresses not to write to, and those that bounced for good at the same time
- * DESCRIPTION
  *   CSV out; `postern import` reads it again, and stands here, too.
  */
 

@@ -1,6 +1,5 @@
 /**
  * NAME      table - rows, records and times as people read them
- * DESCRIPTION
  *   A column is described once: its head, what stands in it, and what it is in CSV. Cells are padded by the columns that a
  *   terminal gives them: East Asian characters and emoji take two, combining marks and colours none. On a terminal a table
  *   that is too wide goes on in further, indented lines, as text on a page does: nothing is cut off. Into a file or a pipe

@@ -1,6 +1,5 @@
 /**
  * NAME      terminal - what a command says, and where
- * DESCRIPTION
  *   stdout is data, stderr is talk. With --json the data is one document, the
  *   API's own record or an array of them; without it, a table for people.
  *   Colour only on a terminal and without NO_COLOR. A reader that goes away

@@ -1,6 +1,5 @@
 /**
  * NAME      upstream - single upstream mail servers: added, tried, paused, resumed, drained
- * DESCRIPTION
  *   `add` puts one more into a pool; its login may stand in options in place of the URL's query.
  *   `test` opens a connection as relay/ does (resolve, connect, greeting, EHLO,
  *   TLS, AUTH) and says what is offered; no mail is sent. A service is asked for nothing, which it refuses to whoever

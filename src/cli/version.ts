@@ -1,6 +1,5 @@
 /**
  * NAME      version - which Postern this is
- * DESCRIPTION
  *   The version of the package, the schemas that it makes, and the commit where the one who built it has said so. A
  *   checkout has no commit: nothing is asked of git while it runs.
  */

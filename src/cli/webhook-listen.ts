@@ -1,6 +1,5 @@
 /**
  * NAME      webhook-listen - what would be posted, here and now
- * DESCRIPTION
  *   For writing a receiver behind a firewall: it follows the stream of the API with a key, prints what an endpoint for these
  *   events would be posted, in the words of any service, and with --forward posts it there, signed. Its secret is made of the
  *   key, so that it is the same each time and is stored nowhere.

@@ -1,6 +1,5 @@
 /**
  * NAME      workspace - sending tenants and their settings as people write them
- * DESCRIPTION
  *   A limit of an alarm is a share and a count, `0.3%/5`: as many, and that share of those tried. `off` raises none,
  *   `default` is what holds where nothing is said. `mailbox_full=8/30d`: eight of that kind, the first 30 days before the
  *   last. Suspend and delete say first how much waits, and ask, or want --yes off a terminal: what programs send from

@@ -1,6 +1,5 @@
 /**
  * NAME      build - the wiring
- * DESCRIPTION
  *   The only file that knows every folder: it makes each part of the daemon and hands it what it needs of the others.
  */
 import { systemClock } from '../base/clock.js'

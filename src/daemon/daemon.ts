@@ -1,6 +1,5 @@
 /**
  * NAME      daemon - from the first start to the last stop
- * DESCRIPTION
  *   Opens the store, has everything built (build.ts), starts it in the order of
  *   `services`, then what only works on what is stored, and stops it in the other
  *   (doors first, so that what was accepted can still be relayed and recorded).

@@ -1,6 +1,5 @@
 /**
  * NAME      roles - which parts of a daemon run here
- * DESCRIPTION
  *   Daemons on one database need not be alike: some take mail in, others carry it. A part that does not run here is built,
  *   since others ask it, and never started; what it would do another daemon does.
  */

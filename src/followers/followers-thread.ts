@@ -1,6 +1,5 @@
 /**
  * NAME      followers-thread - everything that follows the log of events
- * DESCRIPTION
  *   Whoever follows the log without being asked runs here, apart from the doors and from
  *   the relay: a slow endpoint or a long fold keeps no mail waiting. It reads on a
  *   connection of its own and writes through the store's writer, like everybody.

@@ -1,9 +1,7 @@
 /**
  * NAME      followers - the thread that follows the log, as a service
- * DESCRIPTION
- *   Starts the thread, passes on its log lines, and starts it again when it dies
- *   unasked: what it follows has its place in the store, so nothing is missed, and
- *   no mail waits for it. One that does not stop when told is ended.
+ *   Starts the thread, passes on its log lines, and starts it again when it dies unasked: what it follows has its
+ *   place in the store, so nothing is missed, and no mail waits for it. One that does not stop when told is ended.
  */
 import type { Worker } from 'node:worker_threads'
 import type { Log } from '../base/log.js'

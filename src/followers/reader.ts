@@ -1,6 +1,5 @@
 /**
  * NAME      reader - reads the log once, for all who keep something of it
- * DESCRIPTION
  *   Statistics, alarms and the index of words are handed the same records, in the order of the log. What they make of
  *   them and the marks that they come to are one commit, which is refused where a mark has moved: after a crash, or
  *   beside another reader, each record is counted once.

@@ -1,12 +1,10 @@
 /**
  * NAME      check - a value against its joi schema
- * DESCRIPTION
- *   The schemas of shapes/ are joi's; the reading of values is our own, made from
- *   joi's description of each schema. joi makes an error object of every mistake
- *   and spreads them over its stack: 40 kB of mistakes took it half a minute, and
- *   300,000 of them a RangeError. Here a wrong body costs what a right one of its
- *   size costs: a list is counted before its items are looked at, one mistake is
- *   told for each field, and after the first hundred they are only counted.
+ *   The schemas of shapes/ are joi's; the reading of values is our own, made from joi's description of each schema.
+ *   joi makes an error object of every mistake and spreads them over its stack: 40 kB of mistakes took it half a
+ *   minute, and 300,000 of them a RangeError. Here a wrong body costs what a right one of its size costs: a list is
+ *   counted before its items are looked at, one mistake is told for each field, and after the first hundred they are
+ *   only counted.
  *   What was wrong is left out of the value, so that the rest can be judged.
  */
 import type Joi from 'joi'

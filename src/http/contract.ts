@@ -1,6 +1,5 @@
 /**
  * NAME      contract - every endpoint there is, as rows
- * DESCRIPTION
  *   What the doors are made from: the daemon serves these rows, the document describes them, and `postern mcp` makes its
  *   tools of them without a server.
  */

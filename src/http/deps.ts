@@ -1,6 +1,5 @@
 /**
  * NAME      deps - what the endpoints work with
- * DESCRIPTION
  *   Made once, at start. `by` binds it to whoever calls: what is changed from there on stands under that name in the audit.
  */
 

@@ -1,6 +1,5 @@
 /**
  * NAME      direct - a plain send, past hapi
- * DESCRIPTION
  *   POST /v1/emails of a workspace's live key in its plainest form costs hapi more than it costs us, and so does one mail in
  *   the words of another provider, as JSON or as a form. It is answered here by the row of the endpoint itself, with the same functions for its
  *   limits, its check and its headers.

@@ -1,6 +1,5 @@
 /**
  * NAME      drafts - sends as submission/ takes them: one, or one template for many
- * DESCRIPTION
  *   A draft, or all that is wrong with it. submission/ does not judge a draft whose types are wrong, so a client would hear of a
  *   bad address only after mending a bad type. Here what is left of it is judged by itself, and both go into one answer: a bad
  *   item of a list gives way to a harmless one, so that the others keep their places.

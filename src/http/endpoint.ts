@@ -1,6 +1,5 @@
 /**
  * NAME      endpoint - rows of the contract, and what many of them share
- * DESCRIPTION
  *   An endpoint says as data who may call it, what it takes, what it answers and which faults it knows; routing, the Allow
  *   header, the gate and the OpenAPI document are made from the same rows. Rows are made once, when a module is loaded, and
  *   what a call works with is handed to them with the call. `handle` only translates: call one stage, render.

@@ -1,6 +1,5 @@
 /**
  * NAME      feed - the log of events, live, for all open streams
- * DESCRIPTION
  *   While any stream is open the end of the log is looked at every 50 ms. What is
  *   new is read once, into a window, and streams that stand there take it from
  *   there. One that stands elsewhere reads by itself, one step at a time for all of

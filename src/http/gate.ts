@@ -1,12 +1,10 @@
 /**
  * NAME      gate - what a request must pass, in this order
- * DESCRIPTION
  *   The order of the checks: credential 401, scope 403, rate limit 429,
- *   declared size 413, media type 415; then the body is read and must be JSON (413,
- *   400), and the workspace must exist (400, 404). Fields come after that, and
- *   belong to the endpoint. All before the body runs in hapi's authentication
- *   step, because only there has `100 Continue` not been sent yet: a refused upload
- *   never starts. A send that is malformed or too large has been counted, too.
+ *   declared size 413, media type 415; then the body is read and must be JSON (413, 400), and the workspace must exist
+ *   (400, 404). Fields come after that, and belong to the endpoint. All before the body runs in hapi's authentication
+ *   step, because only there has `100 Continue` not been sent yet: a refused upload never starts. A send that is
+ *   malformed or too large has been counted, too.
  */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'

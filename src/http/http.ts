@@ -1,9 +1,7 @@
 /**
  * NAME      http - the /v1 door
- * DESCRIPTION
- *   Speaks HTTP and RFC 9457 and nothing else: it parses, calls one stage, renders.
- *   Stopping is gentle: new requests get 503 with Retry-After and a closed
- *   connection, those under way are finished.
+ *   Speaks HTTP and RFC 9457 and nothing else: it parses, calls one stage, renders. Stopping is gentle: new requests
+ *   get 503 with Retry-After and a closed connection, those under way are finished.
  */
 
 import { type AddressInfo, isIP, type Socket } from 'node:net'

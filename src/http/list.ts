@@ -1,6 +1,5 @@
 /**
  * NAME      list - the envelope of every list endpoint, and its cursors
- * DESCRIPTION
  *   Turns `limit` and `cursor` into a page to ask the store for, and its rows into
  *   the envelope of a list, with cursors onward in both directions. The previous
  *   cursor is never null on the first page, not even of an empty list, so that a

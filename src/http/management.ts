@@ -1,6 +1,5 @@
 /**
  * NAME      management - health and metrics, on a listener of its own
- * DESCRIPTION
  *   For supervisors and scrapers. This machine may ask for everything, as whoever shows the token of
  *   management.token_file may, from anywhere. Others are those of management.allow_networks, and get what is marked *,
  *   and what is marked + where there is no token.

@@ -1,6 +1,5 @@
 /**
  * NAME      metrics - the Prometheus text format (0.0.4), how mail passes through, and the state of this moment
- * DESCRIPTION
  *   Flow: from acceptance to the first answer of an upstream, and from there to a report, as histograms; what came in and what
  *   became of recipients, per workspace. Labels are bounded: beyond the busiest workspaces the rest count as `other`, and only
  *   so many mails are followed at once. Mails that came back are counted by kind, by how far they were believed, and by what

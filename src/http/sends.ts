@@ -1,6 +1,5 @@
 /**
  * NAME      sends - what a send brings along beside its mail
- * DESCRIPTION
  *   The Idempotency-Key, read from the raw headers: Node joins repeated ones into `a, b`, which no client sent. An empty key
  *   is a mistake, never "no key". What is fingerprinted is the parsed body as sent, so that white space, key order and
  *   compression do not matter and every difference in value does. And bodies that the bodies' thread reads: what it needs

@@ -1,10 +1,8 @@
 /**
  * NAME      server - hapi on our listener, with our rules
- * DESCRIPTION
- *   Gives every request its id, address, gate, limits and headers, and turns every
- *   error into a problem. Each path also has a `*` route that answers 405 with
- *   Allow, since hapi by itself would say 404. Bodies reach us as streams, unpacked
- *   but unread, so that the gate decides whether they are read at all.
+ *   Gives every request its id, address, gate, limits and headers, and turns every error into a problem. Each path
+ *   also has a `*` route that answers 405 with Allow, since hapi by itself would say 404. Bodies reach us as streams,
+ *   unpacked but unread, so that the gate decides whether they are read at all.
  */
 
 import type { IncomingMessage } from 'node:http'

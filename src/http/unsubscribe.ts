@@ -1,6 +1,5 @@
 /**
  * NAME      unsubscribe - the page behind the link in the header of a mail
- * DESCRIPTION
  *   A program of the reader posts one field there (RFC 8058), or a person opens it and presses the button, which posts the
  *   same. That field alone changes something: whoever only looks at links, by GET, HEAD or OPTIONS, unsubscribes nobody. No
  *   cookie and no token of a form is asked for, nothing redirects. It may be repeated without harm. Links that are none of ours

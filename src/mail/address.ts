@@ -1,6 +1,5 @@
 /**
  * NAME      address - mailboxes as people and servers write them
- * DESCRIPTION
  *   `parseAddress` is strict and reads one mailbox that somebody asked us to
  *   write to: `a@b.c` or `Name <a@b.c>`, quoted and UTF-8 local parts
  *   (RFC 5321, 6531), IDN and literal domains. What it accepts can go into an

@@ -1,6 +1,5 @@
 /**
  * NAME      compose - from a model of a mail to its octets
- * DESCRIPTION
  *     One header writer; two builders for the body: plain.ts for text and html,
  *     nodemailer's composer when there are attachments. The same model gives the
  *     same octets each time: Message-ID, Date and boundaries all come from it.

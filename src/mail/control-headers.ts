@@ -1,6 +1,5 @@
 /**
  * NAME      control-headers - fields that speak to the gateway, not to the reader
- * DESCRIPTION
  *   Applications that come from another provider steer it by header fields. All
  *   of those are taken out before relay, since they tell strangers how a system
  *   is set up; the ones for tags and metadata become tags here, and those for a

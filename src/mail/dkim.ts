@@ -1,6 +1,5 @@
 /**
  * NAME      dkim - signing for a sending domain
- * DESCRIPTION
  *   A DKIM-Signature field (RFC 6376, relaxed/relaxed) by RSA or Ed25519
  *   (RFC 8463; nodemailer's signer knows only RSA). Identity fields are
  *   over-signed: `h=` names them once more than they occur, so that nobody can

@@ -1,15 +1,13 @@
 /**
  * NAME      dsn - a delivery status notification (RFC 3464, RFC 3462, RFC 6533)
- * DESCRIPTION
- *   RFC 3464 allows printable ASCII only, so an international address goes in as `utf-8;` with `\x{F6}` for
- *   what is not (RFC 6533 section 3). A report that travels as SMTPUTF8 itself
- *   (message/global-delivery-status) shows it as it is. A client chose ENVID and ORCPT, and xtext can hide a
- *   line end: what would not stay on its line goes in as it came, still encoded.
- *   Three parts: words for a person, fields for a machine, and the message that it is about; whole only when
- *   it failed and the client asked for RET=FULL, else its header. Status and Action agree in class, whatever
- *   the other side said, but for 4.4.7 and its kin: a mail that expired has failed. A sender whose own
- *   address is beyond ASCII gets the international form. The same report is the same bytes: Message-ID and
- *   time come from outside.
+ *   RFC 3464 allows printable ASCII only, so an international address goes in as `utf-8;` with `\x{F6}` for what is
+ *   not (RFC 6533 section 3). A report that travels as SMTPUTF8 itself (message/global-delivery-status) shows it as it
+ *   is. A client chose ENVID and ORCPT, and xtext can hide a line end: what would not stay on its line goes in as it
+ *   came, still encoded.
+ *   Three parts: words for a person, fields for a machine, and the message that it is about; whole only when it failed
+ *   and the client asked for RET=FULL, else its header. Status and Action agree in class, whatever the other side
+ *   said, but for 4.4.7 and its kin: a mail that expired has failed. A sender whose own address is beyond ASCII gets
+ *   the international form. The same report is the same bytes: Message-ID and time come from outside.
  */
 import { isAscii } from './address.js'
 import { boundaryOf, plainBody } from './compose.js'

@@ -1,14 +1,12 @@
 /**
  * NAME      encoding - text as mail can carry it
- * DESCRIPTION
- *   Encoded words for headers (RFC 2047) and the two body encodings (RFC 2045).
- *   Words are cut between characters, never inside one, and stay at 64 octets,
- *   so that the first fits beside its field name on a line of 78. Quoted-printable
- *   also hides a leading "From " and trailing blanks, which mailers on the way
- *   like to change (and break signatures with).
+ *   Encoded words for headers (RFC 2047) and the two body encodings (RFC 2045). Words are cut between characters,
+ *   never inside one, and stay at 64 octets,
+ *   so that the first fits beside its field name on a line of 78. Quoted-printable also hides a leading "From " and
+ *   trailing blanks, which mailers on the way like to change (and break signatures with).
  *   Decoding is lenient: what is not a well-formed word, or names a character
- *   set that nobody knows, stays as it is written. So does a broken escape in
- *   xtext, the encoding of DSN parameters: bounces quote what others encoded.
+ *   set that nobody knows, stays as it is written. So does a broken escape in xtext, the encoding of DSN parameters:
+ *   bounces quote what others encoded.
  */
 import { TextDecoder } from 'node:util'
 

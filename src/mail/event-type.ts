@@ -1,6 +1,5 @@
 /**
  * NAME      event-type - what events are called
- * DESCRIPTION
  *   The names of the public log. Their numbers are stored: a name keeps its
  *   number for ever, and new ones go to the end.
  */

@@ -1,15 +1,13 @@
 /**
  * NAME      header - the header section of a message, its dates and trace lines, and how lines end
- * DESCRIPTION
- *   Two directions. Writing: which names and values a caller may add, and lines folded at 78 (RFC 5322,
- *   section 2.1.1). Reading: where each field begins and ends, as offsets into the octets, so that a field
- *   can be taken out or signed while all others stay as they came. The scanner ends lines at LF with or
- *   without CR, and takes any case.
- *   The date form of RFC 5322, section 3.3, in UTC, and the Received field that we put on top of a mail that
- *   came whole: by SMTP (RFC 5321, section 4.4; the `with` words are those of RFC 3848 and 6531), or over
- *   HTTP, where it names nobody, and only shows a mail that comes round again.
- *   RFC 5322 knows CRLF alone. A bare CR or LF is a line end to some and content to others, which is how one
- *   message smuggles in another; nobody takes a NUL.
+ *   Two directions. Writing: which names and values a caller may add, and lines folded at 78 (RFC 5322, section
+ *   2.1.1). Reading: where each field begins and ends, as offsets into the octets, so that a field can be taken out or
+ *   signed while all others stay as they came. The scanner ends lines at LF with or without CR, and takes any case.
+ *   The date form of RFC 5322, section 3.3, in UTC, and the Received field that we put on top of a mail that came
+ *   whole: by SMTP (RFC 5321, section 4.4; the `with` words are those of RFC 3848 and 6531), or over HTTP, where it
+ *   names nobody, and only shows a mail that comes round again.
+ *   RFC 5322 knows CRLF alone. A bare CR or LF is a line end to some and content to others, which is how one message
+ *   smuggles in another; nobody takes a NUL.
  */
 import { encodeWords } from './encoding.js'
 

@@ -1,6 +1,5 @@
 /**
  * NAME      mailbox-provider - who runs the mailboxes of a domain
- * DESCRIPTION
  *     By the name of the recipient domain, where that is well known; else, of a bounce, by
  *     the server that refused and by the servers that its words name. Nothing is asked of
  *     the DNS: of mail that is well, a company that has its own domain at Google or

@@ -1,11 +1,9 @@
 /**
  * NAME      parse - the readable content of a finished message
- * DESCRIPTION
- *   What GET shows of a mail that came by SMTP, read from its octets on demand.
- *   Nothing is invented: no text made of html, no html made of text, no links.
- *   The submission fingerprint says whether two submissions under one
- *   idempotency key are the same mail. It ignores Message-ID, Date, boundaries
- *   and encodings, which clients make anew on each try.
+ *   What GET shows of a mail that came by SMTP, read from its octets on demand. Nothing is invented: no text made of
+ *   html, no html made of text, no links. The submission fingerprint says whether two submissions under one
+ *   idempotency key are the same mail. It ignores Message-ID, Date, boundaries and encodings, which clients make anew
+ *   on each try.
  */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'

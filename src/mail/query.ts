@@ -1,6 +1,5 @@
 /**
  * NAME      query - what somebody looks for among mails: as a text, as a value, and whether a mail is that
- * DESCRIPTION
  *   One form for the text that is searched and for what is searched for: letters without case, accents and vowel points,
  *   words parted by anything that is no letter or number. Scripts that write no blanks (Chinese, Japanese, Thai and the
  *   like) have no words that we could know: there every part of a run is found.

@@ -1,11 +1,9 @@
 /**
  * NAME      reply - what an SMTP server said, and codes in running text
- * DESCRIPTION
- *   A reply as a value: basic code (RFC 5321), enhanced code (RFC 3463) when the server gave one, and its
- *   text on one line. A 5xx from an upstream is a value too, never an error.
- *   Finds `550 5.1.1`, `550-#5.1.1`, `(#5.1.1)` or a lone `550` in what an MTA wrote. Version numbers and IP
- *   addresses look alike and must not be taken: a code stands free of digits, dots and letters on both
- *   sides.
+ *   A reply as a value: basic code (RFC 5321), enhanced code (RFC 3463) when the server gave one, and its text on one
+ *   line. A 5xx from an upstream is a value too, never an error.
+ *   Finds `550 5.1.1`, `550-#5.1.1`, `(#5.1.1)` or a lone `550` in what an MTA wrote. Version numbers and IP addresses
+ *   look alike and must not be taken: a code stands free of digits, dots and letters on both sides.
  */
 export interface Reply {
   readonly code: number

@@ -1,6 +1,5 @@
 /**
  * NAME      return-path - one signed address per recipient, for bounces to come back to
- * DESCRIPTION
  *   `b` + key id (1) + recipient id (16) + 80 bits of HMAC-SHA-256 (16): 34
  *   lower-case Crockford base32 characters, so it survives a change of case, the
  *   64 octets of a local part and a wrapping by SRS. The HMAC covers the

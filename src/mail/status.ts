@@ -1,6 +1,5 @@
 /**
  * NAME      status - what may follow what
- * DESCRIPTION
  *   The delivery status of one recipient, as a table, and the status of an email
  *   as a fold over its recipients. Nothing else in Postern decides a transition.
  *   An observation that the table does not list changes nothing (it is kept as

@@ -1,6 +1,5 @@
 /**
  * NAME      submitted - a message as an SMTP client handed it in
- * DESCRIPTION
  *   `readSubmitted` looks at the header section only, once, without parsing
  *   MIME: the door answers thousands of these a second. `prepareForRelay` adds
  *   what must be added (Received, and From, Date or Message-ID when there is none),

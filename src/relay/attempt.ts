@@ -1,6 +1,5 @@
 /**
  * NAME      attempt - one message, one upstream, one transaction
- * DESCRIPTION
  *   Carries a mail over a kept or a fresh connection and says how it ended: settled (an outcome for each
  *   recipient, final for this attempt), again (this member failed before any content was sent: let another
  *   one try, the recipient sees no delay), or released (nothing happened, the lease goes back). The journal

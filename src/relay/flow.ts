@@ -1,6 +1,5 @@
 /**
  * NAME      flow - the way of due mail through the relay
- * DESCRIPTION
  *     Takes fresh mail as it is handed over in memory and older mail by claim,
  *     gives each to an upstream that has room, and settles how it ended. What is
  *     at hand is bounded by the room of the pool, whatever the depth of the queue.

@@ -1,6 +1,5 @@
 /**
  * NAME      health - how upstreams and pools are: what is known of each now, outages as events, and pools that stand still
- * DESCRIPTION
  *   For people and their tools: breaker, ramp, connections, and when an upstream last took a message or failed. Plain
  *   values, told once a second; times are epoch ms.
  *   An upstream is told to be down when its breaker is found not closed, or when for a minute no login was let in or no

@@ -1,6 +1,5 @@
 /**
  * NAME      journal - what the relay writes down, many at once: attempts, and their ends
- * DESCRIPTION
  *   Marks (before MAIL), outcomes and released leases of all connections go to the store in rounds: while one round is
  *   being committed, the next one gathers. A lone mail waits for no other, many share an fsync, and there is no timer.
  *   Within a round outcomes go before marks, so a connection never has two messages whose fate is unwritten.

@@ -1,6 +1,5 @@
 /**
  * NAME      lanes - when each pool looks for due mail, and whose turn it is
- * DESCRIPTION
  *   A lane is what one pool has leased and not begun. Pools that use the same upstreams take turns in their
  *   room by workspace, not by pool: the next mail is that of the workspace that was served the longest ago.
  *   Inside a pool its backlog turns by itself. What a pool may have at hand is its share of that room.

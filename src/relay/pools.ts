@@ -1,6 +1,5 @@
 /**
  * NAME      pools - which upstream carries the next mail
- * DESCRIPTION
  *   The pools of the store as live objects, brought up to date without losing the state of
  *   what did not change. A pool that follows another has no upstreams of its own: it uses
  *   the very objects of its leader, so that their connections, rate, breaker and pauses

@@ -1,6 +1,5 @@
 /**
  * NAME      relay - the way out, as a service
- * DESCRIPTION
  *   Starts the relay thread, gives it the queue's port and its settings, and
  *   passes on its log lines and counters. Nothing waits for the thread while mail is
  *   accepted. When it dies unasked, `failed` resolves: the daemon then exits, and

@@ -1,6 +1,5 @@
 /**
  * NAME      settings - what the relay thread is told, and what it tells
- * DESCRIPTION
  *   Plain values only: they cross the thread boundary by structured clone.
  */
 

@@ -1,6 +1,5 @@
 /**
  * NAME      signing - DKIM signatures at the last moment
- * DESCRIPTION
  *   A mail is signed by the sending domain of its From address, or by the nearest
  *   one above it, if that belongs to the mail's account and workspace: once with
  *   each active key. Keys are opened when their domain changes and kept parsed.

@@ -1,6 +1,5 @@
 /**
  * NAME      throttles - the mails at hand in fair order, and the pace of each recipient domain
- * DESCRIPTION
  *   A backlog is what one pool has leased and not begun. Workspaces take turns, each with its own queue in order of
  *   arrival, so a tenant's flood delays another's single mail by one message, not by the flood. Mails that failed over to
  *   another upstream go first: they have waited already. Where recipients may share a transaction, those of one message

@@ -1,9 +1,7 @@
 /**
  * NAME      trial - opening a connection to an upstream, to see what it offers
- * DESCRIPTION
- *   As the relay does it: resolve, connect, greeting, EHLO, TLS, AUTH. No mail is sent. What fails is told
- *   with the stage at which it failed. A port that says nothing is greeted by TLS beside it, to tell the one
- *   common reason.
+ *   As the relay does it: resolve, connect, greeting, EHLO, TLS, AUTH. No mail is sent. What fails is told with the
+ *   stage at which it failed. A port that says nothing is greeted by TLS beside it, to tell the one common reason.
  */
 import { systemClock } from '../base/clock.js'
 import type { Dialler } from '../base/dial.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      upstream - one member of a pool, alive, and how much it may be trusted with
- * DESCRIPTION
  *   Holds its connections, kept open and used again, its breaker and its rate. A message counts against the
  *   limit from the moment that it chose this member, so the limit also holds while many connections are
  *   opening. A changed row makes a new Upstream; the old one finishes what it carries and closes.

@@ -1,6 +1,5 @@
 /**
  * NAME      warmup - how much of what an upstream allows this daemon may use: of its connections, and of a day of its warm-up
- * DESCRIPTION
  *   Several daemons give mail to the same upstreams. All of their connections together stay within its limit: the relays
  *   that serve a pool share it in the order of their writers, each its whole part, the first ones one more. They do not
  *   ask each other. That the sum never passes the limit follows from three rules: a part is gone by no longer than a

@@ -1,9 +1,7 @@
 /**
  * NAME      worker - the relay thread
- * DESCRIPTION
- *   Everything that talks to upstreams, in a thread of its own, so that TLS and
- *   message bytes never keep the doors waiting. It has its own port to the
- *   store; with the main thread it exchanges only orders and counters.
+ *   Everything that talks to upstreams, in a thread of its own, so that TLS and message bytes never keep the doors
+ *   waiting. It has its own port to the store; with the main thread it exchanges only orders and counters.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { steadyClock, systemClock } from '../base/clock.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      domain - a sending domain with the DNS records that are to be published for it, and what receivers reported of it
- * DESCRIPTION
  *   After a check also with what DNS says of each. The private halves of its keys are in no record. A report may come from
  *   somebody else than it says.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      member - the language in which a record is described once, and which setup made a thing
- * DESCRIPTION
  *   A record is a list of members. A member says what stands in it, whether it may be null or absent, what the document says of
  *   it, and from what of the row it is made: by default from the member of the row that is called the same in camel case.
  *   From the list come the record that API, command line and pages show, its type, and its shape in the document. Data only:

@@ -1,6 +1,5 @@
 /**
  * NAME      people - people, what lets them in and what they prove, their sessions, and who changed what
- * DESCRIPTION
  *   No hash, no secret. A link's address is told once, beside its record.
  */
 import { toRfc3339 } from '../base/clock.js'

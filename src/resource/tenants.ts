@@ -1,6 +1,5 @@
 /**
  * NAME      tenants - workspaces, pools, API keys, SMTP credentials and suppressed addresses
- * DESCRIPTION
  *   No hash and no secret stands in a record; that of a new key is told once, beside its record. An address of `status`
  *   pending waits for the decision of its incident, and suppresses nobody.
  */

@@ -1,9 +1,7 @@
 /**
  * NAME      webhook - endpoints and posts as the public sees them
- * DESCRIPTION
- *   Under Resend's names where it has them. The signing secret is in none of these:
- *   who made or rotated it is given it beside the record. Of the customer's own
- *   headers only the names are shown.
+ *   Under Resend's names where it has them. The signing secret is in none of these: who made or rotated it is given it
+ *   beside the record. Of the customer's own headers only the names are shown.
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import { type KnownEndpoint, type ListedPost, WEBHOOK_FORMATS } from '../store/port/hooks.js'

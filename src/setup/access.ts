@@ -1,6 +1,5 @@
 /**
  * NAME      access - the kinds that programs sign in with: API keys, and names and passwords of SMTP
- * DESCRIPTION
  *   A secret comes from a file, or a new one is written to a file before its row is stored, so that after a crash the same
  *   command goes on with it.
  */

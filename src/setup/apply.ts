@@ -1,6 +1,5 @@
 /**
  * NAME      apply - what a plan says is done, a thing at a time
- * DESCRIPTION
  *   Each thing is one verb of the store, whole or without effect. Before the first of them the names of all that is to be
  *   made are written down: who is killed in between goes on with the same command. All of it is one entry of the audit.
  *   One apply of a setup at a time, under a lock that ends by itself some seconds after its owner died: who comes then

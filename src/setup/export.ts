@@ -1,6 +1,5 @@
 /**
  * NAME      export - the files that would make this installation
- * DESCRIPTION
  *   Everything that a setup can say, whoever made it, in the words in which it is compared: on an empty store these
  *   files make the same again. A secret is never in them: FILL-IN stands where its file is to be named. The folder is
  *   new, and only its owner can read it.

@@ -1,6 +1,5 @@
 /**
  * NAME      fields - what a setup can say of each kind of thing: the one table of it
- * DESCRIPTION
  *   Data only: names as they stand in the files, their types, and what can be changed in place. What is called as in the
  *   record of the thing is of the type that the record says (`as`). What they mean, and the
  *   verbs that make, change and remove, are in kinds.ts; what is allowed in them, the checks of tenant/ and webhook/

@@ -1,6 +1,5 @@
 /**
  * NAME      files - a setup as it is written: YAML files, read together
- * DESCRIPTION
  *   What is read is plain: YAML 1.2 core, one document a file, no tags, no merge keys, few aliases. A name that stands
  *   twice, in one file or in two, is a mistake with both places. All mistakes of all files are told at once, each with
  *   file and line; nothing is read halfway.

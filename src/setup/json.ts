@@ -1,6 +1,5 @@
 /**
  * NAME      json - a setup that comes over the API
- * DESCRIPTION
  *   The same sections and fields as in files, but what a file names there stands here itself: `secret` for `secret_file`,
  *   `key` for `key_file`, `auth` for `auth_file`, `headers` for `header_files`, `csv` and `test_csv` for files of lists; an upstream with secrets is an
  *   object of its `url` and them. A member that names a file of the server is refused, in the URL of an upstream too: whoever

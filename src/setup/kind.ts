@@ -1,6 +1,5 @@
 /**
  * NAME      kind - what a kind of a setup is, and what several kinds are read with
- * DESCRIPTION
  *   A kind describes a row in the words of the files, and says what a row would be described as once a file's words
  *   are applied: where the two differ, something is to be done. What a file leaves out stays as it is.
  *   Secrets are compared, never described: `the same` or `another`, or a keyed hash.

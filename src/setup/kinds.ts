@@ -1,6 +1,5 @@
 /**
  * NAME      kinds - what the words of a setup mean: how each kind is read, compared, made, changed and removed
- * DESCRIPTION
  *   The checks and the verbs are those of tenant/ and webhook/; there is no rule here that another door has not.
  */
 import { createHash } from 'node:crypto'

@@ -1,6 +1,5 @@
 /**
  * NAME      lists - suppression lists that a setup brings along
- * DESCRIPTION
  *   CSV with a column of addresses and, where they are known, why, since when, until when and by what: the columns that
  *   `export --setup` and the API write. A line that is no address is a mistake of the setup.
  */

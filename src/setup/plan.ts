@@ -1,6 +1,5 @@
 /**
  * NAME      plan - what a setup would do, and why it leaves some things alone
- * DESCRIPTION
  *   `+` is made, `~` is changed, `-` is removed, `!` is left alone and says why, `=` is as the files say.
  *   Rows remember which setup made them, under which name. A row of that name that a person made is left alone until it
  *   is adopted; what a person removed stays removed until it is asked for again; where a person changed what was

@@ -1,6 +1,5 @@
 /**
  * NAME      secrets - files that hold a secret, and those that come to hold a new one
- * DESCRIPTION
  *   A secret is read from a file that its owner alone can read, or root's. A new one is written to a file that was not
  *   there (O_EXCL, O_NOFOLLOW, 0600), below the data folder or /run/postern, and is on the disk before its row is
  *   stored: after a crash the file that is there is read, and the same command goes on with it.

@@ -1,6 +1,5 @@
 /**
  * NAME      start - what a daemon applies before its doors open
- * DESCRIPTION
  *   The files that `setup` names, and the variables of a container, are applied at each start, and nothing is ever
  *   removed by it. Of several daemons one applies under the lock of the setup; the others wait for it, and start
  *   without, and say so, after half a minute. All of it takes a minute at most.

@@ -1,9 +1,7 @@
 /**
  * NAME      load-counts - how the writer is doing, for whoever looks
- * DESCRIPTION
- *   Counts in memory that the threads share: the writer adds to them after each
- *   commit, and reading them disturbs nobody. A look may fall between two
- *   additions and be one batch behind itself.
+ *   Counts in memory that the threads share: the writer adds to them after each commit, and reading them disturbs
+ *   nobody. A look may fall between two additions and be one batch behind itself.
  */
 import type { Distribution, WriterLoad } from './port/upkeep.js'
 

@@ -1,18 +1,16 @@
 /**
  * NAME      move - a store goes into another database, once
- * DESCRIPTION
- *   Of each row the beginning of an MD5, summed modulo 2^52: rows may come in any order. Fields are joined by
- *   U+001F, one without a value is U+0001, octets are their own MD5 in hex. It finds what was lost or changed by
- *   mistake, and is no proof against anybody.
- *   What goes along when a store moves to another database: Every table of the store that is left is in one of
- *   the two lists; so a new table is not forgotten without a word. Of each table those columns go that both
- *   sides have.
- *   A store goes into another database, once: At each moment at most one of the two can be served. The copy is
- *   one transaction of the target, compared before it is committed; until the very end the target is marked as a
- *   move that is not finished, and no daemon starts on it. The folder is closed in one transaction with what the
- *   move changed in it; from then on the target is opened, and if that was cut off, the same command opens it.
- *   Back the other way round: the target is closed, then the folder opened. Only a target whose rows are those
- *   that the move brought is given up.
+ *   Of each row the beginning of an MD5, summed modulo 2^52: rows may come in any order. Fields are joined by U+001F,
+ *   one without a value is U+0001, octets are their own MD5 in hex. It finds what was lost or changed by mistake, and
+ *   is no proof against anybody.
+ *   What goes along when a store moves to another database: Every table of the store that is left is in one of the two
+ *   lists; so a new table is not forgotten without a word. Of each table those columns go that both sides have.
+ *   A store goes into another database, once: At each moment at most one of the two can be served. The copy is one
+ *   transaction of the target, compared before it is committed; until the very end the target is marked as a move that
+ *   is not finished, and no daemon starts on it. The folder is closed in one transaction with what the move changed in
+ *   it; from then on the target is opened, and if that was cut off, the same command opens it. Back the other way
+ *   round: the target is closed, then the folder opened. Only a target whose rows are those that the move brought is
+ *   given up.
  */
 import { createHash } from 'node:crypto'
 

@@ -1,6 +1,5 @@
 /**
  * NAME      open - the store of an installation, whatever keeps it
- * DESCRIPTION
  *   The only file outside of the engines that knows them: how a store is opened, how another
  *   thread reaches it, and what is done to a database beside it. An engine is loaded when it is
  *   asked for: no thread reads the one that this installation does not use.

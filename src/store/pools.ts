@@ -1,6 +1,5 @@
 /**
  * NAME      pools - the pools that every account is born with, and pools that follow another
- * DESCRIPTION
  *   A workspace named Default and two pools. The sandbox takes all test-mode mail, and the daemon supplies its
  *   upstream; the default pool belongs to the default workspace, and is empty at first.
  *   A pool that uses the upstreams of another: Upstreams come with the settings of their pool: return path,

@@ -1,6 +1,5 @@
 /**
  * NAME      upkeep - housekeeping, once a minute
- * DESCRIPTION
  *   Retention, dead locks, orphans, deadlines of mail that others hold. A sweep
  *   that takes longer is not overtaken by the next one.
  *   What is swept is gone, so a clock that has just been set is not believed: for an

@@ -1,6 +1,5 @@
 /**
  * NAME      database - a file or a server: is it ours, whole, and does it keep mail?
- * DESCRIPTION
  *   Looks without changing: a file is opened for reading only, and nothing is migrated. Whether the settings of a server
  *   keep what is acknowledged is asked of every connection: the first fault is what refuses us here.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      finding - what a check of doctor found
- * DESCRIPTION
  *   `fail` keeps Postern from doing its job, `warn` will one day; each brings the
  *   one command or setting that mends it, and the exit code that belongs to it.
  */

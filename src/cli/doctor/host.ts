@@ -1,6 +1,5 @@
 /**
  * NAME      host - this machine: its folders, its clock and limits, the pepper, and its ports
- * DESCRIPTION
  *   Of the pepper: is there one, is there only one, and is it that of the database? And, after it was changed, whose second
  *   factor it does not open: authenticator apps are sealed with it.
  */

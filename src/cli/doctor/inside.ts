@@ -1,6 +1,5 @@
 /**
  * NAME      inside - what the open store tells: ways out of every workspace, alarms, endpoints, relays, and the running daemon
- * DESCRIPTION
  *   Is there a way out for every workspace, and does it answer? A remedy that names an upstream anew keeps every part of
  *   its URL; secrets are files in it. Of several daemons each may leave something out (serve --only, relay.pools): what
  *   all of them leave out would wait without a word. A renewed certificate or a changed setting that the daemon has not

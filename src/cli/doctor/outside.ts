@@ -1,6 +1,5 @@
 /**
  * NAME      outside - what others see of this installation: its names, domains, certificate and identity providers
- * DESCRIPTION
  *   Reports come back to the MX of the bounce domain, and receivers judge mail by SPF of that domain. A name server that does
  *   not answer is a warning: what could not be looked up is not known to be wrong.
  *   Mail signed with a key that DNS does not know is worse than unsigned, so a missing or different DKIM record of a key that

@@ -1,6 +1,5 @@
 /**
  * NAME      carried - what the files of another mail program come to be here: text for `postern apply`, and secrets beside it
- * DESCRIPTION
  *   Pools with upstreams, workspaces, routes, credentials and domains are gathered, and then written as one file of a setup.
  *   Nothing is made in the store: a person reads the text, and `postern apply` shows its plan. A secret stands in a file
  *   of its own (0600), never in the text, on the screen or in a note. Where one is not known the text says FILL-IN, which

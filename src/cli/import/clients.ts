@@ -1,6 +1,5 @@
 /**
  * NAME      clients - the smart host of a small mail client, or of a relay image
- * DESCRIPTION
  *   ~/.msmtprc with its accounts, ssmtp.conf, nullmailer's remotes, and the variables of images that relay. Each account
  *   becomes one upstream; those beside the first have a workspace of their own. No command that stands in a file is ever
  *   run: where one prints the password, the text says FILL-IN.

@@ -1,6 +1,5 @@
 /**
  * NAME      entries - the rows of a file, one after another, with what each of them says
- * DESCRIPTION
  *   CSV and JSON are read alike. Whose list it is, is found out by the first row; every other row is read as that one's.
  *   A row that can not be read is an entry, too: nothing is passed over in silence.
  *   JSON is an array of objects, an object with such an array in it (as the pages of an API are), several of these one after

@@ -1,6 +1,5 @@
 /**
  * NAME      file - a file of strangers, as text in pieces
- * DESCRIPTION
  *   UTF-8, UTF-16 with its mark, or Latin-1 where it is no UTF-8; also compressed by gzip. It is read as often as one
  *   likes, each time from its beginning, and never held as a whole; each time its SHA-256 is made anew, so that a file
  *   that changes meanwhile is noticed. Standard input is copied to a file without a name first.

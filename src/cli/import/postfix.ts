@@ -1,6 +1,5 @@
 /**
  * NAME      postfix - what a Postfix that hands mail on comes to be here
- * DESCRIPTION
  *   main.cf, or what `postconf -n` prints, is read as postconf(5) says: lines that go on, `$name`, `${name?text}` and their
  *   like. All lengths are bounded, since a file of strangers may name itself. Of tables the text is read that postmap(1)
  *   would read, inline: and static:. A table is looked for beside main.cf first, since the files may have been copied from

@@ -1,6 +1,5 @@
 /**
  * NAME      providers - whose list a file is, and what it says of an address
- * DESCRIPTION
  *   One row a provider: by which columns or members its lists are known, and why an address is on one of them. What the
  *   provider itself does not suppress, or only for some of the mail, is passed over with the reason: it would
  *   keep receipts from people who want them.

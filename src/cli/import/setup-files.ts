@@ -1,6 +1,5 @@
 /**
  * NAME      setup-files - files that say how a machine sends its mail, made into a setup
- * DESCRIPTION
  *   main.cf of a Postfix, settings of small clients, variables of relay images, tables of a Postal: none of them is a list of
  *   addresses, and none of them touches the store. They become a folder that `postern apply` reads.
  *   Without a folder only the text is shown, and no secret is written anywhere.

@@ -1,6 +1,5 @@
 /**
  * NAME      suppressions - what a file says of addresses, counted and then stored
- * DESCRIPTION
  *   A file is read twice: first to count what stands in it, so that a person sees that before anything is done, then to
  *   store it in pieces. Whatever its size, no more than a piece of it is in memory.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      dialect - what another provider's API says, in our words
- * DESCRIPTION
  *   Applications that were written for another provider send here when one URL is changed. A dialect is a pure translation:
  *   the body of a request to mails as POST /v1/emails takes them, what was accepted or refused to the answer that the
  *   provider's own clients read. It knows no store and no HTTP beside that; routes.ts does the rest, the same for all.

@@ -1,6 +1,5 @@
 /**
  * NAME      mailgun - the API of Mailgun
- * DESCRIPTION
  *   POST /v3/{domain}/messages and messages.mime with Basic `api:KEY`, as forms. Some names of a form may repeat; others are
  *   a mistake the second time, since which of the two is meant is not ours to guess. Its clients read `id` and a `message` that begins with `Queued`; of errors
  *   `message`, and of 401 the text `Forbidden`. Variables (`v:`) become tags, as those of X-Mailgun-Variables do, since

@@ -1,6 +1,5 @@
 /**
  * NAME      postmark - the API of Postmark
- * DESCRIPTION
  *   POST /email and /email/batch with X-Postmark-Server-Token. Its clients read `ErrorCode` and, for who was not written to,
  *   the words of `Message`: `inactive addresses: a, b. Inactive recipients`, and `Invalid 'To' address: 'a'.`
  *   A mail whose recipients are all suppressed is recorded as any other; the answer is 406, as their users expect it.

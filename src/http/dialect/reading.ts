@@ -1,6 +1,5 @@
 /**
  * NAME      reading - the mails of a request in another provider's words
- * DESCRIPTION
  *   Translated, checked and composed, with every mistake under the provider's names. It runs where the request is small, and
  *   in the bodies' thread where it is not; so a call is named by text, and what is asked for can be handed over.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      routes - the endpoints of other providers, below /v1/as
- * DESCRIPTION
  *   As POST /v1/emails and its batch, in other words: the same rates, keys for repeated requests, limits and rules. All mails
  *   of a request count, or the request is refused. They are in no document of ours, since their contract is the provider's;
  *   config/DIALECTS.md says of each member what becomes of it.

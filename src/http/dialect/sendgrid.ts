@@ -1,6 +1,5 @@
 /**
  * NAME      sendgrid - the API of SendGrid
- * DESCRIPTION
  *   POST /v3/mail/send with a bearer token. Each personalization is one mail; what stands beside them is theirs unless they
  *   say it themselves. All are accepted or none. The answer has no body: `X-Message-Id` is the id of the request, which each
  *   mail keeps as its tag `x-message-id`.

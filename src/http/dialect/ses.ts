@@ -1,6 +1,5 @@
 /**
  * NAME      ses - the API of Amazon SES, version 2
- * DESCRIPTION
  *   POST /v2/email/outbound-emails (SendEmail), signed by AWS Signature Version 4. `Simple` is composed here, `Raw` is a whole
  *   message, which is read as one that came by SMTP: its header fields for the gateway count, Bcc is taken out, and where
  *   there is no Destination, To, Cc and Bcc say who receives it. Errors are named as that API names them: by

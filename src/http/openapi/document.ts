@@ -1,6 +1,5 @@
 /**
  * NAME      document - OpenAPI 3.1 of the whole contract
- * DESCRIPTION
  *   Made from the endpoints and the Fault table, never written by hand: a route, a
  *   field or an error code that exists is in here, and nothing else is.
  *

@@ -1,6 +1,5 @@
 /**
  * NAME      examples - one request and its answer for each operation
- * DESCRIPTION
  *   What a reader of the document sees first, and what tools send that try a contract out. An answer is made of what its
  *   members look like (members.ts); here stands what is otherwise in it, and which members it has that need not be there.
  *   A test holds each against its schema.

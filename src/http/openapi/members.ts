@@ -1,6 +1,5 @@
 /**
  * NAME      members - what members mean and look like that are called the same everywhere
- * DESCRIPTION
  *   A member is described where its schema stands. One that means the same in each record, such as `created_at`, is described
  *   here, once (WORDS); the document takes these words where a schema has none of its own. And what it looks like (LOOKS): one
  *   shop and its mail run through all of them, so that an id means the same thing everywhere. What a schema says itself

@@ -1,6 +1,5 @@
 /**
  * NAME      domains - sending domains and what is to be published for them
- * DESCRIPTION
  *   Named by id or by name. A domain belongs to one workspace or to all of the
  *   account; who names a workspace sees, checks and removes those of it alone.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      emails - sending and reading, and what happens to an email after it was accepted
- * DESCRIPTION
  *   POST /v1/emails is the hot path: the body is parsed once, the record is rendered once, and the very text that is stored for
  *   a replay is what goes out. A batch is a list, or one template with what is each recipient's own: `strict` accepts all or
  *   nothing, `permissive` the good ones, either way by one verb of the store. Each item counts as one send: the first when the

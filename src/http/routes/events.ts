@@ -1,10 +1,8 @@
 /**
  * NAME      events - the log: page by page, one by one, and live
- * DESCRIPTION
- *   A workspace's key sees its workspace, a key its own mode, a session both; what
- *   concerns the whole account only who acts for it, as long as no workspace is
- *   named. A mark is a place in the log; who goes forward from one that is too old
- *   is told so, who walks back comes to an end.
+ *   A workspace's key sees its workspace, a key its own mode, a session both; what concerns the whole account only who
+ *   acts for it, as long as no workspace is named. A mark is a place in the log; who goes forward from one that is too
+ *   old is told so, who walks back comes to an end.
  */
 import type { Readable } from 'node:stream'
 import Joi from 'joi'

@@ -1,6 +1,5 @@
 /**
  * NAME      installation - what this Postern says of itself
- * DESCRIPTION
  *   What a client must be configured with apart from its key; the state of the queue and how many pools and webhooks fail, in
  *   one cheap question; which daemons share the store; every error, in a table; and the API as OpenAPI. The errors are public:
  *   a client that could not authenticate must be able to read why, and the `type` of every problem leads there.

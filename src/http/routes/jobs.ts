@@ -1,6 +1,5 @@
 /**
  * NAME      jobs - many mails at once
- * DESCRIPTION
  *   All that a search finds, with a reason, as a job that goes on by itself and
  *   tells how far it is. It is about mail that was there when it was made.
  */

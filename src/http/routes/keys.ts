@@ -1,6 +1,5 @@
 /**
  * NAME      keys - API keys, and names and passwords for the SMTP door, for people only
- * DESCRIPTION
  *   An API key cannot make or see other keys; its secret stands in the answer of its creation alone. Revoking removes the row,
  *   so a second DELETE finds nothing. It is immediate: an open SMTP session is refused at its next mail. A credential is a name
  *   with a password that a person chose, or an address range or a client certificate without one; the password never comes out.

@@ -1,6 +1,5 @@
 /**
  * NAME      people - who works here, their second factors, the links that let them in, their sessions, and who changed what
- * DESCRIPTION
  *   For sessions only. An owner manages people, sees and ends all sessions; everybody may see and change what
  *   is his own. A session of nobody in particular sees itself, unless its role is that of an owner.
  *   The address of a link is in the answer that makes it, and nowhere else.

@@ -1,6 +1,5 @@
 /**
  * NAME      pools - egress pools and the upstream servers in them
- * DESCRIPTION
  *   For people only: a pool holds passwords of other servers and decides where mail goes. Its health joins what the queue holds
  *   for it with what relay/ last saw. Passwords go in and never come out: a member reads back `has_auth`. Files for authorities,
  *   client certificates and tokens are named on the host only (CLI), so that no one can make the daemon open a path from outside.

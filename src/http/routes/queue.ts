@@ -1,13 +1,10 @@
 /**
  * NAME      queue - looking at what waits, and what may be done to it
- * DESCRIPTION
- *   The verbs of `postern queue`. An order works in small steps and is answered when
- *   it is done; it goes on when the client has left, and the same order finishes what
- *   a restart cut off. A key of a workspace sees and hurries its own mail; moving and
- *   giving up is for operators.
- *   A hold stands over what waits now and what comes later. The key of a workspace
- *   holds its own mail and lifts what it held; a hold of the operator it sees without
- *   the operator's words, and cannot lift.
+ *   The verbs of `postern queue`. An order works in small steps and is answered when it is done; it goes on when the
+ *   client has left, and the same order finishes what a restart cut off. A key of a workspace sees and hurries its own
+ *   mail; moving and giving up is for operators.
+ *   A hold stands over what waits now and what comes later. The key of a workspace holds its own mail and lifts what
+ *   it held; a hold of the operator it sees without the operator's words, and cannot lift.
  */
 import Joi from 'joi'
 import { type FieldError, invalid } from '../../base/fault.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      setup - an installation as one body: its plan, and doing it
- * DESCRIPTION
  *   What `postern apply` does with files, for an owner who has no shell. An order to apply carries the digest of the plan that
  *   was looked at, and nothing is done where anything has changed since, be it in the store or in what was sent. New secrets
  *   stand in the answer alone, so it is an answer also where a step failed. What a setup may say is checked in setup/, for

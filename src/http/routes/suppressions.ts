@@ -1,6 +1,5 @@
 /**
  * NAME      suppressions - addresses that a workspace does not write to, and those that may still be good
- * DESCRIPTION
  *   Named by id, by address or, for a whole domain, by `*@example.com`. Adding one that is there is no mistake and answers 200
  *   with the same record. A key sees the list of its own mode; what a test does suppresses no live mail. `scope: account` is the
  *   list for all workspaces. Addresses that bounced for good at the same time are an incident: pending, and suppressed only

@@ -1,6 +1,5 @@
 /**
  * NAME      webhooks - where events are posted to, and what was posted
- * DESCRIPTION
  *   An endpoint belongs to the workspace and mode of who made it, or to the account as a whole; for others it does not exist. A
  *   workspace key sees those of its workspace and mode; a platform key those of its mode in all of the account, or in the
  *   workspace that it names; a session both modes. Its signing secret is answered when it is made and when it is rotated.

@@ -1,6 +1,5 @@
 /**
  * NAME      workspaces - sending tenants of the account
- * DESCRIPTION
  *   A workspace's own key sees its workspace and nothing of the others.
  */
 import Joi from 'joi'

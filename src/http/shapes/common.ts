@@ -1,11 +1,9 @@
 /**
  * NAME      common - pieces that the shapes share
- * DESCRIPTION
- *   Joi schemas are the only place where wire names are spelt. They check types,
- *   sizes and unknown names; what a value means (is it an address, is it past) the
- *   stages judge, for every door alike. `null` stands for "not given" everywhere:
- *   several SDKs send every field that they know. All of them take joi half a second,
- *   and most are never asked for: each is made when it first is, and then kept.
+ *   Joi schemas are the only place where wire names are spelt. They check types, sizes and unknown names; what a value
+ *   means (is it an address, is it past) the stages judge, for every door alike. `null` stands for "not given"
+ *   everywhere: several SDKs send every field that they know. All of them take joi half a second, and most are never
+ *   asked for: each is made when it first is, and then kept.
  */
 import Joi from 'joi'
 import type { FieldError, FieldErrorKind } from '../../base/fault.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      emails - the shapes of sending, of email records, and of what is done to them
- * DESCRIPTION
  *   The names follow a well-known API, so that its SDKs work unchanged: one address or a list of them, attachments as base64, as bytes or
  *   as what JSON makes of a Node Buffer, and camelCase where an old client sends it. The items of a batch are checked one by one in
  *   routes/emails.ts, because `x-batch-validation: permissive` keeps the good ones. Actions without a body take nothing, null or `{}`, and

@@ -1,6 +1,5 @@
 /**
  * NAME      body-thread - where large bodies are read
- * DESCRIPTION
  *   The entry of the thread: one job after the other, each answered with what
  *   came of it, a refusal as plain data, or the words of a failure.
  */

@@ -1,10 +1,8 @@
 /**
  * NAME      job - a large body, from octets to what the store needs
- * DESCRIPTION
- *   All that is done with a send and grows with its size: parse, check,
- *   fingerprint, compose. It runs in the bodies' thread, and what goes back are
- *   the octets of the mails and their records, or what is wrong. A large message
- *   that came whole is read there, too, when somebody asks for its text.
+ *   All that is done with a send and grows with its size: parse, check, fingerprint, compose. It runs in the bodies'
+ *   thread, and what goes back are the octets of the mails and their records, or what is wrong. A large message that
+ *   came whole is read there, too, when somebody asks for its text.
  */
 import { invalid } from '../../base/fault.js'
 import { giveBack } from '../../base/memory.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      reader - large bodies go to a thread of their own
- * DESCRIPTION
  *   One thread, started for the first body that needs it and ended when none has
  *   come for a while, so that its memory goes back to the system. One body at a
  *   time: what waits is counted by limits.memory.

@@ -1,6 +1,5 @@
 /**
  * NAME      body - the octets of a request to a JSON value, or to the parts of a form
- * DESCRIPTION
  *   Strict where a lenient reader would hide a mistake or an attack: UTF-8 alone, plain, gzip or deflate; invalid UTF-8, lone
  *   surrogates, `__proto__` keys, a form that was cut off and a part without a name are refused instead of mended. The limit
  *   holds for the bytes as declared, as received and as unpacked, so a small archive of a large nothing ends early. No body at

@@ -1,6 +1,5 @@
 /**
  * NAME      listener - the Node server under hapi, and requests of this very process
- * DESCRIPTION
  *   Node answers some requests before hapi sees them: unreadable ones with a bare `400 Bad Request`, slow ones, strange
  *   expectations. Here those too get a problem, a request id and the rate headers. hapi adds a clientError listener of its own
  *   when it takes the listener; take() must run after that and removes it.

@@ -1,6 +1,5 @@
 /**
  * NAME      problem - every error, in one shape
- * DESCRIPTION
  *   RFC 9457 problem details. Whatever went wrong, in hapi, below it or in one of
  *   our stages, first becomes a Fault and then these members, nothing else: type,
  *   title, status, code, request_id, instance; a detail where there is more to say

@@ -1,12 +1,10 @@
 /**
  * NAME      category - the reasons a recipient can be refused for, and what others call such a bounce
- * DESCRIPTION
- *   Some twenty reasons, each with its severity and whose fault it is, and the form of a rule that
- *   recognises one. `hard` means that the address or domain is dead, and only faults of the recipient are
- *   ever hard.
- *   The names of Amazon SES (bounceType, bounceSubType) and of Postmark (Type) beside our categories, for
- *   those whose code reads these. They tell less than ours: SES knows no blocked sender, and Postmark calls
- *   most of what is not a dead address `SoftBounce`.
+ *   Some twenty reasons, each with its severity and whose fault it is, and the form of a rule that recognises one.
+ *   `hard` means that the address or domain is dead, and only faults of the recipient are ever hard.
+ *   The names of Amazon SES (bounceType, bounceSubType) and of Postmark (Type) beside our categories, for those whose
+ *   code reads these. They tell less than ours: SES knows no blocked sender, and Postmark calls most of what is not a
+ *   dead address `SoftBounce`.
  */
 export type Severity = 'hard' | 'soft'
 export type Fault = 'recipient' | 'sender' | 'infrastructure' | 'content'

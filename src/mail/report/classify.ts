@@ -1,6 +1,5 @@
 /**
  * NAME      classify - why a recipient was refused: the table that tells hard from soft, and a site's own lines for it
- * DESCRIPTION
  *     From a basic code, an enhanced code and a text to one of some twenty
  *     categories, each with its severity and whose fault it is. `hard` means that
  *     this address or domain is dead; everything else is `soft`. A false hard

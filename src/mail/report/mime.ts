@@ -1,6 +1,5 @@
 /**
  * NAME      mime - the top level of a mail and no deeper, its bytes as readable text, and the addresses in it
- * DESCRIPTION
  *   Splits a mail into its header and the direct children of its top multipart. A part inside a returned message is never
  *   looked at: hoisting it is how a forged status part gets in. The top is the outermost multipart, except that a mixed
  *   or signed wrapper whose first child is a multipart/report (list footers, signatures) gives way to it. A boundary in

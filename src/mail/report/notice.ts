@@ -1,6 +1,5 @@
 /**
  * NAME      notice - what a notice in words for people says, and about whom
- * DESCRIPTION
  *   Joins the readable top-level parts and cuts off whatever is a copy of the original, so that no grammar
  *   reads the returned mail as if the MTA had written it. Lines quoted with `>` are dropped (people quote;
  *   MTAs do not), but `>>>` and `<<<` of a transcript stay.

@@ -1,6 +1,5 @@
 /**
  * NAME      phrases - how MTAs speak to people
- * DESCRIPTION
  *   The words by which a notice for people is known: who writes it, how it opens, where the returned message
  *   begins, and whether it tells of a failure or of a delay. Data only; a new dialect is a new line here.
  *   Patterns are tested against single lines or a bounded, lower-case text.

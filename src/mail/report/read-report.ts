@@ -1,6 +1,5 @@
 /**
  * NAME      read-report - a mail that came back, read
- * DESCRIPTION
  *   In the order of trust: complaints; the status part among the top-level parts; status fields in broken or
  *   single-part mail; then X-Failed-Recipients and the text, and these only where the header shows a
  *   machine. Auto-replies, receipts (RFC 8098) and what people forward are told apart and name nobody; but a

@@ -1,6 +1,5 @@
 /**
  * NAME      report - what a mail that came back says, and the field groups of its status part
- * DESCRIPTION
  *   The reading of one bounce, delay notice, delivery report, complaint or auto-reply, as a value. It says only what the
  *   mail says: whom to believe, and whose group is ours, is for outcome/ to decide. `action` is null in a complaint
  *   (RFC 5965), which tells nothing of delivery, and where the report gives one that RFC 3464 does not know. `class` is

@@ -1,6 +1,5 @@
 /**
  * NAME      unpack - the files that a mail brings, of any size: plain, in gzip, or in a zip of one file
- * DESCRIPTION
  *   For files that somebody sends us, where mime.ts reads words. Anybody may send one of several MiB, so nothing is done
  *   to all of it at once: headers are at most 64 KiB, boundaries are found in steps, quoted-printable, which is undone
  *   letter by letter, is at most 1 MiB of a mail, and others have their turn between two steps. What is large comes in

@@ -1,9 +1,7 @@
 /**
  * NAME      words - how servers name a reason
- * DESCRIPTION
- *   One pattern per reason, for rules.ts. Each is a list of plain alternatives;
- *   gaps inside one are bounded and stop at a full stop, so the cost stays
- *   linear. They are tested against lower-case text without addresses and links.
+ *   One pattern per reason, for rules.ts. Each is a list of plain alternatives; gaps inside one are bounded and stop
+ *   at a full stop, so the cost stays linear. They are tested against lower-case text without addresses and links.
  */
 import { anyOf } from './mime.js'
 

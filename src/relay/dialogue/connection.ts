@@ -1,6 +1,5 @@
 /**
  * NAME      connection - one SMTP transaction after another, and where each stands
- * DESCRIPTION
  *   Takes an open Session and carries messages over it. At any moment `stage`
  *   tells how far a message has come, and that decides what a broken connection means:
  *   until `data` nothing was sent; in `body` the upstream can not

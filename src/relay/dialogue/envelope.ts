@@ -1,6 +1,5 @@
 /**
  * NAME      envelope - what an upstream offers, and what of a mail is fitted to it: MAIL, RCPT and the header
- * DESCRIPTION
  *   Reads the EHLO reply (RFC 5321, 4.1.1.1) that was given on the connection as it now is: after STARTTLS only the
  *   second EHLO counts (RFC 3207, 4.2). Builds the commands from what the mail needs and what the upstream offers
  *   (RFC 5321, 4.1.1.2-3; DSN: RFC 3461; SMTPUTF8: RFC 6531; SIZE: RFC 1870; REQUIRETLS: RFC 8689). What is needed and

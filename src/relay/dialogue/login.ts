@@ -1,6 +1,5 @@
 /**
  * NAME      login - AUTH at an upstream (RFC 4954), the access tokens for it (RFC 6749), and texts without its secrets
- * DESCRIPTION
  *   Only by a mechanism that the server offers on the connection as it now is: a password by PLAIN, LOGIN or, where that
  *   alone is offered or asked for, CRAM-MD5; a token by XOAUTH2 (Microsoft 365, Gmail) or OAUTHBEARER (RFC 7628). A
  *   server that offers none of these hears nothing. A token that the server refuses is asked for anew, once.

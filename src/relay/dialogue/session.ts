@@ -1,6 +1,5 @@
 /**
  * NAME      session - opening a connection to an upstream
- * DESCRIPTION
  *     Resolving, connecting, greeting, EHLO or HELO, STARTTLS and AUTH (login.ts). What comes out
  *     is a Session: the line, what the upstream offers on it, the TLS version.
  *     What fails is a SetupFailure that knows its stage. No message has been near

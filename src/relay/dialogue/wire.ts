@@ -1,6 +1,5 @@
 /**
  * NAME      wire - the bytes of SMTP, both ways, in clear or under TLS
- * DESCRIPTION
  *   Incoming: chunks to complete replies, whatever the chunking. Outgoing: a message to what may follow 354:
  *   every line ends in CRLF, a leading dot is doubled (RFC 5321, 4.5.2), the end is CRLF.CRLF, also when the
  *   message did not end in CRLF. Stored messages are clean already; the mending of bare CR, bare LF and NUL

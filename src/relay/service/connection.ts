@@ -1,6 +1,5 @@
 /**
  * NAME      connection - one request after another to the service of an upstream, and where each stands
- * DESCRIPTION
  *   The host comes from a table, by region or domain; another only where the settings name it (`relay.http_endpoints`),
  *   never by the API. TLS from the first byte, its certificate checked for that host.
  *   Messages have the stages of dialogue/connection.ts: until the last octets of the body were handed to the socket

@@ -1,6 +1,5 @@
 /**
  * NAME      service - what a service that takes mail by HTTPS is to the relay: Amazon SES, Mailgun
- * DESCRIPTION
  *   How a mail is asked for there, and what an answer means: taken, refused for good, not now, nothing that this mail is
  *   to blame for, or unclear. Only words of the service itself refuse a mail: what stands before it (a proxy, a gateway, a
  *   page of HTML) says nothing about one. Unclear is what may have come after the mail was taken.

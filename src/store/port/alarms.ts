@@ -1,6 +1,5 @@
 /**
  * NAME      alarms - limits of what goes wrong: when an alarm is raised, when an address is suppressed
- * DESCRIPTION
  *   Three rates, each over a window of its own, of live mail only. An alarm is
  *   raised when a rate reaches its limit and the count is large enough to mean
  *   something; it stands until the rate has been below the limit for an hour, so a rate

@@ -1,6 +1,5 @@
 /**
  * NAME      port/cluster - the daemons that share a store, and their keys for return paths
- * DESCRIPTION
  *   Whoever writes has joined under a number. With SQLite that is one daemon, and it has all to itself.
  */
 

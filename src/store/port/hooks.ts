@@ -1,6 +1,5 @@
 /**
  * NAME      port/hooks - the store's verbs about webhooks
- * DESCRIPTION
  *   An endpoint that answers costs no row per event: it is a place in the log,
  *   kept once a second, and what succeeded is a compact list beside it. An event
  *   that was not taken becomes a post of its own, stored before the place passes

@@ -1,6 +1,5 @@
 /**
  * NAME      port/identity - the store's verbs about people, links and sessions, and about who changed what
- * DESCRIPTION
  *   A person is known by an address, and by what identity providers call him (issuer and subject). A link lets
  *   somebody in once. A session is an open door: ended, its row is gone, and the next request is refused.
  *   Whoever signs in does it in one verb: the link is used up, the person made, the provider's name for him

@@ -1,6 +1,5 @@
 /**
  * NAME      port/log - the store's verbs about the log of events
- * DESCRIPTION
  *   One log with one order, that of the commits. Readers keep their own place: a
  *   mark lies between two records and names none, and no record ever appears
  *   below a mark that was given out. The first event of a recipient is not

@@ -1,6 +1,5 @@
 /**
  * NAME      port/mail - mails from accepted to settled, and what became of them
- * DESCRIPTION
  *   Reads: a mail with its recipients, pages of mails, their events and reports, and whose recipient a bounce is about.
  *   The queue: each verb is whole and durable by itself. Times are epoch milliseconds. A lease is a generation: a call
  *   with an older one changes nothing.

@@ -1,6 +1,5 @@
 /**
  * NAME      port/operations - the store's verbs for operators: the queue, and mail that moves to another store
- * DESCRIPTION
  *   Holding, freeing, hurrying, moving and purging what waits, for a workspace, a pool, a recipient domain, one
  *   email, or any mixture of them. A hold stands until it is lifted: it rests what waits now and what comes
  *   later, and it survives restarts. Every change is an event of source `operator` with the reason that was

@@ -1,6 +1,5 @@
 /**
  * NAME      port/store - what every store can do, in whole verbs
- * DESCRIPTION
  *   The one contract between the stages and a database. Each verb is complete and durable by itself: when its
  *   promise resolves, its effect is on disk, and when it rejects, nothing happened. There is no begin and no
  *   commit, because a verb can cross a thread and share an fsync. Its law is test/store/contract.ts.

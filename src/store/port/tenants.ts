@@ -1,6 +1,5 @@
 /**
  * NAME      port/tenants - the store's verbs about who is who
- * DESCRIPTION
  *   `example.com` is that domain alone, `.example.com` all domains under it. Of those that fit the longest
  *   counts; where none fits, it is the pool of the workspace. Domains are in lower case and in A-labels.
  *   Who is who: Accounts, workspaces, keys, credentials, pools, suppressions and the rate window: the rows and

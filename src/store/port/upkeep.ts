@@ -1,6 +1,5 @@
 /**
  * NAME      port/upkeep - housekeeping of the store, and what is done to a database beside it
- * DESCRIPTION
  *   What is done to a database beside the store: For operators: while a daemon uses it (copy, examine), or while
  *   none does (lock, compact, what a restore does to a copy). `file` is the place that the database has in the
  *   data folder, or that of a copy.

@@ -1,19 +1,17 @@
 /**
  * NAME      port/watch - the store's verbs for what is counted and judged out of the log
- * DESCRIPTION
- *   Counts of live mail that alarms are judged by, and which upstreams were told to be down. What is judged, its
- *   event and its hold are one commit, so that each is told once, whatever dies in between.
- *   Hard bounces that may be the fault of a server: An address that bounced for good is listed by a verb of its
- *   own, which counts who else was refused in the same words. What looks like a fault of the server becomes an
- *   incident: its suppressions are pending, which suppresses nobody, until a person accepts or dismisses them.
- *   An incident is of one workspace, which decides for itself; what is counted is of all the workspaces of the
- *   account, since they share the server.
- *   Reads the log once, for several: Statistics, alarms and the index of words each add something of the whole
- *   log to what they keep, and each has the mark up to which it has done so; the sandbox has that up to which it
- *   has reported. What is added moves the marks in the same commit, and only from where they stand: whoever dies
- *   or is overtaken reads again from there, so that everything is counted once.
- *   The index has all mail, also what came before the log began or with its history: its mark may be below the
- *   log.
+ *   Counts of live mail that alarms are judged by, and which upstreams were told to be down. What is judged, its event
+ *   and its hold are one commit, so that each is told once, whatever dies in between.
+ *   Hard bounces that may be the fault of a server: An address that bounced for good is listed by a verb of its own,
+ *   which counts who else was refused in the same words. What looks like a fault of the server becomes an incident:
+ *   its suppressions are pending, which suppresses nobody, until a person accepts or dismisses them. An incident is of
+ *   one workspace, which decides for itself; what is counted is of all the workspaces of the account, since they share
+ *   the server.
+ *   Reads the log once, for several: Statistics, alarms and the index of words each add something of the whole log to
+ *   what they keep, and each has the mark up to which it has done so; the sandbox has that up to which it has
+ *   reported. What is added moves the marks in the same commit, and only from where they stand: whoever dies or is
+ *   overtaken reads again from there, so that everything is counted once.
+ *   The index has all mail, also what came before the log began or with its history: its mark may be below the log.
  */
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'
 import type { WarmupDay, WarmupPlan } from '../../lifecycle/warmup.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      accept - a mail is stored: one statement for most mails, several for the rest
- * DESCRIPTION
  *   Acceptances that came while the writer was busy go together in one statement. They travel as JSON, and their
  *   bodies as one run of octets that the database cuts. The statement begins with the fence of its writer, and
  *   everything in it reads from that. Which acceptances were decided by other rules than those of its snapshot is next:

@@ -1,6 +1,5 @@
 /**
  * NAME      begin - what a daemon does with a database before it serves: version, rights, pooler
- * DESCRIPTION
  *   No pooler that gives sessions away, no move that is not finished, a schema that this Postern can serve.
  *   The first session of a process brings it up to date; each writer looks again once it has joined: from
  *   then on a move back and a migration see it.

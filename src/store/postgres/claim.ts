@@ -1,6 +1,5 @@
 /**
  * NAME      claim - which due recipients a daemon takes
- * DESCRIPTION
  *   A look that changes nothing says which workspaces have due mail; one fenced statement leases what the plan of
  *   lifecycle/lease.ts gives to each; what sending needs is read last. What other daemons took in between is missing
  *   in the answer and is looked for again. The cost follows the limit and the number of workspaces with waiting mail,

@@ -1,6 +1,5 @@
 /**
  * NAME      cluster - the daemons of one database, as its tables show them
- * DESCRIPTION
  *   Each heartbeat brings the rows of all living daemons. Shares that are divided among them count a daemon that has
  *   just joined only after the time that others need to hear of it.
  *   A piece of work that only one daemon does (for example the sweep) belongs to the writer that took it, for as long

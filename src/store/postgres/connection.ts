@@ -1,6 +1,5 @@
 /**
  * NAME      connection - one connection to a server: statements, text and binary copies
- * DESCRIPTION
  *     Statements go one after another. Each has a deadline of its own, after which the socket is destroyed: a server
  *     that does not answer, a cut cable and a paused machine look alike from here. A connection that failed is not mended;
  *     its owner opens another.

@@ -1,6 +1,5 @@
 /**
  * NAME      due - when a recipient falls due next; appointments; waiting mail after a clock was set
- * DESCRIPTION
  *   The next due time is one seek for each pair of pool and workspace with waiting mail, in one statement.
  *   Appointments and clock steps follow lifecycle/schedule.ts, a page of rows in a transaction, because a long
  *   transaction would keep the writer from its heartbeat. A crash in between leaves what was not moved as it was; the

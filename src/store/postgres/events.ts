@@ -1,6 +1,5 @@
 /**
  * NAME      events - records of the log, and their numbers
- * DESCRIPTION
  *   For verbs that write some events in a transaction; what settles many at once has a statement of its own
  *   (settle.ts).
  *   As sql/log/events.ts has them. Whoever needs one that is not there gives the next: of two that do so at

@@ -1,6 +1,5 @@
 /**
  * NAME      heartbeat - that a daemon lives, and what happens when one does not
- * DESCRIPTION
  *   Every two seconds a writer counts up in its row, which also brings its frontier to the present: what
  *   others read waits for no idle writer, and for none whose clock is behind: it goes on above the highest
  *   that it has seen. Death is observed and not dated: a count that has not moved for 30 s of the observer's

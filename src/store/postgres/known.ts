@@ -1,6 +1,5 @@
 /**
  * NAME      known - rows that are asked for with each mail, kept until the rules move
- * DESCRIPTION
  *   A round trip looks at the rules alone, for all who ask meanwhile, and spares those for the rows. A send needs not even
  *   that: the one statement that stores it compares (accept.ts).
  */

@@ -1,11 +1,9 @@
 /**
  * NAME      lease - who may send a recipient, and how the state of each recipient stands
- * DESCRIPTION
- *   lifecycle/lease.ts says what a lease is. Marks and releases that came while the writer was busy are one
- *   fenced statement, whose conditions are those rules. Whether somebody holds a mail is asked in the
- *   statement itself.
- *   A statement that leases many asks only whether something may be in the way of one; such a one is then
- *   looked at again, by the law.
+ *   lifecycle/lease.ts says what a lease is. Marks and releases that came while the writer was busy are one fenced
+ *   statement, whose conditions are those rules. Whether somebody holds a mail is asked in the statement itself.
+ *   A statement that leases many asks only whether something may be in the way of one; such a one is then looked at
+ *   again, by the law.
  */
 
 import { systemClock } from '../../base/clock.js'

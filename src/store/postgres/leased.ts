@@ -1,6 +1,5 @@
 /**
  * NAME      leased - rows of recipients and mails, read and locked before they change
- * DESCRIPTION
  *   As a claim has read them, or their accept has stored them, and as they are marked since: nobody else is
  *   to change them until they are settled, so the outcome of an attempt is decided on without another look.
  *   That is an assumption and no more. The statement which applies it has it as its condition (settle.ts),

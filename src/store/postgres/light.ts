@@ -1,13 +1,11 @@
 /**
  * NAME      light - writes that no mail waits for
- * DESCRIPTION
- *   Each mail counts in the window of its sender, and many claim a key: calls that come while an earlier
- *   round trip is under way go together, one statement for all that count and one for all that claim. They
- *   have a connection of their own, so no list and no search is in their way, and no fence: they are exact
- *   among all daemons by the locks of their rows. They do not wait for the disk. An idempotency key whose
- *   claim was lost is found gone by accept, which then stores nothing. A claim whose answer was lost is made
- *   again by the same token, and is the same. A count that was lost lets a few more through in the minute of
- *   a crash.
+ *   Each mail counts in the window of its sender, and many claim a key: calls that come while an earlier round trip is
+ *   under way go together, one statement for all that count and one for all that claim. They have a connection of
+ *   their own, so no list and no search is in their way, and no fence: they are exact among all daemons by the locks
+ *   of their rows. They do not wait for the disk. An idempotency key whose claim was lost is found gone by accept,
+ *   which then stores nothing. A claim whose answer was lost is made again by the same token, and is the same. A count
+ *   that was lost lets a few more through in the minute of a crash.
  *   Without a fence, and without waiting for the disk: a crash may lose it.
  */
 import { systemClock } from '../../base/clock.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      mails - what shared reads of mail ask of this engine
- * DESCRIPTION
  *   Several writers commit side by side, so a place may be filled below one that is seen already: up to the least
  *   frontier of those that live, and no further, everything is there.
  */

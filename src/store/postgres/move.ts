@@ -1,11 +1,8 @@
 /**
  * NAME      move - the database that a move fills; a database that came back as it was earlier
- * DESCRIPTION
- *   All tables are filled in one transaction, by COPY, with the row of the schema and those of all writers
- *   locked: nobody else begins here meanwhile. Each table is read again and compared before that is
- *   committed.
- *   The count of the fields, then each with its length (PostgreSQL, COPY, "Binary Format"): octets go as
- *   they are.
+ *   All tables are filled in one transaction, by COPY, with the row of the schema and those of all writers locked:
+ *   nobody else begins here meanwhile. Each table is read again and compared before that is committed.
+ *   The count of the fields, then each with its length (PostgreSQL, COPY, "Binary Format"): octets go as they are.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,6 +1,5 @@
 /**
  * NAME      notify - what one daemon says to the others, and one thread to another
- * DESCRIPTION
  *   That mail is due for pools which the relay of this process does not carry, that pools, domains or keys have changed,
  *   and that records were stored: other writers that store nothing move their frontier then (writer.ts).
  *   By NOTIFY, which takes one lock of the whole server until its commit is done: so in transactions of its own, that do

@@ -1,6 +1,5 @@
 /**
  * NAME      open - a store kept by PostgreSQL
- * DESCRIPTION
  *   Several stores, in several processes and on several machines, are one on the same database. Each thread that needs the
  *   store opens a session of its own (session.ts); between the threads of a process go hints alone (notify.ts).
  */

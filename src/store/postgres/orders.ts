@@ -1,6 +1,5 @@
 /**
  * NAME      orders - what may be done to recipients that wait, in sets of rows
- * DESCRIPTION
  *   A recipient is a row of the record, and one of the queue while it waits or is held.
  *   Some statements for all rows of a step. Mail under way is written by other daemons at the same time, so
  *   a step locks first what it is about to decide on, mails in the order of their places, and looks again.

@@ -1,6 +1,5 @@
 /**
  * NAME      points - reads by key, gathered into one statement
- * DESCRIPTION
  *   Who may do what is read for each request, and no answer is kept here: what was revoked is refused at once. A send
  *   may have its rows at hand (known.ts).
  *   Reads that come while an earlier round trip is under way go together: those of one text are one

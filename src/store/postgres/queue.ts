@@ -1,6 +1,5 @@
 /**
  * NAME      queue - verbs of mail under way
- * DESCRIPTION
  *   Those that do not wait for other verbs of all daemons (writer.ts), put together for one session.
  */
 import type { Store } from '../port/store.js'

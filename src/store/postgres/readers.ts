@@ -1,6 +1,5 @@
 /**
  * NAME      readers - connections for verbs that only read, and connecting to a database that is away
- * DESCRIPTION
  *   A verb has one for itself, so that what it reads together is of one snapshot; others wait in order of arrival.
  *   What still runs at the end has its connection until then: one that stayed open would keep the process alive.
  *   A plan is kept from when its tables were small, until the database counts their rows anew, which may take minutes. So

@@ -1,10 +1,8 @@
 /**
  * NAME      run - statements and calls that come together go together
- * DESCRIPTION
- *   A verb that only reads takes a connection for itself while it runs, and repeats when the connection is
- *   lost or others were in its way. What does not come back in time is an outage that its caller hears of.
- *   Joined to what each of them was given. What is the same for all stays a value: a limit can be nothing
- *   else.
+ *   A verb that only reads takes a connection for itself while it runs, and repeats when the connection is lost or
+ *   others were in its way. What does not come back in time is an outage that its caller hears of. Joined to what each
+ *   of them was given. What is the same for all stays a value: a limit can be nothing else.
  */
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { systemClock } from '../../base/clock.js'

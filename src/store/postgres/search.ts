@@ -1,6 +1,5 @@
 /**
  * NAME      search - the index of words: what goes into it, what leaves it, how it is searched
- * DESCRIPTION
  *   The place that the index comes to is moved before its mails are added: verbs that erase mail or move it to another pool
  *   follow that or are followed by it, as does retention by the row of the place, so what is erased is not added afterwards.
  */

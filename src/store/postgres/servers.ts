@@ -1,6 +1,5 @@
 /**
  * NAME      servers - which server of several takes writes, and the folder that says where they are
- * DESCRIPTION
  *   `postgres://user:password@host:port/database?sslrootcert=FILE`, one a line: the first that takes writes
  *   is used. A host that begins with %2F is the folder of a Unix socket. Beyond this machine only TLS that
  *   proves who the server is (`sslmode=verify-full`) will do, and it need not be said; `verify-ca` proves it

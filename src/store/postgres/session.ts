@@ -1,6 +1,5 @@
 /**
  * NAME      session - what one thread has open with the database
- * DESCRIPTION
  *   A writer with its connection and its heartbeat, and connections that only read. The first session of a process brings
  *   the database up to date; with the lock of a data folder it has the id of the daemon that lives there, which outlives
  *   it, so that its successor knows the writers of a predecessor for dead.

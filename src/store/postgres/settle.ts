@@ -1,6 +1,5 @@
 /**
  * NAME      settle - outcomes of many recipients, decided here and written by one statement
- * DESCRIPTION
  *   Outcomes that came while the writer was busy go together: one read of the rows that their claim did not bring,
  *   lifecycle/settle.ts decides one after another in their order, and one fenced statement writes all of it or
  *   nothing. No lock is held while it is decided.

@@ -1,6 +1,5 @@
 /**
  * NAME      statistics - many rows of statistics, found and written in one statement each
- * DESCRIPTION
  *   As arrays, so that a statement is prepared once, whatever the number of rows is.
  */
 import { type Asking, all, type Row, run } from '../sql/query.js'

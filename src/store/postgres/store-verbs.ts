@@ -1,6 +1,5 @@
 /**
  * NAME      store-verbs - the store port over the connections of a daemon
- * DESCRIPTION
  *   Reads take a connection, writes are calls of the writer, by whoever acts. A verb of the port that is not
  *   here does not compile.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      sweep - what is over is removed in small pieces
- * DESCRIPTION
  *   Each step is one transaction, that looks at a page of rows. What is only about mail waits for no verb of
  *   another daemon, and none waits for it; what has to do with lists and the log of changes keeps their
  *   order, and is small. It follows when nothing of old mail is left.

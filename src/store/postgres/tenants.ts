@@ -1,6 +1,5 @@
 /**
  * NAME      tenants - writes of workspaces, keys and the like, and the notice that other daemons get
- * DESCRIPTION
  *   Workspaces and pools have small numbers, which mail is stored with. They are given in the transaction
  *   that stores the row; such verbs follow one another, so the next number is free.
  */

@@ -1,9 +1,7 @@
 /**
  * NAME      verbs - what the store port can do in PostgreSQL, by name
- * DESCRIPTION
- *   Shared verbs as they are in store/sql/, and its own. Each is work that yields statements (sql/query.ts).
- *   A call is one transaction: the verb, and the entry of who called it. Calls of one order share their
- *   entry.
+ *   Shared verbs as they are in store/sql/, and its own. Each is work that yields statements (sql/query.ts). A call is
+ *   one transaction: the verb, and the entry of who called it. Calls of one order share their entry.
  */
 import { systemClock } from '../../base/clock.js'
 import { newId } from '../../base/id.js'

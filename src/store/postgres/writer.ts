@@ -1,6 +1,5 @@
 /**
  * NAME      writer - the connection that writes mail, and its row in `writers`
- * DESCRIPTION
  *   A writer is a row of `writers`, held from joining to leaving. Its transactions run one after another, and each
  *   first locks that row at its epoch: a daemon that ends the epoch waits for the transaction that runs, and none
  *   follows it. At its end the last place that it gave is written there as its frontier: in any snapshot all its rows

@@ -1,6 +1,5 @@
 /**
  * NAME      rules/audit - what a verb leaves in the audit
- * DESCRIPTION
  *   A rule looks before its verb runs, and says afterwards what there is to write: null where nothing changed.
  *   It is pure, and may be asked again when a row that it looks at has to be found first. Details name fields as
  *   the API does, and hold plain values only.

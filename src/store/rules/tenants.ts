@@ -1,6 +1,5 @@
 /**
  * NAME      rules/tenants - who may sign in, what becomes of endpoints, which lists a recipient is looked for in, what an import changes
- * DESCRIPTION
  *   Pure. An engine finds the rows, asks here before it changes any, and writes what it is told.
  *   What becomes of endpoints and of what is posted to them: Ended posts are kept for four days, and of each
  *   endpoint the latest, so that one that refuses everything can not fill the disk. Whoever enables an endpoint

@@ -1,6 +1,5 @@
 /**
  * NAME      rules/watch - what rates and bounces change, and which values statistics count apart
- * DESCRIPTION
  *   Which alarms stand afterwards, and what is told and held because of those that are new. One hold is enough;
  *   a person lifts it, and no later look makes it again for the same alarm. Pure, but for the ids of holds.
  *   What bounces say of an address, and of a server: Beside lifecycle/suppress.ts and

@@ -1,18 +1,16 @@
 /**
  * NAME      alarms - rates of what goes wrong, answers of upstreams and outages
- * DESCRIPTION
- *   A fold adds counts and judges (rules/watch.ts), in one transaction with the mark of the log up to which
- *   they are told, with the event of an alarm and with its hold. So whoever dies and counts again from the
- *   stored mark counts nothing twice and tells nothing twice. The cause of an alarm is found in the newest
- *   events of its kind, when it is raised and then once a minute. Judged are the workspaces that were
- *   counted now, and those whose alarms stand, since these end by time alone.
- *   What hard bounces are a share of: recipients of live mail that were taken or refused, and those deferred
- *   at their first attempt. It is counted in the log, and only when a share is to be judged, so that mail
- *   which is taken costs nothing; no more of the log is read than READ_BACK. What was usual in the days
- *   before stands in the statistics, and how many of those were hard in hard_counts, since a report names no
- *   upstream there.
- *   What was told last of an upstream is stored in the transaction of the event, so a restart neither tells
- *   it again nor forgets to tell that it is over.
+ *   A fold adds counts and judges (rules/watch.ts), in one transaction with the mark of the log up to which they are
+ *   told, with the event of an alarm and with its hold. So whoever dies and counts again from the stored mark counts
+ *   nothing twice and tells nothing twice. The cause of an alarm is found in the newest events of its kind, when it is
+ *   raised and then once a minute. Judged are the workspaces that were counted now, and those whose alarms stand,
+ *   since these end by time alone.
+ *   What hard bounces are a share of: recipients of live mail that were taken or refused, and those deferred at their
+ *   first attempt. It is counted in the log, and only when a share is to be judged, so that mail which is taken costs
+ *   nothing; no more of the log is read than READ_BACK. What was usual in the days before stands in the statistics,
+ *   and how many of those were hard in hard_counts, since a report names no upstream there.
+ *   What was told last of an upstream is stored in the transaction of the event, so a restart neither tells it again
+ *   nor forgets to tell that it is over.
  */
 
 import { type BouncedShare, SLOW_BEFORE_MS } from '../../lifecycle/suppress.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      audit - what was changed by whom: written, looked for and listed
- * DESCRIPTION
  *   An object or an actor is found by its index; other filters look at the rows of the account, of which
  *   there are as many as people do things in 400 days.
  *   Both are in one transaction. Calls that share an entry are one order: the first of them writes it, the

@@ -1,6 +1,5 @@
 /**
  * NAME      bounces - what refusals of addresses are counted and judged from, and incidents: many refusals that say more of a server
- * DESCRIPTION
  *   Who is refused is counted for each of its causes, judged (lifecycle/suppress.ts) and listed in one
  *   transaction, with the incident and its event. When an incident begins, what its window has already
  *   listed becomes pending with it, in every workspace that was met. What waits for another incident is not

@@ -1,16 +1,14 @@
 /**
  * NAME      carry - mail that leaves for another store, and mail that comes from one
- * DESCRIPTION
- *   A recipient that has left has the id of its lot in `held`. Marking walks over a scope in small steps, as
- *   every order does. Ending is one comparison of the lot's state and then steps over the recipients that
- *   are still with it: each leaves the index range that the next step reads, so that the same order, given
- *   again, does the rest.
- *   A mail travels in the form of Postern 0.1, since the other store may be an older one: named fields,
- *   events with types and sources in words, first events among them.
- *   Its rows are stored under their ids, column by column as far as this schema has them. What was exported
- *   is due when it would have been due there; whoever is done stays as he is. A mail that left from here and
- *   comes back in the lot of another store takes the place of what was left of it; its timeline has both.
- *   Any other mail, and each event, gets a place of its own here.
+ *   A recipient that has left has the id of its lot in `held`. Marking walks over a scope in small steps, as every
+ *   order does. Ending is one comparison of the lot's state and then steps over the recipients that are still with it:
+ *   each leaves the index range that the next step reads, so that the same order, given again, does the rest.
+ *   A mail travels in the form of Postern 0.1, since the other store may be an older one: named fields, events with
+ *   types and sources in words, first events among them.
+ *   Its rows are stored under their ids, column by column as far as this schema has them. What was exported is due
+ *   when it would have been due there; whoever is done stays as he is. A mail that left from here and comes back in
+ *   the lot of another store takes the place of what was left of it; its timeline has both. Any other mail, and each
+ *   event, gets a place of its own here.
  */
 import { Fault } from '../../base/fault.js'
 import { type EventRow, type Outcome, observed } from '../../lifecycle/facts.js'

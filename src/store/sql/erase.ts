@@ -1,6 +1,5 @@
 /**
  * NAME      erase - everything of one address or one mail is removed
- * DESCRIPTION
  *     One commit takes away its keys, credentials, holds, domains and webhooks and frees its
  *     slug; from then on it is in no list, and nothing of it is leased, as of one
  *     that is suspended. What waits is ended by steps over the queue (orders.ts),

@@ -1,10 +1,8 @@
 /**
  * NAME      identity - people, sessions, links and second factors
- * DESCRIPTION
- *   An address is unique within its account. Sessions refer to no table: a person's end with the person, by
- *   the verbs.
- *   A sign-in looks at everything before it changes anything, so a refusal leaves nothing behind in the
- *   commit that it shares with others.
+ *   An address is unique within its account. Sessions refer to no table: a person's end with the person, by the verbs.
+ *   A sign-in looks at everything before it changes anything, so a refusal leaves nothing behind in the commit that it
+ *   shares with others.
  */
 import type {
   FactorRow,

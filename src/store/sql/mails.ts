@@ -1,22 +1,19 @@
 /**
  * NAME      mails - rows of mails and recipients, and what is read of them
- * DESCRIPTION
- *   One column of its row. A list that is empty is not in it, as most are; nor is what other rows say: `to`
- *   is 1 when it is the address of the only recipient, and who submitted the mail is a number. Rows from
- *   before this was so say each of them.
+ *   One column of its row. A list that is empty is not in it, as most are; nor is what other rows say: `to` is 1 when
+ *   it is the address of the only recipient, and who submitted the mail is a number. Rows from before this was so say
+ *   each of them.
  *   Where the tables of mail are not the same in all databases, what is shared asks these.
- *   A Message-ID that we gave is the id of its mail and the name of this host; an address is stored as it
- *   was written only where that differs from `address_lc`. The whole texts are columns that the database
- *   makes.
- *   Lists are made of branches: one per workspace and mode (and status), each an index range, so a page
- *   costs the same at a thousand rows and at ten million. `to` and `tag` lead with their own index. Time
- *   filters become ranges of places (sql/pages.ts), which are narrow unless the clock was wrong on a day.
- *   Counts what was accepted already leased and is not settled yet. The bounds keep memory independent of
- *   the queue, and the bound per workspace leaves room for others when one tenant pours in a hundred
- *   thousand mails: what is not admitted waits in the store and is claimed in turn. So does mail of a pool
- *   that can not carry any: handing it over would be two commits for nothing. Where others could carry it as
- *   well, a pool has no more at hand than it has room for. What is known of a recipient can be kept with it,
- *   for as long as it is here.
+ *   A Message-ID that we gave is the id of its mail and the name of this host; an address is stored as it was written
+ *   only where that differs from `address_lc`. The whole texts are columns that the database makes.
+ *   Lists are made of branches: one per workspace and mode (and status), each an index range, so a page costs the same
+ *   at a thousand rows and at ten million. `to` and `tag` lead with their own index. Time filters become ranges of
+ *   places (sql/pages.ts), which are narrow unless the clock was wrong on a day. Counts what was accepted already
+ *   leased and is not settled yet. The bounds keep memory independent of the queue, and the bound per workspace leaves
+ *   room for others when one tenant pours in a hundred thousand mails: what is not admitted waits in the store and is
+ *   claimed in turn. So does mail of a pool that can not carry any: handing it over would be two commits for nothing.
+ *   Where others could carry it as well, a pool has no more at hand than it has room for. What is known of a recipient
+ *   can be kept with it, for as long as it is here.
  */
 import type { NewEmail } from '../../lifecycle/facts.js'
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      orders - orders to recipients that wait, step by step; holding, freeing and suspending
- * DESCRIPTION
  *     Each step inspects some recipients and is one verb among others, so the writer
  *     goes on serving everybody else in between; lifecycle/orders.ts says what is done
  *     to each. When a lease ends its generation moves on, and the relay is told so when

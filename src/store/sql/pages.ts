@@ -1,28 +1,25 @@
 /**
  * NAME      pages - pages of mails by the order in which they came
- * DESCRIPTION
- *   A page is a range of places in one or more branches, each of them an index range in their order;
- *   branches are merged, so a list over many workspaces costs a seek for each and never a scan. One row more
- *   than the limit tells whether there is more ahead, one EXISTS tells of the side behind. All of it is read
- *   in one snapshot: between two, a row of one branch could be committed below a later one of another, and
- *   no page would ever show it.
- *   Writers commit side by side, so a row may come in below one that is there already. But each commits its
- *   own in the order of their places, and says with each commit how far it is: its frontier. So in one
- *   snapshot all rows of a writer up to its frontier are there, and none will follow. What a page has shown,
- *   or what stands behind it, is told by a place up to which it is so for all writers but some that are
- *   behind, and by the frontiers of these. A mark with it is `<the place right above>-<number of a
- *   writer>.<how far it is behind>,...`, in base 36 but for the place. Who joins later begins above the
- *   highest frontier, and of a writer that has left or died all rows are there.
- *   A number of 53 bits, given in the verb that stores the row: 41 bits of milliseconds since 2020 and 12
- *   bits that count. Each is greater than every one before it, over commits, restarts and steps of the
- *   clock, so what is committed later always stands above. It looks like a time, and nothing reads a time
- *   out of it but the range of a filter below and the clock's check (sqlite/giver.ts).
- *   A mark is the place right above a boundary between two rows: older rows have lower places, newer rows
- *   this one or a higher. The row itself may be gone. Where several writers fill a list, a mark for newer
- *   rows says more (above).
- *   Lists go by the place, filters by time speak of created_at. For each day of places the largest
- *   difference in each direction is kept, so that a filter becomes ranges of places that never miss a row
- *   and are narrow on every day whose clock was right.
+ *   A page is a range of places in one or more branches, each of them an index range in their order; branches are
+ *   merged, so a list over many workspaces costs a seek for each and never a scan. One row more than the limit tells
+ *   whether there is more ahead, one EXISTS tells of the side behind. All of it is read in one snapshot: between two,
+ *   a row of one branch could be committed below a later one of another, and no page would ever show it.
+ *   Writers commit side by side, so a row may come in below one that is there already. But each commits its own in the
+ *   order of their places, and says with each commit how far it is: its frontier. So in one snapshot all rows of a
+ *   writer up to its frontier are there, and none will follow. What a page has shown, or what stands behind it, is
+ *   told by a place up to which it is so for all writers but some that are behind, and by the frontiers of these. A
+ *   mark with it is `<the place right above>-<number of a writer>.<how far it is behind>,...`, in base 36 but for the
+ *   place. Who joins later begins above the highest frontier, and of a writer that has left or died all rows are
+ *   there.
+ *   A number of 53 bits, given in the verb that stores the row: 41 bits of milliseconds since 2020 and 12 bits that
+ *   count. Each is greater than every one before it, over commits, restarts and steps of the clock, so what is
+ *   committed later always stands above. It looks like a time, and nothing reads a time out of it but the range of a
+ *   filter below and the clock's check (sqlite/giver.ts).
+ *   A mark is the place right above a boundary between two rows: older rows have lower places, newer rows this one or
+ *   a higher. The row itself may be gone. Where several writers fill a list, a mark for newer rows says more (above).
+ *   Lists go by the place, filters by time speak of created_at. For each day of places the largest difference in each
+ *   direction is kept, so that a filter becomes ranges of places that never miss a row and are narrow on every day
+ *   whose clock was right.
  */
 import { Fault } from '../../base/fault.js'
 import { type Page, type Rows, rowBeside } from '../../lifecycle/page.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      query - a verb, as the statements that it asks for
- * DESCRIPTION
  *   What several databases do in the same way is written once, as a generator: it yields a statement and gets
  *   what the database found. SQLite answers at once, on the thread that asks; PostgreSQL after a round trip.
  *   A verb that writes is run in one transaction, whatever it asks.

@@ -1,6 +1,5 @@
 /**
  * NAME      queue - what waits: depths, pages and single answers
- * DESCRIPTION
  *   Reads the two partial indexes of the queue and nothing else. The next due time costs a seek for each
  *   pair of pool and workspace; counting a deep queue goes in steps, so that it never holds up its thread.
  *     What waits, soonest first; then what is under way; then what is held. Each pool

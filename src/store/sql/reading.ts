@@ -1,6 +1,5 @@
 /**
  * NAME      reading - the log read once, for all who keep something of it
- * DESCRIPTION
  *   Mails, their recipients and stored events are three ranges of places, and each is read in one statement: to seek
  *   what belongs to each record costs several times as much. A part has whole mails only, one at least.
  */

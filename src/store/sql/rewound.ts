@@ -1,6 +1,5 @@
 /**
  * NAME      rewound - a database that knows less than has happened
- * DESCRIPTION
  *   It was restored, from a copy or to a point in the past. What waits in it may have been sent since, so all of it is
  *   held as `restored`, until somebody releases or purges it; webhooks go on from the end of the log. Sessions and links
  *   end, since one that was ended or used later would live again; keys, credentials and people are told, for the same

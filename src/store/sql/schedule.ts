@@ -1,6 +1,5 @@
 /**
  * NAME      schedule - where mail waits and how long mail has waited, pauses, and times that move with the wall clock
- * DESCRIPTION
  *   The row of the mail is locked first, by whoever claims and by whoever cancels: all its recipients leave
  *   their appointment together, and exactly one of the two wins.
  *   The database counts, a step at a time: made into objects, the rows would keep this thread busy for eight

@@ -1,6 +1,5 @@
 /**
  * NAME      schema - the tables that both engines have in the same words
- * DESCRIPTION
  *   Part of the schema of 1.0.0, which each engine completes (sqlite/migrate/schema.ts, postgres/schema/schema.ts). No
  *   column and no index of it is ever changed here: a change is a step of an engine. What a comment says may be mended.
  *   `ord` is the place of a row in its list, and the last column but for those that were added later. Words are those of

@@ -1,10 +1,8 @@
 /**
  * NAME      statistics - statistics written, read and erased
- * DESCRIPTION
- *   One seek for each moment of the span; a page ends after about a thousand rows or seeks, wherever that
- *   is.
- *   Values of tags and recipient domains go; how many there were stays in the rows that have neither. Some
- *   hundreds of moments in one step.
+ *   One seek for each moment of the span; a page ends after about a thousand rows or seeks, wherever that is.
+ *   Values of tags and recipient domains go; how many there were stays in the rows that have neither. Some hundreds of
+ *   moments in one step.
  */
 import {
   DIMENSIONS,

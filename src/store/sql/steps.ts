@@ -1,6 +1,5 @@
 /**
  * NAME      steps - verbs that take several commits
- * DESCRIPTION
  *   Small steps, so that others write in between; all is done when a verb resolves. Each step is whole, and one that
  *   was cut off is finished by the same order given again, or by the sweep.
  */

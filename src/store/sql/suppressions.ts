@@ -1,6 +1,5 @@
 /**
  * NAME      suppressions - addresses that are not written to
- * DESCRIPTION
  *   A suppression is one row per list and address; adding it again gives back the row that is there, except
  *   that an expired one is replaced. What is added or removed is an event in the same commit; what changes
  *   nothing is none, and neither is a list that is brought from elsewhere: nothing happened to those addresses

@@ -1,6 +1,5 @@
 /**
  * NAME      table - a table said once: its columns, rows, encoders and inserts
- * DESCRIPTION
  *   A table is described once, by the kind of each field; the SQL text and the two translations follow from
  *   it. Field names are camelCase in the port and snake_case in the database. The mail tables do not use
  *   this: there every microsecond and every column is counted by hand. `ord`, the place of a row in its

@@ -1,6 +1,5 @@
 /**
  * NAME      tenants - accounts, workspaces, pools, keys, credentials and domains
- * DESCRIPTION
  *   Pools hide those deleted (`deleted_at`), which live on as names of old mail.
  *   Short verbs over small tables. A name that is taken is an answer (`not_unique`) and not an error: no
  *   statement fails, so the transaction goes on.

@@ -1,6 +1,5 @@
 /**
  * NAME      webhooks - endpoints and what is posted to them: their tables, what is written and what is listed
- * DESCRIPTION
  *   Of an endpoint that is gone nothing is stored any more. Rows of `posts` and the posts inside the rows of
  *   `brief_posts` are merged by their places. Rows of the second never overlap, so of those only the ones
  *   that a page needs are read; the first may begin on the other side of its boundary.

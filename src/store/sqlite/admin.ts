@@ -1,6 +1,5 @@
 /**
  * NAME      admin - what is done to a database while no daemon runs
- * DESCRIPTION
  *   What was under way is treated as after a crash first; then all of it is put to rest (sql/rewound.ts), in
  *   one transaction. Rows stored from now on stand above all that the lost time had given out.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      backup - a copy of the database and of the files beside it
- * DESCRIPTION
  *   Copies one snapshot, page by page, from a connection of its own whose open read transaction keeps the snapshot
  *   still: without it every commit would start the copy anew. Large bodies become rows, so a copy is one file. It is
  *   checked before it gets its name, so a file with that name is always whole.

@@ -1,6 +1,5 @@
 /**
  * NAME      body - the octets of mails in files, and files that no row names
- * DESCRIPTION
  *   data_dir/bodies/<last two letters of the id>/<id>, mode 0600, never changed once a row names it. A large body is
  *   written, it and its folder are fsynced, and only then is the row committed; it is unlinked after the commit that
  *   drops the row. So a crash leaves at worst a file that no row names, and a later run removes it when it is older than

@@ -1,6 +1,5 @@
 /**
  * NAME      connect - one connection to the database file, its driver, and the lock of its folder
- * DESCRIPTION
  *   One connection writes, any number read. The writer's promise rests on three settings that are set and then read
  *   back, because the library's default (WAL with synchronous=NORMAL) lost acknowledged rows in a power cut. A
  *   connection that cannot be made durable is refused.

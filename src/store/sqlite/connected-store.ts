@@ -1,6 +1,5 @@
 /**
  * NAME      connected-store - the whole port, in another thread
- * DESCRIPTION
  *   Writes go through the port that shareSqliteStore gave, reads run on a connection of the
  *   calling thread. The thread that opened the store begins it, keeps it and ends it.
  */

@@ -1,6 +1,5 @@
 /**
  * NAME      disk-room - room that is kept for the end of a full disk, and room that is given back
- * DESCRIPTION
  *     A file of real bytes beside the database. When the disk is full the writer
  *     throws it out, and what is left to write down (outcomes, leases given back)
  *     has room; new work stays refused until the ballast could be laid in again.

@@ -1,12 +1,10 @@
 /**
  * NAME      giver - gives each row its place
- * DESCRIPTION
- *   The last place is a row of the database, read and written in the transaction
- *   of the rows themselves, so no process gives a place below one that is
- *   committed. Places that a rollback undid are left out.
- *   A clock that is found far ahead, at start or by a step, is not followed:
- *   places go on by one until it has run steadily for an hour, or until somebody
- *   confirms it (`follow`). Or else one wrong start would spend years of places.
+ *   The last place is a row of the database, read and written in the transaction of the rows themselves, so no process
+ *   gives a place below one that is committed. Places that a rollback undid are left out.
+ *   A clock that is found far ahead, at start or by a step, is not followed: places go on by one until it has run
+ *   steadily for an hour, or until somebody confirms it (`follow`). Or else one wrong start would spend years of
+ *   places.
  */
 import { type Clock, steadyClock } from '../../base/clock.js'
 import { CLOCK_AHEAD_MS } from '../port/upkeep.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      source - the rows of a database that moves elsewhere
- * DESCRIPTION
  *   Holds the lock of the data folder, and one write transaction from `begin` to `depart`: commands beside the daemon
  *   write nothing meanwhile, and a move that is cut off has changed nothing. Leases end as after a crash, by the same law.
  *   A body comes from its file where it is in one, and gets the place of its mail.

@@ -1,12 +1,9 @@
 /**
  * NAME      open - the store on one SQLite file
- * DESCRIPTION
- *   Puts the whole port together: writes go through the writer's thread, reads
- *   run here on a read-only connection, which sees every commit from the moment
- *   that its promise resolves. open() migrates. With `daemon`, open() also takes
- *   the lock of the data folder (StoreBusyError when another daemon has it) and
- *   rates are counted in memory; without it, any number of processes may open
- *   the same folder beside the daemon.
+ *   Puts the whole port together: writes go through the writer's thread, reads run here on a read-only connection,
+ *   which sees every commit from the moment that its promise resolves. open() migrates. With `daemon`, open() also
+ *   takes the lock of the data folder (StoreBusyError when another daemon has it) and rates are counted in memory;
+ *   without it, any number of processes may open the same folder beside the daemon.
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { OutageError } from '../../base/fault.js'

@@ -1,6 +1,5 @@
 /**
  * NAME      search - the index of words by FTS5, in parts by the places of mails
- * DESCRIPTION
  *   `search_<first>` has the mails from one place up to where the next part begins.
  *   To take a mail out of a part costs the writer a quarter of a millisecond, so
  *   retention leaves it there, and the whole part goes when next to nothing of it is

@@ -1,9 +1,7 @@
 /**
  * NAME      session - an open store's parts
- * DESCRIPTION
- *   Begun in order (lock, writer, reader) and finished in reverse: a session
- *   that could not begin leaves nothing held. Only a daemon, and a database that
- *   must be made or migrated first, have their writer from the beginning.
+ *   Begun in order (lock, writer, reader) and finished in reverse: a session that could not begin leaves nothing held.
+ *   Only a daemon, and a database that must be made or migrated first, have their writer from the beginning.
  */
 import { statSync } from 'node:fs'
 import { MessageChannel } from 'node:worker_threads'

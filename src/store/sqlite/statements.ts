@@ -1,6 +1,5 @@
 /**
  * NAME      statements - prepared once for each connection, and the tables that they read
- * DESCRIPTION
  *   Reads are put together from a few clauses; each combination is prepared the first time that it is asked
  *   for and kept for the life of the connection. `LIMIT ? + 0`, everywhere: for a bare parameter SQLite
  *   looks at its value and plans the statement anew at every call, which costs ten times what a page costs.

@@ -1,6 +1,5 @@
 /**
  * NAME      store-verbs - the store port over a writer thread and connections that read
- * DESCRIPTION
  *   Each is one or a few seeks on this thread's read-only connection; what may take longer (depth, backup,
  *   integrity) is for operators and says so. Those that need rows alone are made from the table of verbs.
  *   Each resolves after its commit; those that are one call to the writer are made from the table of verbs.

@@ -1,6 +1,5 @@
 /**
  * NAME      sweep - what is over is removed in small pieces
- * DESCRIPTION
  *   Each step is one verb among others and looks at a page of rows, so a purge never holds the writer for
  *   long; the caller repeats while there is more. The caller unlinks body files when the step that dropped
  *   their rows is committed.

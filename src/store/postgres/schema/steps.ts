@@ -1,6 +1,5 @@
 /**
  * NAME      steps - what changed a database, release after release
- * DESCRIPTION
  *   Each step brings a database one number on; those of a release are never edited, a new one is added at the end. A
  *   database of 0.9.0 or later takes the steps that it lacks. A new one is made by schema.ts and takes those after it.
  *   Daemons of the release before serve while a step is made and after it, so a step only adds: a table, a column that may

@@ -1,6 +1,5 @@
 /**
  * NAME      version - which schema a database has, and who may serve it
- * DESCRIPTION
  *   A row says the version, and from which one on a Postern can serve it: one of the release before can. Who joins looks at
  *   it again as a writer, and waits there for a migration that is under way. So of a migration that leaves somebody behind
  *   and a daemon that joins one sees the other.

@@ -1,11 +1,9 @@
 /**
  * NAME      log/events - an event as it is stored, as it is to be written, and as a file carries it
- * DESCRIPTION
  *   An event costs a few octets: its type and source are numbers, and when it was
- *   written is a difference. What is the same in nearly every event is stored once: a
- *   server that was tried is a row of `mtas`, the detail of an attempt but for how long it
- *   took one of `attempt_details`. What nothing searches by is one JSON array: reply,
- *   server, detail. Of an event without a mail it is an object: account, data.
+ *   written is a difference. What is the same in nearly every event is stored once: a server that was tried is a row
+ *   of `mtas`, the detail of an attempt but for how long it took one of `attempt_details`. What nothing searches by is
+ *   one JSON array: reply, server, detail. Of an event without a mail it is an object: account, data.
  */
 import { EVENT_SOURCES, type EventSource, type MtaRef, type Outcome } from '../../../lifecycle/facts.js'
 import type { OnAmbiguous } from '../../../lifecycle/lease.js'

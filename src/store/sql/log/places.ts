@@ -1,6 +1,5 @@
 /**
  * NAME      log/places - the records of the log: where they stand, what they are named, what they tell
- * DESCRIPTION
  *   The log is merged from two kinds of sources: stored events, each at a place of
  *   its own, and first events, which stand at the place of their mail in the order
  *   of their recipients' numbers. So a place is two numbers, and a mark is the place

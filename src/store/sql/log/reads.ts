@@ -1,6 +1,5 @@
 /**
  * NAME      log/reads - the log as it is read: what a filter finds, the events of a mail, pages and following
- * DESCRIPTION
  *   A filter becomes index ranges: stored events by scope and type, first events
  *   by the mails of a workspace, or both by a mail or an address. Nothing is read
  *   and then thrown away but by `change` and by time, whose ranges are narrow.

@@ -1,9 +1,7 @@
 /**
  * NAME      search/reads - the mails that a query finds
- * DESCRIPTION
- *   A Message-ID or an id leads by itself. Else words, addresses and tags lead,
- *   unless a status, a reason or a hold is so rare that all of its mails are looked
- *   at sooner. What none of them can find goes over all mails of the caller.
+ *   A Message-ID or an id leads by itself. Else words, addresses and tags lead, unless a status, a reason or a hold is
+ *   so rare that all of its mails are looked at sooner. What none of them can find goes over all mails of the caller.
  */
 
 import { isAway } from '../../../lifecycle/orders.js'

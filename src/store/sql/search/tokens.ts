@@ -1,6 +1,5 @@
 /**
  * NAME      search/tokens - a mail as the index has it, and how the index is asked
- * DESCRIPTION
  *   Each token is a letter that says what it is of, and a word, an address or the
  *   start of one. The index knows no case, so no two letters differ in it only. Starts are cut at a few lengths only: a longer one is looked for
  *   by the longest cut within it, and the mail itself says whether it was meant.

@@ -1,6 +1,5 @@
 /**
  * NAME      migrate - bringing a database up to date
- * DESCRIPTION
  *   Forward only, all missing steps in one transaction, guarded by user_version.
  *   A database from a newer Postern is refused before anything is touched, and so
  *   is one from before 0.9.0. A new one is made whole, with the account `default`,

@@ -1,6 +1,5 @@
 /**
  * NAME      schema - all tables of a new database
- * DESCRIPTION
  *   The schema of 1.0.0, number 49. Nothing here is ever changed but comments: a change is a step at the end of
  *   steps.ts, which a new database takes after this (test/house/frozen.test.ts compares). Tables that PostgreSQL has
  *   in the same words are in sql/schema.ts.

@@ -1,6 +1,5 @@
 /**
  * NAME      steps - what changed a database, release after release
- * DESCRIPTION
  *   Each step brings a database one number on. One that is released is never edited; a new one is added at the end, and
  *   comes with a new version of the package (test/house/releases.test.ts says which brought which). A database of 0.9.0
  *   or later takes the steps that it lacks. A new one is made by schema.ts and takes those after it.

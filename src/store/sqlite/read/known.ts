@@ -1,6 +1,5 @@
 /**
  * NAME      known - what is asked for with each mail, kept for a moment
- * DESCRIPTION
  *   A read by itself takes SQLite's locks and forgets the pages of the read before, which costs more than most reads.
  *   So the first read in a callback of the event loop begins a transaction, which ends when that callback and the
  *   promises that it settled have run. A request or an answer of the writer comes in a callback of its own, so it sees

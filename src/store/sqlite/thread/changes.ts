@@ -1,6 +1,5 @@
 /**
  * NAME      changes - counts of the commits that may change what is remembered
- * DESCRIPTION
  *   Keys, credentials, workspaces and pools hardly change, while mail is committed
  *   a hundred times a second. Each commit with any other verb than those of the
  *   mail's own way adds one to a row, in the same transaction and whichever

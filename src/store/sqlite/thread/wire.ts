@@ -1,10 +1,8 @@
 /**
  * NAME      wire - what crosses the threads: mail, flattened, and the calls
- * DESCRIPTION
- *   Structured clone writes every property name of every object. Mail crosses
- *   twice, to the writer and on to the relay, ten thousand times a second, so it
- *   goes as flat arrays; and the bodies of one message share one buffer, because
- *   each buffer costs more than its bytes. Large ones are in files by then.
+ *   Structured clone writes every property name of every object. Mail crosses twice, to the writer and on to the
+ *   relay, ten thousand times a second, so it goes as flat arrays; and the bodies of one message share one buffer,
+ *   because each buffer costs more than its bytes. Large ones are in files by then.
  */
 
 import type { FaultPoint } from '../../../base/crash.js'

@@ -1,11 +1,9 @@
 /**
  * NAME      writer-client - one client's end of the port to the writer
- * DESCRIPTION
- *   Turns calls into promises. An idle client sends at once (at the end of the
- *   current microtasks); while answers are outstanding, calls of one turn of the
- *   event loop share a message. The writer is asked to serve the client when it
- *   first says something. When the writer breaks or goes away, or can not begin,
- *   every open and every later call rejects.
+ *   Turns calls into promises. An idle client sends at once (at the end of the current microtasks); while answers are
+ *   outstanding, calls of one turn of the event loop share a message. The writer is asked to serve the client when it
+ *   first says something. When the writer breaks or goes away, or can not begin, every open and every later call
+ *   rejects.
  */
 import type { MessagePort, Worker } from 'node:worker_threads'
 import { systemClock } from '../../../base/clock.js'

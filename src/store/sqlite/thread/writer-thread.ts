@@ -1,6 +1,5 @@
 /**
  * NAME      writer-thread - the thread that writes, and the clients that it answers
- * DESCRIPTION
  *   Owns the only read-write connection. Calls pile up from every client while a batch is being committed,
  *   and the next batch takes them all: a lone call waits for nobody, a crowd shares one fsync, and there is
  *   no timer. Answers, then hints and freshly leased mail, leave after the commit and never before. When the

@@ -1,6 +1,5 @@
 /**
  * NAME      accept - a mail is stored, of ours or of another store
- * DESCRIPTION
  *   Body, email, tags, recipients and the idempotent answer, in the transaction of the batch. A recipient's row is its
  *   first event, too, and `first` says so. The idempotent answer goes first: when its lock is gone, nothing has to be
  *   undone. When the relay listens, a recipient is born leased and travels on with its octets after the commit;

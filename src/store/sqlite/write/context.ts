@@ -1,9 +1,7 @@
 /**
  * NAME      context - what the verbs of one writer share
- * DESCRIPTION
- *   The connection, the small integers behind workspace and pool ids, the set of
- *   hot leases, and the effects of the running batch. Effects are what others
- *   are told after the commit and never before; a rollback forgets them.
+ *   The connection, the small integers behind workspace and pool ids, the set of hot leases, and the effects of the
+ *   running batch. Effects are what others are told after the commit and never before; a rollback forgets them.
  */
 import { randomInt } from 'node:crypto'
 import { type Clock, systemClock } from '../../../base/clock.js'

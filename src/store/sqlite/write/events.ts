@@ -1,6 +1,5 @@
 /**
  * NAME      events - records of the log, and their numbers
- * DESCRIPTION
  *   Events are only ever added, each with its place, which is its key. The first event of a recipient is not
  *   among them: it is made of the recipient's row.
  *   A server that was tried is a row of `mtas`, the detail of an attempt one of `attempt_details`.

@@ -1,6 +1,5 @@
 /**
  * NAME      queue - recipients that wait: orders of operators, leases, who is next
- * DESCRIPTION
  *   Writes what the law says of a hold, with the event that tells it.
  *   What lifecycle/schedule.ts says of a row, for all rows in a few statements.
  * NOTES

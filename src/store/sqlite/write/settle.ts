@@ -1,6 +1,5 @@
 /**
  * NAME      settle - outcomes of recipients, and the mail that they sum up to
- * DESCRIPTION
  *   Loads what is known, lets lifecycle/settle.ts decide, and stores what it says: recipient, counts of the
  *   mail and event together. Of hot mail the row is known since its accept, unless somebody has been at it
  *   meanwhile: so it is not read, but compared in the statement that changes it. Where it is no longer so,

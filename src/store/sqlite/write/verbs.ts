@@ -1,8 +1,6 @@
 /**
  * NAME      verbs - every write of the port, by name
- * DESCRIPTION
- *   Puts the parts of this folder together over one context. Nothing here commits;
- *   writer-thread.ts does.
+ *   Puts the parts of this folder together over one context. Nothing here commits; writer-thread.ts does.
  */
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
