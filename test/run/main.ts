@@ -16,8 +16,18 @@ import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ROOT } from '../parts/postern.js'
 import { postgres } from '../parts/postgres.js'
-import { killAll, type Outcome, runFile } from './file.js'
-import { fileOf, filesIn, idleness, isQuick, noteSlow, runAll, slowestFirst, startsProgram } from './plan.js'
+import { endShared, killAll, type Outcome, runFile, runShared } from './file.js'
+import {
+  fileOf,
+  filesIn,
+  idleness,
+  isQuick,
+  isShareable,
+  noteSlow,
+  runAll,
+  slowestFirst,
+  startsProgram,
+} from './plan.js'
 import { type Kept, type Report, tapReport, terminalReport } from './report.js'
 
 const { values, positionals } = parseArgs({
@@ -57,7 +67,7 @@ const run = async (report: Report): Promise<boolean> => {
   report.begin(wanted.length)
   const work = async (name: string): Promise<void> => {
     report.started(name)
-    const one = await runFile(name, fileOf(folder, name))
+    const one = await (isShareable(folder, name) ? runShared : runFile)(name, fileOf(folder, name))
     if (one.ok) done.push(one)
     else failures.push(one)
     if (one.ok) report.ended(one)
@@ -65,6 +75,7 @@ const run = async (report: Report): Promise<boolean> => {
   }
   await runAll(wanted.filter(isHouse), { jobs: 1, most: 1, isIdle }, work)
   await runAll(slowestFirst(wanted.filter((name) => !isHouse(name))), { jobs, most, isIdle }, work)
+  endShared()
   for (const first of failures.splice(0)) {
     report.started(first.name)
     const again = await runFile(first.name, fileOf(folder, first.name), ['--enable-source-maps'])

@@ -40,8 +40,12 @@ export const noteSlow = (outcomes: readonly { readonly name: string; readonly ms
 const STARTS =
   /\b(new Postern\(|new Postgres\(|postgres\(\)|runCli\(|openChromium\(|startPostfix\(|spawn\(|fork\(|execFile\()/
 
-/** A file, and what it imports of the tests except for parts/, starts a program. */
-export const startsProgram = (folder: string, name: string): boolean => {
+/** Of the whole process, or of a module that others import: what one file did there others would see. */
+const OWN =
+  /\bprocess\.(?!cwd\b)\w+|\bglobalThis\b|\bmock\.|\bObject\.assign\([A-Z]|['"]node:(?:async_hooks|dns|inspector|perf_hooks|v8|vm)['"]/
+
+/** A file, or what it imports of the tests except for parts/, says so. */
+const says = (what: RegExp, folder: string, name: string): boolean => {
   const seen = new Set<string>()
   const visit = (file: string): boolean => {
     if (seen.has(file) || !existsSync(file)) return false
@@ -50,10 +54,16 @@ export const startsProgram = (folder: string, name: string): boolean => {
     const near = [...text.matchAll(/\b(?:from|import)\s*["'](\.[^"']+)["']/g)]
       .map(([, to = '']) => join(file, '..', to))
       .filter((to) => to.startsWith(folder) && !to.startsWith(join(folder, 'parts')))
-    return STARTS.test(text) || near.some(visit)
+    return what.test(text) || near.some(visit)
   }
   return visit(fileOf(folder, name))
 }
+
+export const startsProgram = (folder: string, name: string): boolean => says(STARTS, folder, name)
+
+/** It can run in a process that has run others. */
+export const isShareable = (folder: string, name: string): boolean =>
+  !/^(e2e|crash)\//.test(name) && !startsProgram(folder, name) && !says(OWN, folder, name)
 
 /** Runs while one works: no other program, and a few seconds at most. */
 export const isQuick = (folder: string, name: string): boolean =>

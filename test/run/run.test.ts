@@ -98,6 +98,36 @@ t.test('a house test that fails does not hide the others', async (t) => {
   t.match(stdout, /^not ok \d - house\/walls /m)
 })
 
+t.test('files that change nothing of a process run in one, and each is told alone', async (t) => {
+  const seen = "import { appendFileSync } from 'node:fs'\nimport { pid } from 'node:process'\n"
+  const here = (text: string): string =>
+    file(`${seen}appendFileSync(new URL('pids', import.meta.url), pid + '\\n')\n${text}`)
+  const folder = t.testdir({
+    'a.test.js': here("t.test('later', async (t) => t.pass('a'))\nt.teardown(() => {})"),
+    'b.test.js': here("t.equal(1, 2, 'one is two')\nt.pass('b')"),
+    'c.test.js': here("t.test('throws', async () => { throw new Error('thrown') })"),
+    'd.test.js': here("t.plan(0, 'skipped: no such program here')"),
+    'e.test.js': here("process['exit'](3)"),
+    'f.test.js': here("setTimeout(() => process['kill'](pid, 'SIGKILL'))\nawait new Promise(() => {})"),
+    'g.test.js': here('process.env.SET = 1\nt.pass()'),
+    'h.test.js': here("t.pass('h')\nt.equal(process['env'].SET, undefined)"),
+  })
+  const { status, stdout, kept } = run(folder, '--jobs', '1')
+  t.equal(status, 1)
+  t.match(stdout, /^# \{ total: 9, pass: 5, fail: 4 \}$/m)
+  t.match(kept, /^# Subtest: a\n {4}TAP version 14\n {4}# Subtest: later\n {8}ok 1 - a\n/m)
+  t.match(stdout, /^# FAILED b after [\d.]+ s: one is two$/m)
+  t.match(stdout, /^# FAILED c after [\d.]+ s: thrown$/m)
+  t.match(stdout, /^# left out in d: no such program here$/m)
+  t.match(stdout, /^# FAILED e after [\d.]+ s: ended with 3, without a plan$/m)
+  t.match(stdout, /^# FAILED f after [\d.]+ s: ended with SIGKILL, without a plan$/m)
+  const pids = readFileSync(join(folder, 'pids'), 'utf8').trim().split('\n')
+  const [a, b, c, d, e, f, g, h, ...again] = pids
+  t.strictSame([b, c, d, e], [a, a, a, a], 'one after the other')
+  t.equal(new Set([e, f, g, h]).size, 4, 'what was ended is not asked again, and g has its own')
+  t.equal(new Set([...again, e, f, g, h]).size, 8, 'the four that failed ran once more, alone')
+})
+
 t.test('the quick ones start no other program', async (t) => {
   const folder = t.testdir({
     house: { 'walls.test.js': file('t.pass()') },
