@@ -25,9 +25,12 @@ const FROZEN = {
     steps: ['ac5fa987ac4f', '57d5112b0750', '49522b30252a', '685eaa060486', '3eef2b193d56', 'b02a1fa64ab9'],
   },
   postgres: {
-    number: 12,
-    schema: '09b09a4c7761',
-    steps: ['30670e7dbd2a', '689242e0dbbe', '21fc7d43d041', 'da75b685f370', '7457b5810248', '76fedb292a90'],
+    number: 13,
+    schema: 'aa3e79444d69',
+    steps: [
+      ...['30670e7dbd2a', '689242e0dbbe', '21fc7d43d041', 'da75b685f370', '7457b5810248', 'c8b3797d8476'],
+      'b735dde8aaec',
+    ],
   },
 }
 

@@ -25,6 +25,7 @@ const RELEASES: readonly Release[] = [
   { version: '0.10.1', sqlite: 48, postgres: 10 },
   { version: '0.10.2', sqlite: 49, postgres: 11 },
   { version: '0.10.3', sqlite: 49, postgres: 12 },
+  { version: '1.0.0', sqlite: 49, postgres: 13 },
 ]
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')

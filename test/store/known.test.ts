@@ -5,7 +5,9 @@ import { newId } from '../../src/base/id.js'
 import { createKnown } from '../../src/store/known.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { CredentialRow } from '../../src/store/port/tenants.js'
+import { connect } from '../../src/store/postgres/connection.js'
 import { openPostgresStore } from '../../src/store/postgres/open.js'
+import { serversOf } from '../../src/store/postgres/servers.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { eventually } from '../parts/eventually.js'
 import { noPostgres } from '../parts/postgres.js'
@@ -20,6 +22,8 @@ interface Both {
   readonly other: Store
   /** Whoever writes without either, where the database lets him. */
   readonly sql: ((text: string) => string) | null
+  /** The same in a session of its own, which may leave a transaction open. */
+  readonly beside: (() => Promise<(text: string) => Promise<unknown>>) | null
 }
 
 const never = () => null
@@ -27,18 +31,23 @@ const never = () => null
 const inFile = (t: Test): Both => {
   const dataDir = t.testdir()
   const [store, other] = [true, false].map((daemon) => openSqliteStore({ dataDir, daemon })) as [Store, Store]
-  return { store, other, sql: null }
+  return { store, other, sql: null, beside: null }
 }
 
 const onServer = async (t: Test): Promise<Both> => {
   const { urls, sql } = await freshDatabase(t)
   const lock = () => ({ owner: randomUUID(), unlock: () => {} })
-  return { store: openPostgresStore({ urls, lock }), other: openPostgresStore({ urls }), sql }
+  const beside = async () => {
+    const connection = await connect(serversOf(urls), 'beside')
+    t.teardown(() => connection.close())
+    return (text: string) => connection.query({ text, values: [] })
+  }
+  return { store: openPostgresStore({ urls, lock }), other: openPostgresStore({ urls }), sql, beside }
 }
 
 const holds = (both: (t: Test) => Both | Promise<Both>) => async (t: Test) => {
   const open = async (t: Test) => {
-    const { store, other, sql } = await both(t)
+    const { store, other, sql, beside } = await both(t)
     await store.open()
     await other.open()
     t.teardown(async () => {
@@ -58,7 +67,7 @@ const holds = (both: (t: Test) => Both | Promise<Both>) => async (t: Test) => {
         rules: rules ?? (await known.rules()),
         now: T0,
       })
-    return { store, other, sql, known, at, key, send }
+    return { store, other, sql, beside, known, at, key, send }
   }
 
   await t.test('another process has none at hand', async (t) => {
@@ -159,7 +168,34 @@ const holds = (both: (t: Test) => Both | Promise<Both>) => async (t: Test) => {
     await by("UPDATE pools SET name = name || '-2'", 'stale')
     await by('CREATE ROLE clerk; GRANT DELETE, SELECT ON domains TO clerk', 'accepted')
     await by('SET ROLE clerk; DELETE FROM domains', 'stale')
+    // what runs with the rights of the owner looks at nothing of the clerk's
+    sql(`SET ROLE clerk; CREATE TEMP TABLE rules (n bigint); INSERT INTO rules VALUES (0);
+      CREATE TEMP TABLE rule_moves (n bigint); GRANT ALL ON rules, rule_moves TO PUBLIC;
+      CREATE FUNCTION pg_temp.steal() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN GRANT SELECT ON public.keys TO clerk; RETURN NEW; END';
+      CREATE TRIGGER steal BEFORE UPDATE ON rules FOR EACH ROW EXECUTE FUNCTION pg_temp.steal();
+      CREATE TRIGGER steal BEFORE INSERT ON rule_moves FOR EACH ROW EXECUTE FUNCTION pg_temp.steal();
+      DELETE FROM domains WHERE false`)
+    t.match(sql("SELECT has_table_privilege('clerk', 'keys', 'SELECT')"), /^f/m)
     sql('DROP OWNED BY clerk; DROP ROLE clerk')
+  })
+
+  await t.test('who moved the rules and does not commit holds up nobody who moves them, too', async (t) => {
+    const { sql, beside, store, known, at, send } = await open(t)
+    if (sql === null || beside === null) return
+    const other = keyFor(at, { id: newId('key'), lookup: newId('key').slice(-12) })
+    const held = await beside()
+    await held(`BEGIN; UPDATE workspaces SET default_from = 'x@acme.test' WHERE id = '${at.workspace.id}'`)
+    const before = await known.look()
+    await store.createKey(other)
+    const after = await known.look()
+    t.not(after, before)
+    sql(`DELETE FROM keys WHERE id = '${other.id}'`)
+    const last = await known.look()
+    t.not(last, after)
+    t.equal(await send(last), 'accepted')
+    await held('COMMIT')
+    t.equal(await send(last), 'stale')
+    t.equal(await send(await known.look()), 'accepted')
   })
 
   await t.test('what was being read when the rules moved is not kept', async (t) => {

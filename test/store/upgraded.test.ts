@@ -251,7 +251,7 @@ t.test('PostgreSQL', { skip: noPostgres() }, async (t) => {
           ]),
         )
       const { schema_version: _, ...before } = rows()
-      t.same(await migrateServer(urls, '1.0.0'), { from: SCHEMAS[version].postgres, to: 12 })
+      t.same(await migrateServer(urls, '1.0.0'), { from: SCHEMAS[version].postgres, to: 13 })
       t.equal(ask(CATALOG), fresh)
       const { schema_version: __, ...after } = rows()
       t.same(after, before)

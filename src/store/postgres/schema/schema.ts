@@ -1,6 +1,6 @@
 /**
  * NAME      schema - all tables of a new database
- *   The schema of 1.0.0, number 12. Nothing here is ever changed but comments: a change is a step at the end of
+ *   The schema of 1.0.0, number 13. Nothing here is ever changed but comments: a change is a step at the end of
  *   steps.ts, which a new database takes after this (test/house/frozen.test.ts compares). Tables that SQLite has in
  *   the same words are in sql/schema.ts. Columns that a table got later are its last, with a default.
  */
@@ -8,7 +8,7 @@ import { INDEXED_MESSAGE_ID } from '../../sql/mails.js'
 import { DECIDING, SHARED, SUPPRESSION } from '../../sql/schema.js'
 
 /** The number of what is made here. */
-export const SCHEMA_NUMBER = 12
+export const SCHEMA_NUMBER = 13
 
 // The column types of this database, in short. TEXT compares octet by octet, whatever the locale of the database: lists
 // and marks rely on it. Times, places and counts are INTEGER, truth is TRUTH (0 or 1), so that shared statements read
@@ -400,25 +400,33 @@ CREATE INDEX audit_object ON audit (account_id, object_id, ord);
 INSERT INTO hard_counts SELECT '', CAST(floor(extract(epoch FROM now())) AS BIGINT) / 3600, 0;
 `
 
-const TRIGGERS = Object.entries(DECIDING).map(
-  ([table, columns]) => `
+/**
+ * `rules` moves with each commit that changes what a send is decided by. It is the sum of rows that each such transaction
+ * adds, after it took away those that no other one is about to take away: who has not committed holds up nobody. The rows
+ * are random and no count: a database that was put back, to a standby or a copy, would count again what somebody has read
+ * before, and other rows would stand behind it. Whoever may write one of the tables moves the rules by that, with no right
+ * of its own: it is done with those of the owner, in the schema in which it was made, and never in a temporary one.
+ */
+export const MOVED_RULES = `
+CREATE VIEW rules AS SELECT CAST(coalesce(sum(n), 0) AS bigint) AS n FROM rule_moves;
+DO $do$ BEGIN EXECUTE format($make$
+CREATE OR REPLACE FUNCTION move_rules() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, %I, pg_temp AS $$
+BEGIN
+  DELETE FROM rule_moves WHERE ctid = ANY (ARRAY(SELECT ctid FROM rule_moves FOR UPDATE SKIP LOCKED));
+  INSERT INTO rule_moves VALUES (CAST(floor(random() * ${2 ** 43}) AS bigint));
+  RETURN NULL;
+END $$ $make$, current_schema()); END $do$;`
+
+export const RULE_TRIGGERS = Object.entries(DECIDING)
+  .map(
+    ([table, columns]) => `
 CREATE TRIGGER moves_rules AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE OF ${columns} ON ${table}
   FOR EACH STATEMENT EXECUTE FUNCTION move_rules();`,
-)
+  )
+  .join('')
 
-/**
- * The row that moves with what a send is decided by; the step to 12, too. It is no count: a database that was put back, to
- * a standby or a copy, would count again what somebody has read before, and other rows would stand behind it. It is in the
- * transaction that moves it, and gone with it. Whoever may write one of the tables moves it by that, with no right of
- * its own. It keeps the schema in which it was made.
- */
-export const RULES = `
-CREATE TABLE rules (n bigint NOT NULL);
-INSERT INTO rules VALUES (0);
-CREATE FUNCTION move_rules() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-BEGIN
-  UPDATE rules SET n = CAST(floor(random() * ${Number.MAX_SAFE_INTEGER}) AS bigint);
-  RETURN NULL;
-END $$;${TRIGGERS.join('')}`
+const RULES = `
+CREATE TABLE rule_moves (n bigint NOT NULL);
+INSERT INTO rule_moves VALUES (0);${MOVED_RULES}${RULE_TRIGGERS}`
 
 export const SCHEMA_TEXT = `${tables(`${CLUSTER}${TENANTS}${MAIL}${SEARCH}${SHARED}${REST}`)}${RULES}`

@@ -8,7 +8,7 @@
  *   Each step comes with a new version of the package: test/house/releases.test.ts says which brought which.
  */
 import { DOMAIN_REPORTS, FORMATS, SETUPS, WARMUP } from '../../sql/schema.js'
-import { RULES, tables } from './schema.js'
+import { MOVED_RULES, RULE_TRIGGERS, tables } from './schema.js'
 
 interface Tables {
   /** Short: others wait for its locks. */
@@ -31,6 +31,12 @@ export type SchemaStep = (Tables | Index) & {
 /** The number of 0.9.0: what is older is refused. */
 export const OLDEST = 6
 
+/** As 0.10.3 had them: one row, which each transaction updated, so that one waited for the other. */
+const FIRST_RULES = `
+CREATE TABLE rules (n bigint NOT NULL);
+INSERT INTO rules VALUES (0);
+CREATE FUNCTION move_rules() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;${RULE_TRIGGERS}`
+
 /** From OLDEST on. */
 export const STEPS: readonly SchemaStep[] = [
   { text: tables(SETUPS), compatibleFrom: 1 },
@@ -38,7 +44,8 @@ export const STEPS: readonly SchemaStep[] = [
   { text: tables(FORMATS), compatibleFrom: 1 },
   { text: tables(WARMUP), compatibleFrom: 1 },
   { text: tables(DOMAIN_REPORTS), compatibleFrom: 1 },
-  { text: RULES, compatibleFrom: 1 },
+  { text: FIRST_RULES, compatibleFrom: 1 },
+  { text: `ALTER TABLE rules RENAME TO rule_moves;${MOVED_RULES}`, compatibleFrom: 1 },
   // 1.0.0 was made here
 ]
 
