@@ -10,6 +10,7 @@ import { moveStore } from '../../src/store/open.js'
 import type { Store } from '../../src/store/port/store.js'
 import { migrateServer } from '../../src/store/postgres/begin.js'
 import { openPostgresStore } from '../../src/store/postgres/open.js'
+import { SCHEMA } from '../../src/store/postgres/schema/steps.js'
 import type { Db } from '../../src/store/sqlite/connect.js'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
@@ -251,7 +252,7 @@ t.test('PostgreSQL', { skip: noPostgres() }, async (t) => {
           ]),
         )
       const { schema_version: _, ...before } = rows()
-      t.same(await migrateServer(urls, '1.0.0'), { from: SCHEMAS[version].postgres, to: 13 })
+      t.same(await migrateServer(urls, '1.0.0'), { from: SCHEMAS[version].postgres, to: SCHEMA })
       t.equal(ask(CATALOG), fresh)
       const { schema_version: __, ...after } = rows()
       t.same(after, before)

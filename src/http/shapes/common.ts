@@ -159,7 +159,8 @@ export const settable = <const M extends Described, const Own extends Keys>(memb
       const said = own[name]
       if (said !== undefined) return [[name, said]]
       if (one.set === undefined) return []
-      return [[name, orNull(one.says === undefined ? bare(one) : bare(one).description(one.says))]]
+      const asked = one.says === undefined ? bare(one) : bare(one).description(one.says)
+      return [[name, one.none ? clearable(asked) : orNull(asked)]]
     }),
   ) as unknown as Settable<M, Own> & Own
 
