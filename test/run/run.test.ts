@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { eventually } from '../parts/eventually.js'
 import { cleanEnv, ROOT } from '../parts/postern.js'
-import { runAll, slowestFirst } from './plan.js'
+import { filesIn, runAll, slowestFirst } from './plan.js'
 
 const TAP = pathToFileURL(join(ROOT, 'node_modules', 'tap', 'dist', 'esm', 'index.js')).href
 const file = (text: string): string => `import t from ${JSON.stringify(TAP)}\n${text}\n`
@@ -183,4 +183,19 @@ t.test('the long ones begin first', async (t) => {
     'mail/address',
     'base/id',
   ])
+})
+
+t.test('each word by which CI chooses files fits one', async (t) => {
+  const ci = readFileSync(join(ROOT, '.ci', 'run'), 'utf8').replaceAll('\\\n', ' ')
+  const lists = [...ci.matchAll(/\bstores=\(([^)]*)\)|test\/run\/main\.js ([^\n]*)/g)]
+  const braced = lists.map(([, stores, words]) => stores ?? words).join(' ')
+  const { stdout } = spawnSync('bash', ['-c', `stores=(); echo ${braced}`], { encoding: 'utf8' })
+  const words = stdout.trim().split(/\s+/)
+  t.ok(words.length > 20, stdout)
+  const files = filesIn(join(ROOT, 'dist', 'test'))
+  for (const word of words)
+    t.ok(
+      files.some((file) => file.includes(word)),
+      word,
+    )
 })
