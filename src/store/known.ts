@@ -1,7 +1,7 @@
 /**
  * NAME      known - rows that sends are decided by, kept until the rules move
- *   Keys, credentials and workspaces hardly change, and each mail asks for several. A row `rules` of the database moves
- *   with each commit that changes what a send is decided by (sql/schema/rules.ts), whichever process commits it. So what
+ *   Keys, credentials and workspaces hardly change, and each mail asks for several. What the database calls `rules` moves
+ *   with each commit that changes what a send is decided by (sql/schema.ts), whichever process commits it. So what
  *   was read stays good as long as that stands where it was before. Accept compares; whoever answers without it looks first.
  *   What is not there is not kept, nor what was asked for under other rules than those of the moment it came.
  */

@@ -1,6 +1,6 @@
 /**
  * NAME      waiting - why mail waits: the state of a queue, and of one recipient
- *   Counts, pools, holds and the relay's words become the facts that record/queue-state.ts makes sentences of, for an
+ *   Counts, pools, holds and the relay's words become the facts that record/queue.ts makes sentences of, for an
  *   account or one workspace, live and test mail apart. A reader who is no operator sees no name of a pool that is not
  *   his, no upstream, and no reason that an operator wrote.
  *   Why a recipient waits is computed when it is asked, never stored: from the row of the queue, the workspace, the

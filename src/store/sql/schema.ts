@@ -429,7 +429,7 @@ ALTER TABLE webhooks ADD COLUMN auth TEXT;
 
 /**
  * The columns that a send is decided by; a row that comes or goes counts, too. Not uses, holds, suppressions or alarms.
- * Triggers move the row `rules`, so it does not matter which process writes, of which release, nor whether it is ours.
+ * Triggers move `rules`, so it does not matter which process writes, of which release, nor whether it is ours.
  */
 export const DECIDING: Readonly<Record<string, string>> = {
   keys: 'account_id, mode, scope, workspace_id, lookup, hash, expires_at, rate_limit_per_minute, permission',

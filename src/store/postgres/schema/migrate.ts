@@ -1,9 +1,11 @@
 /**
  * NAME      migrate - bringing a database up to date
- *   Forward only, and from 0.9.0 on: what is older is refused before anything is touched. Steps are made in short transactions under the lock of the row that says which schema this is, so of
- *   several daemons that start at once one does it; in an empty database all of them are one. An index on what is there
- *   already is made in no transaction, beside those who write, and what was broken off is made anew.
- *   While other daemons serve, only who was asked to migrates (postern migrate), and only if they can serve the result.
+ *   Forward only, and from 0.9.0 on: what is older is refused before anything is touched. Steps are made in short
+ *   transactions under the lock of the row that says which schema this is, so of several daemons that start at once
+ *   one does it; in an empty database all of them are one. An index on what is there already is made in no
+ *   transaction, beside those who write, and what was broken off is made anew.
+ *   While other daemons serve, only who was asked to migrates (postern migrate), and only if they can serve the
+ *   result.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { refuseOlder, StoreBusyError } from '../../port/upkeep.js'

@@ -31,7 +31,10 @@ export type SchemaStep = (Tables | Index) & {
 /** The number of 0.9.0: what is older is refused. */
 export const OLDEST = 6
 
-/** As 0.10.3 had them: one row, which each transaction updated, so that one waited for the other. */
+/**
+ * The next step makes the function anew. That of 0.10.3 updated the row in each transaction, so that one waited for the
+ * other.
+ */
 const FIRST_RULES = `
 CREATE TABLE rules (n bigint NOT NULL);
 INSERT INTO rules VALUES (0);

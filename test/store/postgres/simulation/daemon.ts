@@ -1,4 +1,4 @@
-/** A daemon as write/heartbeat.ts makes it, a page of it: it beats, takes over, does work that one does at a time, and leaves. */
+/** A daemon as store/postgres/heartbeat.ts makes it, a page of it: it beats, takes over, does work that one does at a time, and leaves. */
 import { createObserver, type SeenWriter } from '../../../../src/store/postgres/heartbeat.js'
 import type { Row } from '../../../../src/store/sql/query.js'
 import type { Slot, Statement, Tx, WriterRow } from './database.js'

@@ -1,4 +1,4 @@
-/** A writer as write/writer.ts makes it, a page of it: it joins, fences what it writes, and knows what became of it. */
+/** A writer as store/postgres/writer.ts makes it, a page of it: it joins, fences what it writes, and knows what became of it. */
 import { placeAfter } from '../../../../src/store/postgres/writer.js'
 import type { Database, Slot, Statement, Tx, WriterRow } from './database.js'
 import { AgainError, LostError, Session } from './session.js'
