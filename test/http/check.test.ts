@@ -1,13 +1,16 @@
 /** Our reading of a schema and joi's own: the same verdict and the same value, on nearly right bodies of every endpoint. */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
+import Joi from 'joi'
 import t from 'tap'
 import { check } from '../../src/http/check.js'
 import type { HttpDeps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { type JsonSchema, openApi, toJsonSchema } from '../../src/http/openapi/document.js'
 import type { Shape } from '../../src/http/shapes/common.js'
+import { settable } from '../../src/http/shapes/common.js'
 import { sendBody } from '../../src/http/shapes/emails.js'
+import { flag, whole } from '../../src/resource/member.js'
 import { nearly } from './arbitrary.js'
 
 const RUNS = process.env.POSTERN_FULL === undefined ? 400 : 20_000
@@ -81,4 +84,13 @@ t.test('a name that a client made up is told in part', async (t) => {
     checked.errors?.map(({ field }) => field),
     ['body.headers[""]', `body["${'x'.repeat(80)}"]`],
   )
+})
+
+t.test('null takes away a setting that may be null, and says nothing of any other', async (t) => {
+  const [hour, more] = [whole({ none: true, set: {} }), flag({ set: {} })]
+  const keys = settable({ hour, more }, {})
+  const read = (value: unknown) => Joi.object(keys).validate(value)
+  t.same(read({ hour: null, more: null }).value, { hour: null })
+  t.same(read({ hour: 7, more: true }).value, { hour: 7, more: true })
+  t.match(read({ hour: 'x' }).error?.message, /"hour"/)
 })
