@@ -86,7 +86,7 @@ export interface Http extends Service {
   drain(): void
   /** Another certificate for new connections; does nothing without TLS. */
   renew(tls: TlsFiles): void
-  /** Adds the routes and makes the shapes of sends, so that the first request does not wait for it. */
+  /** Makes the shapes of sends, so that the first request does not wait for it. */
   warm(): void
   /** A request without a socket, for pages of the same process. */
   inject(request: ServerInjectOptions): Promise<ServerInjectResponse>
@@ -195,8 +195,6 @@ interface Door {
   readonly server: Server
   readonly rows: readonly Endpoint[]
   readonly direct: DirectSends | null
-  /** Adds the routes, if they are not there yet. */
-  complete(): void
 }
 
 /** A server that listens and is not started yet. */
@@ -236,7 +234,7 @@ const listeningServer = async (
   }
   if (config.http.behind_proxy)
     listener.server.prependListener('connection', keepOthersOut(config.http.trusted_proxies))
-  const { server, complete } = await createServer(parts, [...rows, ...others])
+  const server = await createServer(parts, [...rows, ...others])
   await server.initialize()
   try {
     // Only now, because hapi follows the connections of a listener from its first moment.
@@ -245,7 +243,7 @@ const listeningServer = async (
     await server.stop()
     throw error
   }
-  return { server, rows, direct, complete }
+  return { server, rows, direct }
 }
 
 const stopDoor = async ({ server, direct }: Door): Promise<void> => {
@@ -254,8 +252,7 @@ const stopDoor = async ({ server, direct }: Door): Promise<void> => {
   await server.stop({ timeout: STOP_MS })
 }
 
-const warm = ({ rows, complete }: Door): void => {
-  complete()
+const warm = ({ rows }: Door): void => {
   for (const { sends, query, body } of rows)
     for (const shape of [query, body]) if (sends && shape) prepare(shape)
 }

@@ -8,6 +8,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Boom } from '@hapi/boom'
+import { Router } from '@hapi/call'
 import hapi, { type Request, type ResponseObject, type ResponseToolkit, type ServerRoute } from '@hapi/hapi'
 import { Fault, invalid, OutageError, outageOf } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
@@ -304,37 +305,54 @@ export const COMPRESSED_FROM = 4_096
 
 const METHODS: readonly Method[] = ['GET', 'POST', 'PATCH', 'DELETE']
 
+const refuse = (path: string, fault: () => Fault, method: Method[] | '*' = '*'): ServerRoute => ({
+  method,
+  path,
+  options: { auth: false },
+  handler: () => {
+    throw fault()
+  },
+})
+
 /** Paths with their methods, and an answer for all other methods. */
-const addRoutes = (deps: ServerDeps, server: hapi.Server, endpoints: readonly Endpoint[]): void => {
+const routesOf = (deps: ServerDeps, endpoints: readonly Endpoint[]): readonly ServerRoute[] => {
   const byPath = new Map<string, string[]>()
-  for (const endpoint of endpoints) {
-    const { method, path } = endpoint
+  for (const { method, path } of endpoints) {
     const methods = method === 'GET' ? ['GET', 'HEAD'] : [method]
     byPath.set(path, [...(byPath.get(path) ?? []), ...methods])
-    server.route({
-      method,
-      path,
+  }
+  return [
+    ...endpoints.map((endpoint) => ({
+      method: endpoint.method,
+      path: endpoint.path,
       handler: handler(deps, endpoint),
-      options: { auth: endpoint.access === 'public' ? false : 'bearer', app: { endpoint } },
-    })
+      options: { auth: endpoint.access === 'public' ? (false as const) : 'bearer', app: { endpoint } },
+    })),
+    ...[...byPath].flatMap(([path, allow]) => {
+      const fault = () => new Fault('route.method_not_allowed', { allow })
+      // hapi would rather take `batch` for an {id} of the same method than look at this path's `*`
+      const others = METHODS.filter((method) => !allow.includes(method))
+      const isPlain = !path.includes('{') && others.length > 0
+      return [refuse(path, fault), ...(isPlain ? [refuse(path, fault, others)] : [])]
+    }),
+    ...deps.routes,
+  ]
+}
+
+/** hapi reads the options of a route for half a millisecond, and there are hundreds: it gets each with the first request for it. */
+const addOnDemand = (server: hapi.Server, routes: readonly ServerRoute[]): ((request: Request) => void) => {
+  const table = new Router<{ route: ServerRoute; isAdded: boolean }>()
+  for (const route of routes) {
+    const row = { route, isAdded: false }
+    for (const method of [route.method].flat()) table.add({ method, path: route.path }, row)
   }
-  const refuse = (path: string, fault: () => Fault, method: Method[] | '*' = '*') =>
-    server.route({
-      method,
-      path,
-      options: { auth: false },
-      handler: () => {
-        throw fault()
-      },
-    })
-  for (const [path, allow] of byPath) {
-    const fault = () => new Fault('route.method_not_allowed', { allow })
-    refuse(path, fault)
-    // hapi would rather take `batch` for an {id} of the same method than look at this path's `*`
-    const others = METHODS.filter((method) => !allow.includes(method))
-    if (!path.includes('{') && others.length > 0) refuse(path, fault, others)
+  return ({ method, path }) => {
+    const found = table.route(method, path)
+    // none, or a path whose escapes are no text: hapi says so by itself
+    if (!('route' in found) || found.route.isAdded) return
+    server.route(found.route.route)
+    found.route.isAdded = true
   }
-  refuse('/{path*}', () => new Fault('route.not_found'))
 }
 
 declare module '@hapi/hapi' {
@@ -349,11 +367,10 @@ const endpointOf = (request: Request): Endpoint => {
   return endpoint
 }
 
-/** `complete` adds the routes of all endpoints, which takes 0.15 s of CPU: the first request does it, if nobody did before. */
 export const createServer = async (
   deps: ServerDeps,
   endpoints: readonly Endpoint[],
-): Promise<{ server: hapi.Server; complete(): void }> => {
+): Promise<hapi.Server> => {
   const server = hapi.server({
     listener: deps.listener.server,
     tls: deps.tls,
@@ -380,21 +397,17 @@ export const createServer = async (
     },
   }))
   server.auth.strategy('bearer', 'bearer')
-  let isComplete = false
-  const complete = (): void => {
-    if (isComplete) return
-    addRoutes(deps, server, endpoints)
-    server.route([...deps.routes])
-    isComplete = true
-  }
+  server.route(refuse('/{path*}', () => new Fault('route.not_found')))
+  const addRouteOf = addOnDemand(server, routesOf(deps, endpoints))
   const beginRequest = begin(deps)
   server.ext('onRequest', (request, h) => {
+    const begun = beginRequest(request, h)
     // hapi looks for the route of a request after this
-    complete()
-    return beginRequest(request, h)
+    addRouteOf(request)
+    return begun
   })
   server.ext('onPreResponse', finish(deps))
   server.events.on('response', responded(deps.log))
   if (deps.site) await server.register(deps.site.plugin)
-  return { server, complete }
+  return server
 }

@@ -56,6 +56,7 @@ const HOME: Record<string, readonly string[]> = {
   'smtp-server': ['smtp', 'sandbox'],
   '@hapi/hapi': ['http', 'dashboard'],
   '@hapi/boom': ['http'],
+  '@hapi/call': ['http'],
   htmlparser2: ['dashboard', 'submission', 'mail'],
   marked: ['dashboard'],
   preact: ['dashboard'],
