@@ -5,8 +5,9 @@
  *   Subject; those without (`serve`) stand alone.
  */
 import type { ArgumentsCamelCase, InferredOptionTypes, Options, PositionalOptions } from 'yargs'
-import type { settingsOf } from '../resource/member.js'
-import type { ExitCode } from './exit.js'
+import { camelName } from '../base/text.js'
+import { isWithin, type settingsOf } from '../resource/member.js'
+import { type ExitCode, usage } from './exit.js'
 import type { Terminal } from './terminal.js'
 
 /** What every command takes. */
@@ -111,13 +112,25 @@ export const settingOptions = (settings: Settings): {} =>
     }),
   )
 
+/** What of them was given; a number is in its range. */
+export const settingArgs = (settings: Settings, args: object): Named<unknown> =>
+  Object.fromEntries(
+    asked(settings).flatMap(({ name, range }) => {
+      const value = (args as Named<unknown>)[camelName(name)]
+      if (value === undefined) return []
+      if (range !== undefined && !isWithin(value, range))
+        throw usage(`--${wordsOf(name, '-')}: ${value} is no whole number from ${range[0]} to ${range[1]}`)
+      return [[camelName(name), value]]
+    }),
+  )
+
 /** What of a record they set, for people. */
 export const settingFields = (
   settings: Settings,
   record: Named<unknown>,
 ): readonly (readonly [string, unknown])[] =>
-  asked(settings).map(({ name, type }) => [
-    wordsOf(name, ' '),
+  asked(settings).map(({ name, type, shown = wordsOf(name, ' ') }) => [
+    shown,
     type === 'flag' ? (record[name] ? 'yes' : 'no') : record[name],
   ])
 

@@ -3,12 +3,13 @@ import { parseTime } from '../base/moments.js'
 import { parseDuration } from '../config/forms.js'
 import { readTag } from '../mail/query.js'
 import { MarkCodec } from '../record/event.js'
-import { removed } from '../resource/member.js'
+import { removed, settingsOf } from '../resource/member.js'
 import {
   type Behind,
   eventsLeft,
   shownWebhook,
   type ToldPost,
+  WEBHOOK,
   webhookEvent,
   webhook as webhookRecord,
   webhookReplay,
@@ -18,17 +19,15 @@ import { findWorkspace } from '../tenant/workspace.js'
 import {
   createEndpoint,
   deleteEndpoint,
-  type EndpointWish,
   findEndpoint,
   type HookDeps,
   type HookScope,
   ignoredOf,
   type Made,
   MOST_GRACE_MS,
-  MOST_IN_FLIGHT,
-  MOST_REPLAY_RATE,
   rotateSecret,
   updateEndpoint,
+  type WishedEndpoint,
 } from '../webhook/endpoints.js'
 import { newSigningSecret, typesIn } from '../webhook/formats.js'
 import {
@@ -40,7 +39,15 @@ import {
   replayMany,
   testEndpoint,
 } from '../webhook/repost.js'
-import { command, type Globals, type OptionArgs, type Subject } from './command.js'
+import {
+  command,
+  type Globals,
+  type OptionArgs,
+  type Subject,
+  settingArgs,
+  settingFields,
+  settingOptions,
+} from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { listing, tellRecord } from './list.js'
@@ -174,6 +181,8 @@ export const replay = command({
     }),
 })
 
+const SETTINGS = settingsOf(WEBHOOK)
+
 const WISH = {
   auth: {
     type: 'string',
@@ -186,9 +195,7 @@ const WISH = {
   },
   domain: { type: 'string', array: true, describe: 'Only of mail from these domains' },
   tag: { type: 'string', array: true, describe: 'Only of mail with one of these tags, name or name=value' },
-  fields: { choices: ['full', 'thin'], describe: 'thin posts no subject, address or tag' },
-  'max-in-flight': { type: 'number', describe: 'Posts at the same time, 1 to 32; 1 keeps the order' },
-  rate: { type: 'number', describe: 'Replayed posts a second, 1 to 1000' },
+  ...settingOptions(SETTINGS),
 } as const
 
 const readHeaders = async (file: string, terminal: Terminal): Promise<Record<string, string>> => {
@@ -204,26 +211,16 @@ const readHeaders = async (file: string, terminal: Terminal): Promise<Record<str
   )
 }
 
-const within = (name: string, value: number, most: number): number => {
-  if (Number.isInteger(value) && value >= 1 && value <= most) return value
-  throw usage(`--${name}: ${value} is no whole number from 1 to ${most}`)
-}
-
 /** An option given empty takes back what was: `--domain ''`. */
 const some = (list: readonly string[]): readonly string[] => list.filter((one) => one !== '')
 
-const wishOf = async (args: OptionArgs<typeof WISH>, terminal: Terminal): Promise<Partial<EndpointWish>> => ({
-  ...(args.auth !== undefined && {
-    auth: String(await terminal.readInput(args.auth)).replace(/\r?\n$/, ''),
-  }),
-  ...(args.header !== undefined && { headers: await readHeaders(args.header, terminal) }),
-  ...(args.domain !== undefined && { domains: some(args.domain) }),
-  ...(args.tag !== undefined && { tags: some(args.tag).map(readTag) }),
-  ...(args.fields !== undefined && { fields: args.fields === 'thin' ? 'thin' : 'full' }),
-  ...(args.maxInFlight !== undefined && {
-    maxInFlight: within('max-in-flight', args.maxInFlight, MOST_IN_FLIGHT),
-  }),
-  ...(args.rate !== undefined && { replayRate: within('rate', args.rate, MOST_REPLAY_RATE) }),
+const wishOf = async (args: OptionArgs<typeof WISH>, terminal: Terminal): Promise<WishedEndpoint> => ({
+  auth:
+    args.auth === undefined ? undefined : String(await terminal.readInput(args.auth)).replace(/\r?\n$/, ''),
+  headers: args.header === undefined ? undefined : await readHeaders(args.header, terminal),
+  domains: args.domain && some(args.domain),
+  tags: args.tag && some(args.tag).map(readTag),
+  ...settingArgs(SETTINGS, args),
 })
 
 const healthText = ({ status, disabledReason, state }: KnownEndpoint): string => {
@@ -322,7 +319,7 @@ const create = command({
       const events = namesIn(args.events ?? ['*'])
       const format = args.format as WebhookFormat
       if (wish.auth === '') throw badInput(`--auth: ${args.auth} is empty`)
-      const done = await createEndpoint(hooks, owner, { url: args.url, events, format, ...wish })
+      const done = await createEndpoint(hooks, owner, { ...wish, url: args.url, events, format })
       made(done, terminal)
       if (done.row.publicKey !== null)
         terminal.say(`its posts are verified by this key: ${done.row.publicKey}`)
@@ -354,9 +351,7 @@ const shownFields = (row: KnownEndpoint, left: string): readonly (readonly [stri
   ],
   ['login', row.auth === null ? 'none' : 'kept'],
   ['own headers', row.headerNames.join(' ') || 'none'],
-  ['fields', row.fields],
-  ['max in flight', row.maxInFlight],
-  ['replayed a second', row.replayRate],
+  ...settingFields(SETTINGS, webhookRecord(row)),
   ['old secret until', row.previousSecret === null ? null : time(row.previousUntil)],
   ['created', time(row.createdAt)],
 ]
@@ -396,12 +391,11 @@ const update = command({
       if (args.enable && args.disable) throw usage('either --enable or --disable')
       if (args.fromNow && !args.enable) throw usage('--from-now goes with --enable only')
       const row = await updateEndpoint(context.hooks, scopeOf(context), args.id, {
-        ...(args.url !== undefined && { url: args.url }),
-        ...(args.events !== undefined && { events: namesIn(args.events) }),
         ...(await wishOf(args, terminal)),
-        ...(args.enable && { status: 'enabled' as const }),
-        ...(args.disable && { status: 'disabled' as const }),
-        ...(args.fromNow && { from: 'now' as const }),
+        url: args.url,
+        events: args.events && namesIn(args.events),
+        status: args.enable ? 'enabled' : args.disable ? 'disabled' : undefined,
+        from: args.fromNow ? 'now' : undefined,
       })
       await showOne(context, row, terminal)
     }),

@@ -10,6 +10,7 @@
  *   fields of setups, and, where it has words for them, the option of the command, the field of the form and the fact of the page.
  */
 import { toRfc3339 } from '../base/clock.js'
+import type { FieldError } from '../base/fault.js'
 import { type CamelName, camelName } from '../base/text.js'
 import type { Role } from '../config/identity.js'
 import type { ManagedKind, ManagedName, Setups } from '../store/port/tenants.js'
@@ -27,21 +28,31 @@ export type Rights = Readonly<Record<string, Least | OfPeople>>
 
 /** What doors say of a member that people set. One that has no words for a door is told there by hand, or not at all. */
 interface Setting {
+  /** Of a number: the least and the most that it may be. */
+  readonly range?: readonly [least: number, most: number]
+  /** Of a number: what a new thing has. */
+  readonly begins?: number
+  /** What the document says of it in a request; by default what it says of it in the record. */
+  readonly asks?: string
   /** Of the option of the command. */
   readonly option?: string
   /** Of the field of the form. */
   readonly label?: string
   /** What the form says to each value of a word, or of a flag that is no check box. */
   readonly choices?: Readonly<Record<string, string>>
-  /** What it is called among the facts of the page; by default as in the form. */
-  readonly fact?: string
+  /** What the form says below its field. */
+  readonly hint?: string
+  /** What a command calls it that shows the record; by default as its option. */
+  readonly shown?: string
+  /** What it is called among the facts of the page; by default as in the form. null: it is none of them. */
+  readonly fact?: string | null
   /** What the page says to each value; by default a flag is yes or no. */
   readonly values?: Readonly<Record<string, string>>
 }
 
 /** What else is said of a member. */
 interface How {
-  /** People set it, in the same form as they read it. Of a word, a new thing has the first. */
+  /** People set it, in the same form as they read it. Of a word, a new thing has the first, of a flag false. */
   readonly set?: Setting
   /** null: there is none. */
   readonly none?: true
@@ -91,13 +102,31 @@ export const settingsOf = (members: Members) =>
   )
 
 /** What a wish says of the members that people set, under the names of rows; of what else it holds, nothing. */
-export const wishedOf = <Row>(members: Members, wish: object): Partial<Row> =>
+export const wishedOf = <Of>(members: Members, wish: object): Partial<Of> =>
   Object.fromEntries(
-    settingsOf(members).flatMap(({ name }) => {
-      const [own, value] = [camelName(name), (wish as Readonly<Record<string, unknown>>)[camelName(name)]]
-      return value === undefined ? [] : [[own, value]]
+    settingsOf(members).flatMap(({ name, from = camelName(name) }) => {
+      const value = (wish as Row)[camelName(name)]
+      return value === undefined ? [] : [[from, value]]
     }),
-  ) as Partial<Row>
+  ) as Partial<Of>
+
+/** What a new thing has of the members that people set, as a wish. */
+export const beginningOf = (members: Members): Row =>
+  Object.fromEntries(
+    settingsOf(members).map(({ name, words, begins = false }) => [camelName(name), words?.[0] ?? begins]),
+  )
+
+export const isWithin = (value: unknown, [least, most]: NonNullable<Setting['range']>): boolean =>
+  Number.isInteger(value) && Number(value) >= least && Number(value) <= most
+
+/** Numbers of a wish that are out of their range. */
+export const outOfRange = (members: Members, wish: object): readonly FieldError[] =>
+  settingsOf(members).flatMap(({ name, range }): readonly FieldError[] => {
+    const value = (wish as Row)[camelName(name)]
+    if (range === undefined || value === undefined || isWithin(value, range)) return []
+    const message = `must be a whole number from ${range[0]} to ${range[1]}`
+    return [{ field: `body.${name}`, kind: 'range', message }]
+  })
 
 type NameOf<K, M> = M extends { readonly from: infer Name } ? Name : CamelName<K>
 

@@ -57,9 +57,39 @@ export const WEBHOOK = {
     of: ({ auth }: KnownEndpoint) => auth !== null,
     says: 'Whether posts carry a login; it is never shown',
   }),
-  fields: words(['full', 'thin']),
-  max_in_flight: whole(),
-  rate: whole({ from: 'replayRate' }),
+  fields: words(['full', 'thin'], {
+    set: {
+      asks: '`thin` leaves subject, addresses, tags and answers of servers out of what is posted',
+      option: 'thin posts no subject, address or tag',
+      label: 'What is posted',
+      choices: { full: 'All fields', thin: 'Without subject, addresses, tags and answers of servers' },
+      fact: 'Posted',
+      values: { full: 'all fields', thin: 'without subject, addresses and tags' },
+    },
+  }),
+  max_in_flight: whole({
+    set: {
+      range: [1, 32],
+      begins: 8,
+      asks: 'Posts at the same time, default 8; 1 keeps the order, and a failing post holds up the others',
+      option: 'Posts at the same time, 1 to 32; 1 keeps the order',
+      label: 'Posts at the same time',
+      hint: '1 keeps the order, and a failing post holds up the others.',
+      fact: 'At the same time',
+    },
+  }),
+  rate: whole({
+    from: 'replayRate',
+    set: {
+      range: [1, 1000],
+      begins: 50,
+      asks: 'Replayed posts a second, default 50',
+      option: 'Replayed posts a second, 1 to 1000',
+      label: 'Replayed posts a second',
+      fact: null,
+      shown: 'replayed a second',
+    },
+  }),
   previous_secret_until: time({
     none: true,
     of: ({ previousSecret, previousUntil }: KnownEndpoint) =>

@@ -62,6 +62,9 @@ const as = (record: Members, ...names: readonly string[]): Readonly<Record<strin
     }),
   )
 
+/** What people set of it. */
+const namesSet = (record: Members): readonly string[] => settingsOf(record).map(({ name }) => name)
+
 const fixed = (fields: Readonly<Record<string, Field>>): Readonly<Record<string, Field>> =>
   Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, { ...field, isFixed: true }]))
 
@@ -78,7 +81,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     within: 'never',
     fields: {
       upstreams: { type: 'texts' },
-      ...as(POOL, ...settingsOf(POOL).map(({ name }) => name)),
+      ...as(POOL, ...namesSet(POOL)),
     },
     removedBy: null,
   },
@@ -86,7 +89,7 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     section: 'workspaces',
     within: 'never',
     fields: {
-      ...as(WORKSPACE, 'name', ...settingsOf(WORKSPACE).map(({ name }) => name)),
+      ...as(WORKSPACE, 'name', ...namesSet(WORKSPACE)),
       pool: { type: 'text' },
       routes: { type: 'map' },
       alarms: { type: 'map' },
@@ -132,8 +135,9 @@ export const SECTIONS: Readonly<Record<ManagedKind, Section>> = {
     section: 'webhooks',
     within: 'optional',
     fields: {
-      ...as(WEBHOOK, 'endpoint', 'events', 'domains', 'fields', 'max_in_flight'),
+      ...as(WEBHOOK, 'endpoint', 'events', 'domains', ...namesSet(WEBHOOK).filter((name) => name !== 'rate')),
       tags: { type: 'texts' },
+      /** `rate` of the record. */
       replay_rate: { type: 'number' },
       ...fixed(as(WEBHOOK, 'format')),
       auth_file: { type: 'file', isSecret: true },

@@ -14,7 +14,7 @@ import { person as personRecord } from '../resource/people.js'
 import { poolRecord, workspaceRecord } from '../resource/tenants.js'
 import { webhook as webhookRecord } from '../resource/webhook.js'
 import { ALARMS, alarmLimitText, readAlarmLimit, readSoftLimit, SOFT_KINDS } from '../store/port/alarms.js'
-import type { KnownEndpoint, WebhookFormat } from '../store/port/hooks.js'
+import type { KnownEndpoint } from '../store/port/hooks.js'
 import type { UserRow } from '../store/port/identity.js'
 import type { DomainRow, KnownPool, ManagedKind, UpstreamRow, WorkspaceRow } from '../store/port/tenants.js'
 import {
@@ -59,6 +59,7 @@ import {
   loginOf,
   signingSecretOf,
   updateEndpoint,
+  type WishedEndpoint,
   wrongWithChange,
   wrongWithEndpoint,
 } from '../webhook/endpoints.js'
@@ -357,15 +358,13 @@ const domain: Kind<DomainRow> = {
   remove: (deps, accountId, { id }) => removeDomain(deps, accountId, id),
 }
 
-const webhookWish = ({ given }: Declared) => ({
-  ...(given.endpoint !== undefined && { url: String(given.endpoint) }),
-  ...(given.format !== undefined && { format: given.format as WebhookFormat }),
-  ...(given.events !== undefined && { events: given.events as readonly string[] }),
-  ...(given.domains !== undefined && { domains: given.domains as readonly string[] }),
-  ...(given.tags !== undefined && { tags: (given.tags as readonly string[]).map(readTag) }),
-  ...(given.fields !== undefined && { fields: given.fields as 'full' | 'thin' }),
-  ...(given.max_in_flight !== undefined && { maxInFlight: Number(given.max_in_flight) }),
-  ...(given.replay_rate !== undefined && { replayRate: Number(given.replay_rate) }),
+const webhookWish = ({
+  given: { endpoint, tags, replay_rate: rate, ...given },
+}: Declared): WishedEndpoint => ({
+  ...camel(given),
+  url: endpoint as string | undefined,
+  tags: (tags as readonly string[] | undefined)?.map(readTag),
+  ...{ rate },
 })
 
 /** Their names, and marks of what they say. */

@@ -14,6 +14,8 @@ import { newId } from '../base/id.js'
 import { seal, unseal } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
 import { CHANGE_TYPES, isNote, isOfOthers, nearestEventType } from '../mail/event-type.js'
+import { beginningOf, outOfRange, wishedOf } from '../resource/member.js'
+import { WEBHOOK } from '../resource/webhook.js'
 import type { EndpointChange, EndpointRow, Hooks, KnownEndpoint, Subscription } from '../store/port/hooks.js'
 import type { EventLog } from '../store/port/log.js'
 import { normalDomain } from '../tenant/domain/domain.js'
@@ -105,26 +107,19 @@ export interface EndpointWish {
   readonly auth: string
   /** All of them, by name; those that were are gone. */
   readonly headers: Readonly<Record<string, string>>
+  /** And what else people set of it, as resource/ says. */
   readonly fields: EndpointRow['fields']
-  readonly maxInFlight: number
-  readonly replayRate: number
 }
 
-const DEFAULTS = {
-  format: 'standard',
-  auth: '',
-  domains: [],
-  tags: [],
-  headers: {},
-  fields: 'full',
-  maxInFlight: 8,
-  replayRate: 50,
-} as const
+/** What is not given stays as it is, or is what a new one has. */
+export type WishedEndpoint = { readonly [K in keyof EndpointWish]?: EndpointWish[K] | undefined }
+
+const DEFAULTS: WishedEndpoint = {
+  ...{ auth: '', domains: [], tags: [], headers: {} },
+  ...beginningOf(WEBHOOK),
+}
 
 const MOST_HEADERS = 10
-export const MOST_IN_FLIGHT = 32
-/** Replayed posts a second. */
-export const MOST_REPLAY_RATE = 1000
 const MOST_URL = 2048
 /** A URL is shown in mails, logs and lists; parsers drop or turn these, so it would not be what is called. */
 const UNCLEAR = /[\s\p{C}\\]/u
@@ -145,7 +140,7 @@ const subscriptionsOf = (names: readonly string[]): readonly Subscription[] => [
 /** Those asked for that are never told: a well-known API has them and this one not, or the format has no word for them. */
 export const ignoredOf = (
   names: readonly string[],
-  format: EndpointRow['format'] = DEFAULTS.format,
+  format: EndpointRow['format'] = 'standard',
 ): readonly string[] => [
   ...new Set([...names.filter(isOfOthers), ...withoutCounterpart(subscriptionsOf(names), format)]),
 ]
@@ -214,9 +209,9 @@ const MOVE_ON = 'use format standard or resend, or ask for other types'
 type Known = Pick<EndpointRow, 'format' | 'auth' | 'headerNames'>
 
 /** What goes with some formats only; `known` is what there is already. */
-const wrongWithFormat = (wish: Partial<EndpointWish>, known: Known | null): readonly FieldError[] => {
+const wrongWithFormat = (wish: WishedEndpoint, known: Known | null): readonly FieldError[] => {
   const { auth = '', fields, events = [], headers } = wish
-  const name = known?.format ?? wish.format ?? DEFAULTS.format
+  const name = known?.format ?? wish.format ?? 'standard'
   const format = FORMATS[name]
   const names = headers === undefined ? (known?.headerNames ?? []) : Object.keys(headers)
   const hasLogin = wish.auth === undefined ? known?.auth != null : auth !== ''
@@ -278,14 +273,9 @@ const wrongWithUrl = async (url: string, refusal: Refusal): Promise<readonly Fie
   return said === null ? [] : [{ field, kind: 'forbidden', message: said }]
 }
 
-const wrongWithNumber = (field: string, value: number | undefined, most: number): readonly FieldError[] =>
-  value === undefined || (Number.isInteger(value) && value >= 1 && value <= most)
-    ? []
-    : [{ field: `body.${field}`, kind: 'range', message: `must be a whole number from 1 to ${most}` }]
-
 /** All that is wrong with a wish; what it leaves out is not looked at. */
 export const wrongWithEndpoint = async (
-  wish: Partial<EndpointWish>,
+  wish: WishedEndpoint,
   isOfAccount: boolean,
   refusal: Refusal,
   known: Known | null = null,
@@ -299,8 +289,7 @@ export const wrongWithEndpoint = async (
   ),
   ...wrongWithHeaders(wish.headers ?? {}),
   ...wrongWithFormat(wish, known),
-  ...wrongWithNumber('max_in_flight', wish.maxInFlight, MOST_IN_FLIGHT),
-  ...wrongWithNumber('rate', wish.replayRate, MOST_REPLAY_RATE),
+  ...outOfRange(WEBHOOK, wish),
 ]
 
 /** Of one workspace and mode, or of the account as a whole. */
@@ -314,18 +303,16 @@ const FULL: FieldError = {
 export const MOST_GRACE_MS = 7 * 86_400_000
 export const GRACE_MS = 86_400_000
 
-const changeOf = (pepper: Uint8Array, wish: Partial<EndpointWish>): EndpointChange => ({
+const changeOf = (pepper: Uint8Array, wish: WishedEndpoint): EndpointChange => ({
   ...(wish.url !== undefined && { url: wish.url.trim() }),
   ...(wish.events !== undefined && { events: subscriptionsOf(wish.events) }),
+  ...(wish.headers !== undefined && sealHeaders(pepper, wish.headers)),
   ...(wish.domains !== undefined && {
     domains: [...new Set(wish.domains.map((name) => normalDomain(name) ?? name))],
   }),
   ...(wish.tags !== undefined && { tags: wish.tags }),
   ...(wish.auth !== undefined && { auth: wish.auth === '' ? null : seal(pepper, AUTH, wish.auth) }),
-  ...(wish.headers !== undefined && sealHeaders(pepper, wish.headers)),
-  ...(wish.fields !== undefined && { fields: wish.fields }),
-  ...(wish.maxInFlight !== undefined && { maxInFlight: wish.maxInFlight }),
-  ...(wish.replayRate !== undefined && { replayRate: wish.replayRate }),
+  ...wishedOf<EndpointChange>(WEBHOOK, wish),
 })
 
 /** By its id; throws webhook.not_found, also for one that this caller must not see. */
@@ -360,7 +347,7 @@ export interface Made {
 export const createEndpoint = async (
   deps: HookDeps,
   owner: Owner,
-  wish: Pick<EndpointWish, 'url' | 'events'> & Partial<EndpointWish>,
+  wish: Pick<EndpointWish, 'url' | 'events'> & WishedEndpoint,
   secret: string = newSigningSecret(),
 ): Promise<Made> => {
   const { store, pepper, clock, dialler } = deps
@@ -371,16 +358,16 @@ export const createEndpoint = async (
   if (all.filter((row) => row.workspaceId === owner.workspaceId).length >= MOST_ENDPOINTS)
     throw invalid([FULL])
   const now = clock.now()
-  const { headers, auth, ...rest } = { ...DEFAULTS, ...wish }
+  const { format = 'standard' } = wish
   const row: EndpointRow = {
     id: newId('wh', now),
     ...owner,
-    ...rest,
-    ...(changeOf(pepper, { ...rest, headers, auth }) as Required<EndpointChange>),
+    format,
+    ...({ ...changeOf(pepper, DEFAULTS), ...changeOf(pepper, wish) } as Required<EndpointChange>),
     status: 'enabled',
     disabledReason: null,
     disabledAt: null,
-    ...keptSecret(pepper, rest.format, secret),
+    ...keptSecret(pepper, format, secret),
     previousSecret: null,
     previousUntil: null,
     createdAt: now,
@@ -402,7 +389,7 @@ const originOf = (url: string): string | null =>
 /** Who may change an endpoint need not know what is sent along, and a server of his own would show it to him. */
 const wrongWithMove = (
   row: Pick<EndpointRow, 'url' | 'auth' | 'headerNames'>,
-  { url, auth, headers }: Partial<EndpointWish>,
+  { url, auth, headers }: WishedEndpoint,
 ): readonly FieldError[] => {
   if (url === undefined || originOf(url) === originOf(row.url)) return []
   const missing = (name: 'auth' | 'headers'): FieldError => ({
@@ -421,11 +408,11 @@ const wrongWithMove = (
 export const wrongWithChange = async (
   { dialler }: Pick<HookDeps, 'dialler'>,
   row: EndpointRow,
-  wish: Partial<EndpointWish> & StatusWish,
+  wish: WishedEndpoint & StatusWish,
 ): Promise<readonly FieldError[]> => [
   // what it is already need not be asked for again
   ...(await wrongWithEndpoint(
-    wish.url === row.url ? { ...wish, url: undefined as never } : wish,
+    wish.url === row.url ? { ...wish, url: undefined } : wish,
     row.workspaceId === null,
     dialler.refusal,
     row,
@@ -441,7 +428,7 @@ export const updateEndpoint = async (
   deps: HookDeps,
   scope: HookScope,
   id: string,
-  wish: Partial<EndpointWish> & StatusWish,
+  wish: WishedEndpoint & StatusWish,
 ): Promise<KnownEndpoint> => {
   const { store, pepper, clock } = deps
   const { accountId } = scope

@@ -19,14 +19,14 @@ interface Props {
 }
 
 export const SettingField = ({ of, row }: Pick<Props, 'row'> & { readonly of: Setting }) => {
-  const { name, label = '', type, words, choices } = of
-  const value = row?.[name]
+  const { name, label = '', type, words, choices, begins, hint } = of
+  const value = row?.[name] ?? begins
   if (choices !== undefined)
     return <Choice {...{ name, label }} value={String(value ?? words?.[0] ?? false)} options={choices} />
   if (type === 'flag') return <Check {...{ name, label }} on={value === true} />
   return (
     <Field
-      {...{ name, label, value: value as string | number | null }}
+      {...{ name, label, hint, value: value as string | number | null }}
       type={type === 'whole' ? 'number' : 'text'}
     />
   )
@@ -60,10 +60,9 @@ export const settingsIn = (settings: Settings, form: Form): Shown =>
   )
 
 export const settingFacts = (settings: Settings, row: Shown): readonly (readonly [string, string])[] =>
-  labelled(settings).map(({ name, label = '', fact = label, type, values }) => {
+  labelled(settings).flatMap(({ name, label = '', fact = label, type, values }) => {
+    if (fact === null) return []
     const value = row[name]
-    return [
-      fact,
-      values?.[String(value)] ?? (type === 'flag' ? (value ? 'yes' : 'no') : String(value ?? 'none')),
-    ]
+    const plain = type === 'flag' ? (value ? 'yes' : 'no') : String(value ?? 'none')
+    return [[fact, values?.[String(value)] ?? plain] as const]
   })

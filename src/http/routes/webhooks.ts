@@ -7,6 +7,7 @@
  */
 import Joi from 'joi'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { camel } from '../../base/text.js'
 import { CHANGE_TYPES } from '../../mail/event-type.js'
 import { MarkCodec } from '../../record/event.js'
 import {
@@ -26,17 +27,15 @@ import { bodyOf } from '../../webhook/body.js'
 import {
   createEndpoint,
   deleteEndpoint,
-  type EndpointWish,
   findEndpoint,
   GRACE_MS,
   type HookDeps,
   ignoredOf,
   type Made,
   MOST_GRACE_MS,
-  MOST_IN_FLIGHT,
-  MOST_REPLAY_RATE,
   rotateSecret,
   updateEndpoint,
+  type WishedEndpoint,
   wrongWithChange,
   wrongWithEndpoint,
 } from '../../webhook/endpoints.js'
@@ -75,6 +74,7 @@ import {
   orNull,
   pageQuery,
   record,
+  settable,
   shape,
   shapeOf,
   span,
@@ -123,23 +123,7 @@ const filters = shape(() => ({
         'At most 10 header fields to send with every post, such as a token. They take the place of all that were, are kept sealed, and never shown again',
       ),
   ),
-  fields: orNull(
-    oneOf('full', 'thin').description(
-      '`thin` leaves subject, addresses, tags and answers of servers out of what is posted',
-    ),
-  ),
-  max_in_flight: orNull(
-    Joi.number()
-      .integer()
-      .min(1)
-      .max(MOST_IN_FLIGHT)
-      .description(
-        'Posts at the same time, default 8; 1 keeps the order, and a failing post holds up the others',
-      ),
-  ),
-  rate: orNull(
-    Joi.number().integer().min(1).max(MOST_REPLAY_RATE).description('Replayed posts a second, default 50'),
-  ),
+  ...settable(WEBHOOK, {}),
 }))
 
 const url = () =>
@@ -306,27 +290,13 @@ const endpointOf = (
   call: Pick<Call, 'principal' | 'workspace' | 'params'>,
 ): Promise<KnownEndpoint> => findEndpoint(deps, scopeOf(call), param(call, 'id'))
 
-/** A member that was not given is none. */
-const given = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
-
-const wishOf = (body: EndpointChange): Partial<EndpointWish> =>
-  given({
-    url: body.endpoint,
-    auth: body.auth,
-    events: body.events,
-    domains: body.domains,
-    tags: body.tags?.map((tag) => ({ name: tag?.name ?? '', value: tag?.value ?? null })),
-    headers: body.headers,
-    fields: body.fields,
-    maxInFlight: body.max_in_flight,
-    replayRate: body.rate,
-  }) as Partial<EndpointWish>
-
-const newWishOf = (body: Partial<NewEndpoint>): Partial<EndpointWish> => ({
-  ...wishOf(body),
-  ...given({ format: body.format }),
+const wishOf = ({ endpoint, tags, ...body }: Partial<Omit<NewEndpoint, 'mode'>>): WishedEndpoint => ({
+  ...camel(body),
+  url: endpoint,
+  tags: tags?.map((tag) => ({ name: tag?.name ?? '', value: tag?.value ?? null })),
 })
+
+const changeOf = ({ status, from, ...body }: EndpointChange) => ({ ...wishOf(body), status, from })
 
 const made = ({ row, secret }: Made) => ({ ...webhookRecord(row), signing_secret: secret })
 
@@ -358,10 +328,7 @@ const wrongWith = async (
   body: EndpointChange,
 ): Promise<readonly FieldError[]> => [
   ...notAsRead(body, READ_ENDPOINT, [webhookRecord(row)]),
-  ...(await wrongWithChange(deps, row, {
-    ...wishOf(body),
-    ...given({ status: body.status, from: body.from }),
-  })),
+  ...(await wrongWithChange(deps, row, changeOf(body))),
 ]
 
 export const webhooks: readonly RouteRow[] = [
@@ -377,7 +344,7 @@ export const webhooks: readonly RouteRow[] = [
     answers: { 201: madeWebhookShape },
     alsoWrong: async ({ body }, _, { workspace, principal }, deps) => [
       ...wrongWithMode(body.mode, principal),
-      ...(await wrongWithEndpoint(newWishOf(body), workspace === null, deps.dialler.refusal)),
+      ...(await wrongWithEndpoint(wishOf(body), workspace === null, deps.dialler.refusal)),
     ],
     async handle(call, deps) {
       const { principal, workspace, body } = call
@@ -388,10 +355,8 @@ export const webhooks: readonly RouteRow[] = [
         workspaceId: workspace?.id ?? null,
         mode: body.mode ?? principal.mode,
       }
-      const done = await createEndpoint(hookDeps(deps), owner, {
-        ...newWishOf(body),
-        ...{ url: body.endpoint, events: body.events },
-      })
+      const wish = { ...wishOf(body), url: body.endpoint, events: body.events }
+      const done = await createEndpoint(hookDeps(deps), owner, wish)
       return {
         status: 201,
         body: { ...made(done), ...ignored(body, done.row) },
@@ -446,8 +411,7 @@ export const webhooks: readonly RouteRow[] = [
       const old = await endpointOf(deps, call)
       const wrong = await wrongWith(deps, old, body)
       if (wrong.length > 0) throw invalid(wrong)
-      const wish = { ...wishOf(body), ...given({ status: body.status, from: body.from }) }
-      const row = await updateEndpoint(hookDeps(deps), scopeOf(call), old.id, wish)
+      const row = await updateEndpoint(hookDeps(deps), scopeOf(call), old.id, changeOf(body))
       return { status: 200, body: { ...(await shown(deps, row)), ...ignored(body, row) } }
     },
   }),

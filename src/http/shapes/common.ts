@@ -159,7 +159,9 @@ export const settable = <const M extends Described, const Own extends Keys>(memb
       const said = own[name]
       if (said !== undefined) return [[name, said]]
       if (one.set === undefined) return []
-      const asked = one.says === undefined ? bare(one) : bare(one).description(one.says)
+      const { range, asks = one.says } = one.set
+      const kind = range === undefined ? bare(one) : Joi.number().integer().min(range[0]).max(range[1])
+      const asked = asks === undefined ? kind : kind.description(asks)
       return [[name, one.none ? clearable(asked) : orNull(asked)]]
     }),
   ) as unknown as Settable<M, Own> & Own

@@ -561,10 +561,6 @@ const ofWebhook = (row: EndpointRow, action: string, detail: AuditDetail = {}): 
   detail: { endpoint: row.url, ...detail },
 })
 
-const WEBHOOK_FIELDS = [
-  ...(['url', 'events', 'headerNames', 'domains', 'tags', 'fields', 'maxInFlight', 'replayRate'] as const),
-]
-
 /** An endpoint of that status, so that asking twice is told once. */
 const endpointIn = (look: Look, id: string, status: EndpointRow['status']): EndpointRow | null => {
   const row = look('webhooks', id)
@@ -578,10 +574,12 @@ const WEBHOOK_RULES: Rules = {
     const row = look('webhooks', id)
     return (result) => {
       if (row === null || !result) return null
+      // sealed: whether they changed, and nothing of them
+      const { auth, headers, ...told } = change
       const detail = {
-        ...changed(row, change, WEBHOOK_FIELDS),
-        ...(change.auth !== undefined && change.auth !== row.auth && { auth_changed: true }),
-        ...(change.headers !== undefined && change.headers !== row.headers && { headers_changed: true }),
+        ...changed(row, change, Object.keys(told) as (keyof typeof told)[]),
+        ...(auth !== undefined && auth !== row.auth && { auth_changed: true }),
+        ...(headers !== undefined && headers !== row.headers && { headers_changed: true }),
       }
       return isEmpty(detail) ? null : ofWebhook(row, 'updated', detail)
     }

@@ -8,6 +8,7 @@ import { type AskMethod, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import { Choice, Field, FormMarks, type Options, Submit, Verb } from '../../parts/form.js'
 import { ButtonLink, Choices, Code, Crumb, Facts, ManagedNote, Section } from '../../parts/page-parts.js'
+import { settingFacts } from '../../parts/setting.js'
 import { Icon, State, type Tone } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Said, Time } from '../../parts/text.js'
@@ -23,6 +24,7 @@ import {
   hostOf,
   type MadeWebhook,
   nameOf,
+  SETTINGS,
   SHAPES,
   secretView,
   stateOf,
@@ -395,8 +397,7 @@ const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: read
       row.domains.length === 0 ? null : ['Only from', row.domains.join(', ')],
       row.tags.length === 0 ? null : ['Only tagged', row.tags.map(tagText).join(', ')],
       row.header_names.length === 0 ? null : ['Header fields', row.header_names.join(', ')],
-      ['Posted', row.fields === 'thin' ? 'without subject, addresses and tags' : 'all fields'],
-      ['At the same time', `${row.max_in_flight}`],
+      ...settingFacts(SETTINGS, row),
       row.previous_secret_until === null
         ? null
         : ['The old secret signs until', <Time at={row.previous_secret_until} />],

@@ -3,11 +3,13 @@
  */
 import { CHANGE_TYPES } from '../../../mail/event-type.js'
 import { readTag, tagText } from '../../../mail/query.js'
-import { eventsLeft, type ShownWebhook, type Webhook } from '../../../resource/webhook.js'
+import { settingsOf } from '../../../resource/member.js'
+import { eventsLeft, type ShownWebhook, WEBHOOK, type Webhook } from '../../../resource/webhook.js'
 import type { WebhookFormat } from '../../../store/port/hooks.js'
 import type { Form } from '../../form.js'
 import { ActionForm, Check, Choice, Field, Send } from '../../parts/form.js'
 import { Code, Empty, ManagedMark, ManagedNote, PageBody, shownOnce } from '../../parts/page-parts.js'
+import { SettingField, SettingFields, settingsIn } from '../../parts/setting.js'
 import { State } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, isolate, spanWords, Time } from '../../parts/text.js'
@@ -15,6 +17,10 @@ import { html } from '../../render.js'
 import { type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
 import { slugOf, workspaceOptions, workspacesOf } from '../access/whose.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
+
+export const SETTINGS = settingsOf(WEBHOOK)
+const CHOSEN = SETTINGS.filter(({ choices }) => choices !== undefined)
+const TYPED = SETTINGS.filter(({ choices }) => choices === undefined)
 
 /** The host and path without the scheme: what people call an endpoint by. */
 export const nameOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
@@ -221,9 +227,7 @@ const bodyOf = (form: Form) => {
     ...((headers.length > 0 || form.has('no_headers')) && {
       headers: Object.fromEntries(headers.map(headerOf)),
     }),
-    fields: form.text('fields'),
-    max_in_flight: form.number('max_in_flight'),
-    rate: form.number('rate'),
+    ...settingsIn(SETTINGS, form),
   }
 }
 
@@ -342,22 +346,10 @@ const EndpointFields = (props: { readonly row: Webhook | null }) => {
       <Login {...props} />
       <Filters {...props} />
       <Headers {...props} />
-      <Choice
-        name="fields"
-        label="What is posted"
-        value={row?.fields ?? 'full'}
-        options={{ full: 'All fields', thin: 'Without subject, addresses, tags and answers of servers' }}
-      />
-      <div class="form-row">
-        <Field
-          name="max_in_flight"
-          label="Posts at the same time"
-          type="number"
-          value={row?.max_in_flight ?? 8}
-          hint="1 keeps the order, and a failing post holds up the others."
-        />
-        <Field name="rate" label="Replayed posts a second" type="number" value={row?.rate ?? 50} />
-      </div>
+      {CHOSEN.map((of) => (
+        <SettingField {...{ of, row }} />
+      ))}
+      <SettingFields settings={TYPED} row={row} />
     </>
   )
 }
