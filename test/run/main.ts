@@ -43,7 +43,7 @@ const { values, positionals } = parseArgs({
 const { folder } = values
 const processors = Math.max(2, availableParallelism())
 const jobs = values.jobs === undefined ? processors : Math.max(1, Number(values.jobs))
-const most = values.jobs === undefined ? 2 * processors : jobs
+const most = values.jobs === undefined ? 4 * processors : jobs
 
 const words = positionals.map((word) => word.replace(/^(dist\/)?test\//, '').replace(/\.test\.[jt]s$/, ''))
 const there = filesIn(folder)

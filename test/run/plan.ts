@@ -1,7 +1,7 @@
 /**
  * What runs, in which order, and how many files at once. The house comes first, then what took longest in the last whole
  * run (slow.txt), so that nothing long begins when the others are done. As many files run as there are processors; while
- * the machine has nothing to do, since they all wait, up to twice as many.
+ * the machine has nothing to do, since they all wait, up to four times as many.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -40,9 +40,17 @@ export const noteSlow = (outcomes: readonly { readonly name: string; readonly ms
 const STARTS =
   /\b(new Postern\(|new Postgres\(|postgres\(\)|runCli\(|openChromium\(|startPostfix\(|spawn\(|fork\(|execFile\()/
 
-/** Of the whole process, or of a module that others import: what one file did there others would see. */
-const OWN =
-  /\bprocess\.(?!cwd\b)\w+|\bglobalThis\b|\bmock\.|\bObject\.assign\([A-Z]|['"]node:(?:async_hooks|dns|inspector|perf_hooks|v8|vm)['"]/
+/** What changes or measures the whole process, or a module that others import: others would see it. */
+const OWN = new RegExp(
+  [
+    /\bprocess\.(?!(?:cwd|env|execPath|getuid|kill|pid|platform|versions?)\b)\w+/,
+    /\bprocess\.env(?:\.\w+|\[[^\]]*\])\s*=(?!=)|\bdelete process\.env|\bprocess\.kill\(process\.pid/,
+    /\bglobalThis\b|\bmock\.|\bObject\.assign\((?:[A-Z]|process)/,
+    /['"]node:(?:async_hooks|dns|inspector|perf_hooks|v8|vm)['"]/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+)
 
 /** A file, or what it imports of the tests except for parts/, says so. */
 const says = (what: RegExp, folder: string, name: string): boolean => {
@@ -62,8 +70,7 @@ const says = (what: RegExp, folder: string, name: string): boolean => {
 export const startsProgram = (folder: string, name: string): boolean => says(STARTS, folder, name)
 
 /** It can run in a process that has run others. */
-export const isShareable = (folder: string, name: string): boolean =>
-  !/^(e2e|crash)\//.test(name) && !startsProgram(folder, name) && !says(OWN, folder, name)
+export const isShareable = (folder: string, name: string): boolean => !says(OWN, folder, name)
 
 /** Runs while one works: no other program, and a few seconds at most. */
 export const isQuick = (folder: string, name: string): boolean =>
@@ -91,9 +98,9 @@ export const idleness = (): (() => boolean) => {
   }
 }
 
-const LOOK_MS = 1_000
+const LOOK_MS = 500
 
-/** `work` for each, `jobs` at once, and one more for each second in which the machine waits, up to `most`. */
+/** `work` for each, `jobs` at once, and one more for each half second in which the machine waits, up to `most`. */
 export const runAll = async (
   names: readonly string[],
   { jobs, most, isIdle }: { readonly jobs: number; readonly most: number; readonly isIdle: () => boolean },

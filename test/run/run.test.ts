@@ -105,7 +105,9 @@ t.test('files that change nothing of a process run in one, and each is told alon
   const folder = t.testdir({
     'a.test.js': here("t.test('later', async (t) => t.pass('a'))\nt.teardown(() => {})"),
     'b.test.js': here("t.equal(1, 2, 'one is two')\nt.pass('b')"),
-    'c.test.js': here("t.test('throws', async () => { throw new Error('thrown') })"),
+    'c.test.js': here(
+      "import { spawn } from 'node:child_process'\nspawn('true')\nt.test('throws', async () => { throw new Error('thrown') })",
+    ),
     'd.test.js': here("t.plan(0, 'skipped: no such program here')"),
     'e.test.js': here("process['exit'](3)"),
     'f.test.js': here("setTimeout(() => process['kill'](pid, 'SIGKILL'))\nawait new Promise(() => {})"),
