@@ -12,6 +12,7 @@
 
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'
 import type { EventType } from '../../mail/event-type.js'
+import { bool, json, plain, type RowOf } from './row.js'
 
 /** What an endpoint asks for: a type, a name that Resend has for one, or everything that is and will be. */
 export type Subscription = EventType | 'email.delivery_delayed' | '*'
@@ -25,46 +26,47 @@ export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number]
  */
 export type DisabledReason = 'requested' | 'gone' | 'failures'
 
-export interface EndpointRow {
+export const ENDPOINT_ROW = {
   /** `wh_...` */
-  readonly id: string
-  readonly accountId: string
+  id: plain<string>(),
+  accountId: plain<string>(),
   /** null: the whole account. */
-  readonly workspaceId: string | null
-  readonly mode: Mode
-  readonly url: string
+  workspaceId: plain<string | null>(),
+  mode: plain<Mode>(),
+  url: plain<string>(),
   /** It stays what it was when the endpoint was made. */
-  readonly format: WebhookFormat
+  format: plain<WebhookFormat>(),
   /** As they were asked for; never empty. `['*']`: all types, also those that come later. */
-  readonly events: readonly Subscription[]
-  readonly status: 'enabled' | 'disabled'
+  events: json<readonly Subscription[]>(),
+  status: plain<'enabled' | 'disabled'>(),
   /** null while it is enabled, as is the next. */
-  readonly disabledReason: DisabledReason | null
-  readonly disabledAt: number | null
+  disabledReason: plain<DisabledReason | null>(),
+  disabledAt: plain<number | null>(),
   /** Sealed with the pepper: the text that begins with `whsec_`. */
-  readonly secret: string
+  secret: plain<string>(),
   /** The one before, sealed; signs as well until `previousUntil`. */
-  readonly previousSecret: string | null
-  readonly previousUntil: number | null
+  previousSecret: plain<string | null>(),
+  previousUntil: plain<number | null>(),
   /** base64 of the DER of the key that verifies what `secret` signs, in a format that has one; else null. */
-  readonly publicKey: string | null
+  publicKey: plain<string | null>(),
   /** `user:password` for the server that is posted to, sealed; null when there is none. */
-  readonly auth: string | null
+  auth: plain<string | null>(),
   /** JSON [[name, value], ...] of the customer's own headers, sealed; null when there are none. */
-  readonly headers: string | null
+  headers: plain<string | null>(),
   /** Their names, which may be shown. */
-  readonly headerNames: readonly string[]
+  headerNames: json<readonly string[]>(),
   /** Only mail from these domains (lower case, A-labels); empty: all. Events that have no mail pass. */
-  readonly domains: readonly string[]
+  domains: json<readonly string[]>(),
   /** Only mail with one of these tags; a null value means any. Empty: all. Events that have no mail pass. */
-  readonly tags: readonly { readonly name: string; readonly value: string | null }[]
-  readonly fields: 'full' | 'thin'
-  readonly maxInFlight: number
+  tags: json<readonly { readonly name: string; readonly value: string | null }[]>(),
+  fields: plain<'full' | 'thin'>(),
+  maxInFlight: plain<number>(),
   /** Replays a second. */
-  readonly replayRate: number
-  readonly createdAt: number
-  readonly updatedAt: number
+  replayRate: plain<number>(),
+  createdAt: plain<number>(),
+  updatedAt: plain<number>(),
 }
+export interface EndpointRow extends RowOf<typeof ENDPOINT_ROW> {}
 
 export type EndpointChange = Partial<
   Pick<
@@ -83,29 +85,30 @@ export type EndpointChange = Partial<
 >
 
 /** How an endpoint does, and how far it is. */
-export interface EndpointState {
-  readonly generation: number
+export const ENDPOINT_STATE_ROW = {
+  generation: plain<number>(),
   /** All before it is answered, or stored as a post. null: the end of the log, when it is next looked at. */
-  readonly mark: string | null
+  mark: plain<string | null>(),
   /** `failing`: the place stands, and one post at a time tries whether it is back. */
-  readonly health: 'healthy' | 'failing'
-  readonly failingSince: number | null
+  health: plain<'healthy' | 'failing'>(),
+  failingSince: plain<number | null>(),
   /** Failures since the last success. */
-  readonly failures: number
-  readonly firstFailedAt: number | null
-  readonly lastFailedAt: number | null
-  readonly lastSucceededAt: number | null
+  failures: plain<number>(),
+  firstFailedAt: plain<number | null>(),
+  lastFailedAt: plain<number | null>(),
+  lastSucceededAt: plain<number | null>(),
   /** Failed tries since it is failing, and when the next one is. */
-  readonly probes: number
-  readonly probeAt: number | null
+  probes: plain<number>(),
+  probeAt: plain<number | null>(),
   /** How much of this failing its owners were told: nothing, that it began, that half of the time is over. */
-  readonly told: 0 | 1 | 2
+  told: plain<0 | 1 | 2>(),
   /** Given up and not told yet: how many events, and the mark to replay them from. */
-  readonly givenUp: number
-  readonly givenUpFrom: string | null
+  givenUp: plain<number>(),
+  givenUpFrom: plain<string | null>(),
   /** When its owners were last told of such. */
-  readonly givenUpToldAt: number | null
+  givenUpToldAt: plain<number | null>(),
 }
+export interface EndpointState extends RowOf<typeof ENDPOINT_STATE_ROW> {}
 
 export interface KnownEndpoint extends EndpointRow {
   readonly state: EndpointState
@@ -128,36 +131,37 @@ interface PostTry {
 }
 
 /** A failure, a replay or a test. What is said of the exchange is said of the last try. */
-export interface PostRow {
+export const POST_ROW = {
   /** `post_...` */
-  readonly id: string
-  readonly endpointId: string
+  id: plain<string>(),
+  endpointId: plain<string>(),
   /** The `webhook-id`; that of a test is no event of the log. */
-  readonly eventId: string
+  eventId: plain<string>(),
   /** The type as it was sent. */
-  readonly eventType: string
+  eventType: plain<string>(),
   /** When the event was stored. */
-  readonly eventAt: number
-  readonly kind: PostKind
-  readonly state: PostState
+  eventAt: plain<number>(),
+  kind: plain<PostKind>(),
+  state: plain<PostState>(),
   /** Tries that have ended. */
-  readonly attempts: number
+  attempts: plain<number>(),
   /** Only while it is waiting. */
-  readonly dueAt: number | null
+  dueAt: plain<number | null>(),
   /** The latest twelve, oldest first. */
-  readonly tries: readonly PostTry[]
+  tries: json<readonly PostTry[]>(),
   /** As they were sent; the values of the customer's own headers are not kept. */
-  readonly url: string | null
-  readonly headers: Readonly<Record<string, string>> | null
-  readonly status: number | null
-  readonly ms: number | null
+  url: plain<string | null>(),
+  headers: json<Readonly<Record<string, string>> | null>(),
+  status: plain<number | null>(),
+  ms: plain<number | null>(),
   /** The first kilobyte of the answer. */
-  readonly answer: string | null
+  answer: plain<string | null>(),
   /** What went wrong, in one sentence; null when nothing did. */
-  readonly cause: string | null
-  readonly createdAt: number
-  readonly updatedAt: number
+  cause: plain<string | null>(),
+  createdAt: plain<number>(),
+  updatedAt: plain<number>(),
 }
+export interface PostRow extends RowOf<typeof POST_ROW> {}
 
 /** What is kept of an event that was taken at once, or that was given up unposted with many others. */
 export type BriefPost = Pick<PostRow, 'eventId' | 'eventType' | 'eventAt' | 'status' | 'ms'> & {
@@ -179,20 +183,21 @@ export interface KeptPlace {
 }
 
 /** Many events again: those of the log that the endpoint asks for now, or those that failed. */
-export interface ReplayRow {
+export const REPLAY_ROW = {
   /** `rep_...` */
-  readonly id: string
-  readonly endpointId: string
-  readonly failed: boolean
+  id: plain<string>(),
+  endpointId: plain<string>(),
+  failed: bool,
   /** A mark of the log; for `failed` a place in the list of posts, null for its beginning. */
-  readonly place: string | null
+  place: plain<string | null>(),
   /** Only events stored in this time. */
-  readonly since: number | null
-  readonly until: number
+  since: plain<number | null>(),
+  until: plain<number>(),
   /** Posts made of it so far. */
-  readonly made: number
-  readonly createdAt: number
+  made: plain<number>(),
+  createdAt: plain<number>(),
 }
+export interface ReplayRow extends RowOf<typeof REPLAY_ROW> {}
 
 interface EndpointFilter {
   readonly accountId: string

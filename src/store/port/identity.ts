@@ -14,6 +14,7 @@
  */
 import type { Role } from '../../config/identity.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
+import { bool, json, plain, type RowOf } from './row.js'
 import type { Written } from './tenants.js'
 
 /** A page of the dashboard that somebody keeps at hand. */
@@ -22,27 +23,28 @@ export interface SavedView {
   readonly path: string
 }
 
-export interface UserRow {
+export const USER_ROW = {
   /** `usr_...` */
-  readonly id: string
-  readonly accountId: string
+  id: plain<string>(),
+  accountId: plain<string>(),
   /** In lower case; nobody else in the account has it. */
-  readonly email: string
-  readonly name: string | null
-  readonly role: Role
+  email: plain<string>(),
+  name: plain<string | null>(),
+  role: plain<Role>(),
   /** bcrypt, or null when only an identity provider may vouch. */
-  readonly hash: string | null
-  readonly timeZone: string | null
-  readonly views: readonly SavedView[]
+  hash: plain<string | null>(),
+  timeZone: plain<string | null>(),
+  views: json<readonly SavedView[]>(),
   /** People are not deleted: what they did stands under their names. */
-  readonly disabledAt: number | null
+  disabledAt: plain<number | null>(),
   /** The provider whose word about the role wins at each sign-in. */
-  readonly roleFrom: string | null
+  roleFrom: plain<string | null>(),
   /** Whether a password alone does not sign in. Kept by the verbs of factors, and by nobody else. */
-  readonly hasFactor: boolean
-  readonly createdAt: number
-  readonly lastSignInAt: number | null
+  hasFactor: bool,
+  createdAt: plain<number>(),
+  lastSignInAt: plain<number | null>(),
 }
+export interface UserRow extends RowOf<typeof USER_ROW> {}
 
 export type UserChange = Partial<
   Omit<UserRow, 'id' | 'accountId' | 'hasFactor' | 'createdAt' | 'lastSignInAt'>
@@ -51,58 +53,61 @@ export type UserChange = Partial<
 /** `recovery` is a code that is used once, in place of the others; it makes nobody have a factor. */
 export type FactorKind = 'totp' | 'passkey' | 'recovery'
 
-export interface FactorRow {
+export const FACTOR_ROW = {
   /** `fac_...` */
-  readonly id: string
-  readonly accountId: string
-  readonly userId: string
-  readonly kind: FactorKind
-  readonly name: string
+  id: plain<string>(),
+  accountId: plain<string>(),
+  userId: plain<string>(),
+  kind: plain<FactorKind>(),
+  name: plain<string>(),
   /** What it is found by: the id of the passkey's credential, which one person has; the hash of a code, unique for its person. */
-  readonly lookup: string
+  lookup: plain<string>(),
   /** The seed of an authenticator app, sealed with the pepper; the public key of a passkey; empty for a code. */
-  readonly secret: string
+  secret: plain<string>(),
   /** The last step of time whose code was taken, or the passkey's own count; it only rises. */
-  readonly counter: number
-  readonly createdAt: number
-  readonly lastUsedAt: number | null
+  counter: plain<number>(),
+  createdAt: plain<number>(),
+  lastUsedAt: plain<number | null>(),
 }
+export interface FactorRow extends RowOf<typeof FACTOR_ROW> {}
 
 /** What a provider calls a person. Nobody else of the account has this issuer and subject. */
-export interface IdentityRow {
-  readonly accountId: string
-  readonly userId: string
+export const IDENTITY_ROW = {
+  accountId: plain<string>(),
+  userId: plain<string>(),
   /** Its name in the configuration when it was bound. */
-  readonly provider: string
-  readonly issuer: string
-  readonly subject: string
+  provider: plain<string>(),
+  issuer: plain<string>(),
+  subject: plain<string>(),
   /** Let in by a rule of the configuration, which is looked at again each time; false: by an invitation. */
-  readonly byRule: boolean
-  readonly createdAt: number
-  readonly lastSignInAt: number | null
+  byRule: bool,
+  createdAt: plain<number>(),
+  lastSignInAt: plain<number | null>(),
 }
+export interface IdentityRow extends RowOf<typeof IDENTITY_ROW> {}
 
 /** `setup` lets in whoever runs this installation, or a certain person; `invitation` somebody new. */
 export type LinkKind = 'setup' | 'invitation'
 
-export interface LinkRow {
+export const LINK_ROW = {
   /** `lnk_...` */
-  readonly id: string
-  readonly accountId: string
-  readonly kind: LinkKind
-  readonly role: Role
+  id: plain<string>(),
+  accountId: plain<string>(),
+  kind: plain<LinkKind>(),
+  role: plain<Role>(),
   /** Whom it is meant for; it binds nobody. */
-  readonly email: string | null
+  email: plain<string | null>(),
   /** The person who is let in, to set a password. */
-  readonly userId: string | null
-  readonly lookup: string
-  readonly hash: Uint8Array
-  readonly createdAt: number
-  readonly expiresAt: number
-  readonly usedAt: number | null
+  userId: plain<string | null>(),
+  lookup: plain<string>(),
+  hash: plain<Uint8Array>(),
+  createdAt: plain<number>(),
+  expiresAt: plain<number>(),
+  usedAt: plain<number | null>(),
   /** Who made it, in words. */
-  readonly createdBy: string
+  createdBy: plain<string>(),
 }
+export interface LinkRow extends RowOf<typeof LINK_ROW> {}
 
 /** What is kept of the provider's side of a session. */
 export interface SessionOidc {
@@ -116,27 +121,28 @@ export interface SessionOidc {
   readonly checkedAt: number
 }
 
-export interface SessionRow {
-  readonly id: string
-  readonly accountId: string
+export const SESSION_ROW = {
+  id: plain<string>(),
+  accountId: plain<string>(),
   /** null: of nobody in particular, with `role`. */
-  readonly userId: string | null
+  userId: plain<string | null>(),
   /** Of a session of nobody; of a person's the person's own holds. */
-  readonly role: Role
+  role: plain<Role>(),
   /** `local`, `link`, `cli`, or the name of an identity provider. */
-  readonly provider: string
+  provider: plain<string>(),
   /** Where it was opened, and with what; at most 200 characters. */
-  readonly address: string | null
-  readonly userAgent: string | null
-  readonly lookup: string
-  readonly hash: Uint8Array
-  readonly createdAt: number
-  readonly lastSeenAt: number
-  readonly expiresAt: number
+  address: plain<string | null>(),
+  userAgent: plain<string | null>(),
+  lookup: plain<string>(),
+  hash: plain<Uint8Array>(),
+  createdAt: plain<number>(),
+  lastSeenAt: plain<number>(),
+  expiresAt: plain<number>(),
   /** It ends when it is not used for so long. */
-  readonly idleMs: number
-  readonly oidc: SessionOidc | null
+  idleMs: plain<number>(),
+  oidc: json<SessionOidc | null>(),
 }
+export interface SessionRow extends RowOf<typeof SESSION_ROW> {}
 
 export interface SignIn {
   /** The open link that is used up by this. */

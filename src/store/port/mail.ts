@@ -31,6 +31,7 @@ import type { Query, Term } from '../../mail/query.js'
 import type { Reply } from '../../mail/reply.js'
 import type { Action } from '../../mail/report/report.js'
 import type { Counts, Status } from '../../mail/status.js'
+import { bool, json, plain, type RowOf } from './row.js'
 import type { TimeVerbs } from './upkeep.js'
 
 export interface RecipientRow {
@@ -212,37 +213,38 @@ export interface JobFilter extends Omit<EmailFilter, 'accountId'> {
   readonly subjects: boolean
 }
 
-export interface JobRow {
+export const JOB_ROW = {
   /** `job_...` */
-  readonly id: string
-  readonly accountId: string
+  id: plain<string>(),
+  accountId: plain<string>(),
   /** The only one that it is about; null: it may be about several. */
-  readonly workspaceId: string | null
-  readonly action: JobAction
-  readonly reason: string
-  readonly filter: JobFilter
+  workspaceId: plain<string | null>(),
+  action: plain<JobAction>(),
+  reason: plain<string>(),
+  filter: json<JobFilter>(),
   /** As it was written; null where only filters were given. */
-  readonly q: string | null
+  q: plain<string | null>(),
   /** How many there were; with `isCapped`, or more. */
-  readonly matched: number
-  readonly isCapped: boolean
-  readonly state: JobState
+  matched: plain<number>(),
+  isCapped: bool,
+  state: plain<JobState>(),
   /** The mark of searchEmails from which it goes on. */
-  readonly place: string
+  place: plain<string>(),
   /** Mails that were changed, that needed no change, and that could not be changed. */
-  readonly done: number
-  readonly skipped: number
-  readonly failed: number
+  done: plain<number>(),
+  skipped: plain<number>(),
+  failed: plain<number>(),
   /** Why the last one could not. */
-  readonly lastError: string | null
+  lastError: plain<string | null>(),
   /** Who made it: the id of a key, a person or a session; `cli`. */
-  readonly createdBy: string
+  createdBy: plain<string>(),
   /** What that is called; null where it has no name. */
-  readonly createdByName: string | null
-  readonly createdAt: number
-  readonly updatedAt: number
-  readonly finishedAt: number | null
+  createdByName: plain<string | null>(),
+  createdAt: plain<number>(),
+  updatedAt: plain<number>(),
+  finishedAt: plain<number | null>(),
 }
+export interface JobRow extends RowOf<typeof JOB_ROW> {}
 
 /** What a step did. */
 export interface JobStep {

@@ -17,6 +17,7 @@
 import type { Scope } from '../../lifecycle/orders.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
 import type { Status } from '../../mail/status.js'
+import { plain, type RowOf } from './row.js'
 import type { Routing } from './tenants.js'
 
 export type QueueScope = Scope
@@ -171,14 +172,15 @@ export const MOVED = 'moved'
 /** What has left from here: being marked, in its file, and how it ended; or what has come here. */
 export type LotState = 'marking' | 'exported' | 'taken_back' | 'forgotten' | 'imported'
 
-export interface LotRow {
-  readonly id: string
-  readonly accountId: string
+export const LOT_ROW = {
+  id: plain<string>(),
+  accountId: plain<string>(),
   /** Where it was written to, or read from. */
-  readonly file: string
-  readonly state: LotState
-  readonly createdAt: number
+  file: plain<string>(),
+  state: plain<LotState>(),
+  createdAt: plain<number>(),
 }
+export interface LotRow extends RowOf<typeof LOT_ROW> {}
 
 /** A row as its table has it; the numbers of this database replaced by names. */
 export type CarriedFields = Readonly<Record<string, string | number | null>>

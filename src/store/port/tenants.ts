@@ -14,6 +14,7 @@ import { domainOf } from '../../mail/address.js'
 import type { DmarcCounts, DomainReportKind, TlsFailure } from '../../mail/report/domain-report.js'
 import type { AlarmSettings, RaisedAlarms, SoftLimits } from './alarms.js'
 import type { EventNotice } from './log.js'
+import { bool, json, plain, type RowOf } from './row.js'
 
 export interface DomainRoute {
   readonly domain: string
@@ -40,46 +41,48 @@ export const poolFor = ({ poolId, routes }: Routing, address: string): string =>
 export const isRoutedTo = ({ poolId, routes }: Routing, id: string | undefined): boolean =>
   poolId === id || routes.some((route) => route.poolId === id)
 
-export interface AccountRow {
-  readonly id: string
-  readonly name: string
-  readonly createdAt: number
+export const ACCOUNT_ROW = {
+  id: plain<string>(),
+  name: plain<string>(),
+  createdAt: plain<number>(),
 }
+export interface AccountRow extends RowOf<typeof ACCOUNT_ROW> {}
 
-export interface WorkspaceRow {
-  readonly id: string
-  readonly accountId: string
-  readonly name: string
-  readonly slug: string
-  readonly isDefault: boolean
-  readonly poolId: string
+export const WORKSPACE_ROW = {
+  id: plain<string>(),
+  accountId: plain<string>(),
+  name: plain<string>(),
+  slug: plain<string>(),
+  isDefault: bool,
+  poolId: plain<string>(),
   /** Pools of their own for domains of recipients. */
-  readonly routes: readonly DomainRoute[]
-  readonly defaultFrom: string | null
+  routes: json<readonly DomainRoute[]>(),
+  defaultFrom: plain<string | null>(),
   /** What to do with a mail whose fate a crash hid. */
-  readonly ambiguous: 'retry' | 'hold'
+  ambiguous: plain<'retry' | 'hold'>(),
   /** Bare CR or LF in submitted mail: refuse it, or mend it. */
-  readonly lineEndings: 'strict' | 'normalize'
+  lineEndings: plain<'strict' | 'normalize'>(),
   /** Whether DSNs go back to the submitting SMTP sender. */
-  readonly senderDsn: boolean
+  senderDsn: bool,
   /** True limits senders to the workspace's verified sending domains. */
-  readonly restrictSenders: boolean
+  restrictSenders: bool,
   /** Its own limits; what it leaves out is as ALARM_LIMITS. */
-  readonly alarms: AlarmSettings
+  alarms: json<AlarmSettings>(),
   /** What an alarm does beside telling. */
-  readonly onAlarm: 'notify' | 'hold'
+  onAlarm: plain<'notify' | 'hold'>(),
   /** Those that stand; only the store raises them. */
-  readonly alarmed: RaisedAlarms
+  alarmed: json<RaisedAlarms>(),
   /** Since when nothing is taken for it and what waits rests; null while it sends. */
-  readonly suspendedAt: number | null
+  suspendedAt: plain<number | null>(),
   /** An operator's words, for operators. */
-  readonly suspendedReason: string | null
+  suspendedReason: plain<string | null>(),
   /** Names of tags whose values statistics count apart. */
-  readonly statisticsTags: readonly string[]
+  statisticsTags: json<readonly string[]>(),
   /** When an address that bounces softly is suppressed; by default never. */
-  readonly suppressSoft: SoftLimits
-  readonly createdAt: number
+  suppressSoft: json<SoftLimits>(),
+  createdAt: plain<number>(),
 }
+export interface WorkspaceRow extends RowOf<typeof WORKSPACE_ROW> {}
 
 export type WorkspaceChange = Partial<
   Omit<
@@ -94,45 +97,47 @@ export type KeyScope = 'platform' | 'workspace'
 export const KEY_PERMISSIONS = ['full_access', 'sending_access', 'reading_access'] as const
 export type KeyPermission = (typeof KEY_PERMISSIONS)[number]
 
-export interface KeyRow {
-  readonly id: string
-  readonly accountId: string
-  readonly name: string
-  readonly mode: Mode
-  readonly scope: KeyScope
-  readonly workspaceId: string | null
+export const KEY_ROW = {
+  id: plain<string>(),
+  accountId: plain<string>(),
+  name: plain<string>(),
+  mode: plain<Mode>(),
+  scope: plain<KeyScope>(),
+  workspaceId: plain<string | null>(),
   /** The 12 public characters after `svc_live_`, by which a key is found. */
-  readonly lookup: string
-  readonly hash: Uint8Array
-  readonly createdAt: number
-  readonly lastUsedAt: number | null
+  lookup: plain<string>(),
+  hash: plain<Uint8Array>(),
+  createdAt: plain<number>(),
+  lastUsedAt: plain<number | null>(),
   /** The address of that use; null where it is not known. */
-  readonly lastUsedFrom: string | null
-  readonly expiresAt: number | null
-  readonly rateLimitPerMinute: number | null
-  readonly permission: KeyPermission
+  lastUsedFrom: plain<string | null>(),
+  expiresAt: plain<number | null>(),
+  rateLimitPerMinute: plain<number | null>(),
+  permission: plain<KeyPermission>(),
   /** 32 random octets of which, and of the pepper, its secret for clients of SES is made; null: it signs nothing. */
-  readonly sesSalt: Uint8Array | null
+  sesSalt: plain<Uint8Array | null>(),
 }
+export interface KeyRow extends RowOf<typeof KEY_ROW> {}
 
-export interface CredentialRow {
-  readonly id: string
-  readonly accountId: string
-  readonly workspaceId: string
-  readonly mode: Mode
+export const CREDENTIAL_ROW = {
+  id: plain<string>(),
+  accountId: plain<string>(),
+  workspaceId: plain<string>(),
+  mode: plain<Mode>(),
   /** null for a credential without a password: a range, or a certificate. */
-  readonly username: string | null
+  username: plain<string | null>(),
   /** bcrypt over a SHA-256 of the secret; null where there is none. */
-  readonly hash: string | null
-  readonly cidr: string | null
+  hash: plain<string | null>(),
+  cidr: plain<string | null>(),
   /** SHA-256 of a client certificate, hex. */
-  readonly certificateFingerprint: string | null
-  readonly imported: boolean
-  readonly createdAt: number
-  readonly lastUsedAt: number | null
+  certificateFingerprint: plain<string | null>(),
+  imported: bool,
+  createdAt: plain<number>(),
+  lastUsedAt: plain<number | null>(),
   /** The address of that use; null where it is not known. */
-  readonly lastUsedFrom: string | null
+  lastUsedFrom: plain<string | null>(),
 }
+export interface CredentialRow extends RowOf<typeof CREDENTIAL_ROW> {}
 
 export type UpstreamTls = 'none' | 'opportunistic' | 'required' | 'verify' | 'implicit'
 
@@ -198,18 +203,19 @@ export interface UpstreamRow {
 }
 
 /** A pool as it is stored. */
-export interface PoolRow {
-  readonly id: string
-  readonly accountId: string
-  readonly name: string
-  readonly kind: 'relay' | 'sandbox'
-  readonly returnPath: 'verp' | 'fixed'
-  readonly notifySuccess: boolean
-  readonly relayedMeans: 'delivered' | 'sent'
-  readonly upstreams: readonly UpstreamRow[]
-  readonly createdAt: number
-  readonly updatedAt: number
+export const POOL_ROW = {
+  id: plain<string>(),
+  accountId: plain<string>(),
+  name: plain<string>(),
+  kind: plain<'relay' | 'sandbox'>(),
+  returnPath: plain<'verp' | 'fixed'>(),
+  notifySuccess: bool,
+  relayedMeans: plain<'delivered' | 'sent'>(),
+  upstreams: json<readonly UpstreamRow[]>(),
+  createdAt: plain<number>(),
+  updatedAt: plain<number>(),
 }
+export interface PoolRow extends RowOf<typeof POOL_ROW> {}
 
 /** A pool as it is read. */
 export interface KnownPool extends PoolRow {
@@ -228,21 +234,22 @@ export const SUPPRESSION_ORIGINS = [
   ...(['manual', 'bounce', 'soft_bounce', 'complaint', 'unsubscribe', 'import'] as const),
 ] as const
 
-export interface SuppressionRow {
-  readonly id: string
-  readonly accountId: string
+export const SUPPRESSION_ROW = {
+  id: plain<string>(),
+  accountId: plain<string>(),
   /** As `suppressionList` names it. */
-  readonly list: string
+  list: plain<string>(),
   /** An entry (lifecycle/suppress.ts): an address, a whole domain, or an address for the mail of one mailing list. */
-  readonly email: string
-  readonly origin: (typeof SUPPRESSION_ORIGINS)[number]
+  email: plain<string>(),
+  origin: plain<(typeof SUPPRESSION_ORIGINS)[number]>(),
   /** The event, email or job that caused it, or `import:` and whose list it was; else null. */
-  readonly sourceId: string | null
-  readonly reason: string | null
-  readonly expiresAt: number | null
+  sourceId: plain<string | null>(),
+  reason: plain<string | null>(),
+  expiresAt: plain<number | null>(),
   /** Of an import: since when it was on the list that was read. */
-  readonly createdAt: number
+  createdAt: plain<number>(),
 }
+export interface SuppressionRow extends RowOf<typeof SUPPRESSION_ROW> {}
 
 export type Written = 'done' | 'not_unique'
 
@@ -387,20 +394,21 @@ export interface DkimKeyRow {
   readonly retiredAt: number | null
 }
 
-export interface DomainRow {
-  readonly id: string
-  readonly accountId: string
+export const DOMAIN_ROW = {
+  id: plain<string>(),
+  accountId: plain<string>(),
   /** null: any workspace of the account. */
-  readonly workspaceId: string | null
+  workspaceId: plain<string | null>(),
   /** Lower case, in A-labels. */
-  readonly name: string
-  readonly keys: readonly DkimKeyRow[]
+  name: plain<string>(),
+  keys: json<readonly DkimKeyRow[]>(),
   /** When DNS last showed every active key; null: never, or no longer. */
-  readonly verifiedAt: number | null
-  readonly checkedAt: number | null
-  readonly createdAt: number
-  readonly updatedAt: number
+  verifiedAt: plain<number | null>(),
+  checkedAt: plain<number | null>(),
+  createdAt: plain<number>(),
+  updatedAt: plain<number>(),
 }
+export interface DomainRow extends RowOf<typeof DOMAIN_ROW> {}
 
 export interface Domains {
   createDomain(row: DomainRow): Promise<Written>
@@ -435,30 +443,31 @@ export interface ReportedSource extends DmarcCounts {
   readonly origin: SourceOrigin
 }
 
-export interface DomainReportRow {
+export const DOMAIN_REPORT_ROW = {
   /** `rpt_...` */
-  readonly id: string
-  readonly accountId: string
-  readonly domainId: string
-  readonly kind: DomainReportKind
+  id: plain<string>(),
+  accountId: plain<string>(),
+  domainId: plain<string>(),
+  kind: plain<DomainReportKind>(),
   /** Of who reports what about which span, and what he calls it: it is kept once. */
-  readonly digest: string
-  readonly reporter: string
-  readonly contact: string | null
-  readonly reportId: string
-  readonly begins: number
-  readonly ends: number
-  readonly receivedAt: number
+  digest: plain<string>(),
+  reporter: plain<string>(),
+  contact: plain<string | null>(),
+  reportId: plain<string>(),
+  begins: plain<number>(),
+  ends: plain<number>(),
+  receivedAt: plain<number>(),
   /** Mails, or sessions. */
-  readonly total: number
-  readonly failed: number
+  total: plain<number>(),
+  failed: plain<number>(),
   /** As it was published. */
-  readonly policy: string
+  policy: plain<string>(),
   /** Of DMARC. */
-  readonly sources: readonly ReportedSource[]
+  sources: json<readonly ReportedSource[]>(),
   /** Of TLS. */
-  readonly failures: readonly TlsFailure[]
+  failures: json<readonly TlsFailure[]>(),
 }
+export interface DomainReportRow extends RowOf<typeof DOMAIN_REPORT_ROW> {}
 
 /** By when what is reported began. */
 export interface ReportFilter {

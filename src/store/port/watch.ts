@@ -18,6 +18,7 @@ import type { WarmupDay, WarmupPlan } from '../../lifecycle/warmup.js'
 import type { Alarm, Raised } from './alarms.js'
 import type { EventNotice, Followed } from './log.js'
 import type { HoldRow } from './operations.js'
+import { plain, type RowOf } from './row.js'
 import type { SuppressionRow } from './tenants.js'
 
 /** What happened in a span of ALARM_SPAN_MS, in a workspace. */
@@ -95,23 +96,24 @@ export interface HardBounce {
   readonly upstreamId: string | null
 }
 
-export interface IncidentRow {
-  readonly id: string
-  readonly accountId: string
-  readonly workspaceId: string
+export const INCIDENT_ROW = {
+  id: plain<string>(),
+  accountId: plain<string>(),
+  workspaceId: plain<string>(),
   /** null: nobody knows by which it left. */
-  readonly upstreamId: string | null
+  upstreamId: plain<string | null>(),
   /** Of the recipients. */
-  readonly domain: string
-  readonly said: string
+  domain: plain<string>(),
+  said: plain<string>(),
   /** As they were when it was opened: see Refusals. */
-  readonly addresses: number
-  readonly living: number
-  readonly outcomes: number
-  readonly createdAt: number
-  readonly decidedAt: number | null
-  readonly decision: Decision | null
+  addresses: plain<number>(),
+  living: plain<number>(),
+  outcomes: plain<number>(),
+  createdAt: plain<number>(),
+  decidedAt: plain<number | null>(),
+  decision: plain<Decision | null>(),
 }
+export interface IncidentRow extends RowOf<typeof INCIDENT_ROW> {}
 
 export type Decision = 'accepted' | 'dismissed'
 

@@ -26,6 +26,7 @@ import {
 } from '../port/alarms.js'
 import type { EventNotice } from '../port/log.js'
 import type { HoldRow } from '../port/operations.js'
+import { json, plain } from '../port/row.js'
 import {
   type Added,
   type AlarmCount,
@@ -56,11 +57,11 @@ interface AlarmParts {
 }
 
 const JUDGED = table<Judging>('workspaces', {
-  id: 'plain',
-  accountId: 'plain',
-  alarms: 'json',
-  onAlarm: 'plain',
-  alarmed: 'json',
+  id: plain(),
+  accountId: plain(),
+  alarms: json(),
+  onAlarm: plain(),
+  alarmed: json(),
 })
 
 const COUNTED = ['tried', 'complaints', 'hard_bounces', 'deferrals']

@@ -15,6 +15,7 @@ import {
   type AuditFilter,
   type AuditRow,
 } from '../port/identity.js'
+import { json, plain } from '../port/row.js'
 import {
   type Acting,
   type AuditDraft,
@@ -43,18 +44,18 @@ interface Stored extends Omit<AuditRow, 'actor' | 'object'> {
 }
 
 const AUDIT = table<Stored>('audit', {
-  id: 'plain',
-  accountId: 'plain',
-  at: 'plain',
-  actorKind: 'plain',
-  actorId: 'plain',
-  actorName: 'plain',
-  actorAddress: 'plain',
-  action: 'plain',
-  objectType: 'plain',
-  objectId: 'plain',
-  workspaceId: 'plain',
-  detail: 'json',
+  id: plain(),
+  accountId: plain(),
+  at: plain(),
+  actorKind: plain(),
+  actorId: plain(),
+  actorName: plain(),
+  actorAddress: plain(),
+  action: plain(),
+  objectType: plain(),
+  objectId: plain(),
+  workspaceId: plain(),
+  detail: json(),
 })
 
 const insertEntry = (places: Places) => {

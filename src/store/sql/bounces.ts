@@ -38,14 +38,15 @@ import { storedDomain } from '../../mail/address.js'
 import type { SoftLimits } from '../port/alarms.js'
 import type { EventNotice } from '../port/log.js'
 import type { SuppressionRow } from '../port/tenants.js'
-import type {
-  AddedHardBounce,
-  Decision,
-  HardBounce,
-  IncidentRow,
-  Incidents,
-  KnownIncident,
-  PendingSuppression,
+import {
+  type AddedHardBounce,
+  type Decision,
+  type HardBounce,
+  INCIDENT_ROW,
+  type IncidentRow,
+  type Incidents,
+  type KnownIncident,
+  type PendingSuppression,
 } from '../port/watch.js'
 import {
   type BounceCause,
@@ -65,20 +66,7 @@ import { removedNotice } from './suppressions.js'
 import { insertInto, type Places, table } from './table.js'
 import { PENDING, SUPPRESSIONS } from './tenants.js'
 
-export const INCIDENTS = table<IncidentRow>('incidents', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  upstreamId: 'plain',
-  domain: 'plain',
-  said: 'plain',
-  addresses: 'plain',
-  living: 'plain',
-  outcomes: 'plain',
-  createdAt: 'plain',
-  decidedAt: 'plain',
-  decision: 'plain',
-})
+export const INCIDENTS = table<IncidentRow>('incidents', INCIDENT_ROW)
 
 const PAGE = 200
 

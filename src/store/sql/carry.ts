@@ -20,6 +20,7 @@ import {
   type CarryResult,
   type CarryTarget,
   EXPORTED,
+  LOT_ROW,
   type LotRow,
   type LotState,
   MOVED,
@@ -41,13 +42,7 @@ import { type Holdable, type Progress, type QueueWrites, type WalkCursor, walk }
 import { type Asking, all, first, type Row, run } from './query.js'
 import { insertNew, isThere, type Places, table } from './table.js'
 
-export const LOTS = table<LotRow>('lots', {
-  id: 'plain',
-  accountId: 'plain',
-  file: 'plain',
-  state: 'plain',
-  createdAt: 'plain',
-})
+export const LOTS = table<LotRow>('lots', LOT_ROW)
 
 const STEP = 500
 

@@ -4,93 +4,36 @@
  *   A sign-in looks at everything before it changes anything, so a refusal leaves nothing behind in the commit that it
  *   shares with others.
  */
-import type {
-  FactorRow,
-  Identity,
-  IdentityRow,
-  LinkRow,
-  SessionRow,
-  SessionsOf,
-  SignedIn,
-  SignIn,
-  UserChange,
-  UserRow,
+import {
+  FACTOR_ROW,
+  type FactorRow,
+  IDENTITY_ROW,
+  type Identity,
+  type IdentityRow,
+  LINK_ROW,
+  type LinkRow,
+  SESSION_ROW,
+  type SessionRow,
+  type SessionsOf,
+  type SignedIn,
+  type SignIn,
+  USER_ROW,
+  type UserChange,
+  type UserRow,
 } from '../port/identity.js'
 import { addressesOf, endsOwner, judgeSignIn, keepingOwner, locksOut } from '../rules/tenants.js'
 import { type AskedReads, type AskedWrites, type Asking, first, run } from './query.js'
 import { allOf, change, insertInto, insertNew, isThere, oneOf, type Places, pagesOf, table } from './table.js'
 
-export const USERS = table<UserRow>('users', {
-  id: 'plain',
-  accountId: 'plain',
-  email: 'plain',
-  name: 'plain',
-  role: 'plain',
-  hash: 'plain',
-  timeZone: 'plain',
-  views: 'json',
-  disabledAt: 'plain',
-  roleFrom: 'plain',
-  hasFactor: 'bool',
-  createdAt: 'plain',
-  lastSignInAt: 'plain',
-})
+export const USERS = table<UserRow>('users', USER_ROW)
 
-const IDENTITIES = table<IdentityRow>('identities', {
-  accountId: 'plain',
-  userId: 'plain',
-  provider: 'plain',
-  issuer: 'plain',
-  subject: 'plain',
-  byRule: 'bool',
-  createdAt: 'plain',
-  lastSignInAt: 'plain',
-})
+const IDENTITIES = table<IdentityRow>('identities', IDENTITY_ROW)
 
-export const FACTORS = table<FactorRow>('factors', {
-  id: 'plain',
-  accountId: 'plain',
-  userId: 'plain',
-  kind: 'plain',
-  name: 'plain',
-  lookup: 'plain',
-  secret: 'plain',
-  counter: 'plain',
-  createdAt: 'plain',
-  lastUsedAt: 'plain',
-})
+export const FACTORS = table<FactorRow>('factors', FACTOR_ROW)
 
-export const LINKS = table<LinkRow>('links', {
-  id: 'plain',
-  accountId: 'plain',
-  kind: 'plain',
-  role: 'plain',
-  email: 'plain',
-  userId: 'plain',
-  lookup: 'plain',
-  hash: 'plain',
-  createdAt: 'plain',
-  expiresAt: 'plain',
-  usedAt: 'plain',
-  createdBy: 'plain',
-})
+export const LINKS = table<LinkRow>('links', LINK_ROW)
 
-export const SESSIONS = table<SessionRow>('sessions', {
-  id: 'plain',
-  accountId: 'plain',
-  userId: 'plain',
-  role: 'plain',
-  provider: 'plain',
-  address: 'plain',
-  userAgent: 'plain',
-  lookup: 'plain',
-  hash: 'plain',
-  createdAt: 'plain',
-  lastSeenAt: 'plain',
-  expiresAt: 'plain',
-  idleMs: 'plain',
-  oidc: 'json',
-})
+export const SESSIONS = table<SessionRow>('sessions', SESSION_ROW)
 
 const userById = oneOf(USERS, 'account_id = ? AND id = ?')
 const userByEmail = oneOf(USERS, 'account_id = ? AND email = ?')

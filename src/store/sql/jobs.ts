@@ -1,33 +1,12 @@
 /**
  * NAME      jobs - jobs over many mails
  */
-import type { JobRow, Jobs } from '../port/mail.js'
+import { JOB_ROW, type JobRow, type Jobs } from '../port/mail.js'
 import { advanced, canceled, JOBS_KEPT_MS } from '../rules/operations.js'
 import { type AskedReads, type AskedWrites, type Asking, run } from './query.js'
 import { allOf, change, insertInto, oneOf, type Places, pagesOf, table } from './table.js'
 
-const JOBS = table<JobRow>('jobs', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  action: 'plain',
-  reason: 'plain',
-  filter: 'json',
-  q: 'plain',
-  matched: 'plain',
-  isCapped: 'bool',
-  state: 'plain',
-  place: 'plain',
-  done: 'plain',
-  skipped: 'plain',
-  failed: 'plain',
-  lastError: 'plain',
-  createdBy: 'plain',
-  createdByName: 'plain',
-  createdAt: 'plain',
-  updatedAt: 'plain',
-  finishedAt: 'plain',
-})
+const JOBS = table<JobRow>('jobs', JOB_ROW)
 
 const byId = oneOf(JOBS, 'id = ?')
 const running = allOf(JOBS, "state = 'running' ORDER BY ord")

@@ -33,6 +33,7 @@ import {
 import type { Page, Rows } from '../../lifecycle/page.js'
 import type { Status } from '../../mail/status.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../port/operations.js'
+import { plain } from '../port/row.js'
 import { type MovingMail, poolFor, type WorkspaceChange, type Written } from '../port/tenants.js'
 import { EMAIL_ID, type MailTables, OF_EMAIL } from './mails.js'
 import { listOf, pageOf } from './pages.js'
@@ -41,15 +42,15 @@ import { idOf, nextPair, type Pair, workspacesOf } from './schedule.js'
 import { insertInto, type Places, table } from './table.js'
 
 export const HOLDS = table<HoldRow>('holds', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  poolId: 'plain',
-  domain: 'plain',
-  emailId: 'plain',
-  reason: 'plain',
-  owner: 'plain',
-  createdAt: 'plain',
+  id: plain(),
+  accountId: plain(),
+  workspaceId: plain(),
+  poolId: plain(),
+  domain: plain(),
+  emailId: plain(),
+  reason: plain(),
+  owner: plain(),
+  createdAt: plain(),
 })
 
 /** By the numbers of this database. */

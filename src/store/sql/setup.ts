@@ -1,6 +1,8 @@
 /**
  * NAME      setup - what applied setups made, and the lock of each
  */
+
+import { json, plain } from '../port/row.js'
 import type { ManagedKey, ManagedName, ManagedRow, SetupLock, Setups } from '../port/tenants.js'
 import { type AskedReads, type AskedWrites, type Asking, all, run } from './query.js'
 import { allOf, insertInto, MANY, many, manyMarks, type Places, table } from './table.js'
@@ -8,14 +10,14 @@ import { allOf, insertInto, MANY, many, manyMarks, type Places, table } from './
 type Stored = ManagedRow & { readonly accountId: string }
 
 const MANAGED = table<Stored>('managed', {
-  accountId: 'plain',
-  setup: 'plain',
-  kind: 'plain',
-  workspace: 'plain',
-  name: 'plain',
-  objectId: 'plain',
-  applied: 'json',
-  at: 'plain',
+  accountId: plain(),
+  setup: plain(),
+  kind: plain(),
+  workspace: plain(),
+  name: plain(),
+  objectId: plain(),
+  applied: json(),
+  at: plain(),
 })
 
 const ofAccount = allOf(MANAGED, 'account_id = ? ORDER BY setup, kind, workspace, name')

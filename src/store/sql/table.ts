@@ -1,21 +1,19 @@
 /**
  * NAME      table - a table said once: its columns, rows, encoders and inserts
- *   A table is described once, by the kind of each field; the SQL text and the two translations follow from
- *   it. Field names are camelCase in the port and snake_case in the database. The mail tables do not use
+ *   A table is described once, by its fields in the port; the SQL text and the two translations follow from
+ *   them. Field names are camelCase in the port and snake_case in the database. The mail tables do not use
  *   this: there every microsecond and every column is counted by hand. `ord`, the place of a row in its
  *   list, is no field: whoever writes gives it.
  *   Texts are made once, where a verb is put together: making one costs more than most reads.
  */
 
 import type { Page, Rows } from '../../lifecycle/page.js'
+import type { Field, FieldKind } from '../port/row.js'
 import { listOf, pageOf } from './pages.js'
 import { type Asking, all, first, type Row, run } from './query.js'
 
 /** Behind all that begins in the same way: `x >= name AND x <= name + LAST`. */
 export const LAST = '\u{10FFFF}'
-
-/** `plain` is text, number, octets or null as the database keeps it. */
-type Kind = 'plain' | 'bool' | 'json'
 
 export interface Table<T> {
   readonly name: string
@@ -31,19 +29,21 @@ export interface Table<T> {
 
 const toColumn = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-const outward = (kind: Kind, value: unknown): unknown =>
+const outward = (kind: FieldKind, value: unknown): unknown =>
   kind === 'bool' ? Number(value) : kind === 'json' ? JSON.stringify(value) : value
 
-const inward = (kind: Kind, value: unknown): unknown =>
+const inward = (kind: FieldKind, value: unknown): unknown =>
   kind === 'bool' ? value === 1 : kind === 'json' ? JSON.parse(String(value)) : value
 
 /** `others` are columns that are not named as their fields. */
 export const table = <T>(
   name: string,
-  fields: Readonly<Record<keyof T & string, Kind>>,
+  fields: { readonly [Name in keyof T]: Field<T[Name]> },
   others: Partial<Readonly<Record<keyof T & string, string>>> = {},
 ): Table<T> => {
-  const entries = Object.entries(fields) as [keyof T & string, Kind][]
+  const entries = Object.entries<Field<unknown>>(fields).map(
+    ([field, { kind }]) => [field as keyof T & string, kind] as const,
+  )
   const columnOf = (field: keyof T & string): string => others[field] ?? toColumn(field)
   const columns = entries.map(([field]) => columnOf(field))
   const read = entries.map(([field, kind]) => ({ field, kind, column: columnOf(field) }))

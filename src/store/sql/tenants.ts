@@ -14,27 +14,36 @@ import { limitOf, type WarmupDay } from '../../lifecycle/warmup.js'
 import { numbered } from '../pools.js'
 import type { ReturnPathRing } from '../port/cluster.js'
 import type { EventNotice } from '../port/log.js'
-import type {
-  AccountRow,
-  Accounts,
-  CredentialRow,
-  Credentials,
-  DomainReportRow,
-  DomainReports,
-  DomainRow,
-  Domains,
-  KeyRow,
-  Keys,
-  KnownPool,
-  PoolRow,
-  Pools,
-  SuppressionRow,
-  Tenants,
-  UpstreamRow,
-  WorkspaceChange,
-  WorkspaceRow,
-  Workspaces,
-  Written,
+import { plain } from '../port/row.js'
+import {
+  ACCOUNT_ROW,
+  type AccountRow,
+  type Accounts,
+  CREDENTIAL_ROW,
+  type CredentialRow,
+  type Credentials,
+  DOMAIN_REPORT_ROW,
+  DOMAIN_ROW,
+  type DomainReportRow,
+  type DomainReports,
+  type DomainRow,
+  type Domains,
+  KEY_ROW,
+  type KeyRow,
+  type Keys,
+  type KnownPool,
+  POOL_ROW,
+  type PoolRow,
+  type Pools,
+  SUPPRESSION_ROW,
+  type SuppressionRow,
+  type Tenants,
+  type UpstreamRow,
+  WORKSPACE_ROW,
+  type WorkspaceChange,
+  type WorkspaceRow,
+  type Workspaces,
+  type Written,
 } from '../port/tenants.js'
 import type { PendingSuppression, Warmups } from '../port/watch.js'
 import { type AskedReads, type AskedWrites, type Asking, all, first, run } from './query.js'
@@ -51,76 +60,15 @@ import {
   table,
 } from './table.js'
 
-export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })
+export const ACCOUNTS = table<AccountRow>('accounts', ACCOUNT_ROW)
 
-export const WORKSPACES = table<WorkspaceRow>('workspaces', {
-  id: 'plain',
-  accountId: 'plain',
-  name: 'plain',
-  slug: 'plain',
-  isDefault: 'bool',
-  poolId: 'plain',
-  defaultFrom: 'plain',
-  ambiguous: 'plain',
-  lineEndings: 'plain',
-  senderDsn: 'bool',
-  restrictSenders: 'bool',
-  alarms: 'json',
-  onAlarm: 'plain',
-  alarmed: 'json',
-  suspendedAt: 'plain',
-  suspendedReason: 'plain',
-  statisticsTags: 'json',
-  suppressSoft: 'json',
-  routes: 'json',
-  createdAt: 'plain',
-})
+export const WORKSPACES = table<WorkspaceRow>('workspaces', WORKSPACE_ROW)
 
-export const KEYS = table<KeyRow>('keys', {
-  id: 'plain',
-  accountId: 'plain',
-  name: 'plain',
-  mode: 'plain',
-  scope: 'plain',
-  workspaceId: 'plain',
-  lookup: 'plain',
-  hash: 'plain',
-  createdAt: 'plain',
-  lastUsedAt: 'plain',
-  lastUsedFrom: 'plain',
-  expiresAt: 'plain',
-  rateLimitPerMinute: 'plain',
-  permission: 'plain',
-  sesSalt: 'plain',
-})
+export const KEYS = table<KeyRow>('keys', KEY_ROW)
 
-export const CREDENTIALS = table<CredentialRow>('credentials', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  mode: 'plain',
-  username: 'plain',
-  hash: 'plain',
-  cidr: 'plain',
-  certificateFingerprint: 'plain',
-  imported: 'bool',
-  createdAt: 'plain',
-  lastUsedAt: 'plain',
-  lastUsedFrom: 'plain',
-})
+export const CREDENTIALS = table<CredentialRow>('credentials', CREDENTIAL_ROW)
 
-export const POOLS = table<PoolRow>('pools', {
-  id: 'plain',
-  accountId: 'plain',
-  name: 'plain',
-  kind: 'plain',
-  returnPath: 'plain',
-  notifySuccess: 'bool',
-  relayedMeans: 'plain',
-  upstreams: 'json',
-  createdAt: 'plain',
-  updatedAt: 'plain',
-})
+export const POOLS = table<PoolRow>('pools', POOL_ROW)
 
 /** Whose upstreams a pool uses is never stored: it depends on the default workspace. */
 const FOLLOWS = `CASE WHEN kind = 'relay' AND upstreams = '[]' THEN (SELECT w.pool_id FROM workspaces w
@@ -135,38 +83,16 @@ const KNOWN_POOLS: Pick<Table<KnownPool>, 'name' | 'columns' | 'decode'> = {
 /** In the column of its list, those of a workspace alone stood once. */
 const LIST = { list: 'workspace_id' } as const
 
-const SUPPRESSION = {
-  id: 'plain',
-  accountId: 'plain',
-  list: 'plain',
-  email: 'plain',
-  origin: 'plain',
-  sourceId: 'plain',
-  reason: 'plain',
-  expiresAt: 'plain',
-  createdAt: 'plain',
-} as const
-
-export const SUPPRESSIONS = table<SuppressionRow>('suppressions', SUPPRESSION, LIST)
+export const SUPPRESSIONS = table<SuppressionRow>('suppressions', SUPPRESSION_ROW, LIST)
 
 /** Those that wait for the decision of an incident. */
 export const PENDING = table<PendingSuppression>(
   'pending_suppressions',
-  { ...SUPPRESSION, incidentId: 'plain' },
+  { ...SUPPRESSION_ROW, incidentId: plain() },
   LIST,
 )
 
-export const DOMAINS = table<DomainRow>('domains', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  name: 'plain',
-  keys: 'json',
-  verifiedAt: 'plain',
-  checkedAt: 'plain',
-  createdAt: 'plain',
-  updatedAt: 'plain',
-})
+export const DOMAINS = table<DomainRow>('domains', DOMAIN_ROW)
 
 /** What has been used, when, and from where. */
 export type Touch = Readonly<Parameters<Keys['touch']>>
@@ -535,24 +461,7 @@ function* forgetWarmups(before: readonly UpstreamRow[], after: readonly Upstream
 
 // Reports of receivers, by the domain that they are about.
 
-const REPORTS = table<DomainReportRow>('domain_reports', {
-  id: 'plain',
-  accountId: 'plain',
-  domainId: 'plain',
-  kind: 'plain',
-  digest: 'plain',
-  reporter: 'plain',
-  contact: 'plain',
-  reportId: 'plain',
-  begins: 'plain',
-  ends: 'plain',
-  receivedAt: 'plain',
-  total: 'plain',
-  failed: 'plain',
-  policy: 'plain',
-  sources: 'json',
-  failures: 'json',
-})
+const REPORTS = table<DomainReportRow>('domain_reports', DOMAIN_REPORT_ROW)
 
 const DAY = 86_400_000
 const STEP = 200

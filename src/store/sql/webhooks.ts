@@ -16,20 +16,24 @@
  */
 import { Fault } from '../../base/fault.js'
 import { type Page, type Rows, rowBeside } from '../../lifecycle/page.js'
-import type {
-  BriefPost,
-  DisabledReason,
-  EndpointRow,
-  EndpointState,
-  Endpoints,
-  FailedPosts,
-  Hooks,
-  KeptPlace,
-  KnownEndpoint,
-  ListedPost,
-  PostRow,
-  Posts,
-  ReplayRow,
+import {
+  type BriefPost,
+  type DisabledReason,
+  ENDPOINT_ROW,
+  ENDPOINT_STATE_ROW,
+  type EndpointRow,
+  type EndpointState,
+  type Endpoints,
+  type FailedPosts,
+  type Hooks,
+  type KeptPlace,
+  type KnownEndpoint,
+  type ListedPost,
+  POST_ROW,
+  type PostRow,
+  type Posts,
+  REPLAY_ROW,
+  type ReplayRow,
 } from '../port/hooks.js'
 import type { EventNotice } from '../port/log.js'
 import { afresh, isLost, KEPT_ENDED, listedOf, POSTS_KEPT_MS, SKIPPED } from '../rules/tenants.js'
@@ -47,81 +51,13 @@ import {
 } from './query.js'
 import { allOf, change, insertInto, isThere, oneOf, type Places, type Readable, table } from './table.js'
 
-export const WEBHOOKS = table<EndpointRow>('webhooks', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  mode: 'plain',
-  url: 'plain',
-  format: 'plain',
-  events: 'json',
-  status: 'plain',
-  disabledReason: 'plain',
-  disabledAt: 'plain',
-  secret: 'plain',
-  previousSecret: 'plain',
-  previousUntil: 'plain',
-  publicKey: 'plain',
-  auth: 'plain',
-  headers: 'plain',
-  headerNames: 'json',
-  domains: 'json',
-  tags: 'json',
-  fields: 'plain',
-  maxInFlight: 'plain',
-  replayRate: 'plain',
-  createdAt: 'plain',
-  updatedAt: 'plain',
-})
+export const WEBHOOKS = table<EndpointRow>('webhooks', ENDPOINT_ROW)
 
-const PLACES = table<EndpointState>('webhook_places', {
-  generation: 'plain',
-  mark: 'plain',
-  health: 'plain',
-  failingSince: 'plain',
-  failures: 'plain',
-  firstFailedAt: 'plain',
-  lastFailedAt: 'plain',
-  lastSucceededAt: 'plain',
-  probes: 'plain',
-  probeAt: 'plain',
-  told: 'plain',
-  givenUp: 'plain',
-  givenUpFrom: 'plain',
-  givenUpToldAt: 'plain',
-})
+const PLACES = table<EndpointState>('webhook_places', ENDPOINT_STATE_ROW)
 
-const POSTS = table<PostRow>('posts', {
-  id: 'plain',
-  endpointId: 'plain',
-  eventId: 'plain',
-  eventType: 'plain',
-  eventAt: 'plain',
-  kind: 'plain',
-  state: 'plain',
-  attempts: 'plain',
-  dueAt: 'plain',
-  tries: 'json',
-  url: 'plain',
-  headers: 'json',
-  status: 'plain',
-  ms: 'plain',
-  answer: 'plain',
-  cause: 'plain',
-  createdAt: 'plain',
-  updatedAt: 'plain',
-})
+const POSTS = table<PostRow>('posts', POST_ROW)
 
-const REPLAYS = table<ReplayRow>('replays', {
-  id: 'plain',
-  endpointId: 'plain',
-  failed: 'bool',
-  place: 'plain',
-  since: 'plain',
-  until: 'plain',
-  made: 'plain',
-  createdAt: 'plain',
-})
+const REPLAYS = table<ReplayRow>('replays', REPLAY_ROW)
 
 type Stored = readonly [
   ord: number,
