@@ -9,7 +9,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
-import { type EventRow, extrasOf } from '../lifecycle/facts.js'
+import { extrasOf } from '../lifecycle/extras.js'
+import type { EventRow } from '../lifecycle/facts.js'
 import { collect, type Page, type Rows } from '../lifecycle/page.js'
 import type { Query } from '../mail/query.js'
 import {
@@ -166,7 +167,7 @@ export const timeline = (
   const head = [
     `${paint.bold(email.id)}  ${paintStatus(paint, email.status)}  ${clean(email.subject)}`,
     `from ${clean(email.from)}  ${email.mode} mail by ${email.source}, ${new Date(email.createdAt).toISOString()}`,
-    ...extrasOf(email.extras).map(({ label, value }) => `${label.toLowerCase()} ${clean(value)}`),
+    ...extrasOf(email.extras).map(({ label, text }) => `${label.toLowerCase()} ${clean(text)}`),
     `${clean(email.messageId)}`,
   ]
   const parts = email.recipients.map((row) =>

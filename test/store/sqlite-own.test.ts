@@ -15,12 +15,7 @@ import { Database, openWriter, prepareFile } from '../../src/store/sqlite/connec
 import { connectStore } from '../../src/store/sqlite/connected-store.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
 import { openSqliteStore, shareSqliteStore } from '../../src/store/sqlite/open.js'
-import {
-  type ClaimedArray,
-  fromClaimedArray,
-  toWire,
-  type WriterCall,
-} from '../../src/store/sqlite/thread/wire.js'
+import { CLAIMED, type ClaimedArray, toWire, type WriterCall } from '../../src/store/sqlite/thread/wire.js'
 import { BrokenStore, createBatch } from '../../src/store/sqlite/thread/writer-thread.js'
 import { createWriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
@@ -327,7 +322,7 @@ t.test('a full disk refuses mail and settles what was sent', async (t) => {
   const [answer] = batch([[1, 'claim', [poolId, 1, T0 + HOUR, T0]]])
   const [row] = (answer?.[2] ?? []) as ClaimedArray[]
   if (row === undefined) throw new Error('nothing claimed')
-  const claimed = fromClaimedArray(row)
+  const claimed = CLAIMED.unpack(row)
   db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + 2}`)
   const answers = batch([accept(2, 1_000_000), [3, 'settle', [[ofLease(claimed)]]]])
   t.match(

@@ -10,7 +10,8 @@
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { parseTime } from '../../base/moments.js'
-import { EXTRA_NAMES, type Tag } from '../../lifecycle/facts.js'
+import { ALL_EXTRAS } from '../../lifecycle/extras.js'
+import type { Tag } from '../../lifecycle/facts.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
 import { parseQuery, type Query, readTag, type Term, termText } from '../../mail/query.js'
 import type { Status } from '../../mail/status.js'
@@ -245,7 +246,7 @@ const COLUMNS = [
     'cc',
     'bcc',
   ],
-  ...['subject', 'tags', 'message_id', 'scheduled_at', 'updated_at', ...EXTRA_NAMES],
+  ...['subject', 'tags', 'message_id', 'scheduled_at', 'updated_at', ...ALL_EXTRAS.map(({ name }) => name)],
 ]
 
 /** A page of mails, searched or listed. Who does not see subjects does not find by them. */

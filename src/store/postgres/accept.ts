@@ -26,8 +26,9 @@ import type {
 import { dsnActionOf, isTold, toldKey } from '../../lifecycle/pending-dsn.js'
 import { entryDetail } from '../../lifecycle/suppress.js'
 import { aggregate } from '../../mail/status.js'
+import { firstClaimed } from '../sql/claimed.js'
 import { flagsOf, kindOf, NO_NUMBERS, NOTHING, packMore, plainEvent } from '../sql/log/events.js'
-import { createHotSet, packLists, shortAddress, shortMessageId } from '../sql/mails.js'
+import { BROUGHT, createHotSet, packLists, shortAddress, typeOfBrought } from '../sql/mails.js'
 import { type Day, dayOf, timeOf } from '../sql/pages.js'
 import { type Asking, all, first, type Row, run, type SqlQuery } from '../sql/query.js'
 import type { Places } from '../sql/table.js'
@@ -139,25 +140,6 @@ type Pooled = Pick<NewRecipient, 'poolId'>
 
 const poolOf = (mail: NewEmail, recipient: Pooled): string => recipient.poolId ?? mail.poolId
 
-const claimedOf = (
-  mail: NewEmail,
-  recipient: NewRecipient,
-  ambiguous: 'retry' | 'hold',
-  raw: Uint8Array,
-  now: number,
-): Claimed => ({
-  ...{ recipientId: recipient.id, emailId: mail.id, workspaceId: mail.workspaceId, mode: mail.mode },
-  ...{ poolId: poolOf(mail, recipient), address: recipient.address, dsn: recipient.dsn ?? null },
-  ...{ envid: mail.envid, ret: mail.ret, messageId: mail.messageId, from: mail.from },
-  ...{
-    needsSmtpUtf8: mail.needsSmtpUtf8,
-    nullSender: mail.mailFrom === '',
-    requireTls: mail.requireTls === true,
-  },
-  ...{ attempts: 0, createdAt: mail.createdAt, queuedAt: now, freedAt: null, leaseGen: 1 },
-  ...{ size: raw.byteLength, ambiguous, raw },
-})
-
 /** Of mail to one: more needs a look in any case. */
 const loadedOf = ({ mailFrom, recipients }: NewEmail, claimed: Claimed, place: Place, boot: number) => {
   const mail = { email_ord: place.ord, workspace_n: place.workspace, mail_from: mailFrom ?? null }
@@ -180,7 +162,10 @@ const leasesIn = (batch: readonly Acceptance[], taken: Taken, boot: number): rea
     return mail.recipients.flatMap((recipient) => {
       const place = taken.get(recipient.id)
       if (place === undefined) return []
-      const claimed = claimedOf(mail, recipient, place.ambiguous, raw, now)
+      const { ambiguous } = place
+      const { id, address, dsn } = recipient
+      const one = { id, address, dsn, poolId: poolOf(mail, recipient) }
+      const claimed = firstClaimed(mail, one, { size: raw.byteLength, raw, queuedAt: now, ambiguous })
       return [{ claimed, loaded: loadedOf(mail, claimed, place, boot) }]
     })
   })
@@ -239,6 +224,8 @@ const createHot = (hints: Hints, unheard: Unheard) => {
   }
 }
 
+const TYPED = BROUGHT.names.map((name) => `${name} ${typeOfBrought(name)}`).join(', ')
+
 const ACCEPT = `
 given AS (
   SELECT g.* FROM fence, json_to_recordset(CAST(? AS JSON))
@@ -255,21 +242,16 @@ mails AS MATERIALIZED (
   SELECT m.*, f.now, w.n AS workspace_n, p.n AS pool_n, w.sender_dsn
   FROM free f JOIN json_to_recordset(CAST(? AS JSON)) AS m (i int, ord bigint, id text, workspace text, pool text,
     test smallint, status text, total int, scheduled int, queued int, bounced int, created_at bigint, scheduled_at bigint,
-    at int, size int, source text, utf8 smallint, require_tls smallint, envid text, ret text, message text,
-    message_host text, sender text, mail_from text, subject text, lists text, content text,
-    submitter bigint) ON m.i = f.i
+    at int, size int, lists text, content text, submitter bigint, ${TYPED}) ON m.i = f.i
   LEFT JOIN workspaces w ON w.id = m.workspace LEFT JOIN pools p ON p.id = m.pool),
 stored_bodies AS (
   INSERT INTO bodies (n, email_id, created_at, content, raw)
   SELECT ord, id, created_at, content, substring(CAST(? AS BYTEA) FROM at + 1 FOR size) FROM mails),
 stored_mails AS (
   INSERT INTO emails (ord, id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at,
-    scheduled_at, pool, body, size, source, utf8, require_tls, envid, ret, message, message_host, sender, mail_from,
-    subject, lists, submitter)
+    scheduled_at, pool, body, size, lists, submitter, ${BROUGHT.names.join(', ')})
   SELECT ord, id, workspace_n, test, status, total, scheduled, queued, bounced, created_at, created_at, scheduled_at,
-    pool_n, ord, size, source, utf8, require_tls, envid, ret, message, message_host, sender, mail_from, subject, lists,
-    submitter
-  FROM mails),
+    pool_n, ord, size, lists, submitter, ${BROUGHT.names.join(', ')} FROM mails),
 stored_tags AS (
   INSERT INTO tags (workspace, name, value, email_ord)
   SELECT m.workspace_n, t.name, t.value, m.ord
@@ -329,11 +311,8 @@ const mailOf = (mail: NewEmail, i: number, ord: number, at: number, submitterOf:
     ...{ i, ord, at, id: mail.id, workspace: mail.workspaceId, pool: mail.poolId },
     ...{ test: mail.mode === 'test' ? 1 : 0, size: mail.raw.byteLength, total: mail.recipients.length },
     ...{ status: aggregate({ scheduled, queued, bounced, ...others }), scheduled, queued, bounced },
-    ...{ created_at: mail.createdAt, scheduled_at: mail.scheduledAt, source: mail.source },
-    ...{ utf8: mail.needsSmtpUtf8 ? 1 : 0, require_tls: mail.requireTls === true ? 1 : 0 },
-    ...{ envid: mail.envid, ret: mail.ret, ...shortMessageId(mail.id, mail.messageId), sender: mail.from },
-    ...{ mail_from: mail.mailFrom ?? null, subject: mail.subject, lists: packLists(mail) },
-    ...{ content: textOf(mail.content), submitter: submitterOf(mail.submittedBy) },
+    ...{ created_at: mail.createdAt, scheduled_at: mail.scheduledAt, lists: packLists(mail) },
+    ...{ content: textOf(mail.content), submitter: submitterOf(mail.submittedBy), ...BROUGHT.record(mail) },
   }
 }
 

@@ -13,8 +13,8 @@ import type { Mode } from '../../lifecycle/page.js'
 import { dsnActionOf, isTold } from '../../lifecycle/pending-dsn.js'
 import type { RecipientState } from '../../lifecycle/recipient.js'
 import { type Counts, emptyCounts, STATUSES, type Status } from '../../mail/status.js'
+import { RELAYED, toClaimed } from '../sql/claimed.js'
 import { type MailPlace, scopeOf } from '../sql/log/events.js'
-import { modeOf } from '../sql/mails.js'
 import { type Asking, all, type Row } from '../sql/query.js'
 import { pausesOf } from '../sql/schedule.js'
 
@@ -197,40 +197,14 @@ export const createLeased = (): Leased => {
 const RAW_LIMIT = 64 * 1024
 
 const LEASED = `SELECT q.recipient_id, q.gen, q.workspace AS workspace_n, CASE WHEN q.held IS NULL THEN q.held_at END AS freed_at,
-    q.email_ord, r.written, r.address_lc, r.notify, r.orcpt, r.attempts, r.queued_at, e.id, e.test, e.envid, e.ret,
-    e.message_id, e.sender, e.utf8, e.created_at, e.size, e.body, e.mail_from, e.require_tls, w.id AS workspace, w.ambiguous,
+    q.email_ord, r.written, r.address_lc, r.notify, r.orcpt, r.attempts, r.queued_at, ${RELAYED},
+    e.body, w.id AS workspace, w.ambiguous,
     r.status, r.deadline, r.last_response, r.reason, e.status AS email_status, e.total
   FROM queue q JOIN recipient_rows r ON r.id = q.recipient_id JOIN emails e ON e.ord = q.email_ord
   JOIN workspaces w ON w.n = q.workspace
   WHERE q.recipient_id = ANY (CAST(? AS TEXT[])) AND q.boot + 0 = ?`
 
 const BODIES = 'SELECT n, raw FROM bodies WHERE n = ANY (CAST(? AS BIGINT[]))'
-
-type FromRow = Omit<Claimed, 'queuedAt' | 'freedAt' | 'raw' | 'poolId'>
-
-const toClaimed = (row: Row): FromRow => ({
-  recipientId: row.recipient_id as string,
-  emailId: row.id as string,
-  workspaceId: row.workspace as string,
-  mode: modeOf(row.test),
-  address: (row.written === '' ? row.address_lc : row.written) as string,
-  dsn:
-    row.notify === null && row.orcpt === null
-      ? null
-      : { notify: row.notify as string | null, orcpt: row.orcpt as string | null },
-  envid: row.envid as string | null,
-  ret: row.ret as string | null,
-  messageId: row.message_id as string,
-  from: row.sender as string,
-  needsSmtpUtf8: row.utf8 === 1,
-  attempts: row.attempts as number,
-  createdAt: row.created_at as number,
-  leaseGen: row.gen as number,
-  size: row.size as number,
-  ambiguous: row.ambiguous as 'retry' | 'hold',
-  nullSender: row.mail_from === '',
-  requireTls: row.require_tls === 1,
-})
 
 /** As outcomes find it; what only a look can tell them is as it costs one (above). */
 export const toLoaded = (row: Row, claimed: Claimed, boot: number): LoadedRecipient => ({
@@ -292,13 +266,14 @@ export function* claimedOf(
   return rows.map((row) => {
     const [queuedAt, resumedAt] = waitsSince(pauses, row.queued_at as number, now)
     const freedAt = row.freed_at as number | null
-    const claimed: Claimed = {
-      ...toClaimed(row),
+    const claimed = toClaimed(row, {
+      workspaceId: row.workspace as string,
       poolId: pool.id,
+      address: (row.written === '' ? row.address_lc : row.written) as string,
       queuedAt,
       freedAt: resumedAt === null ? freedAt : Math.max(resumedAt, freedAt ?? resumedAt),
       raw: bodies.get(row.body) ?? null,
-    }
+    })
     return { claimed, loaded: toLoaded(row, claimed, boot) }
   })
 }

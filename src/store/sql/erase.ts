@@ -10,6 +10,7 @@
  *   NOTES
  *     Mail on the wire ends as it ends, and is erased in a later sweep.
  */
+import { EXTRA_COLUMNS } from '../../lifecycle/extras.js'
 import { suppressionList } from '../../lifecycle/suppress.js'
 import { scopeOf } from './log/events.js'
 import { NO_LISTS } from './mails.js'
@@ -79,7 +80,7 @@ const MOVE_UP = `UPDATE suppressions SET workspace_id = account_id, source_id = 
 const PAGE = `SELECT ord, id, body, scheduled + queued + deferred AS open FROM emails
   WHERE workspace = ? AND test = ? AND ord > ? ORDER BY ord LIMIT ${MAILS}`
 const EMAIL = `UPDATE emails SET subject = '', sender = '', message = '', message_host = NULL, mail_from = NULL,
-  envid = NULL, submitter = NULL, lists = '${NO_LISTS}' WHERE ord = ?`
+  envid = NULL, submitter = NULL, ${EXTRA_COLUMNS.map(({ name }) => `${name} = NULL, `).join('')}lists = '${NO_LISTS}' WHERE ord = ?`
 
 const DONE = `UPDATE workspaces SET suspended_at = NULL, suspended_reason = NULL, pool_id = NULL, routes = '[]'
   WHERE id = ?`

@@ -15,6 +15,7 @@
  *   Where others could carry it as well, a pool has no more at hand than it has room for. What is known of a recipient
  *   can be kept with it, for as long as it is here.
  */
+import { EXTRA_COLUMNS, type ExtraKind, type Extras } from '../../lifecycle/extras.js'
 import type { NewEmail } from '../../lifecycle/facts.js'
 import type { Mode, Page, Rows } from '../../lifecycle/page.js'
 import { isVisible } from '../../lifecycle/schedule.js'
@@ -29,6 +30,7 @@ import type {
   RecipientOwner,
   RecipientRow,
 } from '../port/mail.js'
+import { flat } from './flat.js'
 import {
   ALL_DAYS,
   type Branch,
@@ -66,12 +68,20 @@ const isToOne = ({ to, recipients }: NewEmail): boolean => {
   return recipients.length === 1 && only?.kind === 'to' && to.length === 1 && to[0] === only.address
 }
 
+/** What has no column. */
+const withoutColumns = (extras: Extras): Extras => {
+  const left = { ...extras }
+  for (const { name } of EXTRA_COLUMNS) delete left[name]
+  return left
+}
+
 export const packLists = (mail: NewEmail): string => {
   const packed: Record<string, unknown> = isToOne(mail) ? { to: TO_ONE } : {}
   for (const name of NAMES) if (mail[name].length > 0) packed[name] ??= mail[name]
   if (mail.ignoreSuppressions === true) packed.insists = true
   if (mail.trace != null) packed.trace = mail.trace
-  if (mail.extras != null) packed.extras = mail.extras
+  const extras = mail.extras == null ? {} : withoutColumns(mail.extras)
+  if (Object.keys(extras).length > 0) packed.extras = extras
   return JSON.stringify(packed)
 }
 
@@ -91,26 +101,74 @@ export const readLists = ({ lists, only_address: only, submitted_by: by }: Lists
   return read
 }
 
+type Kept = Pick<
+  NewEmail,
+  'id' | 'source' | 'needsSmtpUtf8' | 'envid' | 'ret' | 'messageId' | 'from' | 'subject' | 'extras'
+> &
+  Pick<NewEmail, 'mailFrom' | 'requireTls'>
+
+/** What a mail brings into its row beside its lists, by columns: all databases store these. */
+export const BROUGHT = flat<Kept>()({
+  source: (mail) => mail.source,
+  utf8: (mail) => (mail.needsSmtpUtf8 ? 1 : 0),
+  envid: (mail) => mail.envid,
+  ret: (mail) => mail.ret,
+  message: (mail) => shortMessageId(mail.id, mail.messageId).message,
+  message_host: (mail) => shortMessageId(mail.id, mail.messageId).message_host,
+  sender: (mail) => mail.from,
+  subject: (mail) => mail.subject,
+  mail_from: (mail) => mail.mailFrom ?? null,
+  require_tls: (mail) => (mail.requireTls === true ? 1 : 0),
+  ...Object.fromEntries(
+    EXTRA_COLUMNS.map(({ name, kind }) => [
+      name,
+      ({ extras }: Kept) =>
+        (kind === 'flag' && extras?.[name] !== undefined ? Number(extras[name]) : extras?.[name]) ?? null,
+    ]),
+  ),
+})
+
+const SQL_TYPES: Readonly<Record<ExtraKind, string>> = { text: 'text', number: 'bigint', flag: 'smallint' }
+
+/** The type of each, in PostgreSQL's words. */
+export const typeOfBrought = (column: string): string => {
+  const extra = EXTRA_COLUMNS.find(({ name }) => name === column)
+  if (extra !== undefined) return SQL_TYPES[extra.kind]
+  return column === 'utf8' || column === 'require_tls' ? 'smallint' : 'text'
+}
+
+/** With those that have a column. */
+const extrasIn = (row: Row, packed: Extras | null | undefined): Pick<EmailRow, 'extras'> => {
+  const own = EXTRA_COLUMNS.filter(({ name }) => row[name] != null)
+  if (own.length === 0) return packed == null ? {} : { extras: packed }
+  const read = own.map(({ name, kind }) => [name, kind === 'flag' ? row[name] === 1 : row[name]])
+  return { extras: { ...packed, ...Object.fromEntries(read) } }
+}
+
 export const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id, ${BESIDE_LISTS} FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL`
 
 export const modeOf = (test: unknown): Mode => (test === 1 ? 'test' : 'live')
 
-export const toEmail = (row: Row): EmailRow => ({
-  id: row.id as string,
-  accountId: row.account_id as string,
-  workspaceId: row.workspace_id as string,
-  mode: modeOf(row.test),
-  source: row.source as EmailRow['source'],
-  from: row.sender as string,
-  subject: row.subject as string,
-  ...readLists(row),
-  messageId: row.message_id as string,
-  scheduledAt: row.scheduled_at as number | null,
-  createdAt: row.created_at as number,
-  updatedAt: row.updated_at as number,
-  status: row.status as Status,
-  counts: Object.fromEntries(STATUSES.map((status) => [status, row[status]])) as EmailRow['counts'],
-})
+export const toEmail = (row: Row): EmailRow => {
+  const lists = readLists(row)
+  return {
+    id: row.id as string,
+    accountId: row.account_id as string,
+    workspaceId: row.workspace_id as string,
+    mode: modeOf(row.test),
+    source: row.source as EmailRow['source'],
+    from: row.sender as string,
+    subject: row.subject as string,
+    ...lists,
+    ...extrasIn(row, lists.extras),
+    messageId: row.message_id as string,
+    scheduledAt: row.scheduled_at as number | null,
+    createdAt: row.created_at as number,
+    updatedAt: row.updated_at as number,
+    status: row.status as Status,
+    counts: Object.fromEntries(STATUSES.map((status) => [status, row[status]])) as EmailRow['counts'],
+  }
+}
 
 const toRecipient = (row: Row): RecipientRow => ({
   id: row.id as string,

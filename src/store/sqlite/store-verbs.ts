@@ -18,7 +18,7 @@ import { readMark } from '../sql/log/places.js'
 import { type Stepping, stepsOf, sweeping } from '../sql/steps.js'
 import { backup, integrityFaults } from './backup.js'
 import type { Verbs } from './session.js'
-import { fromClaimedArray, toWire } from './thread/wire.js'
+import { CLAIMED, toWire } from './thread/wire.js'
 
 // Who writes to a store that one daemon has to itself.
 
@@ -123,7 +123,7 @@ const otherWrites = (current: () => Verbs): OtherWrites => ({
       return client.call('accept', toWire(batch, beside))
     })
   },
-  claim: async (...args) => (await current().client.call('claim', ...args)).map(fromClaimedArray),
+  claim: async (...args) => (await current().client.call('claim', ...args)).map(CLAIMED.unpack),
   consume: (...args) =>
     current().daemon ? current().window.consume(...args) : current().client.call('consume', ...args),
   touch: (...args) => current().touches.touch(...args),

@@ -6,7 +6,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { idTime } from '../../../base/id.js'
-import { extrasOf } from '../../../lifecycle/facts.js'
+import { extrasOf } from '../../../lifecycle/extras.js'
 import type { MailEvent } from '../../../record/event.js'
 import { partsOfWaiting } from '../../../record/queue.js'
 import { AskError, mistake } from '../../ask.js'
@@ -333,8 +333,8 @@ const MailFacts = ({ visit, email, workspace }: MailFactsProps) => {
           ],
           email.tags.length === 0 ? null : ['Tags', tagsOf(visit, email)],
           ...extrasOf(email).map(
-            ({ label, value, isMail }) =>
-              [label, isMail ? <LinkToMail {...{ visit, id: value }} /> : <bdi>{value}</bdi>] as const,
+            ({ label, text, isMail }) =>
+              [label, isMail ? <LinkToMail {...{ visit, id: text }} /> : <bdi>{text}</bdi>] as const,
           ),
           [
             'Message-ID',

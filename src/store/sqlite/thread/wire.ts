@@ -11,9 +11,9 @@ import type {
   Acceptance,
   AcceptResult,
   Claimed,
-  DsnRequest,
   IdempotentAnswer,
   NewEmail,
+  NewRecipient,
   SentDsn,
   Settled,
 } from '../../../lifecycle/facts.js'
@@ -21,16 +21,32 @@ import type { Store, Writes } from '../../port/store.js'
 import type { Keep } from '../../port/upkeep.js'
 import type { Acting } from '../../rules/audit.js'
 import type { CarryWrites } from '../../sql/carry.js'
+import { flat } from '../../sql/flat.js'
 import { packLists } from '../../sql/mails.js'
 import type { Answered } from '../../sql/query.js'
 import type { StepVerbs, Swept } from '../../sql/steps.js'
 import type { Used } from '../../sql/suppressions.js'
 import type { Touch } from '../../sql/tenants.js'
 
-/** id, address, kind, suppressed, notify, orcpt, pool unless the mail's, normal where lists are asked; repeated. */
-export const RECIPIENT_FIELDS = 8
+/** One after another, in one array. */
+const RECIPIENT = flat<NewRecipient>()({
+  id: (one) => one.id,
+  address: (one) => one.address,
+  kind: (one) => one.kind,
+  suppressed: (one) => one.suppressed,
+  dsn: (one) => one.dsn,
+  /** Unless the mail's. */
+  poolId: (one) => one.poolId ?? null,
+  /** Where lists are asked. */
+  normal: (one) => one.normal ?? null,
+})
+export type WireRecipient = ReturnType<typeof RECIPIENT.unpackAt>
 
-const RAW = 17
+export const recipientsIn = (flat: readonly unknown[]): readonly WireRecipient[] => {
+  const found: WireRecipient[] = []
+  for (let i = 0; i < flat.length; i += RECIPIENT.names.length) found.push(RECIPIENT.unpackAt(flat, i))
+  return found
+}
 
 export interface WireAcceptance {
   readonly mails: readonly MailArray[]
@@ -42,78 +58,48 @@ export interface WireAcceptance {
   readonly beside?: Readonly<Record<string, number>>
 }
 
-const recipientsOf = (mail: NewEmail): readonly (string | boolean | null)[] => {
-  const flat: (string | boolean | null)[] = []
-  for (const one of mail.recipients) {
-    const { id, address, kind, suppressed, dsn, poolId, normal } = one
-    flat.push(id, address, kind, suppressed, dsn?.notify ?? null, dsn?.orcpt ?? null, poolId ?? null)
-    flat.push(normal ?? null)
-  }
-  return flat
-}
+const MAIL = flat<NewEmail>()({
+  id: (mail) => mail.id,
+  workspaceId: (mail) => mail.workspaceId,
+  poolId: (mail) => mail.poolId,
+  mode: (mail) => mail.mode,
+  source: (mail) => mail.source,
+  from: (mail) => mail.from,
+  subject: (mail) => mail.subject,
+  messageId: (mail) => mail.messageId,
+  scheduledAt: (mail) => mail.scheduledAt,
+  createdAt: (mail) => mail.createdAt,
+  needsSmtpUtf8: (mail) => mail.needsSmtpUtf8,
+  envid: (mail) => mail.envid,
+  ret: (mail) => mail.ret,
+  content: (mail) => mail.content,
+  lists: (mail) => packLists(mail),
+  tags: (mail) => mail.tags.flatMap((tag) => [tag.name, tag.value]),
+  recipients: (mail) => mail.recipients.flatMap(RECIPIENT.pack),
+  raw: (mail) => mail.raw,
+  mailFrom: (mail) => mail.mailFrom ?? null,
+  requireTls: (mail) => mail.requireTls ?? false,
+  submittedBy: (mail) => mail.submittedBy ?? null,
+  extras: (mail) => mail.extras ?? null,
+})
+type MailArray = ReturnType<typeof MAIL.pack>
 
-const toMailArray = (mail: NewEmail) =>
-  [
-    mail.id,
-    mail.workspaceId,
-    mail.poolId,
-    mail.mode === 'test',
-    mail.source,
-    mail.from,
-    mail.subject,
-    mail.messageId,
-    mail.scheduledAt,
-    mail.createdAt,
-    mail.needsSmtpUtf8,
-    mail.envid,
-    mail.ret,
-    mail.content,
-    packLists(mail),
-    mail.tags.flatMap((tag) => [tag.name, tag.value]),
-    recipientsOf(mail),
-    mail.raw,
-    mail.mailFrom ?? null,
-    mail.requireTls ?? false,
-    mail.submittedBy ?? null,
-  ] as const
-type MailArray = ReturnType<typeof toMailArray>
+export type WireMail = ReturnType<typeof MAIL.unpack>
+export const fromMailArray = MAIL.unpack
+
+export const isToOne = ({ recipients }: WireMail): boolean => recipients.length === RECIPIENT.names.length
 
 /** A large text crosses as octets, so that it is made in the writer's thread. */
-const textOf = (content: string | Uint8Array | null): string | null =>
+export const textOf = (content: string | Uint8Array | null): string | null =>
   content instanceof Uint8Array
     ? Buffer.from(content.buffer, content.byteOffset, content.length).toString()
     : content
-
-export const fromMailArray = (mail: MailArray) => ({
-  id: mail[0],
-  workspaceId: mail[1],
-  poolId: mail[2],
-  test: mail[3],
-  source: mail[4],
-  from: mail[5],
-  subject: mail[6],
-  messageId: mail[7],
-  scheduledAt: mail[8],
-  createdAt: mail[9],
-  needsSmtpUtf8: mail[10],
-  envid: mail[11],
-  ret: mail[12],
-  content: textOf(mail[13]),
-  lists: mail[14],
-  tags: mail[15],
-  recipients: mail[16],
-  raw: mail[RAW],
-  mailFrom: mail[18],
-  requireTls: mail[19],
-  submittedBy: mail[20],
-})
-export type WireMail = ReturnType<typeof fromMailArray>
 
 const NOTHING = new Uint8Array(0)
 
 export const toWire = (batch: Acceptance, beside?: Readonly<Record<string, number>>): WireAcceptance => ({
   mails: batch.mails.map((mail) =>
-    toMailArray(beside?.[mail.id] === undefined ? mail : { ...mail, raw: NOTHING }),
+    MAIL.pack(beside?.[mail.id] === undefined ? mail : { ...mail, raw: NOTHING }),
   ),
   idempotency: batch.idempotency,
   dsn: batch.dsn ?? null,
@@ -128,74 +114,45 @@ export const toWire = (batch: Acceptance, beside?: Readonly<Record<string, numbe
  * everything under it, and small Buffers are views of a pool.
  */
 export const packBodies = (acceptances: readonly WireAcceptance[]): ArrayBuffer[] => {
-  const mails: { [RAW]: Uint8Array }[] = acceptances.flatMap((acceptance) => acceptance.mails)
-  const shared = new Uint8Array(mails.reduce((sum, mail) => sum + mail[RAW].byteLength, 0))
+  const mails = acceptances.flatMap((acceptance) => acceptance.mails)
+  const rawOf = (mail: MailArray) => mail[MAIL.at.raw] as Uint8Array
+  const shared = new Uint8Array(mails.reduce((sum, mail) => sum + rawOf(mail).byteLength, 0))
   let offset = 0
   for (const mail of mails) {
-    const end = offset + mail[RAW].byteLength
-    shared.set(mail[RAW], offset)
-    mail[RAW] = shared.subarray(offset, end)
+    const raw = rawOf(mail)
+    const end = offset + raw.byteLength
+    shared.set(raw, offset)
+    mail[MAIL.at.raw] = shared.subarray(offset, end)
     offset = end
   }
   return offset === 0 ? [] : [shared.buffer]
 }
 
-/** Claimed in a fixed order. */
-export type ClaimedArray = readonly [
-  recipientId: string,
-  emailId: string,
-  workspaceId: string,
-  poolId: string,
-  test: boolean,
-  address: string,
-  notify: string | null,
-  orcpt: string | null,
-  envid: string | null,
-  ret: string | null,
-  messageId: string,
-  from: string,
-  needsSmtpUtf8: boolean,
-  attempts: number,
-  createdAt: number,
-  queuedAt: number,
-  leaseGen: number,
-  size: number,
-  raw: Uint8Array | null,
-  ambiguous: 'retry' | 'hold',
-  nullSender: boolean,
-  requireTls: boolean,
-  freedAt: number | null,
-]
-
-export const RAW_OF_CLAIMED = 18
-
-const dsnOf = (notify: string | null, orcpt: string | null): DsnRequest | null =>
-  notify === null && orcpt === null ? null : { notify, orcpt }
-
-export const fromClaimedArray = (one: ClaimedArray): Claimed => ({
-  recipientId: one[0],
-  emailId: one[1],
-  workspaceId: one[2],
-  poolId: one[3],
-  mode: one[4] ? 'test' : 'live',
-  address: one[5],
-  dsn: dsnOf(one[6], one[7]),
-  envid: one[8],
-  ret: one[9],
-  messageId: one[10],
-  from: one[11],
-  needsSmtpUtf8: one[12],
-  attempts: one[13],
-  createdAt: one[14],
-  queuedAt: one[15],
-  leaseGen: one[16],
-  size: one[17],
-  raw: one[RAW_OF_CLAIMED],
-  ambiguous: one[19],
-  nullSender: one[20],
-  requireTls: one[21],
-  freedAt: one[22],
+export const CLAIMED = flat<Claimed>()({
+  recipientId: (one) => one.recipientId,
+  emailId: (one) => one.emailId,
+  workspaceId: (one) => one.workspaceId,
+  poolId: (one) => one.poolId,
+  mode: (one) => one.mode,
+  address: (one) => one.address,
+  dsn: (one) => one.dsn,
+  envid: (one) => one.envid,
+  ret: (one) => one.ret,
+  messageId: (one) => one.messageId,
+  from: (one) => one.from,
+  needsSmtpUtf8: (one) => one.needsSmtpUtf8,
+  attempts: (one) => one.attempts,
+  createdAt: (one) => one.createdAt,
+  queuedAt: (one) => one.queuedAt,
+  leaseGen: (one) => one.leaseGen,
+  size: (one) => one.size,
+  raw: (one) => one.raw,
+  ambiguous: (one) => one.ambiguous ?? 'retry',
+  nullSender: (one) => one.nullSender ?? false,
+  requireTls: (one) => one.requireTls ?? false,
+  freedAt: (one) => one.freedAt ?? null,
 })
+export type ClaimedArray = ReturnType<typeof CLAIMED.pack>
 
 // What crosses the threads. Calls go to the writer as [id, verb, arguments], with who acts where somebody does, many
 // in one message; their answers come back together, after the commit that they share. Pushes are hints and freshly

@@ -16,8 +16,8 @@ import { NewerDatabaseError } from '../../port/upkeep.js'
 import type { Acting } from '../../rules/audit.js'
 import type { Used } from '../../sql/suppressions.js'
 import {
+  CLAIMED,
   type FromWriter,
-  fromClaimedArray,
   type Order,
   packBodies,
   type Topic,
@@ -355,7 +355,7 @@ export const createWriterClient = (port: MessagePort, begin?: () => Promise<void
   }
   port.on('message', (message: FromWriter) => {
     if (message.kind === 'answers') calls.answered(message.answers)
-    else if (message.kind === 'leased') take(message.claimed.map(fromClaimedArray))
+    else if (message.kind === 'leased') take(message.claimed.map(CLAIMED.unpack))
     else if (message.kind === 'settled') settled.emit(message.settled)
     else if (message.kind === 'due') due.emit()
     else if (message.kind === 'hello') file.resolve(message.file)

@@ -24,9 +24,9 @@ import { createWriteContext, type WriteContext } from '../write/context.js'
 import { createVerbs } from '../write/verbs.js'
 import { createCountChanges, createRules } from './changes.js'
 import {
+  CLAIMED,
   type FromWriter,
   type Order,
-  RAW_OF_CLAIMED,
   type Topic,
   type ToWriter,
   type WriterAnswer,
@@ -188,7 +188,7 @@ export const createBatch = (
     } catch (error) {
       if (isPassing(codeOf(error)) || BROKEN.test(codeOf(error))) throw error
       undo.run()
-      for (const lost of leased.splice(before[0])) context.hot.drop(lost[0])
+      for (const lost of leased.splice(before[0])) context.hot.drop(lost.recipientId)
       settled.splice(before[1])
       context.rolledBack()
       return failed(call[0], error)
@@ -199,7 +199,7 @@ export const createBatch = (
 
   const abandon = (): void => {
     if (db.inTransaction) rollback.run()
-    for (const lost of context.effects.leased) context.hot.drop(lost[0])
+    for (const lost of context.effects.leased) context.hot.drop(lost.recipientId)
     context.forgetEffects()
     context.rolledBack()
   }
@@ -355,9 +355,10 @@ const createClients = (
       if (!due && leased.length === 0 && settled.length === 0) return
       context.forgetEffects()
       if (leased.length > 0 && taker !== null) {
-        const raws = leased.map((one) => one[RAW_OF_CLAIMED]).filter((raw) => raw !== null)
+        const raws = leased.map(({ raw }) => raw).filter((raw) => raw !== null)
         const buffers = new Set(raws.map((raw) => raw.buffer as ArrayBuffer))
-        taker.port.postMessage({ kind: 'leased', claimed: leased } satisfies FromWriter, [...buffers])
+        const message: FromWriter = { kind: 'leased', claimed: leased.map(CLAIMED.pack) }
+        taker.port.postMessage(message, [...buffers])
       }
       for (const client of clients) {
         if (settled.length > 0 && client.topics.has('settled')) tell(client, { kind: 'settled', settled })

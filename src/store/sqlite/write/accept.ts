@@ -20,29 +20,35 @@ import type {
   IdempotencyState,
   IdempotentAnswer,
 } from '../../../lifecycle/facts.js'
+import type { Mode } from '../../../lifecycle/page.js'
 import type { RecipientState } from '../../../lifecycle/recipient.js'
 import { entriesAgainst, entryDetail, suppressionList } from '../../../lifecycle/suppress.js'
 import { aggregate } from '../../../mail/status.js'
 import type { CarriedFields } from '../../port/operations.js'
 import { carryWrites, fieldsFor } from '../../sql/carry.js'
+import { firstClaimed } from '../../sql/claimed.js'
 import { type MailPlace, NOTHING, plainEvent, scopeOf } from '../../sql/log/events.js'
-import { shortAddress, shortMessageId } from '../../sql/mails.js'
+import { BROUGHT, shortAddress } from '../../sql/mails.js'
 import type { QueueWrites } from '../../sql/orders.js'
 import { type Day, dayOf, timeOf } from '../../sql/pages.js'
 import { type Asking, all, atOnce, first, run } from '../../sql/query.js'
 import type { Unindex } from '../search.js'
 import { SUPPRESSED } from '../statements.js'
 import {
-  type ClaimedArray,
   fromMailArray,
-  RECIPIENT_FIELDS,
+  isToOne,
+  recipientsIn,
+  textOf,
   type WireAcceptance,
   type WireMail,
+  type WireRecipient,
 } from '../thread/wire.js'
 import type { WriteContext } from './context.js'
 import { type AddEvent, createNumbers, type PendingDsns } from './events.js'
 import type { HoldRecipients } from './queue.js'
 import type { SettledRow } from './settle.js'
+
+const testOf = (mode: Mode): number => (mode === 'test' ? 1 : 0)
 
 /** Up to a power of two, and a second at least, so that a drifting clock does not write at every mail. */
 const roundUp = (ms: number): number => (ms <= 0 ? 0 : 2 ** Math.max(10, Math.ceil(Math.log2(ms))))
@@ -74,62 +80,24 @@ export const createDayNotes = ({ db, onRollback }: WriteContext): NoteDay => {
   }
 }
 
-const recipientAt = (flat: WireMail['recipients'], i: number, poolId: string) => ({
-  id: flat[i] as string,
-  address: flat[i + 1] as string,
-  kind: flat[i + 2] as string,
-  suppressed: flat[i + 3] as boolean,
-  notify: flat[i + 4] as string | null,
-  orcpt: flat[i + 5] as string | null,
-  poolId: (flat[i + 6] as string | null) ?? poolId,
-  entry: null as string | null,
-})
-type NewRecipient = ReturnType<typeof recipientAt>
+/** One of a mail: where it goes, and what is on a list against it. */
+type NewRecipient = ReturnType<typeof recipientOf>
 
 /** What is on a list against a recipient, of those for whom it is asked. */
 type Listed = ReadonlyMap<string, string>
 
-const recipientsOf = ({ recipients, poolId }: WireMail, listed: Listed): NewRecipient[] => {
-  const found: NewRecipient[] = []
-  for (let i = 0; i < recipients.length; i += RECIPIENT_FIELDS) {
-    const one = recipientAt(recipients, i, poolId)
-    const entry = listed.get(one.id)
-    found.push(entry === undefined ? one : { ...one, suppressed: true, entry })
-  }
-  return found
-}
+const recipientOf = (one: WireRecipient, poolId: string, entry: string | undefined) => ({
+  id: one.id,
+  address: one.address,
+  kind: one.kind,
+  suppressed: one.suppressed || entry !== undefined,
+  dsn: one.dsn,
+  poolId: one.poolId ?? poolId,
+  entry: entry ?? null,
+})
 
-const claimedOf = (
-  mail: WireMail,
-  recipient: NewRecipient,
-  size: number,
-  ambiguous: 'retry' | 'hold',
-  now: number,
-): ClaimedArray => [
-  recipient.id,
-  mail.id,
-  mail.workspaceId,
-  recipient.poolId,
-  mail.test,
-  recipient.address,
-  recipient.notify,
-  recipient.orcpt,
-  mail.envid,
-  mail.ret,
-  mail.messageId,
-  mail.from,
-  mail.needsSmtpUtf8,
-  0,
-  mail.createdAt,
-  now,
-  1,
-  size,
-  size === mail.raw.byteLength ? mail.raw : null,
-  ambiguous,
-  mail.mailFrom === '',
-  mail.requireTls,
-  null,
-]
+const recipientsOf = ({ recipients, poolId }: WireMail, listed: Listed): NewRecipient[] =>
+  recipientsIn(recipients).map((one) => recipientOf(one, poolId, listed.get(one.id)))
 
 const prepare = (context: WriteContext) => ({
   body: context.db.prepare(
@@ -137,8 +105,8 @@ const prepare = (context: WriteContext) => ({
   ),
   email: context.db.prepare(
     `INSERT INTO emails (ord, id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
-       pool, body_apart, size, source, utf8, envid, ret, message, message_host, sender, subject, lists, mail_from, require_tls, submitter)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       pool, body_apart, size, lists, submitter, ${BROUGHT.names.join(', ')})
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?${', ?'.repeat(BROUGHT.names.length)})`,
   ),
   tag: context.db.prepare(
     'INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)',
@@ -169,7 +137,7 @@ export const createAccept = (
 
   const answered = (answer: IdempotentAnswer, now: number): boolean => {
     const workspace = context.names.workspace(answer.workspaceId)
-    const test = answer.mode === 'test' ? 1 : 0
+    const test = testOf(answer.mode)
     return (
       sql.answer.run(answer.status, answer.body, now, workspace, test, answer.key, answer.token).changes === 1
     )
@@ -184,7 +152,7 @@ export const createAccept = (
   /** Of the only recipient, where it is hot: as settle.ts would find it. */
   const knownOf = (mail: WireMail, ord: number, { address }: NewRecipient): SettledRow => {
     const row = [mail.id, context.names.workspace(mail.workspaceId), address, null, 'queued', 1] as const
-    return [...row, mail.test ? 1 : 0, ord, 'queued', 0, null, context.boot, 1, null, null, null, null, null]
+    return [...row, testOf(mail.mode), ord, 'queued', 0, null, context.boot, 1, null, null, null, null, null]
   }
 
   const addRow = (
@@ -211,8 +179,8 @@ export const createAccept = (
       leaseGen,
       written,
       address_lc,
-      recipient.notify,
-      recipient.orcpt,
+      recipient.dsn?.notify ?? null,
+      recipient.dsn?.orcpt ?? null,
       reason,
       recipient.suppressed ? 0 : number,
     )
@@ -230,15 +198,18 @@ export const createAccept = (
     const workspace = context.names.workspace(mail.workspaceId)
     const status = firstStatus(recipient, mail.scheduledAt)
     const hold = status === 'queued' ? holdOver(mail, recipient, workspace) : null
-    const known =
-      mail.recipients.length === RECIPIENT_FIELDS ? knownOf(mail, place.ord, recipient) : undefined
+    const known = isToOne(mail) ? knownOf(mail, place.ord, recipient) : undefined
     const hot =
       status === 'queued' &&
       hold === null &&
       context.hot.admit(id, poolId, workspace, mail.raw.byteLength, known)
     // before anything can fail: by this list it leaves the hot set when it is undone
-    if (hot)
-      context.effects.leased.push(claimedOf(mail, recipient, size, context.names.ambiguous(workspace), now))
+    if (hot) {
+      // a body in a file does not go along
+      const raw = size === mail.raw.byteLength ? mail.raw : null
+      const ambiguous = context.names.ambiguous(workspace)
+      context.effects.leased.push(firstClaimed(mail, recipient, { size, raw, ambiguous, queuedAt: now }))
+    }
     const state = firstState(status, mail.scheduledAt ?? now, hot ? context.boot : null)
     addRow(mail, place.ord, recipient, number, state, now)
     if (recipient.suppressed) {
@@ -260,14 +231,13 @@ export const createAccept = (
     const workspace = context.names.workspace(mail.workspaceId)
     const beside = size === mail.raw.byteLength ? 0 : 1
     const ord = context.order.next()
-    const { message, message_host } = shortMessageId(mail.id, mail.messageId)
     noteDay(ord, mail.createdAt)
-    sql.body.run(ord, mail.id, mail.createdAt, mail.content, mail.raw, beside)
+    sql.body.run(ord, mail.id, mail.createdAt, textOf(mail.content), mail.raw, beside)
     sql.email.run(
       ord,
       mail.id,
       workspace,
-      mail.test ? 1 : 0,
+      testOf(mail.mode),
       aggregate(counts),
       recipients.length,
       counts.scheduled,
@@ -279,21 +249,12 @@ export const createAccept = (
       context.names.pool(mail.poolId),
       0,
       size,
-      mail.source,
-      mail.needsSmtpUtf8 ? 1 : 0,
-      mail.envid,
-      mail.ret,
-      message,
-      message_host,
-      mail.from,
-      mail.subject,
       mail.lists,
-      mail.mailFrom,
-      mail.requireTls ? 1 : 0,
       mail.submittedBy === null ? null : context.names.submitter(mail.submittedBy),
+      ...BROUGHT.pack(mail),
     )
     for (let i = 0; i < mail.tags.length; i += 2) sql.tag.run(workspace, mail.tags[i], mail.tags[i + 1], ord)
-    const place = { ord, scope: scopeOf(workspace, mail.test) }
+    const place = { ord, scope: scopeOf(workspace, mail.mode === 'test') }
     for (const [i, recipient] of recipients.entries()) addRecipient(mail, place, recipient, i + 1, size, now)
   }
 
@@ -307,14 +268,13 @@ export const createAccept = (
   const listedOf = (mails: readonly WireMail[], isAnswered: boolean, now: number): Listed | null => {
     const listed = new Map<string, string>()
     const isAnyone = sql.anyone.get() !== undefined
-    for (const { workspaceId, test, recipients: flat } of mails) {
-      const list = suppressionList(workspaceId, test ? 'test' : 'live')
-      for (let i = 0; i < flat.length; i += RECIPIENT_FIELDS) {
-        const normal = flat[i + 7]
+    for (const { workspaceId, mode, recipients } of mails) {
+      const list = suppressionList(workspaceId, mode)
+      for (const { id, normal, suppressed } of recipientsIn(recipients)) {
         if (normal === null) continue
-        const entry = isAnyone ? against(list, normal as string, now) : undefined
-        if (isAnswered && (entry !== undefined) !== flat[i + 3]) return null
-        if (entry !== undefined) listed.set(flat[i] as string, entry)
+        const entry = isAnyone ? against(list, normal, now) : undefined
+        if (isAnswered && (entry !== undefined) !== suppressed) return null
+        if (entry !== undefined) listed.set(id, entry)
       }
     }
     return listed
@@ -347,8 +307,6 @@ export const createIdempotency = (context: WriteContext) => {
   const release = db.prepare(
     'DELETE FROM idempotency WHERE workspace = ? AND test = ? AND key = ? AND token = ? AND completed_at IS NULL',
   )
-  const testOf = (mode: IdempotencyClaim['mode']): number => (mode === 'test' ? 1 : 0)
-
   return {
     claimKey(claim: IdempotencyClaim): IdempotencyState {
       const workspace = names.workspace(claim.workspaceId)

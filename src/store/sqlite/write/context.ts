@@ -5,7 +5,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { type Clock, systemClock } from '../../../base/clock.js'
-import type { Settled } from '../../../lifecycle/facts.js'
+import type { Claimed, Settled } from '../../../lifecycle/facts.js'
 import { type Pause, waitsSince } from '../../../lifecycle/orders.js'
 import { createHotSet, type HotSet } from '../../sql/mails.js'
 import { holdOver, type RecipientStanding, STANDING_HOLDS, type StandingHold } from '../../sql/orders.js'
@@ -14,7 +14,6 @@ import { notePauses } from '../../sql/schedule.js'
 import type { Db } from '../connect.js'
 import { createGiver, type Giver } from '../giver.js'
 import { createStatements, type Statements } from '../statements.js'
-import type { ClaimedArray } from '../thread/wire.js'
 
 // What must not leave now, and the pauses of each workspace. Holds, and the workspaces that are suspended, in the
 // writer's memory. Other processes write holds too, so they are read again in each transaction: a few microseconds
@@ -83,7 +82,7 @@ const createPauses = (db: Db, ask: Ask): Pauses => {
 
 interface Effects {
   due: boolean
-  leased: ClaimedArray[]
+  leased: Claimed[]
   settled: Settled[]
 }
 

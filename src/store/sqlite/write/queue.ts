@@ -22,6 +22,8 @@ import {
 import { normalizeAddress } from '../../../mail/address.js'
 import type { Status } from '../../../mail/status.js'
 import type { DeadBoots } from '../../port/upkeep.js'
+import { FOR_RELAY, RELAYED, toClaimed } from '../../sql/claimed.js'
+import { unpacking } from '../../sql/flat.js'
 import { ambiguousEvent, noteEvent } from '../../sql/log/events.js'
 import { EMAIL_ID } from '../../sql/mails.js'
 import type {
@@ -33,12 +35,12 @@ import type {
   StandingHold,
   StandingHolds,
 } from '../../sql/orders.js'
-import { type Asking, answered, atOnce, first, run } from '../../sql/query.js'
+import { type Asking, answered, atOnce, first, type Row, run } from '../../sql/query.js'
 import { type Left, nextPair, scheduleWrites } from '../../sql/schedule.js'
 import type { Db } from '../connect.js'
 import type { Unindex } from '../search.js'
 import { MAIL } from '../statements.js'
-import type { ClaimedArray } from '../thread/wire.js'
+import { CLAIMED, type ClaimedArray } from '../thread/wire.js'
 import type { Pauses, WriteContext } from './context.js'
 import type { AddEvent } from './events.js'
 import { STATE_COLUMNS, type StateArray, stateOf } from './settle.js'
@@ -226,12 +228,21 @@ interface Candidate {
   readonly address_lc: string
 }
 
-/** In the order of ClaimedArray; workspace and pool still as numbers. */
-const CLAIMED = `SELECT r.id, e.id, r.workspace, r.pool, e.test, r.address, r.notify, r.orcpt, e.envid, e.ret,
-    e.message_id, e.sender, e.utf8, r.attempts, e.created_at, r.queued_at, r.lease_gen, e.size,
-    CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body AND email_id = e.id) END, w.ambiguous,
-    e.mail_from = '', e.require_tls, CASE WHEN r.held IS NULL THEN r.held_at END
+const COLUMNS = {
+  ...{ recipient_id: 'r.id', workspace: 'r.workspace', pool: 'r.pool', address: 'r.address' },
+  ...{
+    notify: 'r.notify',
+    orcpt: 'r.orcpt',
+    attempts: 'r.attempts',
+    queued_at: 'r.queued_at',
+    gen: 'r.lease_gen',
+  },
+  ...{ ambiguous: 'w.ambiguous', freed_at: 'CASE WHEN r.held IS NULL THEN r.held_at END' },
+  raw: `CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body AND email_id = e.id) END`,
+}
+const LEASED = `SELECT ${RELAYED}, ${Object.values(COLUMNS).join(', ')}
   FROM recipients r JOIN emails e ON e.ord = r.email_ord JOIN workspaces w ON w.n = r.workspace WHERE r.id = ?`
+const rowOf = unpacking<Row>([...FOR_RELAY, ...Object.keys(COLUMNS)])
 
 const prepareClaim = (context: WriteContext) => ({
   due: context.db.prepare<[number, number, number, number], Candidate>(
@@ -241,22 +252,24 @@ const prepareClaim = (context: WriteContext) => ({
   lease: context.db.prepare(
     `UPDATE recipients SET due_at = NULL, boot = ?, lease_until = ?, lease_gen = lease_gen + 1 WHERE id = ?`,
   ),
-  claimed: context.db.prepare<[string], unknown[]>(CLAIMED).raw(),
+  claimed: context.db.prepare<[string], unknown[]>(LEASED).raw(),
 })
 
 type SinceOf = ReturnType<Pauses['of']>
 
-const toClaimed = (context: WriteContext, row: unknown[], sinceOf: SinceOf): ClaimedArray => {
-  const [since, resumedAt] = sinceOf(row[15] as number)
-  row[15] = since
-  if (resumedAt !== null) row[22] = Math.max(resumedAt, (row[22] as number | null) ?? resumedAt)
-  row[2] = context.names.workspaceId(row[2] as number)
-  row[3] = context.names.poolId(row[3] as number)
-  row[4] = row[4] === 1
-  row[12] = row[12] === 1
-  row[20] = row[20] === 1
-  row[21] = row[21] === 1
-  return row as unknown as ClaimedArray
+const leasedOf = ({ names }: WriteContext, values: unknown[], sinceOf: SinceOf): ClaimedArray => {
+  const row = rowOf(values)
+  const [queuedAt, resumedAt] = sinceOf(row.queued_at as number)
+  const freedAt = row.freed_at as number | null
+  const claimed = toClaimed(row, {
+    workspaceId: names.workspaceId(row.workspace as number),
+    poolId: names.poolId(row.pool as number),
+    address: row.address as string,
+    queuedAt,
+    freedAt: resumedAt === null ? freedAt : Math.max(resumedAt, freedAt ?? resumedAt),
+    raw: row.raw as Uint8Array | null,
+  })
+  return CLAIMED.pack(claimed)
 }
 
 /** Puts to rest what somebody holds; true when it did. */
@@ -311,7 +324,7 @@ export const createClaim = (
     leases.noteUntil(leaseUntil)
     const row = sql.claimed.get(id)
     if (row === undefined) throw new Error(`recipient ${id} has no email`)
-    return toClaimed(context, row, sinceOf)
+    return leasedOf(context, row, sinceOf)
   }
 
   return (poolId: string, limit: number, leaseUntil: number, now: number): readonly ClaimedArray[] => {
