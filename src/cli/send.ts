@@ -5,6 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { GIVEN_EXTRAS, type GivenExtra, readExtra } from '../lifecycle/extras.js'
 import { readTag } from '../mail/query.js'
 import { apiBase, callApi } from './api.js'
 import { command } from './command.js'
@@ -37,6 +38,19 @@ const attachmentOf = async (file: string) => ({
   content: (await readFile(file)).toString('base64'),
 })
 
+const GIVEN = Object.fromEntries(
+  GIVEN_EXTRAS.map(({ option, kind, label }) => [
+    option,
+    { type: kind === 'flag' ? ('boolean' as const) : ('string' as const), describe: label },
+  ]),
+)
+
+/** What its option gives. */
+const givenIn = (args: object, extra: GivenExtra): unknown => {
+  const value: unknown = Reflect.get(args, extra.option)
+  return typeof value === 'string' ? readExtra(extra, value) : value
+}
+
 const OPTIONS = {
   to: { type: 'string', array: true, demandOption: true, describe: 'Recipient; repeatable' },
   cc: { type: 'string', array: true, describe: 'Copy to; repeatable' },
@@ -63,6 +77,7 @@ const OPTIONS = {
     type: 'string',
     describe: 'The mailing list that a link in the header of the mail unsubscribes from',
   },
+  ...GIVEN,
   'idempotency-key': { type: 'string', describe: 'Makes it safe to run the same command again' },
   workspace: { type: 'string', describe: 'Workspace id, for a platform key' },
   'key-file': { type: 'string', describe: 'File that holds the API key; - is standard input' },
@@ -107,6 +122,7 @@ export const sendCommand = command({
       scheduled_at: args.at,
       ignore_suppressions: args.ignoreSuppressions,
       unsubscribe: args.unsubscribe === undefined ? undefined : { list: args.unsubscribe },
+      ...Object.fromEntries(GIVEN_EXTRAS.map((extra) => [extra.name, givenIn(args, extra)])),
     }
     const headers: Record<string, string> = {}
     if (args.idempotencyKey !== undefined) headers['idempotency-key'] = args.idempotencyKey

@@ -11,6 +11,7 @@
  */
 import { Fault, type FaultCode, type FieldError, wrongIn } from '../base/fault.js'
 import { parseTime, readTimeInWords, TIME_FORMS } from '../base/moments.js'
+import { type Extras, type GivenExtra, givenExtras } from '../lifecycle/extras.js'
 import type { AttachmentSummary, Tag } from '../lifecycle/facts.js'
 import type { MessageAttachment } from '../mail/compose.js'
 import type { EmailRecord } from '../store/port/mail.js'
@@ -44,8 +45,7 @@ export interface Draft {
   readonly mime?: string | null
   /** Also to addresses that are suppressed, this once. */
   readonly ignoreSuppressions?: boolean
-  /** The mailing list that a link in its header unsubscribes from. */
-  readonly unsubscribe?: string | null
+  readonly extras?: Extras | null
   /** As control fields of a header make them: names may repeat, and those that are too many are left out. */
   readonly foundTags?: readonly Tag[]
   /** Of a whole message: its control fields count as at the SMTP door, and `from` where it has no From. */
@@ -57,7 +57,7 @@ export interface Draft {
 type OneOrMany = string | readonly string[] | null | undefined
 
 /** A send as JSON has it: many things may be left out, be null, or be one instead of a list. */
-export interface WireDraft {
+export interface WireDraft extends Partial<Readonly<Record<GivenExtra['name'], unknown>>> {
   readonly from?: string | null | undefined
   readonly to?: OneOrMany
   readonly cc?: OneOrMany
@@ -106,7 +106,10 @@ export const toDraft = (body: WireDraft): Draft => ({
   })),
   scheduledAt: body.scheduled_at ?? null,
   ignoreSuppressions: body.ignore_suppressions ?? false,
-  unsubscribe: body.unsubscribe?.list ?? null,
+  extras: givenExtras(
+    ({ name }) => body[name],
+    body.unsubscribe == null ? {} : { unsubscribe_list: body.unsubscribe.list },
+  ),
   mime: body.raw ?? null,
 })
 

@@ -7,9 +7,12 @@
  *     A From that is there and cannot be read is never replaced: somebody meant something by it.
  */
 import { Fault, type FieldError } from '../base/fault.js'
+import { type Extras, givenExtras, readExtra } from '../lifecycle/extras.js'
 import { formatMailbox, isAscii, type Mailbox, parseAddress, wireAddress } from '../mail/address.js'
+import { decodeWords, fromRaw } from '../mail/encoding.js'
 import {
   asBuffer,
+  fieldValue,
   formatDate,
   isHeaderTooLarge,
   MOST_HEADER_FIELDS,
@@ -88,6 +91,18 @@ export const readFinished = (
   const comesRound = submitted.received > MOST_RECEIVED || submitted.loops >= MOST_OWN_PASSES
   if (comesRound && errors.length === 0) throw new Fault('email.loop_detected')
   return from && { raw, submitted, ...from }
+}
+
+/** What its control fields give. */
+export const extrasIn = ({ raw, submitted }: Finished): Extras | null => {
+  const { unsubscribe, section } = submitted
+  return givenExtras(
+    (extra) => {
+      const field = section.fields.find(({ name }) => name === extra.field)
+      return field && readExtra(extra, decodeWords(fromRaw(fieldValue(asBuffer(raw), field))).trim())
+    },
+    unsubscribe === null ? {} : { unsubscribe_list: unsubscribe },
+  )
 }
 
 /** A mailbox as one would write it, undisturbed by encoded words. */

@@ -15,6 +15,7 @@
  */
 import { type FieldError, invalid } from '../base/fault.js'
 import { newId, newRecipientId } from '../base/id.js'
+import type { Extras } from '../lifecycle/extras.js'
 import type { DsnRequest, EmailFacts, NewEmail, NewRecipient, RecipientKind } from '../lifecycle/facts.js'
 import type { Mode } from '../lifecycle/page.js'
 import { isAscii, type Mailbox, normalizeAddress, wireAddress } from '../mail/address.js'
@@ -29,6 +30,7 @@ import { poolFor, type Routing, type Tenants, type WorkspaceRow } from '../store
 import type { Principal } from '../tenant/principal.js'
 import { type Draft, demandSize, readSchedule, summarize } from './draft.js'
 import {
+  extrasIn,
   type Finished,
   headOf,
   type MessagePlaces,
@@ -41,9 +43,11 @@ import { checkUnsubscribe } from './unsubscribe.js'
 import {
   type CheckedDraft,
   type CheckedMime,
+  checkExtras,
   checkSend,
   type DraftRules,
   type Listed,
+  listIn,
   MOST_TAGS,
   newRecipient,
   type Party,
@@ -102,8 +106,6 @@ const isBeyondAscii = (checked: CheckedDraft): boolean =>
     [checked.from, ...checked.replyTo].every(({ mailbox }) => isAscii(wireAddress(mailbox.address)))
   )
 
-const extrasFor = (list: string | null) => (list === null ? null : { unsubscribe_list: list })
-
 /** What the API says of a mail, however it is made. */
 const saidOf = (checked: CheckedDraft | CheckedMime) => ({
   source: 'api' as const,
@@ -114,7 +116,7 @@ const saidOf = (checked: CheckedDraft | CheckedMime) => ({
   scheduledAt: checked.scheduledAt,
   ignoreSuppressions: checked.ignoreSuppressions,
   recipients: checked.recipients,
-  extras: extrasFor(checked.unsubscribe),
+  extras: checked.extras,
   envid: null,
   ret: null,
 })
@@ -220,8 +222,7 @@ interface ReadMessage {
   readonly finished: Finished
   readonly recipients: readonly Named[]
   readonly scheduledAt: number | null
-  /** Its mailing list. */
-  readonly list: string | null
+  readonly extras: Extras | null
 }
 
 /** What stands in it and whom it is for; throws what is wrong with its recipients. */
@@ -231,16 +232,17 @@ const readMessage = (message: EnvelopedMessage, rules: DraftRules): Wrong | Read
   const schedule = finished?.submitted.scheduledAt ?? null
   const scheduledAt = readSchedule(schedule?.text ?? null, rules.now, `header.${schedule?.field}`, errors)
   if (finished === null) return { errors }
-  const { unsubscribe: list, section } = finished.submitted
+  const extras = extrasIn(finished)
   const recipients = listRecipients(message, finished.submitted)
   const link = { at: `header.${UNSUBSCRIBE_FIELD}`, baseUrl: rules.baseUrl, recipients: recipients.length }
-  checkUnsubscribe(list, { ...link, names: () => namesIn(section) }, errors)
+  checkExtras(extras, ({ field }) => `header.${field}`, errors)
+  checkUnsubscribe(listIn(extras), { ...link, names: () => namesIn(finished.submitted.section) }, errors)
   if (errors.length > 0) return { errors }
   if (recipients.length === 0 || recipients.length > rules.recipients) {
     const text = `1 to ${rules.recipients} recipients, found ${recipients.length}`
     throw invalid([{ field: 'body.to', kind: 'too_many', message: text }])
   }
-  return { finished, recipients, scheduledAt, list }
+  return { finished, recipients, scheduledAt, extras }
 }
 
 /** The mail, or all that is wrong with its header; throws any other Fault. */
@@ -248,7 +250,7 @@ const prepareMessage = (message: EnvelopedMessage, rules: DraftRules): Prepared 
   const { hostname, now } = rules
   const read = readMessage(message, rules)
   if ('errors' in read) return read
-  const { finished, recipients, scheduledAt, list } = read
+  const { finished, recipients, scheduledAt, extras } = read
   const { submitted, raw } = finished
   const id = newId('em', now)
   const textsOf = (wanted: RecipientKind) =>
@@ -277,7 +279,7 @@ const prepareMessage = (message: EnvelopedMessage, rules: DraftRules): Prepared 
     scheduledAt,
     senders: finished.authors.map(({ address }) => address),
     ignoreSuppressions: submitted.ignoreSuppressions,
-    extras: extrasFor(list),
+    extras,
     recipients,
     needsSmtpUtf8: needsSmtpUtf8(finished, recipients),
     content: null,
@@ -322,7 +324,7 @@ export const toEmail = (
   now: number,
 ): NewEmail => {
   const { mode, workspace } = owner
-  const mailingList = mail.extras?.unsubscribe_list ?? null
+  const mailingList = listIn(mail.extras ?? null)
   const minding = { mode, ignored: mail.ignoreSuppressions, listed, mailingList }
   const recipients = mail.recipients.map((one) => newRecipient(one, newRecipientId(now), minding))
   const placed = routed(routing, recipients)

@@ -6,6 +6,7 @@
  *   as they wrote it; what goes into envelopes is the wire form.
  */
 import { type FieldError, wrongIn } from '../base/fault.js'
+import { type Extras, GIVEN_EXTRAS, type GivenExtra, wrongWith } from '../lifecycle/extras.js'
 import type { DsnRequest, NewRecipient, RecipientKind, Tag } from '../lifecycle/facts.js'
 import type { Mode } from '../lifecycle/page.js'
 import { entriesAgainst, entryOf } from '../lifecycle/suppress.js'
@@ -29,7 +30,7 @@ import {
 } from '../mail/header.js'
 import { REF_HEADER } from '../mail/return-path.js'
 import { type Draft, decodeBase64, demandSize, readAttachments, readSchedule } from './draft.js'
-import { type Finished, type FinishedRules, readFinished } from './finished-message.js'
+import { extrasIn, type Finished, type FinishedRules, readFinished } from './finished-message.js'
 import { checkUnsubscribe } from './unsubscribe.js'
 
 /** A mailbox and the text that a client gave for it. */
@@ -187,7 +188,7 @@ export interface CheckedDraft extends Parties {
   readonly attachments: readonly MessageAttachment[]
   readonly scheduledAt: number | null
   readonly ignoreSuppressions: boolean
-  readonly unsubscribe: string | null
+  readonly extras: Extras | null
 }
 
 export interface CheckedMime extends Recipients {
@@ -195,7 +196,7 @@ export interface CheckedMime extends Recipients {
   readonly tags: readonly Tag[]
   readonly scheduledAt: number | null
   readonly ignoreSuppressions: boolean
-  readonly unsubscribe: string | null
+  readonly extras: Extras | null
 }
 
 export interface DraftRules extends FinishedRules {
@@ -226,7 +227,9 @@ const checkHeaders = ({ headers, replyTo }: Draft, at: string, errors: FieldErro
     names.add(lower)
     if (!isHeaderName(name))
       wrong(name, 'format', 'must be a header name: printable ASCII without blank or colon')
-    else if (name.toLowerCase() === UNSUBSCRIBE_FIELD) wrong(name, 'forbidden', `${name} ${LISTS}`)
+    else if (lower === UNSUBSCRIBE_FIELD) wrong(name, 'forbidden', `${name} ${LISTS}`)
+    else if (GIVEN_EXTRAS.some(({ field }) => field === lower))
+      wrong(name, 'forbidden', `${name} is for SMTP: POST /v1/emails has a member for it`)
     else if (isForbiddenHeader(name)) wrong(name, 'forbidden', `${name} is set by the service`)
     else if (!isHeaderValue(headers[name] ?? '')) {
       wrong(name, 'format', 'must not contain line breaks or control characters')
@@ -270,6 +273,21 @@ const takeControls = ({ headers, tags, foundTags = [] }: Draft): Pick<CheckedDra
     tags: [...tags, ...foundTags, ...inHeader].slice(0, MOST_TAGS),
   }
 }
+
+/** Judges what a client gives; `at` is where each stands. */
+export const checkExtras = (
+  extras: Extras | null,
+  at: (extra: GivenExtra) => string,
+  errors: FieldError[],
+): void => {
+  for (const extra of GIVEN_EXTRAS) {
+    const value = extras?.[extra.name]
+    const wrong = value === undefined ? null : wrongWith(extra, value)
+    if (wrong !== null) errors.push({ field: at(extra), ...wrong })
+  }
+}
+
+export const listIn = (extras: Extras | null): string | null => extras?.unsubscribe_list ?? null
 
 const checkTags = ({ tags }: Draft, at: string, errors: FieldError[]): void => {
   const wrong = wrongIn(errors, `${at}.tags`)
@@ -368,15 +386,17 @@ const checkMime = (draft: Draft, mime: string, rules: DraftRules, at: string): V
   const schedule = draft.scheduledAt ?? found?.scheduledAt?.text ?? null
   const place = draft.scheduledAt === null && found !== null ? 'raw' : 'scheduled_at'
   const scheduledAt = readSchedule(schedule, rules.now, `${at}.${place}`, errors)
-  const unsubscribe = draft.unsubscribe ?? found?.unsubscribe ?? null
+  const inHeader = heedsHeader && finished !== null ? extrasIn(finished) : null
+  const extras = inHeader === null ? (draft.extras ?? null) : { ...inHeader, ...draft.extras }
+  checkExtras(extras, ({ name }) => `${at}.${name}`, errors)
   const names = () => (finished === null ? [] : namesIn(finished.submitted.section))
   const link = { at: `${at}.unsubscribe`, baseUrl: rules.baseUrl, names }
-  checkUnsubscribe(unsubscribe, { ...link, recipients: recipients.recipients.length }, errors)
+  checkUnsubscribe(listIn(extras), { ...link, recipients: recipients.recipients.length }, errors)
   if (errors.length > 0 || finished === null) return { checked: null, errors }
   const tags = [...draft.tags, ...foundTags, ...(found?.tags ?? [])].slice(0, MOST_TAGS)
   const ignoreSuppressions = draft.ignoreSuppressions || (found?.ignoreSuppressions ?? false)
   return {
-    checked: { finished, tags, scheduledAt, ignoreSuppressions, unsubscribe, ...recipients },
+    checked: { finished, tags, scheduledAt, ignoreSuppressions, extras, ...recipients },
     errors: null,
   }
 }
@@ -391,10 +411,11 @@ export const checkDraft = (draft: Draft, rules: DraftRules, at = 'body'): Verdic
   const attachments = readAttachments(draft.attachments, at, errors)
   const scheduledAt = readTime(draft, rules.now, at, errors)
   const { from } = parties
-  const { unsubscribe = null } = draft
+  const { extras = null } = draft
+  checkExtras(extras, ({ name }) => `${at}.${name}`, errors)
   const names = () => Object.keys(draft.headers).map((name) => name.toLowerCase())
   const link = { at: `${at}.unsubscribe`, baseUrl: rules.baseUrl, names }
-  checkUnsubscribe(unsubscribe, { ...link, recipients: parties.recipients.length }, errors)
+  checkUnsubscribe(listIn(extras), { ...link, recipients: parties.recipients.length }, errors)
   if (errors.length > 0 || from === null) return { checked: null, errors }
   const { subject, html, text, ignoreSuppressions = false } = draft
   return {
@@ -405,7 +426,7 @@ export const checkDraft = (draft: Draft, rules: DraftRules, at = 'body'): Verdic
       attachments,
       scheduledAt,
       ignoreSuppressions,
-      unsubscribe,
+      extras,
       ...takeControls(draft),
       ...parties,
       from,

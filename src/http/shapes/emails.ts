@@ -6,7 +6,7 @@
  *   the id that some SDKs repeat in the body.
  */
 import Joi from 'joi'
-import { EXTRA_NAMES, EXTRAS } from '../../lifecycle/facts.js'
+import { ALL_EXTRAS, type ExtraKind, GIVEN_EXTRAS } from '../../lifecycle/extras.js'
 import { MAILING_LIST, MAILING_LIST_FORM } from '../../lifecycle/suppress.js'
 import { STATUSES } from '../../mail/status.js'
 import { WAITING_REASONS } from '../../record/queue.js'
@@ -103,6 +103,14 @@ const unsubscribing = () =>
     'Of a mail to one recipient: its mailing list. The mail gets a List-Unsubscribe of this gateway (RFC 8058), and who follows it gets no more mail of that list. Needs a `base_url` that readers reach by https, and no List-Unsubscribe of your own',
   )
 
+/** Of what a mail carries; `most` where a client gives it. */
+const extraForm = (kind: ExtraKind, most?: number): Joi.Schema => {
+  if (kind === 'flag') return Joi.boolean()
+  if (kind === 'text') return most === undefined ? Joi.string() : text(most)
+  const number = Joi.number().integer().min(0)
+  return most === undefined ? number : number.max(most)
+}
+
 const sendMembers = shape(() => ({
   from: orNull(address())
     .description(
@@ -133,6 +141,12 @@ const sendMembers = shape(() => ({
   scheduled_at: orNull(schedule()),
   ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
   unsubscribe: unsubscribing(),
+  ...Object.fromEntries(
+    GIVEN_EXTRAS.map(({ name, kind, says, example, given }) => [
+      name,
+      orNull(extraForm(kind, given)).description(says).example(example),
+    ]),
+  ),
   raw: orNull(Joi.string())
     .description(
       'The whole message (RFC 5322) in base64, in place of from, reply_to, subject, html, text, headers and attachments: none of ' +
@@ -254,9 +268,9 @@ const summary = shape(() => ({
   message_id: Joi.string().required(),
   scheduled_at: nullable(Joi.string()),
   ...Object.fromEntries(
-    EXTRA_NAMES.map((name) => [
+    ALL_EXTRAS.map(({ name, kind, says, example }) => [
       name,
-      Joi.string().description(EXTRAS[name].says).example(EXTRAS[name].example),
+      extraForm(kind).description(says).example(example),
     ]),
   ),
   created_at: time(),
