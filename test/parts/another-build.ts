@@ -1,4 +1,4 @@
-/** A second Postern beside this one: the same code, which knows more steps of the schema and calls itself newer. */
+/** A second Postern beside this one: the same code, which knows more steps of the schema and extras, and calls itself newer. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,10 +10,16 @@ import { ROOT } from './postern.js'
 interface More {
   readonly postgres?: readonly SchemaStep[]
   readonly sqlite?: readonly string[]
+  /** Rows of EXTRAS, as JSON. */
+  readonly extras?: Readonly<Record<string, object>>
 }
 
 /** The folder that it is in. */
-export const buildWith = (t: Test, version: string, { postgres = [], sqlite = [] }: More): string => {
+export const buildWith = (
+  t: Test,
+  version: string,
+  { postgres = [], sqlite = [], extras = {} }: More,
+): string => {
   const dir = mkdtempSync(join(tmpdir(), 'postern-build-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
   cpSync(join(ROOT, 'src'), join(dir, 'src'), { recursive: true })
@@ -48,6 +54,11 @@ export const ${newest} = OLDEST + STEPS.length
   }
   addTo('postgres/schema', 'SCHEMA', postgres)
   addTo('sqlite/migrate', 'NEWEST', sqlite)
+  const table = join(dir, 'src', 'lifecycle', 'extras.ts')
+  const begins = 'export const EXTRAS = {'
+  const rows = JSON.stringify(extras).slice(1, -1)
+  const text = readFileSync(table, 'utf8')
+  writeFileSync(table, text.replace(begins, `${begins}${rows === '' ? '' : `${rows},`}`))
   execFileSync(process.execPath, ['systemd/bundle/bundle.mjs'], { cwd: dir })
   return dir
 }
