@@ -5,6 +5,7 @@
  *   folder and daemon/ look at the environment.
  */
 import { execFileSync } from 'node:child_process'
+import { Resolver } from 'node:dns'
 import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
@@ -24,7 +25,7 @@ import type { AccountRow } from '../store/port/tenants.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import { ensureAccount } from '../tenant/workspace.js'
 import type { Globals } from './command.js'
-import { endingOf, Refusal } from './exit.js'
+import { endingOf, Refusal, usage } from './exit.js'
 import { versionText } from './version.js'
 
 export interface CliContext {
@@ -189,6 +190,24 @@ export const readPasswordFile = async (path: string, word = 'password_file'): Pr
   } catch (error) {
     throw Object.assign(error as NodeJS.ErrnoException, { path: `${word} ${path}` })
   }
+}
+
+/** What --resolver takes. */
+export const RESOLVER = {
+  resolver: { type: 'string', describe: 'Ask this name server, such as 127.0.0.1:53', requiresArg: true },
+} as const
+
+/** Throws what is wrong with --resolver. */
+export const readResolver = (text: string | undefined): string | undefined => {
+  if (text === undefined) return text
+  const [, port = '53'] = /[\].]\w*:(\d+)$/.exec(text) ?? []
+  try {
+    new Resolver().setServers([text])
+    if (Number(port) > 0 && Number(port) <= 65_535) return text
+  } catch {
+    // said below
+  }
+  throw usage(`--resolver: ${text} is no address such as 127.0.0.1:53`)
 }
 
 export const readSecretFile = (path: string): Promise<string> => readFile(path, 'utf8')

@@ -9,7 +9,7 @@ import { safetyProblems } from '../config/safety.js'
 import { asTheySet } from '../config/variables.js'
 import { adminOf, placeOf } from '../store/open.js'
 import { command } from './command.js'
-import { configOf, withContext } from './context.js'
+import { configOf, RESOLVER, readResolver, withContext } from './context.js'
 import { checkDatabase, checkServer } from './doctor/database.js'
 import { type Check, type DoctorFacts, type Finding, type FindingResult, fail, ok } from './doctor/finding.js'
 import {
@@ -137,13 +137,14 @@ const findAll = async (
 export const doctorCommand = command({
   usage: 'doctor',
   summary: 'Look for what is wrong, and name the command that mends it',
-  options: { resolver: { type: 'string', describe: 'Name server to ask, as HOST or HOST:PORT' } },
+  options: RESOLVER,
   examples: [
     ['$0 doctor', 'look at everything'],
     ['$0 doctor --resolver 1.1.1.1', 'ask another name server'],
   ],
   run: async (args, terminal) => {
-    const seen = await whileAt(terminal, 'looking', findAll(args.config, args.resolver))
+    const resolver = readResolver(args.resolver)
+    const seen = await whileAt(terminal, 'looking', findAll(args.config, resolver))
     const found = seen.map((one) => ({ ...one, remedy: one.remedy === null ? null : asTheySet(one.remedy) }))
     const records = found.map(({ check, result, detail, remedy }, i) => ({
       number: i + 1,

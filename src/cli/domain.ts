@@ -34,7 +34,7 @@ import {
 } from '../tenant/domain/domain.js'
 import { boundsOf, summariseReports } from '../tenant/domain/reports.js'
 import { command, type Subject } from './command.js'
-import { type CliContext, readSecretFile, withContext } from './context.js'
+import { type CliContext, RESOLVER, readResolver, readSecretFile, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { listing, tellRecord } from './list.js'
 import { type Paint, readPast, tableOf } from './table.js'
@@ -244,25 +244,21 @@ const checkedTable = tableOf<CheckedRecord>([
   ['found', 'found'],
 ])
 
-const RESOLVER = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
-
 const check = command({
   usage: 'check [ref]',
   summary: 'Look in DNS for the records of a domain, or of all',
   positionals: { ref: { type: 'string', describe: 'Name or id; all when left out' } },
-  options: { resolver: { type: 'string', describe: 'Ask this name server, such as 127.0.0.1:53' } },
+  options: RESOLVER,
   examples: [['$0 domain check shop.example', '']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const { resolver = null } = args
-      if (resolver !== null && !RESOLVER.test(resolver))
-        throw usage(`--resolver: ${resolver} is no address such as 127.0.0.1:53`)
+      const resolver = readResolver(args.resolver)
       const deps = depsOf(context)
       const rows =
         args.ref === undefined
           ? await collect((page) => context.store.domains(context.account.id, page))
           : [await findDomain(deps, context.account.id, args.ref)]
-      const lookup = txtLookup(resolver)
+      const lookup = txtLookup(resolver ?? null)
       const checks: DomainCheck[] = []
       const progress = tellProgress(terminal, rows.length)
       for (const row of rows) {

@@ -177,7 +177,7 @@ const written = async <Row>(
 type Named<T> = Readonly<Record<string, T>>
 
 /** The pages; and what there is to say behind them. */
-type Source<Row> = Fetch<Row> | { readonly fetch: Fetch<Row>; readonly after: () => void }
+type Source<Row> = Fetch<Row> | { readonly fetch: Fetch<Row>; readonly after: () => unknown }
 
 interface List<P extends Named<PositionalOptions>, O extends Named<Options>, Row, Part, Given>
   extends Shown<Row, Part> {

@@ -5,7 +5,7 @@
  *   wire at that moment is never touched.
  */
 import * as record from '../record/queue.js'
-import { STOPPING_REASONS, type Waiting, waitingInFull } from '../record/queue.js'
+import { recipients, STOPPING_REASONS, type Waiting, waitingInFull } from '../record/queue.js'
 import { removed } from '../resource/member.js'
 import {
   AGE_NAMES,
@@ -365,18 +365,31 @@ const list = listing({
   ],
 })
 
+/** Recipients that no hold keeps: a backup, an export, a crash or a suspension does. */
+const heldBeside = async ({ store, account }: CliContext): Promise<number> => {
+  const holds = new Set((await store.holds(account.id)).map(({ id }) => id))
+  const held = await store.heldDepth({ accountId: account.id, workspaceId: null })
+  return held.reduce((sum, one) => (holds.has(one.heldBy) ? sum : sum + one.held), 0)
+}
+
 const holds = listing({
   path: 'queue holds',
   summary: 'The holds that stand',
   examples: [['$0 queue holds', '']],
   what: 'holds',
   next: null,
-  rows: async (context: CliContext) => {
+  rows: async (context: CliContext, _args: Globals, terminal: Terminal) => {
     const names = await namesOf(context)
-    return each(
+    const fetch = each(
       (page) => context.store.listHolds(context.account.id, page),
       (rows) => rows.map((row) => ({ row, what: scopeText(row, names) })),
     )
+    const others = await heldBeside(context)
+    const say = (): void =>
+      terminal.say(
+        `${recipients(others)} held by none of these, and postern queue list --state held says why`,
+      )
+    return { fetch, after: () => others > 0 && say() }
   },
   record: ({ row }) => record.hold(row),
   columns: [

@@ -19,6 +19,7 @@ import { loadConfig } from '../config/load.js'
 import { formatMailbox, parseAddressList } from '../mail/address.js'
 import { fieldValue, type HeaderField, type HeaderSection, scanHeader } from '../mail/header.js'
 import { parseReply } from '../mail/reply.js'
+import { submittedHeader } from '../mail/submitted.js'
 import { command } from './command.js'
 import { badInput, type ExitCode, Refusal, usage } from './exit.js'
 import { asListening } from './listening.js'
@@ -33,18 +34,20 @@ export interface Message {
 
 interface MessageOptions {
   readonly qualify: (address: string) => string
+  /** Of the envelope; empty for the null sender. */
   readonly sender: string
+  /** Who has written it, where it does not say so. */
+  readonly author: string
   readonly fullName: string | null
 }
 
 const toCrlf = (raw: Buffer): Buffer =>
   Buffer.from(raw.toString('latin1').replace(/\r?\n/g, '\r\n'), 'latin1')
 
-/** A message without any header is all body. */
+/** Without what stands before its first field; a message that has none is all body. */
 const withHeader = (raw: Buffer): Buffer => {
-  const { fields, end } = scanHeader(raw)
-  const first = fields[0]
-  return first !== undefined && first.name === '' && end > 0 ? Buffer.concat([Buffer.from('\r\n'), raw]) : raw
+  const { fields, body, stray } = submittedHeader(raw)
+  return fields.length === 0 && body === 0 ? Buffer.concat([Buffer.from('\r\n'), raw]) : raw.subarray(stray)
 }
 
 const octets = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
@@ -68,13 +71,13 @@ const replace = (raw: Buffer, field: HeaderField, by: Buffer): Buffer =>
   Buffer.concat([raw.subarray(0, field.start), by, raw.subarray(field.end)])
 
 /** A From that is missing is added; one without a domain gets ours. */
-const repairFrom = (raw: Buffer, { fullName, sender, qualify }: MessageOptions): Buffer => {
+const repairFrom = (raw: Buffer, { fullName, author, qualify }: MessageOptions): Buffer => {
   const field = scanHeader(raw).fields.find(({ name }) => name === 'from')
   const text = field === undefined ? '' : fieldValue(raw, field)
   if (text.includes('@')) return raw
   const bare = bareFrom(text)
   const mailbox =
-    bare === null ? { name: fullName, address: sender } : { name: bare.name, address: qualify(bare.word) }
+    bare === null ? { name: fullName, address: author } : { name: bare.name, address: qualify(bare.word) }
   const fresh = line('From', formatMailbox(mailbox))
   return field === undefined ? Buffer.concat([fresh, raw]) : replace(raw, field, fresh)
 }
@@ -181,6 +184,7 @@ interface SendmailFlags {
   ignoreDots: boolean
   /** `-q`: run the queue. Ours runs by itself. */
   queue: boolean
+  /** Empty for the null sender, as answers by programs have it. */
   sender: string | null
   fullName: string | null
   config: string | null
@@ -268,9 +272,11 @@ const untilDot = (raw: Buffer): Buffer => {
 
 const messageOf = (flags: SendmailFlags, config: Config, stdin: Buffer): Message => {
   const qualify = qualifier(config)
+  const author = qualify(flags.sender || login())
   const message = prepareMessage(flags.ignoreDots ? stdin : untilDot(stdin), {
     qualify,
-    sender: qualify(flags.sender || login()),
+    sender: flags.sender === '' ? '' : author,
+    author,
     fullName: flags.fullName,
   })
   const recipients = [

@@ -12,7 +12,8 @@ import type { Request, ResponseToolkit, ServerRoute } from '@hapi/hapi'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { entryOf } from '../lifecycle/suppress.js'
-import type { Tenants } from '../store/port/tenants.js'
+import type { Store } from '../store/port/store.js'
+import type { WorkspaceRow } from '../store/port/tenants.js'
 import { type ListReader, ONE_CLICK, readToken } from '../submission/unsubscribe.js'
 import { createFailures, type Failures, secondsUntil } from '../tenant/limits.js'
 import { listOfWorkspace, suppressionRow } from '../tenant/suppression.js'
@@ -20,7 +21,7 @@ import type { UnsubscribeMetrics } from './metrics.js'
 import { collect, parseForm } from './wire/body.js'
 
 interface UnsubscribeDeps {
-  readonly store: Pick<Tenants, 'workspace' | 'addSuppression'>
+  readonly store: Pick<Store, 'account' | 'accounts' | 'workspace' | 'addSuppression' | 'email'>
   readonly pepper: Uint8Array
   readonly clock: Clock
   readonly unsubscribes?: UnsubscribeMetrics | undefined
@@ -112,16 +113,34 @@ const means = async (request: Request): Promise<boolean | null> => {
   }
 }
 
-/** Of a workspace that was deleted there is no mail to stop. */
-const unsubscribe = async (deps: UnsubscribeDeps, reader: ListReader): Promise<void> => {
+/**
+ * Where the mail was sent from; null where that was deleted. Another installation whose pepper this one has may have sealed
+ * the link: of a mail that came here with its queue, under the id it had there, that is where it was sent from here.
+ * Undefined for any other mail of theirs.
+ */
+const workspaceOf = async (
+  { store }: UnsubscribeDeps,
+  { accountId, workspaceId, mode, emailId }: ListReader,
+): Promise<WorkspaceRow | null | undefined> => {
+  if ((await store.account(accountId)) !== null) return store.workspace(accountId, workspaceId)
+  for (const { id } of await store.accounts()) {
+    const mail = await store.email({ accountId: id, workspaceId: null, mode }, emailId)
+    if (mail !== null) return store.workspace(id, mail.workspaceId)
+  }
+  return undefined
+}
+
+/** False where nothing is known of the mail. Of a workspace that was deleted there is no mail to stop. */
+const unsubscribe = async (deps: UnsubscribeDeps, reader: ListReader): Promise<boolean> => {
   const { store, clock, unsubscribes } = deps
-  const { accountId, workspaceId, mode, list, email, emailId } = reader
-  const workspace = await store.workspace(accountId, workspaceId)
-  if (workspace === null) return
+  const { mode, list, email, emailId } = reader
+  const workspace = await workspaceOf(deps, reader)
+  if (workspace == null) return workspace === null
   const wish = { email: entryOf(email, list), origin: 'unsubscribe' as const, sourceId: emailId }
   const wanted = suppressionRow(listOfWorkspace(workspace, mode), wish, clock.now())
   const { id } = await store.addSuppression(wanted)
   unsubscribes?.note(id === wanted.id ? 'taken' : 'repeated')
+  return true
 }
 
 const post = (deps: Parts) => async (request: Request, h: ResponseToolkit) => {
@@ -140,7 +159,7 @@ const post = (deps: Parts) => async (request: Request, h: ResponseToolkit) => {
         BUTTON,
       ),
     )
-  await unsubscribe(deps, reader)
+  if (!(await unsubscribe(deps, reader))) return unknown(h)
   return answer(h, 200, page('Unsubscribed', `${whoOf(reader)} gets no more mail of ${listOf(reader)}.`))
 }
 

@@ -71,7 +71,7 @@ export interface Submitted {
   /** True when a field that stays holds octets beyond ASCII. */
   readonly needsSmtpUtf8: boolean
   /** Where the fields are, for prepareForRelay. */
-  readonly section: HeaderSection
+  readonly section: SubmittedHeader
 }
 
 const ONCE: ReadonlySet<string> = new Set([
@@ -95,6 +95,28 @@ const leaves = (name: string): boolean => !REMOVED.has(name) && !isControlHeader
 const hasHighOctet = (raw: Buffer, start: number, end: number): boolean => {
   for (let i = start; i < end; i++) if (raw[i]! > 0x7f) return true
   return false
+}
+
+interface SubmittedHeader extends HeaderSection {
+  /** So many octets before the first field are no part of it, and stay behind. */
+  readonly stray: number
+}
+
+/**
+ * The header section of what a program hands in. A first line that is no field ends the section before it begins: all of
+ * it is a body. Two kinds of line are passed over before the first field: the separator of an mbox file (`From ann Mon
+ * Jan …`), and one that continues a field which is not there, and would continue one of ours.
+ */
+export const submittedHeader = (raw: Buffer): SubmittedHeader => {
+  const section = scanHeader(raw)
+  const { fields } = section
+  const [first, second] = fields
+  if (first === undefined || first.name !== '') return { ...section, stray: 0 }
+  const isFolded = raw[0] === 0x20 || raw[0] === 0x09
+  const isMboxLine = /^>?From /.test(raw.toString('latin1', 0, 6))
+  if (isMboxLine || (isFolded && second !== undefined && second.name !== ''))
+    return { ...section, fields: fields.slice(1), stray: first.end }
+  return { fields: [], end: 0, body: 0, stray: 0 }
 }
 
 /** The first field of each name, and which of those that may stand once stand again. */
@@ -134,7 +156,7 @@ const readControls = (raw: Buffer, fields: readonly HeaderField[]) => {
 /** Reads the header section of a submitted message. */
 export const readSubmitted = (message: Uint8Array, loopToken: string | null = null): Submitted => {
   const raw = asBuffer(message)
-  const section = scanHeader(raw)
+  const section = submittedHeader(raw)
   const { first, repeated } = firstFields(section.fields)
   const traces = section.fields.filter(({ name }) => name === 'received')
   const textOf = (name: string): string => {
@@ -201,17 +223,11 @@ export const prepareForRelay = (
     (submitted.date === null ? `Date: ${fields.date}\r\n` : '') +
     (submitted.messageId === null ? `Message-ID: ${fields.messageId}\r\n` : '')
   const pieces: Uint8Array[] = [Buffer.from(fields.receivedLine + missing, 'utf8')]
-  // a message that does not begin with a field has no header section: what follows is its body
-  const noHeader = section.fields[0]?.name === '' && !isMboxLine(raw)
-  if (noHeader) return Buffer.concat([...pieces, Buffer.from('\r\n'), raw])
-  let kept = 0
+  if (section.fields.length === 0 && section.body === 0 && raw.length > 0)
+    return Buffer.concat([...pieces, Buffer.from('\r\n'), raw])
+  let kept = section.stray
   for (const field of section.fields) {
-    if (
-      leaves(field.name) &&
-      !isEmptyField(field, submitted, from) &&
-      !(field.start === 0 && isMboxLine(raw))
-    )
-      continue
+    if (leaves(field.name) && !isEmptyField(field, submitted, from)) continue
     pieces.push(raw.subarray(kept, field.start))
     kept = field.end
   }
@@ -223,9 +239,6 @@ export const prepareForRelay = (
   whole.set(top)
   return whole
 }
-
-/** `From ann Mon Jan …`: the separator of an mbox file, which some programs leave on top. */
-const isMboxLine = (raw: Buffer): boolean => /^>?From /.test(raw.toString('latin1', 0, 6))
 
 /** A field without a value, in place of which one was added. */
 const isEmptyField = ({ name }: HeaderField, { date, messageId }: Submitted, from: string | null): boolean =>

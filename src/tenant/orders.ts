@@ -215,9 +215,9 @@ export const releaseHold = async (
   return changed
 }
 
-/** What an order would meet; a purge meets what is under way too, unless its message is on the wire. */
+/** What an order would meet, which is nothing that left with a lot; a purge meets what is under way too, unless its message is on the wire. */
 export const queueMatches = (
   { store }: Pick<QueueDeps, 'store'>,
   scope: QueueScope,
   liveOnly = false,
-): Promise<QueueCount> => store.queueCount({ ...scope, liveOnly })
+): Promise<QueueCount> => store.queueCount({ ...scope, liveOnly, movable: true })

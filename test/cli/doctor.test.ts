@@ -367,6 +367,14 @@ const nameServer = async (t: Test, knows: boolean): Promise<string> => {
   return `127.0.0.1:${socket.address().port}`
 }
 
+t.test('a name server that is none', async (t) => {
+  for (const wrong of ['nope', 'dns.google', '127.0.0.1:99999'])
+    t.match(await openDesk(t).run(['doctor', '--resolver', wrong]), {
+      code: 64,
+      stderr: /^postern: --resolver: /,
+    })
+})
+
 t.test('11 a bounce domain without MX', async (t) => {
   const { look } = await examine(t)
   const missing = await look('--resolver', await nameServer(t, false))

@@ -37,6 +37,15 @@ t.test('there, once, and as it was', async (t) => {
   t.match(await here.json(['queue', 'export', file, '--all', '--yes']), { mails: 3, waiting: 0 })
   t.equal(statSync(file).mode & 0o777, 0o600)
   t.same(await due(here), [], 'nothing is sent from here')
+  const everything = ['--all', '--reason', 'x', '--dry-run']
+  for (const verb of ['release', 'purge'])
+    t.match(await here.run(['queue', verb, ...everything]), {
+      stdout: `would ${verb} 0 of`,
+      stderr: /0 held/,
+    })
+  t.match(await here.run(['queue', 'holds']), {
+    stderr: /4 recipients held by none of these, and postern queue list --state held says why/,
+  })
   await here.json(['queue', 'release', '--all', '--reason', 'x'])
   await here.json(['queue', 'purge', '--all', '--reason', 'x', '--yes'])
   t.same(await due(here), [], 'not by other orders either')

@@ -1,7 +1,10 @@
 /** The sendmail shim: its flags, what it does to a message, and PHP and cron style input to a real door. */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { SMTPServer } from 'smtp-server'
 import t from 'tap'
 import { prepareMessage, readFlags } from '../../src/cli/sendmail.js'
 import { BIN, cleanEnv, Postern } from '../parts/postern.js'
@@ -31,6 +34,7 @@ t.test('flags, as sendmail has them', async (t) => {
     keyFile: 'k',
     server: 'h:1',
   })
+  for (const none of ['<>', '']) t.equal(readFlags(['-f', none, 'a@b.test']).sender, '', 'the null sender')
   t.throws(() => readFlags(['-bs']), { exit: 64, message: /-bs is not supported/ })
   t.throws(() => readFlags(['-bp']), { exit: 64, message: /postern queue list/ })
   t.throws(() => readFlags(['-f']), { exit: 64, message: /-f needs a value/ })
@@ -41,6 +45,7 @@ t.test('messages, as programs write them', async (t) => {
   const options = {
     qualify: (address: string) => (address.includes('@') ? address : `${address}@gw.test`),
     sender: 'www@gw.test',
+    author: 'www@gw.test',
     fullName: 'The Shop',
   }
   const prepare = (text: string) => {
@@ -57,6 +62,11 @@ t.test('messages, as programs write them', async (t) => {
   t.match(php.text, /^From: The Shop <www@gw.test>\r\nTo: Zoé <z@b.test>\r\n/)
   t.same(php.recipients, ['z@b.test', 'c@d.test', 'e@f.test'])
   t.equal(prepare('just a line\n').text, 'From: The Shop <www@gw.test>\r\n\r\njust a line\r\n')
+  for (const left of ['From root Sat Nov 28 09:00:00 2026\n', '>From x\n', ' left over\n'])
+    t.equal(
+      prepare(`${left}From: a@b.test\nBcc: c@d.test\n\nhi\n`).text,
+      'From: a@b.test\r\nBcc: c@d.test\r\n\r\nhi\r\n',
+    )
   const bytes = Buffer.from([...Buffer.from('From: a@b.test\n\n'), 0xe9, 0x0a])
   t.same(
     prepareMessage(bytes, options).raw,
@@ -114,6 +124,28 @@ t.test('to a real door', async (t) => {
 })
 
 const PHP = '/usr/bin/php'
+t.test('an answer that wants none leaves from the null sender', async (t) => {
+  const senders: (string | false)[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onMailFrom: ({ address }, _session, done) => {
+      senders.push(address)
+      done()
+    },
+    onData: (stream, _session, done) => void stream.on('end', done).resume(),
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.server.address() as AddressInfo
+  const to = ['--server', `127.0.0.1:${port}`, 'ana@b.test']
+  const away = 'From: shop@acme.test\nSubject: Away\n\nI am away\n'
+  for (const flags of [['-f', '<>'], ['-f', ''], ['-f<>'], ['-r', '<>'], ['-f', 'me@a.test']])
+    t.match(await here(['sendmail', ...flags, ...to], away), { code: 0, stderr: '' })
+  t.same(senders, ['', '', '', '', 'me@a.test'])
+})
+
 t.test('mail() of PHP', { skip: existsSync(PHP) ? false : `${PHP} is not installed` }, async (t) => {
   const daemon = new Postern()
   t.teardown(() => daemon.remove())

@@ -96,8 +96,24 @@ t.test('what is missing is added, what is there stays', async (t) => {
     relay(lines('From ann Mon Jan  1 00:00:00 2026', 'From: a@b.c', '', 'x')),
     /<new@x\.test>\r\nFrom: a@b\.c\r\n/,
   )
+  t.equal(
+    relay(
+      lines(' left over', '\tof a field', 'From: a@b.c', 'Bcc: hidden@b.c', 'X-Postern-Tag: a=b', '', 'x'),
+    ),
+    relay(lines('From: a@b.c', '', 'x')),
+    'what continues no field is left out: it would continue one of ours',
+  )
+  t.match(relay(lines(' indented text', '  of a body', '')), /\r\n\r\n indented text\r\n {2}of a body\r\n$/)
   t.match(relay(Buffer.from('From: a@b.c\r\n')), /\r\nFrom: a@b\.c\r\n$/, 'no body')
   t.match(relay(Buffer.alloc(0)), /^Received: us\r\n/)
+})
+
+t.test('what leaves as a body is not read as a header', async (t) => {
+  const raw = lines('Hello,', 'Subject: no', 'Bcc: hidden@b.c', 'X-Postern-Tag: a=b', 'From: a@b.c', '', 'x')
+  t.match(readSubmitted(raw), { subject: '', tags: [], from: null, hasFrom: false, needsSmtpUtf8: false })
+  t.match(relay(raw), /<new@x\.test>\r\n\r\nHello,\r\nSubject: no\r\nBcc: hidden@b\.c\r\n/)
+  const folded = lines(' left over', 'Subject: yes', 'X-Postern-Tag: a=b', '', 'x')
+  t.match(readSubmitted(folded), { subject: 'yes', tags: [{ name: 'a', value: 'b' }] })
 })
 
 t.test('raw 8-bit', async (t) => {

@@ -3,7 +3,7 @@
  */
 
 import { observed } from '../../src/lifecycle/facts.js'
-import { covers, effectOf, mayHold, moved, stateOf } from '../../src/lifecycle/orders.js'
+import { covers, effectOf, isAway, mayHold, moved, stateOf } from '../../src/lifecycle/orders.js'
 import { adjustTimes } from '../../src/lifecycle/schedule.js'
 import { domainOf } from '../../src/mail/address.js'
 import {
@@ -185,7 +185,7 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
     queueCount(scope) {
       const isHidden = (one: Recipient) =>
         scope.liveOnly === true && pools.get(one.poolId)?.kind === 'sandbox'
-      const entries = inScope(scope).filter((one) => !isHidden(one))
+      const entries = inScope(scope).filter((one) => !isHidden(one) && !(scope.movable && isAway(one.held)))
       const underWay = entries.filter((one) => one.boot !== null).length
       const waiting = entries.filter((one) => one.boot === null && one.dueAt !== null).length
       return { waiting, held: entries.length - waiting - underWay, underWay }

@@ -132,6 +132,9 @@ export interface HeldDepth {
   readonly held: number
 }
 
+/** `movable`: without what left with a lot, which no order is about. */
+export type CountedScope = QueueScope & Pick<QueueOrder, 'liveOnly'> & { readonly movable?: boolean }
+
 export interface Operations {
   /** From now on nothing of this scope is sent. Resolves with how many recipients it put to rest. */
   hold(hold: HoldRow): Promise<number>
@@ -148,7 +151,7 @@ export interface Operations {
    * What has left with a lot is none of theirs.
    */
   operate(order: QueueOrder): Promise<number>
-  queueCount(scope: QueueScope & Pick<QueueOrder, 'liveOnly'>): Promise<QueueCount>
+  queueCount(scope: CountedScope): Promise<QueueCount>
   /** Soonest first, then what is under way, then what is held; `older` goes on in that order. Rows move while it is read. */
   queueEntries(filter: QueueFilter, page: Page): Promise<Rows<QueueEntry>>
   /** Of what waits or is under way, how old it is; looks at about so many recipients and no more. */

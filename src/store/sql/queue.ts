@@ -13,18 +13,17 @@
  *   The same walk as the orders take, with pauses for other work: what is shown is what would be changed.
  */
 
-import { partOf, type QueuePart } from '../../lifecycle/orders.js'
+import { isAway, partOf, type QueuePart } from '../../lifecycle/orders.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
 import type {
+  CountedScope,
   HeldDepth,
   QueueAges,
   QueueCount,
   QueueEntry,
   QueueFilter,
   QueueGroup,
-  QueueOrder,
   QueueOwner,
-  QueueScope,
   QueueState,
 } from '../port/operations.js'
 import type { QueueDepth } from '../port/upkeep.js'
@@ -435,7 +434,7 @@ function* entries(rows: readonly FoundRecipient[]): Asking<readonly QueueEntry[]
   return found
 }
 
-function* countOf(waiting: string, scope: QueueScope & Pick<QueueOrder, 'liveOnly'>): Asking<QueueCount> {
+function* countOf(waiting: string, scope: CountedScope): Asking<QueueCount> {
   const count = { waiting: 0, held: 0, underWay: 0 }
   const hidden = scope.liveOnly ? yield* sandboxes(scope.accountId) : null
   for (let cursor: WalkCursor | null = null; ; ) {
@@ -447,7 +446,7 @@ function* countOf(waiting: string, scope: QueueScope & Pick<QueueOrder, 'liveOnl
       STEP,
     )
     for (const row of rows) {
-      if (hidden?.has(row.pool)) continue
+      if (hidden?.has(row.pool) || (scope.movable && isAway(row.held))) continue
       if (row.boot !== null) count.underWay++
       else if (row.due_at !== null) count.waiting++
       else count.held++
@@ -487,8 +486,7 @@ export const heldReads = (waiting: string) => ({
 
 /** Those that look at much. */
 export const queueReads = (waiting: string) => ({
-  queueCount: (scope: QueueScope & Pick<QueueOrder, 'liveOnly'>): Asking<QueueCount> =>
-    countOf(waiting, scope),
+  queueCount: (scope: CountedScope): Asking<QueueCount> => countOf(waiting, scope),
 
   *queueEntries(filter: QueueFilter, page: Page): Asking<Rows<QueueEntry>> {
     const found = yield* queuePage(waiting, filter, page)
