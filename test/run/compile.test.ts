@@ -36,6 +36,28 @@ t.test('an edit is compiled, and nothing else', async (t) => {
   t.notOk(existsSync(join(top, 'dist', 'src', 'one.js')), 'what has no source goes')
 })
 
+t.test('a thread is one file, as new as all that it imports', async (t) => {
+  const top = t.testdir({
+    src: {
+      base: { 'one.ts': 'export const one: string = import.meta.url\n' },
+      room: { 'thread.ts': "import { one } from '../base/one.js'\nenterThread('room')\nconsole.log(one)\n" },
+    },
+  })
+  const thread = (): string => readFileSync(join(top, 'dist', 'src', 'room', 'thread.js'), 'utf8')
+  t.equal(await compile(top), 2)
+  t.notMatch(thread(), 'from')
+  t.match(thread(), /one = new URL\("\.\.\/base\/one\.js", import\.meta\.url\)/, 'which finds what it found')
+  const one = join(top, 'src', 'base', 'one.ts')
+  writeFileSync(one, "export const one = 'another'\n")
+  const later = new Date(Date.now() + 5_000)
+  utimesSync(one, later, later)
+  await compile(top)
+  t.match(thread(), /one = "another"/)
+  writeFileSync(join(top, 'dist', 'src', 'room', 'thread.js'), '// as tsc makes it\n')
+  await compile(top)
+  t.match(thread(), /one = "another"/)
+})
+
 t.test('what is no TypeScript is said with its place', async (t) => {
   const top = t.testdir({ src: { 'bad.ts': 'export const = 1\n', 'good.ts': 'export const a = 1\n' } })
   const said = t.capture(process.stderr, 'write', () => true)
