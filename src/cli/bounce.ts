@@ -29,7 +29,7 @@ import { createIntake, type Intake, readKept } from '../outcome/report.js'
 import { rulesIn } from '../outcome/rules.js'
 import { loggedEvent } from '../record/event.js'
 import { command, type Globals, type Subject } from './command.js'
-import { type CliContext, configOf, withContext } from './context.js'
+import { type CliContext, configOf, storeCommand, withContext } from './context.js'
 import { badInput, type ExitCode, endingOf } from './exit.js'
 import { clean, fields, tableOf } from './table.js'
 import { STDIN } from './terminal.js'
@@ -230,38 +230,36 @@ const classify = command({
   },
 })
 
-const show = command({
+const show = storeCommand({
   usage: 'show <event>',
   summary: 'The report behind an event, as it came (its first 64 KiB)',
   positionals: { event: { type: 'string', demandOption: true, describe: 'Id of the event, evt_…' } },
   options: { raw: { type: 'boolean', describe: 'Octet for octet, for a file or another program' } },
   examples: [['$0 bounce show --raw evt_01… > report.eml', 'into a file']],
-  run: (args, terminal) =>
-    withContext(args, async ({ store, account }) => {
-      const event = await store.loggedEvent(account.id, args.event)
-      if (event === null || event.emailId === null) throw new Fault('event.not_found')
-      const report = await readKept(store, event.emailId, event)
-      if (args.raw) return terminal.writeOctets(report)
-      const record = { event: loggedEvent(event), raw: report.toString('base64') }
-      terminal.data(record, () => report.toString().split(/\r?\n/).map(clean).join('\n'))
-    }),
+  run: async ({ store, account }, args, terminal) => {
+    const event = await store.loggedEvent(account.id, args.event)
+    if (event === null || event.emailId === null) throw new Fault('event.not_found')
+    const report = await readKept(store, event.emailId, event)
+    if (args.raw) return terminal.writeOctets(report)
+    const record = { event: loggedEvent(event), raw: report.toString('base64') }
+    terminal.data(record, () => report.toString().split(/\r?\n/).map(clean).join('\n'))
+  },
 })
 
-const rotate = command({
+const rotate = storeCommand({
   usage: 'rotate-key',
   summary: 'Sign return paths with a new key; what the old one signed is known for 45 days more',
   destroys: true,
   examples: [['$0 bounce rotate-key', '']],
-  run: (args, terminal) =>
-    withContext(args, async ({ config, store }) => {
-      await bringRing(store, config.data_dir)
-      const before = await keptRing(store)
-      const { current } = before
-      if (args.dryRun) return terminal.data(before, () => `would retire key ${current}`)
-      await terminal.confirm(`retire key ${current} of the return paths`, args.yes)
-      const ring = await rotateKeys(store, Date.now())
-      terminal.data(ring, () => `key ${ring.current} signs within a second`)
-    }),
+  run: async ({ config, store }, args, terminal) => {
+    await bringRing(store, config.data_dir)
+    const before = await keptRing(store)
+    const { current } = before
+    if (args.dryRun) return terminal.data(before, () => `would retire key ${current}`)
+    await terminal.confirm(`retire key ${current} of the return paths`, args.yes)
+    const ring = await rotateKeys(store, Date.now())
+    terminal.data(ring, () => `key ${ring.current} signs within a second`)
+  },
 })
 
 export const bounceSubject: Subject = {

@@ -88,6 +88,26 @@ export const command = <const P extends Named<PositionalOptions>, const O extend
   run: async (args, terminal) => (await spec.run(args as ArgsOf<P, O>, terminal)) ?? undefined,
 })
 
+interface SpecWith<P extends Named<PositionalOptions>, O extends Named<Options>, C>
+  extends Omit<Spec<P, O>, 'run'> {
+  // biome-ignore lint/suspicious/noConfusingVoidType: most commands simply return
+  run(context: C, args: ArgsOf<P, O>, terminal: Terminal): Promise<ExitCode | void>
+}
+
+/** Describes commands that all work with the same: it is opened for them, and closed behind them. */
+export const commandWith =
+  <C>(
+    open: <T>(args: Globals & { readonly reason?: unknown }, use: (context: C) => Promise<T>) => Promise<T>,
+  ) =>
+  <const P extends Named<PositionalOptions> = Named<never>, const O extends Named<Options> = Named<never>>({
+    run,
+    ...spec
+  }: SpecWith<P, O, C>): Command =>
+    command<P, O>({
+      ...spec,
+      run: (args, terminal) => open(args, (context) => run(context, args, terminal)),
+    })
+
 /** Of what needs no reason. */
 export const WHY = {
   reason: { type: 'string', describe: 'Why; it stands in the audit', requiresArg: true },

@@ -24,7 +24,7 @@ import type { Store } from '../store/port/store.js'
 import type { AccountRow } from '../store/port/tenants.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import { ensureAccount } from '../tenant/workspace.js'
-import type { Globals } from './command.js'
+import { commandWith, type Globals } from './command.js'
 import { endingOf, Refusal, usage } from './exit.js'
 import { versionText } from './version.js'
 
@@ -182,7 +182,9 @@ export const withContext = async <T>(
     })
   })
 
-/** The text of a file that holds a secret; `-` is standard input's business, not this one's. */
+/** A command that works with the store. */
+export const storeCommand = commandWith(withContext)
+
 /** The file of an upstream's password; an error names the part of the URL that it came from. */
 export const readPasswordFile = async (path: string, word = 'password_file'): Promise<string> => {
   try {
@@ -210,4 +212,5 @@ export const readResolver = (text: string | undefined): string | undefined => {
   throw usage(`--resolver: ${text} is no address such as 127.0.0.1:53`)
 }
 
+/** The text of a file that holds a secret; `-` is standard input's business, not this one's. */
 export const readSecretFile = (path: string): Promise<string> => readFile(path, 'utf8')

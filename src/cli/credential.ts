@@ -20,7 +20,7 @@ import {
   revokeCredential,
 } from '../tenant/credential.js'
 import { command, type Subject, WHY } from './command.js'
-import { asOneOrder, readSecretFile, withContext } from './context.js'
+import { asOneOrder, readSecretFile, storeCommand, withContext } from './context.js'
 import { usage } from './exit.js'
 import { listing, tellRecord } from './list.js'
 import { AGO, type Columns, tableOf } from './table.js'
@@ -162,24 +162,23 @@ const create = command({
   },
 })
 
-const revoke = command({
+const revoke = storeCommand({
   usage: 'revoke <id>',
   summary: 'End a credential, at once and for good',
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, cred_…' } },
   options: WHY,
   destroys: true,
   examples: [['$0 credential revoke cred_01… --yes', '']],
-  run: (args, terminal) =>
-    withContext(args, async ({ store, deps, account }) => {
-      const row = await store.credential(args.id)
-      if (row === null || row.accountId !== account.id) throw new Fault('credential.not_found')
-      const words = `${row.id} (${loginText(row)})`
-      if (args.dryRun)
-        return tellRecord({ store, account }, terminal, credentialRecord(row), () => `would revoke ${words}`)
-      await terminal.confirm(`revoke ${words}`, args.yes)
-      await revokeCredential(deps, account.id, row.id)
-      terminal.data(removed('credential', row.id), () => `revoked ${row.id}`)
-    }),
+  run: async ({ store, deps, account }, args, terminal) => {
+    const row = await store.credential(args.id)
+    if (row === null || row.accountId !== account.id) throw new Fault('credential.not_found')
+    const words = `${row.id} (${loginText(row)})`
+    if (args.dryRun)
+      return tellRecord({ store, account }, terminal, credentialRecord(row), () => `would revoke ${words}`)
+    await terminal.confirm(`revoke ${words}`, args.yes)
+    await revokeCredential(deps, account.id, row.id)
+    terminal.data(removed('credential', row.id), () => `revoked ${row.id}`)
+  },
 })
 
 export const credentialSubject: Subject = {

@@ -38,7 +38,16 @@ import type { Moved } from '../store/move.js'
 import type { Store } from '../store/port/store.js'
 import type { Admin, Restored } from '../store/port/upkeep.js'
 import { command, type Subject } from './command.js'
-import { cliActor, configOf, keepRootOut, openStore, pepperOf, withContext, withStore } from './context.js'
+import {
+  cliActor,
+  configOf,
+  keepRootOut,
+  openStore,
+  pepperOf,
+  storeCommand,
+  withContext,
+  withStore,
+} from './context.js'
 import { Refusal, usage } from './exit.js'
 import { spanText, tableOf } from './table.js'
 import { type Terminal, whileAt } from './terminal.js'
@@ -427,28 +436,27 @@ const daemonTable = tableOf<Daemon>([
   ['heard', ({ lag_ms: lag }) => `${spanText(lag)} ago`],
 ])
 
-const show = command({
+const show = storeCommand({
   usage: 'show',
   summary: 'Which daemons share this database, and how they are doing',
   examples: [['$0 cluster show', '']],
-  run: (args, terminal) =>
-    withContext(args, async ({ store }) => {
-      const isLocal = store.system === 'sqlite'
-      const writers = await store.writers()
-      const { self } = store.cluster()
-      const others = isLocal ? writers : writers.filter(({ n }) => n !== self)
-      const putBack = (await store.serverState())?.putBack ?? null
-      const record = cluster({ system: store.system, writers: others, putBack })
-      terminal.data(record, (paint) => {
-        if (isLocal) return 'SQLite: one daemon at a time has the store to itself'
-        return record.daemons.length === 0 ? 'no daemon runs' : daemonTable(paint, record.daemons)
-      })
-      if (record.put_back !== null)
-        terminal.say(
-          `the database was put back at ${record.put_back.at}, without the last ${spanText(record.put_back.lost_ms)}: mail acknowledged then may be lost`,
-        )
-      if (!record.same_settings) terminal.say('their settings differ: postern doctor on each host says which')
-    }),
+  run: async ({ store }, _args, terminal) => {
+    const isLocal = store.system === 'sqlite'
+    const writers = await store.writers()
+    const { self } = store.cluster()
+    const others = isLocal ? writers : writers.filter(({ n }) => n !== self)
+    const putBack = (await store.serverState())?.putBack ?? null
+    const record = cluster({ system: store.system, writers: others, putBack })
+    terminal.data(record, (paint) => {
+      if (isLocal) return 'SQLite: one daemon at a time has the store to itself'
+      return record.daemons.length === 0 ? 'no daemon runs' : daemonTable(paint, record.daemons)
+    })
+    if (record.put_back !== null)
+      terminal.say(
+        `the database was put back at ${record.put_back.at}, without the last ${spanText(record.put_back.lost_ms)}: mail acknowledged then may be lost`,
+      )
+    if (!record.same_settings) terminal.say('their settings differ: postern doctor on each host says which')
+  },
 })
 
 export const clusterSubject: Subject = { name: 'cluster', commands: [show] }

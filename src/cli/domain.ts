@@ -34,7 +34,7 @@ import {
 } from '../tenant/domain/domain.js'
 import { boundsOf, summariseReports } from '../tenant/domain/reports.js'
 import { command, type Subject } from './command.js'
-import { type CliContext, RESOLVER, readResolver, readSecretFile, withContext } from './context.js'
+import { type CliContext, RESOLVER, readResolver, readSecretFile, storeCommand, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { listing, tellRecord } from './list.js'
 import { type Paint, readPast, tableOf } from './table.js'
@@ -215,18 +215,17 @@ const list = listing({
   ],
 })
 
-const show = command({
+const show = storeCommand({
   usage: 'show <ref>',
   summary: 'What to publish for a domain',
   positionals: REF,
   examples: [['$0 domain show shop.example', 'lines for the zone file']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const row = await findDomain(depsOf(context), context.account.id, args.ref)
-      await tellRecord(context, terminal, domainRecord(row), () =>
-        zoneLines(publishedRecords(row, context.config.bounce.domain)),
-      )
-    }),
+  run: async (context, args, terminal) => {
+    const row = await findDomain(depsOf(context), context.account.id, args.ref)
+    await tellRecord(context, terminal, domainRecord(row), () =>
+      zoneLines(publishedRecords(row, context.config.bounce.domain)),
+    )
+  },
 })
 
 const seenText = ({ seen, state }: CheckedRecord): string => {
@@ -244,73 +243,70 @@ const checkedTable = tableOf<CheckedRecord>([
   ['found', 'found'],
 ])
 
-const check = command({
+const check = storeCommand({
   usage: 'check [ref]',
   summary: 'Look in DNS for the records of a domain, or of all',
   positionals: { ref: { type: 'string', describe: 'Name or id; all when left out' } },
   options: RESOLVER,
   examples: [['$0 domain check shop.example', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const resolver = readResolver(args.resolver)
-      const deps = depsOf(context)
-      const rows =
-        args.ref === undefined
-          ? await collect((page) => context.store.domains(context.account.id, page))
-          : [await findDomain(deps, context.account.id, args.ref)]
-      const lookup = txtLookup(resolver ?? null)
-      const checks: DomainCheck[] = []
-      const progress = tellProgress(terminal, rows.length)
-      for (const row of rows) {
-        checks.push(await checkDomain(deps, row, lookup))
-        progress(checks.length)
-      }
-      const records = checks.map((one) => checkedDomain({ ...one.row, records: one.records }))
-      await tellRecord(context, terminal, args.ref === undefined ? records : records[0], (paint) =>
-        checkedTable(
-          paint,
-          checks.flatMap((one) => one.records),
-        ),
-      )
-      for (const { row } of checks) {
-        terminal.say(row.verifiedAt === null ? `${row.name}: not verified` : `${row.name}: verified`)
-      }
-      return checks.every(({ row }) => row.verifiedAt !== null) ? 0 : 69
-    }),
+  run: async (context, args, terminal) => {
+    const resolver = readResolver(args.resolver)
+    const deps = depsOf(context)
+    const rows =
+      args.ref === undefined
+        ? await collect((page) => context.store.domains(context.account.id, page))
+        : [await findDomain(deps, context.account.id, args.ref)]
+    const lookup = txtLookup(resolver ?? null)
+    const checks: DomainCheck[] = []
+    const progress = tellProgress(terminal, rows.length)
+    for (const row of rows) {
+      checks.push(await checkDomain(deps, row, lookup))
+      progress(checks.length)
+    }
+    const records = checks.map((one) => checkedDomain({ ...one.row, records: one.records }))
+    await tellRecord(context, terminal, args.ref === undefined ? records : records[0], (paint) =>
+      checkedTable(
+        paint,
+        checks.flatMap((one) => one.records),
+      ),
+    )
+    for (const { row } of checks) {
+      terminal.say(row.verifiedAt === null ? `${row.name}: not verified` : `${row.name}: verified`)
+    }
+    return checks.every(({ row }) => row.verifiedAt !== null) ? 0 : 69
+  },
 })
 
-const rotate = command({
+const rotate = storeCommand({
   usage: 'rotate <ref>',
   summary: 'Make new keys; they sign once `domain check` finds them in DNS',
   positionals: REF,
   options: { now: { type: 'boolean', describe: 'Sign with them at once, published or not' } },
   examples: [['$0 domain rotate shop.example', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const row = await rotateKeys(depsOf(context), context.account.id, args.ref, args.now === true)
-      const fresh = dnsRecords(row).filter(({ state }) => state === (args.now ? 'active' : 'next'))
-      await tellRecord(context, terminal, domainRecord(row), () => zoneLines(fresh))
-      terminal.say(`next: publish these beside the old ones, then: postern domain check ${row.name}`)
-      terminal.say(`the old records may go ${RETIRED_KEPT_MS / 86_400_000} days after that`)
-    }),
+  run: async (context, args, terminal) => {
+    const row = await rotateKeys(depsOf(context), context.account.id, args.ref, args.now === true)
+    const fresh = dnsRecords(row).filter(({ state }) => state === (args.now ? 'active' : 'next'))
+    await tellRecord(context, terminal, domainRecord(row), () => zoneLines(fresh))
+    terminal.say(`next: publish these beside the old ones, then: postern domain check ${row.name}`)
+    terminal.say(`the old records may go ${RETIRED_KEPT_MS / 86_400_000} days after that`)
+  },
 })
 
-const remove = command({
+const remove = storeCommand({
   usage: 'remove <ref>',
   summary: 'Sign for a domain no more; its keys are gone for good',
   positionals: REF,
   destroys: true,
   examples: [['$0 domain remove shop.example --dry-run', 'see first what goes']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const deps = depsOf(context)
-      const row = await findDomain(deps, context.account.id, args.ref)
-      if (args.dryRun)
-        return tellRecord(context, terminal, domainRecord(row), () => `would remove ${row.name} and its keys`)
-      await terminal.confirm(`remove the domain ${row.name} and its keys`, args.yes)
-      await removeDomain(deps, context.account.id, row.id)
-      terminal.data(removed('domain', row.id), () => `removed ${row.name}`)
-    }),
+  run: async (context, args, terminal) => {
+    const deps = depsOf(context)
+    const row = await findDomain(deps, context.account.id, args.ref)
+    if (args.dryRun)
+      return tellRecord(context, terminal, domainRecord(row), () => `would remove ${row.name} and its keys`)
+    await terminal.confirm(`remove the domain ${row.name} and its keys`, args.yes)
+    await removeDomain(deps, context.account.id, row.id)
+    terminal.data(removed('domain', row.id), () => `removed ${row.name}`)
+  },
 })
 
 export const domainSubject: Subject = {

@@ -31,8 +31,8 @@ import { readSchedule } from '../submission/draft.js'
 import { createSubmission } from '../submission/submission.js'
 import { createSenderAllowed } from '../tenant/domain/domain.js'
 import { waitingOf } from '../tenant/waiting.js'
-import { command, type Subject } from './command.js'
-import { type CliContext, withContext } from './context.js'
+import type { Subject } from './command.js'
+import { type CliContext, storeCommand } from './context.js'
 import { followLog } from './event.js'
 import { bulk, FILTERS, filterOf, queryOf, SEARCH } from './job.js'
 import { each, listing } from './list.js'
@@ -205,25 +205,24 @@ const findById = async ({ store, account }: CliContext, id: string): Promise<Ema
   return found
 }
 
-export const source = command({
+export const source = storeCommand({
   usage: 'source <id>',
   summary: 'The octets of a mail, as they are relayed',
   positionals: ID,
   examples: [['$0 email source em_01… > mail.eml', 'into a file']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const { id } = await findById(context, args.id)
-      const raw = await context.store.body(id).catch(nullWhenMissing)
-      if (raw === null) {
-        const detail = `what was written in ${id} is no longer kept`
-        throw new Fault('resource.conflict', { reason: 'body_gone', detail })
-      }
-      if (terminal.json) terminal.data({ id, raw: Buffer.from(raw).toString('base64') }, () => '')
-      else terminal.writeOctets(raw)
-    }),
+  run: async (context, args, terminal) => {
+    const { id } = await findById(context, args.id)
+    const raw = await context.store.body(id).catch(nullWhenMissing)
+    if (raw === null) {
+      const detail = `what was written in ${id} is no longer kept`
+      throw new Fault('resource.conflict', { reason: 'body_gone', detail })
+    }
+    if (terminal.json) terminal.data({ id, raw: Buffer.from(raw).toString('base64') }, () => '')
+    else terminal.writeOctets(raw)
+  },
 })
 
-export const resend = command({
+export const resend = storeCommand({
   usage: 'resend <id>',
   summary: 'Send a mail once more, as a new one',
   positionals: ID,
@@ -242,31 +241,30 @@ export const resend = command({
     ['$0 email resend em_01…', 'to those that bounced'],
     ['$0 email resend em_01… --to ana@example.com', 'to Ana alone'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const { store, config, deps } = context
-      const record = await findById(context, args.id)
-      const submission = createSubmission({
-        ...{ store, config, clock: deps.clock, pepper: deps.pepper },
-        senderAllowed: createSenderAllowed(store),
-      })
-      const { records } = await submission.resend(
-        {
-          record,
-          store,
-          to: args.to ?? null,
-          toAnyone: true,
-          release: args.release ? config.identity.release_to : null,
-        },
-        { idempotency: null, render: () => ({ status: 202, body: '' }) },
-      )
-      const [made] = records
-      if (made === undefined) throw new Error('nothing was made')
-      terminal.data(acceptedRecord(made), () => {
-        const all = made.recipients.map(({ address, status }) => `${address} ${status}`)
-        return `${made.id} is ${record.id} sent again, to ${all.join(', ')}`
-      })
-    }),
+  run: async (context, args, terminal) => {
+    const { store, config, deps } = context
+    const record = await findById(context, args.id)
+    const submission = createSubmission({
+      ...{ store, config, clock: deps.clock, pepper: deps.pepper },
+      senderAllowed: createSenderAllowed(store),
+    })
+    const { records } = await submission.resend(
+      {
+        record,
+        store,
+        to: args.to ?? null,
+        toAnyone: true,
+        release: args.release ? config.identity.release_to : null,
+      },
+      { idempotency: null, render: () => ({ status: 202, body: '' }) },
+    )
+    const [made] = records
+    if (made === undefined) throw new Error('nothing was made')
+    terminal.data(acceptedRecord(made), () => {
+      const all = made.recipients.map(({ address, status }) => `${address} ${status}`)
+      return `${made.id} is ${record.id} sent again, to ${all.join(', ')}`
+    })
+  },
 })
 
 type Reads = Pick<Store, 'email' | 'events' | 'follow' | 'logEnds' | 'searchEmails'>
@@ -448,21 +446,20 @@ const find = async (
   return found
 }
 
-const show = command({
+const show = storeCommand({
   usage: 'show <ref>',
   summary: 'One mail and the timeline of each recipient',
   positionals: REF,
   examples: [['$0 email show ana@example.com', 'the newest mail to Ana']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const found = await find(context, args.ref, terminal)
-      const events = await collect((page) => context.store.events(found.id, page))
-      const content = terminal.json ? await readContent(context.store, found) : null
-      const waiting = (await waitingFor(context, [found]))(found.id)
-      terminal.data(content && emailRecord(found, content, waiting, waitingInFull), (paint) =>
-        timeline(paint, found, events, waiting),
-      )
-    }),
+  run: async (context, args, terminal) => {
+    const found = await find(context, args.ref, terminal)
+    const events = await collect((page) => context.store.events(found.id, page))
+    const content = terminal.json ? await readContent(context.store, found) : null
+    const waiting = (await waitingFor(context, [found]))(found.id)
+    terminal.data(content && emailRecord(found, content, waiting, waitingInFull), (paint) =>
+      timeline(paint, found, events, waiting),
+    )
+  },
 })
 
 const events = listing({
@@ -502,27 +499,26 @@ const fresh = async (context: CliContext, scope: EmailScope, found: EmailRecord)
 const notScheduled = ({ id, status }: EmailRecord): Fault =>
   new Fault('resource.conflict', { reason: 'not_scheduled', detail: `${id} is ${status}, not scheduled` })
 
-const cancel = command({
+const cancel = storeCommand({
   usage: 'cancel <id>',
   summary: 'Take a scheduled mail back',
   positionals: ID,
   destroys: true,
   examples: [['$0 email cancel em_01… --yes', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const scope = { accountId: context.account.id, workspaceId: null, mode: null }
-      const found = await findById(context, args.id)
-      if (args.dryRun)
-        return terminal.data(emailSummary(found), () => `would cancel ${found.id} (${found.status})`)
-      await terminal.confirm(`cancel ${found.id} (${found.status})`, args.yes)
-      const result = await context.store.cancel(scope, args.id, Date.now())
-      if (result === 'not_found') throw new Fault('email.not_found')
-      if (result === 'not_scheduled') throw notScheduled(found)
-      terminal.data(await fresh(context, scope, found), () => `canceled ${found.id}`)
-    }),
+  run: async (context, args, terminal) => {
+    const scope = { accountId: context.account.id, workspaceId: null, mode: null }
+    const found = await findById(context, args.id)
+    if (args.dryRun)
+      return terminal.data(emailSummary(found), () => `would cancel ${found.id} (${found.status})`)
+    await terminal.confirm(`cancel ${found.id} (${found.status})`, args.yes)
+    const result = await context.store.cancel(scope, args.id, Date.now())
+    if (result === 'not_found') throw new Fault('email.not_found')
+    if (result === 'not_scheduled') throw notScheduled(found)
+    terminal.data(await fresh(context, scope, found), () => `canceled ${found.id}`)
+  },
 })
 
-const reschedule = command({
+const reschedule = storeCommand({
   usage: 'reschedule <id>',
   summary: 'Send a scheduled mail at another time',
   positionals: ID,
@@ -538,24 +534,23 @@ const reschedule = command({
     ['$0 email reschedule em_01… --at 2026-12-01T08:00:00Z', 'on the first of December'],
     ['$0 email reschedule em_01… --at "in 2 hours"', 'two hours from now'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const scope = { accountId: context.account.id, workspaceId: null, mode: null }
-      const found = await findById(context, args.id)
-      const now = Date.now()
-      const errors: FieldError[] = []
-      const at = readSchedule(args.at, now, '--at', errors) ?? now
-      if (errors.length > 0) throw invalid(errors)
-      const result = await context.store.reschedule(scope, args.id, at, now)
-      if (result === 'not_scheduled') throw notScheduled(found)
-      terminal.data(
-        await fresh(context, scope, found),
-        () => `${found.id} goes at ${new Date(at).toISOString()}`,
-      )
-    }),
+  run: async (context, args, terminal) => {
+    const scope = { accountId: context.account.id, workspaceId: null, mode: null }
+    const found = await findById(context, args.id)
+    const now = Date.now()
+    const errors: FieldError[] = []
+    const at = readSchedule(args.at, now, '--at', errors) ?? now
+    if (errors.length > 0) throw invalid(errors)
+    const result = await context.store.reschedule(scope, args.id, at, now)
+    if (result === 'not_scheduled') throw notScheduled(found)
+    terminal.data(
+      await fresh(context, scope, found),
+      () => `${found.id} goes at ${new Date(at).toISOString()}`,
+    )
+  },
 })
 
-const follow = command({
+const follow = storeCommand({
   usage: 'tail',
   summary: 'Follow mails as they come and go, until interrupted',
   options: { ...FILTERS, ...SEARCH },
@@ -563,11 +558,10 @@ const follow = command({
     ['$0 email tail', 'all of them, as they come'],
     ["$0 email tail --q 'to:example.com -status:delivered'", 'what does not arrive there'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const query = args.q === undefined ? null : queryOf(args.q)
-      await tail(context.store, { ...(await filterOf(context, args)), query }, terminal)
-    }),
+  run: async (context, args, terminal) => {
+    const query = args.q === undefined ? null : queryOf(args.q)
+    await tail(context.store, { ...(await filterOf(context, args)), query }, terminal)
+  },
 })
 
 export const emailSubject: Subject = {

@@ -11,8 +11,8 @@ import { type EventType, nearestEventType, readEventType } from '../mail/event-t
 import { loggedEvent, MarkCodec } from '../record/event.js'
 import type { EventLog, LogFilter, LogRow } from '../store/port/log.js'
 import { findWorkspace } from '../tenant/workspace.js'
-import { command, type OptionArgs, type Subject } from './command.js'
-import { type CliContext, withContext } from './context.js'
+import type { OptionArgs, Subject } from './command.js'
+import { type CliContext, storeCommand } from './context.js'
 import { badInput } from './exit.js'
 import { listing } from './list.js'
 import { AT, clean, type Paint, paintStatus, readPast } from './table.js'
@@ -147,7 +147,7 @@ const tell = (terminal: Terminal, rows: readonly LogRow[]): void => {
   }
 }
 
-const tail = command({
+const tail = storeCommand({
   usage: 'tail',
   summary: 'Follow the log until interrupted; with --json a record a line',
   options: {
@@ -155,17 +155,16 @@ const tail = command({
     after: { type: 'string', describe: 'Go on from this mark: of an earlier tail, or an id of the stream' },
   },
   examples: [['$0 event tail --type email.bounced --type email.complained', 'bad news as it comes']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const { store, account, deps } = context
-      const marks = new MarkCodec(deps.pepper)
-      const from = await beginning(context, marks, args)
-      const filter = await filterOf(context, args)
-      terminal.say('following; ^C ends')
-      const gap = (): void => terminal.say('that mark is older than the log; going on from the oldest event')
-      const mark = await followLog({ store, filter, from, gap, tell: (rows) => tell(terminal, rows) })
-      terminal.say(`go on with --after ${marks.write(mark, account.id)}`)
-    }),
+  run: async (context, args, terminal) => {
+    const { store, account, deps } = context
+    const marks = new MarkCodec(deps.pepper)
+    const from = await beginning(context, marks, args)
+    const filter = await filterOf(context, args)
+    terminal.say('following; ^C ends')
+    const gap = (): void => terminal.say('that mark is older than the log; going on from the oldest event')
+    const mark = await followLog({ store, filter, from, gap, tell: (rows) => tell(terminal, rows) })
+    terminal.say(`go on with --after ${marks.write(mark, account.id)}`)
+  },
 })
 
 export const eventSubject: Subject = { name: 'event', commands: [list, tail] }

@@ -12,8 +12,8 @@ import { type EmailFilter, JOB_ACTIONS, type JobRow } from '../store/port/mail.j
 import { type BulkWish, beginJob, countMatched } from '../submission/job-runner.js'
 import { wrongReason } from '../tenant/orders.js'
 import { findWorkspace } from '../tenant/workspace.js'
-import { command, type OptionArgs, type Subject } from './command.js'
-import { type CliContext, cliActor, withContext } from './context.js'
+import type { OptionArgs, Subject } from './command.js'
+import { type CliContext, cliActor, storeCommand } from './context.js'
 import { badInput, usage } from './exit.js'
 import { listing } from './list.js'
 import { AT, readPast, spanText } from './table.js'
@@ -69,7 +69,7 @@ const progress = (row: JobRow): string => {
   return `${row.id} ${row.action} ${row.state}: ${row.done} done, ${row.skipped} skipped, ${row.failed} failed of ${matchedWords(matched)}${pace}${left}`
 }
 
-export const bulk = command({
+export const bulk = storeCommand({
   usage: 'bulk <action>',
   summary: 'Do something to all mails that a search finds, as a job of the daemon',
   positionals: {
@@ -88,31 +88,30 @@ export const bulk = command({
       'what bounced there since then, once more',
     ],
   ],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const { store, deps, account } = context
-      const { accountId: _, ...filter } = await filterOf(context, args)
-      const isNarrow = args.q !== undefined || Object.values(filter).some((one) => one !== null)
-      if (!isNarrow && args.all !== true) throw usage('say which mails: --q, a filter, or --all')
-      const [wrong] = wrongReason(args.reason)
-      if (wrong !== undefined) throw usage(`--reason ${wrong.message}`)
-      const query = args.q === undefined ? { terms: [], from: null, before: null } : queryOf(args.q)
-      const wish: BulkWish = {
-        accountId: account.id,
-        action: args.action as BulkWish['action'],
-        reason: args.reason,
-        filter: { ...filter, query, subjects: true },
-        q: args.q ?? null,
-        by: cliActor(),
-      }
-      const counted = await countMatched({ store, clock: deps.clock }, wish)
-      const preview = jobPreview(wish.action, counted)
-      const many = `${matchedWords(preview.matched)} mails`
-      if (args.dryRun) return terminal.data(preview, () => `would ${wish.action} ${many}`)
-      await terminal.confirm(`${wish.action} ${many}`, args.yes)
-      const job = await beginJob({ store, clock: deps.clock }, wish)
-      terminal.data(jobRecord(job), () => `${job.id} begins; see postern job show ${job.id}`)
-    }),
+  run: async (context, args, terminal) => {
+    const { store, deps, account } = context
+    const { accountId: _, ...filter } = await filterOf(context, args)
+    const isNarrow = args.q !== undefined || Object.values(filter).some((one) => one !== null)
+    if (!isNarrow && args.all !== true) throw usage('say which mails: --q, a filter, or --all')
+    const [wrong] = wrongReason(args.reason)
+    if (wrong !== undefined) throw usage(`--reason ${wrong.message}`)
+    const query = args.q === undefined ? { terms: [], from: null, before: null } : queryOf(args.q)
+    const wish: BulkWish = {
+      accountId: account.id,
+      action: args.action as BulkWish['action'],
+      reason: args.reason,
+      filter: { ...filter, query, subjects: true },
+      q: args.q ?? null,
+      by: cliActor(),
+    }
+    const counted = await countMatched({ store, clock: deps.clock }, wish)
+    const preview = jobPreview(wish.action, counted)
+    const many = `${matchedWords(preview.matched)} mails`
+    if (args.dryRun) return terminal.data(preview, () => `would ${wish.action} ${many}`)
+    await terminal.confirm(`${wish.action} ${many}`, args.yes)
+    const job = await beginJob({ store, clock: deps.clock }, wish)
+    terminal.data(jobRecord(job), () => `${job.id} begins; see postern job show ${job.id}`)
+  },
 })
 
 const find = async ({ store, account }: CliContext, id: string): Promise<JobRow> => {
@@ -144,35 +143,33 @@ const list = listing({
   ],
 })
 
-const show = command({
+const show = storeCommand({
   usage: 'show <id>',
   summary: 'How far a job is',
   positionals: ID,
   examples: [['$0 job show job_01…', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const row = await find(context, args.id)
-      terminal.data(jobRecord(row), () => progress(row))
-      if (row.lastError !== null) terminal.say(row.lastError)
-    }),
+  run: async (context, args, terminal) => {
+    const row = await find(context, args.id)
+    terminal.data(jobRecord(row), () => progress(row))
+    if (row.lastError !== null) terminal.say(row.lastError)
+  },
 })
 
-const cancel = command({
+const cancel = storeCommand({
   usage: 'cancel <id>',
   summary: 'End a job that runs; what it has done stays done',
   positionals: ID,
   destroys: true,
   examples: [['$0 job cancel job_01… --yes', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const { account, id } = { account: context.account.id, id: args.id }
-      const row = await find(context, id)
-      if (args.dryRun) return terminal.data(jobRecord(row), () => `would end ${progress(row)}`)
-      await terminal.confirm(`end ${progress(row)}`, args.yes)
-      await context.store.cancelJob(account, id, Date.now())
-      const after = await find(context, id)
-      terminal.data(jobRecord(after), () => progress(after))
-    }),
+  run: async (context, args, terminal) => {
+    const { account, id } = { account: context.account.id, id: args.id }
+    const row = await find(context, id)
+    if (args.dryRun) return terminal.data(jobRecord(row), () => `would end ${progress(row)}`)
+    await terminal.confirm(`end ${progress(row)}`, args.yes)
+    await context.store.cancelJob(account, id, Date.now())
+    const after = await find(context, id)
+    terminal.data(jobRecord(after), () => progress(after))
+  },
 })
 
 export const jobSubject: Subject = { name: 'job', commands: [list, show, cancel] }

@@ -19,7 +19,7 @@ import {
 import type { KeyPermission } from '../store/port/tenants.js'
 import { createKey, MOST_OVERLAP_MS, newKeyText, revokeKey, rotateKey } from '../tenant/key.js'
 import { command, type Subject, WHY } from './command.js'
-import { withContext } from './context.js'
+import { storeCommand, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { listing, tellRecord } from './list.js'
 import { AGO, EXPIRES, readInstant } from './table.js'
@@ -152,28 +152,27 @@ const rotate = command({
   },
 })
 
-const revoke = command({
+const revoke = storeCommand({
   usage: 'revoke <id>',
   summary: 'End a key, at once and for good',
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, key_…' } },
   options: WHY,
   destroys: true,
   examples: [['$0 key revoke key_01… --reason "it leaked" --yes', '']],
-  run: (args, terminal) =>
-    withContext(args, async ({ store, deps, account }) => {
-      const row = await store.key(account.id, args.id)
-      if (row === null) throw new Fault('api_key.not_found')
-      if (args.dryRun)
-        return tellRecord(
-          { store, account },
-          terminal,
-          keyRecord(row),
-          () => `would revoke ${row.id} (${row.name})`,
-        )
-      await terminal.confirm(`revoke ${row.id} (${row.name})`, args.yes)
-      await revokeKey(deps, account.id, args.id)
-      terminal.data(removed('api_key', args.id), () => `revoked ${args.id}`)
-    }),
+  run: async ({ store, deps, account }, args, terminal) => {
+    const row = await store.key(account.id, args.id)
+    if (row === null) throw new Fault('api_key.not_found')
+    if (args.dryRun)
+      return tellRecord(
+        { store, account },
+        terminal,
+        keyRecord(row),
+        () => `would revoke ${row.id} (${row.name})`,
+      )
+    await terminal.confirm(`revoke ${row.id} (${row.name})`, args.yes)
+    await revokeKey(deps, account.id, args.id)
+    terminal.data(removed('api_key', args.id), () => `revoked ${args.id}`)
+  },
 })
 
 export const keySubject: Subject = {

@@ -29,7 +29,7 @@ import {
   revokeSession,
 } from '../tenant/people.js'
 import { command, type Subject, WHY } from './command.js'
-import { type CliContext, cliActor, withContext } from './context.js'
+import { type CliContext, cliActor, storeCommand, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { each, listing, tellRecord } from './list.js'
 import { asListening } from './listening.js'
@@ -94,33 +94,29 @@ const list = listing({
   columns: COLUMNS,
 })
 
-const show = command({
+const show = storeCommand({
   usage: 'show <ref>',
   summary: 'One person, with the identity providers that know the person',
   positionals: REF,
   examples: [['$0 user show ana@example.com', '']],
-  run: (args, terminal) =>
-    withContext(args, async ({ store, deps, account }) => {
-      const row = await findPerson(deps, account.id, args.ref)
-      const record = personInFull(row, await store.identities(row.id), await store.factors(row.id))
-      await tellRecord({ store, account }, terminal, record, (paint) =>
-        fields(paint, [
-          ...Object.entries(person(row)).filter(([name]) => name !== 'object'),
-          ...record.factors.map((one): [string, unknown] => [
-            one.kind,
-            `${one.name}, ${one.last_used_at === null ? 'never used' : `last used ${one.last_used_at}`}`,
-          ]),
-          ['recovery codes left', record.recovery_codes_left],
-          ...record.identities.map((one): [string, unknown] => [
-            one.provider,
-            `${one.issuer} ${one.subject}`,
-          ]),
+  run: async ({ store, deps, account }, args, terminal) => {
+    const row = await findPerson(deps, account.id, args.ref)
+    const record = personInFull(row, await store.identities(row.id), await store.factors(row.id))
+    await tellRecord({ store, account }, terminal, record, (paint) =>
+      fields(paint, [
+        ...Object.entries(person(row)).filter(([name]) => name !== 'object'),
+        ...record.factors.map((one): [string, unknown] => [
+          one.kind,
+          `${one.name}, ${one.last_used_at === null ? 'never used' : `last used ${one.last_used_at}`}`,
         ]),
-      )
-    }),
+        ['recovery codes left', record.recovery_codes_left],
+        ...record.identities.map((one): [string, unknown] => [one.provider, `${one.issuer} ${one.subject}`]),
+      ]),
+    )
+  },
 })
 
-const create = command({
+const create = storeCommand({
   usage: 'create <email>',
   summary: 'Make a person',
   positionals: { email: { type: 'string', demandOption: true, describe: 'The address to sign in with' } },
@@ -133,14 +129,13 @@ const create = command({
     ['$0 user create ana@example.com --role owner --ask-password', 'asks for the password'],
     ['$0 user create bo@example.com && $0 setup-link --user bo@example.com', 'Bo chooses one'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async ({ deps, account }) => {
-      const password = args.askPassword ? await terminal.readSecret(`password of ${args.email}: `) : null
-      const wish = { email: args.email, name: args.name, role: args.role as Role, password }
-      const row = await createPerson(deps, account.id, wish)
-      terminal.data(personInFull(row, [], []), () => row.id)
-      if (password === null) terminal.say(`next: postern setup-link --user ${row.email}`)
-    }),
+  run: async ({ deps, account }, args, terminal) => {
+    const password = args.askPassword ? await terminal.readSecret(`password of ${args.email}: `) : null
+    const wish = { email: args.email, name: args.name, role: args.role as Role, password }
+    const row = await createPerson(deps, account.id, wish)
+    terminal.data(personInFull(row, [], []), () => row.id)
+    if (password === null) terminal.say(`next: postern setup-link --user ${row.email}`)
+  },
 })
 
 const update = command({
@@ -170,51 +165,49 @@ const update = command({
   },
 })
 
-const password = command({
+const password = storeCommand({
   usage: 'password <ref>',
   summary: 'Set a password, from standard input or a prompt; ends all sessions of the person',
   positionals: REF,
   examples: [['$0 user password ana@example.com', 'asks for it']],
-  run: (args, terminal) =>
-    withContext(args, async ({ store, deps, account }) => {
-      const before = await findPerson(deps, account.id, args.ref)
-      const row = await changePerson(deps, before, {
-        password: await terminal.readSecret(`new password of ${before.email}: `),
-      })
-      await tellRecord(
-        { store, account },
-        terminal,
-        person(row),
-        () => `${row.email} has another password; all sessions have ended`,
-      )
-    }),
+  run: async ({ store, deps, account }, args, terminal) => {
+    const before = await findPerson(deps, account.id, args.ref)
+    const row = await changePerson(deps, before, {
+      password: await terminal.readSecret(`new password of ${before.email}: `),
+    })
+    await tellRecord(
+      { store, account },
+      terminal,
+      person(row),
+      () => `${row.email} has another password; all sessions have ended`,
+    )
+  },
 })
 
-const resetOfPerson = command({
+const resetOfPerson = storeCommand({
   usage: 'reset-factors <ref>',
   summary: 'Take the second factors of a person who lost them; the password alone signs in then',
   positionals: REF,
   options: WHY,
   destroys: true,
   examples: [['$0 user reset-factors ana@example.com --yes', '']],
-  run: (args, terminal) =>
-    withContext(args, async ({ store, deps, account }) => {
-      const before = await findPerson(deps, account.id, args.ref)
-      if (args.dryRun) {
-        await tellRecord(
-          { store, account },
-          terminal,
-          { dry_run: true, ...person(before) },
-          () => `would take the second factors of ${before.email}`,
-        )
-        return
-      }
-      await terminal.confirm(`take the second factors of ${before.email}`, args.yes)
-      const row = await resetFactors(deps, account.id, before.id)
-      await tellRecord({ store, account }, terminal, person(row), () =>
-        before.hasFactor ? `${row.email} has no second factor any more` : `${row.email} had no second factor`,
+  run: async ({ store, deps, account }, args, terminal) => {
+    const before = await findPerson(deps, account.id, args.ref)
+    if (args.dryRun) {
+      await tellRecord(
+        { store, account },
+        terminal,
+        { dry_run: true, ...person(before) },
+        () => `would take the second factors of ${before.email}`,
       )
-    }),
+      return
+    }
+    await terminal.confirm(`take the second factors of ${before.email}`, args.yes)
+    const row = await resetFactors(deps, account.id, before.id)
+    await tellRecord({ store, account }, terminal, person(row), () =>
+      before.hasFactor ? `${row.email} has no second factor any more` : `${row.email} had no second factor`,
+    )
+  },
 })
 
 const invite = command({
@@ -277,16 +270,15 @@ const invitations = listing({
   ],
 })
 
-const uninvite = command({
+const uninvite = storeCommand({
   usage: 'uninvite <id>',
   summary: 'Take an invitation back',
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, lnk_…' } },
   examples: [['$0 user uninvite lnk_01…', '']],
-  run: (args, terminal) =>
-    withContext(args, async ({ deps, account }) => {
-      await revokeInvitation(deps, account.id, args.id)
-      terminal.data(removed('invitation', args.id), () => `took back ${args.id}`)
-    }),
+  run: async ({ deps, account }, args, terminal) => {
+    await revokeInvitation(deps, account.id, args.id)
+    terminal.data(removed('invitation', args.id), () => `took back ${args.id}`)
+  },
 })
 
 export const userSubject: Subject = {

@@ -12,7 +12,7 @@ import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
 import { type MemberWish, parseUpstream, upstreamText } from '../tenant/upstream.js'
 import { command, type Subject, settingOptions, WHY } from './command.js'
-import { type CliContext, readPasswordFile, withContext } from './context.js'
+import { type CliContext, readPasswordFile, storeCommand, withContext } from './context.js'
 import { usage } from './exit.js'
 import { each, listing, tellRecord } from './list.js'
 import { type Columns, tableOf } from './table.js'
@@ -97,15 +97,13 @@ const list = listing({
   columns: COLUMNS,
 })
 
-const show = command({
+const show = storeCommand({
   usage: 'show <ref>',
   summary: 'One pool and its upstreams',
   positionals: REF,
   examples: [['$0 pool show main', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) =>
-      print(context, terminal, await findPool(context.deps, context.account.id, args.ref)),
-    ),
+  run: async (context, args, terminal) =>
+    print(context, terminal, await findPool(context.deps, context.account.id, args.ref)),
 })
 
 const create = command({
@@ -152,27 +150,26 @@ const update = command({
   },
 })
 
-const remove = command({
+const remove = storeCommand({
   usage: 'delete <ref>',
   summary: 'Delete a pool that no workspace uses',
   positionals: REF,
   options: WHY,
   destroys: true,
   examples: [['$0 pool delete old --yes', '']],
-  run: (args, terminal) =>
-    withContext(args, async ({ store, deps, account }) => {
-      const row = await findPool(deps, account.id, args.ref)
-      if (args.dryRun)
-        return tellRecord(
-          { store, account },
-          terminal,
-          poolRecord(row),
-          () => `would delete ${row.name} (${row.id})`,
-        )
-      await terminal.confirm(`delete the pool ${row.name} (${row.id})`, args.yes)
-      await deletePool(deps, account.id, row.id)
-      terminal.data(removed('egress_pool', row.id), () => `deleted ${row.name}`)
-    }),
+  run: async ({ store, deps, account }, args, terminal) => {
+    const row = await findPool(deps, account.id, args.ref)
+    if (args.dryRun)
+      return tellRecord(
+        { store, account },
+        terminal,
+        poolRecord(row),
+        () => `would delete ${row.name} (${row.id})`,
+      )
+    await terminal.confirm(`delete the pool ${row.name} (${row.id})`, args.yes)
+    await deletePool(deps, account.id, row.id)
+    terminal.data(removed('egress_pool', row.id), () => `deleted ${row.name}`)
+  },
 })
 
 export const poolSubject: Subject = {

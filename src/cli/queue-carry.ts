@@ -33,8 +33,8 @@ import {
   type QueueScope,
 } from '../store/port/operations.js'
 import { queueMatches } from '../tenant/orders.js'
-import { command, type OptionArgs } from './command.js'
-import { type CliContext, withContext } from './context.js'
+import type { OptionArgs } from './command.js'
+import { type CliContext, storeCommand } from './context.js'
 import { Refusal } from './exit.js'
 import { listing, whole } from './list.js'
 import { namesOf, queueDeps, SCOPE, scopeFor, scopeText } from './queue-scope.js'
@@ -276,56 +276,55 @@ const sayNext = (terminal: Terminal, file: string, lot: string): void => {
   terminal.say(`if it is not imported anywhere: postern queue take-back ${lot}`)
 }
 
-export const exportQueue = command({
+export const exportQueue = storeCommand({
   usage: 'export <file>',
   summary: 'Write what waits to a file, to be sent by another machine and no more by this one',
   positionals: { file: { type: 'string', demandOption: true, describe: 'The file to make' } },
   options: PARTS,
   destroys: true,
   examples: [['$0 queue export --all queue.jsonl --yes', 'take the queue along']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const { store, account } = context
-      const file = resolve(args.file)
-      if (existsSync(file)) throw new Refusal(73, `${file}: exists already`)
-      const scope = await scopeOf(context, 'export', args)
-      const count = await queueMatches(queueDeps(context), scope)
-      const where = scopeText(scope, await namesOf(context))
-      terminal.say(`${where}: ${count.waiting} waiting, ${count.held} held, ${count.underWay} under way`)
-      for (const { id, state } of await store.lots(account.id))
-        if (state === 'marking') terminal.say(`an export was cut off: postern queue take-back ${id}`)
-      if (args.dryRun) {
-        terminal.data({ lot: null, file, mails: 0, waiting: count.waiting, dry_run: true }, () => {
-          return `would export ${count.waiting} recipients of ${where}`
-        })
-        return
-      }
-      await terminal.confirm(`export ${where}; this machine will not send it`, args.yes)
-      const now = systemClock.now()
-      const id = newId('lot', now)
-      const lot: LotRow = { id, accountId: account.id, file, state: 'marking', createdAt: now }
-      terminal.say(`lot ${lot.id}`)
-      const out = await createQueueFile(file, lot.id)
-      const writing = writeLot(context, lot, scope, out).catch(async (error: unknown) => {
-        await out.discard()
-        terminal.say(`not exported; what is marked already: postern queue take-back ${lot.id}`)
-        throw error
+  run: async (context, args, terminal) => {
+    const { store, account } = context
+    const file = resolve(args.file)
+    if (existsSync(file)) throw new Refusal(73, `${file}: exists already`)
+    const scope = await scopeOf(context, 'export', args)
+    const count = await queueMatches(queueDeps(context), scope)
+    const where = scopeText(scope, await namesOf(context))
+    terminal.say(`${where}: ${count.waiting} waiting, ${count.held} held, ${count.underWay} under way`)
+    for (const { id, state } of await store.lots(account.id))
+      if (state === 'marking') terminal.say(`an export was cut off: postern queue take-back ${id}`)
+    if (args.dryRun) {
+      terminal.data({ lot: null, file, mails: 0, waiting: count.waiting, dry_run: true }, () => {
+        return `would export ${count.waiting} recipients of ${where}`
       })
-      const { mails } = await whileAt(terminal, 'writing', writing)
-      const left = await queueMatches(queueDeps(context), scope)
-      const away = (await store.lots(account.id)).reduce((sum, { recipients }) => sum + recipients, 0)
-      const held = Math.max(0, left.held - away) // what has left is held here, too
-      const { waiting, underWay: under_way } = left
-      const record = { lot: lot.id, file, mails, waiting, under_way, held, dry_run: false }
-      terminal.data(record, () => `${file}  ${mails} mails`)
-      const stayed = waiting + under_way + held
-      if (stayed > 0)
-        terminal.say(
-          `${stayed} recipients stayed here: mail that is held, or under way; ` +
-            'postern queue release --help, then export to another file',
-        )
-      if (mails > 0) sayNext(terminal, args.file, lot.id)
-    }),
+      return
+    }
+    await terminal.confirm(`export ${where}; this machine will not send it`, args.yes)
+    const now = systemClock.now()
+    const id = newId('lot', now)
+    const lot: LotRow = { id, accountId: account.id, file, state: 'marking', createdAt: now }
+    terminal.say(`lot ${lot.id}`)
+    const out = await createQueueFile(file, lot.id)
+    const writing = writeLot(context, lot, scope, out).catch(async (error: unknown) => {
+      await out.discard()
+      terminal.say(`not exported; what is marked already: postern queue take-back ${lot.id}`)
+      throw error
+    })
+    const { mails } = await whileAt(terminal, 'writing', writing)
+    const left = await queueMatches(queueDeps(context), scope)
+    const away = (await store.lots(account.id)).reduce((sum, { recipients }) => sum + recipients, 0)
+    const held = Math.max(0, left.held - away) // what has left is held here, too
+    const { waiting, underWay: under_way } = left
+    const record = { lot: lot.id, file, mails, waiting, under_way, held, dry_run: false }
+    terminal.data(record, () => `${file}  ${mails} mails`)
+    const stayed = waiting + under_way + held
+    if (stayed > 0)
+      terminal.say(
+        `${stayed} recipients stayed here: mail that is held, or under way; ` +
+          'postern queue release --help, then export to another file',
+      )
+    if (mails > 0) sayNext(terminal, args.file, lot.id)
+  },
 })
 
 const LOT = { type: 'string', demandOption: true, describe: 'As postern queue lots shows it' } as const
@@ -372,49 +371,47 @@ const setFileAside = ({ file }: LotRow): string | null => {
   return `${file}.taken-back`
 }
 
-export const takeBack = command({
+export const takeBack = storeCommand({
   usage: 'take-back <lot>',
   summary: 'Send an exported lot from here after all; only when its file was not imported',
   positionals: { lot: LOT },
   destroys: true,
   examples: [['$0 queue take-back lot_01… --yes', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const lot = await lotNamed(context, args.lot)
-      if (lot.state === 'forgotten' || lot.state === 'imported') throw refuseState(lot, lot.state)
-      refuseImported(lot)
-      const mails = await countMails(context, lot.id)
-      const record = { lot: lot.id, mails, changed: 0, dry_run: args.dryRun === true }
-      if (args.dryRun) return terminal.data(record, () => `would take back ${mails} mails`)
-      await terminal.confirm(`take back ${mails} mails of ${lot.id}, written to ${lot.file}`, args.yes)
-      const aside = setFileAside(lot)
-      refuseImported(lot)
-      const changed = await context.store.endLot(lot.id, 'taken_back', systemClock.now())
-      if (typeof changed === 'string') throw refuseState(lot, changed)
-      terminal.data({ ...record, changed }, () => `${mails} mails are due here again`)
-      if (aside !== null) terminal.say(`${aside} is of no more use: remove it, it holds what people wrote`)
-    }),
+  run: async (context, args, terminal) => {
+    const lot = await lotNamed(context, args.lot)
+    if (lot.state === 'forgotten' || lot.state === 'imported') throw refuseState(lot, lot.state)
+    refuseImported(lot)
+    const mails = await countMails(context, lot.id)
+    const record = { lot: lot.id, mails, changed: 0, dry_run: args.dryRun === true }
+    if (args.dryRun) return terminal.data(record, () => `would take back ${mails} mails`)
+    await terminal.confirm(`take back ${mails} mails of ${lot.id}, written to ${lot.file}`, args.yes)
+    const aside = setFileAside(lot)
+    refuseImported(lot)
+    const changed = await context.store.endLot(lot.id, 'taken_back', systemClock.now())
+    if (typeof changed === 'string') throw refuseState(lot, changed)
+    terminal.data({ ...record, changed }, () => `${mails} mails are due here again`)
+    if (aside !== null) terminal.say(`${aside} is of no more use: remove it, it holds what people wrote`)
+  },
 })
 
-export const forget = command({
+export const forget = storeCommand({
   usage: 'forget <lot>',
   summary: 'Give up an exported lot that another machine has imported; it ends here as canceled',
   positionals: { lot: LOT },
   destroys: true,
   examples: [['$0 queue forget lot_01… --yes', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const lot = await lotNamed(context, args.lot)
-      if (lot.state !== 'exported' && lot.state !== 'forgotten') throw refuseState(lot, lot.state)
-      const mails = await countMails(context, lot.id)
-      const record = { lot: lot.id, mails, changed: 0, dry_run: args.dryRun === true }
-      if (args.dryRun) return terminal.data(record, () => `would forget ${mails} mails`)
-      await terminal.confirm(`forget ${mails} mails of ${lot.id}: this machine never sends them`, args.yes)
-      const changed = await context.store.endLot(lot.id, 'forgotten', systemClock.now())
-      if (typeof changed === 'string') throw refuseState(lot, changed)
-      terminal.data({ ...record, changed }, () => `${mails} mails are another machine's now`)
-      if (existsSync(lot.file)) terminal.say(`${lot.file} is of no more use here: remove it`)
-    }),
+  run: async (context, args, terminal) => {
+    const lot = await lotNamed(context, args.lot)
+    if (lot.state !== 'exported' && lot.state !== 'forgotten') throw refuseState(lot, lot.state)
+    const mails = await countMails(context, lot.id)
+    const record = { lot: lot.id, mails, changed: 0, dry_run: args.dryRun === true }
+    if (args.dryRun) return terminal.data(record, () => `would forget ${mails} mails`)
+    await terminal.confirm(`forget ${mails} mails of ${lot.id}: this machine never sends them`, args.yes)
+    const changed = await context.store.endLot(lot.id, 'forgotten', systemClock.now())
+    if (typeof changed === 'string') throw refuseState(lot, changed)
+    terminal.data({ ...record, changed }, () => `${mails} mails are another machine's now`)
+    if (existsSync(lot.file)) terminal.say(`${lot.file} is of no more use here: remove it`)
+  },
 })
 
 export const lots = listing({
@@ -509,7 +506,7 @@ const storeAll = async (
   return imported
 }
 
-export const importQueue = command({
+export const importQueue = storeCommand({
   usage: 'import <file>',
   summary: 'Take over what another machine exported; mails that are here already are passed over',
   positionals: { file: { type: 'string', demandOption: true, describe: 'Made by postern queue export' } },
@@ -519,36 +516,35 @@ export const importQueue = command({
   },
   destroys: true,
   examples: [['$0 queue import queue.jsonl --yes', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const { store, account } = context
-      const file = resolve(args.file)
-      const place = createPlaces(context, args)
-      let lot: string | null = null
-      let mails = 0
-      let here = 0
-      for await (const { line, lot: named, mail } of readQueueFile(file)) {
-        lot = named
-        if (mail === null) {
-          await refuseLot(context, file, lot)
-          continue
-        }
-        await place(file, line, mail)
-        here += (await store.knownEmails([mail.id])).length
-        mails++
+  run: async (context, args, terminal) => {
+    const { store, account } = context
+    const file = resolve(args.file)
+    const place = createPlaces(context, args)
+    let lot: string | null = null
+    let mails = 0
+    let here = 0
+    for await (const { line, lot: named, mail } of readQueueFile(file)) {
+      lot = named
+      if (mail === null) {
+        await refuseLot(context, file, lot)
+        continue
       }
-      terminal.say(`${mails} mails, ${here} of them here already`)
-      const record = { lot, file: args.file, mails, imported: 0, known: here }
-      if (args.dryRun) return terminal.data(record, () => `would import ${mails - here} mails`)
-      await terminal.confirm(`import ${mails} mails, to be sent from here`, args.yes)
-      if (!writeImportNote(file, account.id))
-        terminal.say(`${importNoteOf(file)} could not be written: see that nobody else imports this file`)
-      await refuseLot(context, file, lot)
-      const now = systemClock.now()
-      if (lot !== null)
-        await store.addLot({ id: lot, accountId: account.id, file, state: 'imported', createdAt: now })
-      const imported = await storeAll(context, file, place, tellProgress(terminal, mails))
-      terminal.data({ ...record, imported, known: mails - imported }, () => `${imported} mails imported`)
-      if (lot !== null) terminal.say(`next, on the machine that exported it: postern queue forget ${lot}`)
-    }),
+      await place(file, line, mail)
+      here += (await store.knownEmails([mail.id])).length
+      mails++
+    }
+    terminal.say(`${mails} mails, ${here} of them here already`)
+    const record = { lot, file: args.file, mails, imported: 0, known: here }
+    if (args.dryRun) return terminal.data(record, () => `would import ${mails - here} mails`)
+    await terminal.confirm(`import ${mails} mails, to be sent from here`, args.yes)
+    if (!writeImportNote(file, account.id))
+      terminal.say(`${importNoteOf(file)} could not be written: see that nobody else imports this file`)
+    await refuseLot(context, file, lot)
+    const now = systemClock.now()
+    if (lot !== null)
+      await store.addLot({ id: lot, accountId: account.id, file, state: 'imported', createdAt: now })
+    const imported = await storeAll(context, file, place, tellProgress(terminal, mails))
+    terminal.data({ ...record, imported, known: mails - imported }, () => `${imported} mails imported`)
+    if (lot !== null) terminal.say(`next, on the machine that exported it: postern queue forget ${lot}`)
+  },
 })

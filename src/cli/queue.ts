@@ -19,8 +19,8 @@ import {
 } from '../store/port/operations.js'
 import { findHold, holdQueue, orderQueue, queueMatches, releaseHold } from '../tenant/orders.js'
 import { createWaiting, queueDepths } from '../tenant/waiting.js'
-import { type Consent, command, type Globals, type Subject } from './command.js'
-import { type CliContext, withContext } from './context.js'
+import type { Consent, Globals, Subject } from './command.js'
+import { type CliContext, storeCommand } from './context.js'
 import { usage } from './exit.js'
 import { each, listing, whole } from './list.js'
 import { exportQueue, forget, importQueue, lots, takeBack } from './queue-carry.js'
@@ -169,24 +169,23 @@ const REASON = {
 } as const
 const NEEDED = { ...REASON, demandOption: true } as const
 
-export const hold = command({
+export const hold = storeCommand({
   usage: 'hold',
   summary: 'Let nothing of this leave, now and later, until it is released',
   options: { ...SCOPE, reason: NEEDED },
   destroys: true,
   examples: [['$0 queue hold --domain example.com --reason "they asked us to stop"', 'hold what goes there']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const scope = await scopeFor(context, 'hold', args)
-      const plan = { verb: 'hold', scope, reason: args.reason, to: null, asks: false } as const
-      await carryOut(context, terminal, args, plan)
-    }),
+  run: async (context, args, terminal) => {
+    const scope = await scopeFor(context, 'hold', args)
+    const plan = { verb: 'hold', scope, reason: args.reason, to: null, asks: false } as const
+    await carryOut(context, terminal, args, plan)
+  },
 })
 
 const plan = (verb: 'release' | 'retry', scope: QueueScope, reason: string) =>
   ({ verb, scope, reason, to: null, asks: false }) as const
 
-export const release = command({
+export const release = storeCommand({
   usage: 'release [hold]',
   summary: 'Lift a hold, by its id or by its scope, and let its mail go on',
   positionals: { hold: { type: 'string', describe: 'Its id, as queue holds shows it' } },
@@ -196,41 +195,39 @@ export const release = command({
     ['$0 queue release --domain example.com', ''],
     ['$0 queue release hold_01…', 'by its id'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const { hold: id, reason = 'released' } = args
-      if (id === undefined)
-        return carryOut(
-          context,
-          terminal,
-          args,
-          plan('release', await scopeFor(context, 'release', args), reason),
-        )
-      if (isNamed(args)) throw usage('a hold is released by its id or by its scope, not by both')
-      const accountId = context.account.id
-      if (args.dryRun) {
-        const row = await findHold(context.store, accountId, id)
-        return terminal.data(record.hold(row), () => `would release ${id}`)
-      }
-      const changed = await releaseHold(queueDeps(context), { accountId, workspaceId: null }, id, reason)
-      terminal.data({ ...removed('hold', id), changed }, () => `${changed} ${DONE.release}`)
-    }),
+  run: async (context, args, terminal) => {
+    const { hold: id, reason = 'released' } = args
+    if (id === undefined)
+      return carryOut(
+        context,
+        terminal,
+        args,
+        plan('release', await scopeFor(context, 'release', args), reason),
+      )
+    if (isNamed(args)) throw usage('a hold is released by its id or by its scope, not by both')
+    const accountId = context.account.id
+    if (args.dryRun) {
+      const row = await findHold(context.store, accountId, id)
+      return terminal.data(record.hold(row), () => `would release ${id}`)
+    }
+    const changed = await releaseHold(queueDeps(context), { accountId, workspaceId: null }, id, reason)
+    terminal.data({ ...removed('hold', id), changed }, () => `${changed} ${DONE.release}`)
+  },
 })
 
-export const retry = command({
+export const retry = storeCommand({
   usage: 'retry',
   summary: 'Try at once what would be tried later',
   options: { ...SCOPE, reason: REASON },
   destroys: true,
   examples: [['$0 queue retry --domain example.com', 'their server is back']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const scope = await scopeFor(context, 'retry', args)
-      await carryOut(context, terminal, args, plan('retry', scope, args.reason ?? 'retried'))
-    }),
+  run: async (context, args, terminal) => {
+    const scope = await scopeFor(context, 'retry', args)
+    await carryOut(context, terminal, args, plan('retry', scope, args.reason ?? 'retried'))
+  },
 })
 
-export const reroute = command({
+export const reroute = storeCommand({
   usage: 'reroute',
   summary: 'Move what waits to another pool',
   options: {
@@ -242,26 +239,24 @@ export const reroute = command({
   examples: [
     ['$0 queue reroute --pool main --to spare --reason "main is down" --yes', 'empty one pool into another'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const scope = await scopeFor(context, 'reroute', args)
-      const plan = { verb: 'reroute', scope, reason: args.reason, to: args.to, asks: true } as const
-      await carryOut(context, terminal, args, plan)
-    }),
+  run: async (context, args, terminal) => {
+    const scope = await scopeFor(context, 'reroute', args)
+    const plan = { verb: 'reroute', scope, reason: args.reason, to: args.to, asks: true } as const
+    await carryOut(context, terminal, args, plan)
+  },
 })
 
-export const purge = command({
+export const purge = storeCommand({
   usage: 'purge',
   summary: 'Give up what waits: it becomes bounced, or canceled while scheduled',
   options: { ...SCOPE, reason: NEEDED },
   destroys: true,
   examples: [['$0 queue purge --workspace shop --reason "sent by mistake" --dry-run', 'see first how many']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const scope = await scopeFor(context, 'purge', args)
-      const plan = { verb: 'purge', scope, reason: args.reason, to: null, asks: true } as const
-      await carryOut(context, terminal, args, plan)
-    }),
+  run: async (context, args, terminal) => {
+    const scope = await scopeFor(context, 'purge', args)
+    const plan = { verb: 'purge', scope, reason: args.reason, to: null, asks: true } as const
+    await carryOut(context, terminal, args, plan)
+  },
 })
 
 const whyOf = async (context: CliContext) =>

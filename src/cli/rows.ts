@@ -6,8 +6,8 @@
 import { contract } from '../http/contract.js'
 import type { Principal } from '../tenant/principal.js'
 import { createTenants } from '../tenant/tenants.js'
-import { type Command, command } from './command.js'
-import { type CliContext, cliActor, withContext } from './context.js'
+import type { Command } from './command.js'
+import { type CliContext, cliActor, storeCommand } from './context.js'
 import { tellRecord } from './list.js'
 import { fields } from './table.js'
 
@@ -38,7 +38,7 @@ const commandOf = (
   { summary = row.summary, about, examples, read }: NonNullable<RouteRow['command']>,
 ): Command => {
   const names = Object.keys(about)
-  return command({
+  return storeCommand({
     usage: [String(row.cli).replace(/^\S+ /, ''), ...names.map((name) => `<${name}>`)].join(' '),
     summary,
     positionals: Object.fromEntries(
@@ -48,22 +48,21 @@ const commandOf = (
       ]),
     ),
     examples,
-    run: (args, terminal) =>
-      withContext(args, async (context) => {
-        const { store, deps, config } = context
-        const given = args as Readonly<Record<string, string | undefined>>
-        const params = Object.fromEntries(names.map((name) => [name, given[name] ?? '']))
-        const record = await read(
-          { principal: callerOf(context), workspace: null, params },
-          { store, config, tenants: createTenants(deps), clock: deps.clock },
-        )
-        await tellRecord(context, terminal, record, (paint) =>
-          fields(
-            paint,
-            Object.entries(record).map(([name, value]) => [name, shown(value)]),
-          ),
-        )
-      }),
+    run: async (context, args, terminal) => {
+      const { store, deps, config } = context
+      const given = args as Readonly<Record<string, string | undefined>>
+      const params = Object.fromEntries(names.map((name) => [name, given[name] ?? '']))
+      const record = await read(
+        { principal: callerOf(context), workspace: null, params },
+        { store, config, tenants: createTenants(deps), clock: deps.clock },
+      )
+      await tellRecord(context, terminal, record, (paint) =>
+        fields(
+          paint,
+          Object.entries(record).map(([name, value]) => [name, shown(value)]),
+        ),
+      )
+    },
   })
 }
 

@@ -8,8 +8,8 @@ import { type GroupBy, INTERVALS, type NameField, readQuestion } from '../statis
 import { countedUntil, namesOf, type StatisticsRecord, statisticsRecord } from '../statistics/record.js'
 import { report } from '../statistics/report.js'
 import { findWorkspace } from '../tenant/workspace.js'
-import { command } from './command.js'
-import { withContext } from './context.js'
+
+import { storeCommand } from './context.js'
 import { usage } from './exit.js'
 import { type Columns, fields, type Paint, padTo, readSpan, spanText, tableOf, widthOf } from './table.js'
 import type { Terminal } from './terminal.js'
@@ -142,7 +142,7 @@ const moment = (text: string | undefined, now: number): string | undefined => {
 
 const LIMIT = /^(?:[1-9][0-9]?|100)$/
 
-export const statsCommand = command({
+export const statsCommand = storeCommand({
   usage: 'stats',
   summary: 'How much was accepted, sent, delivered and bounced, and how fast',
   options: {
@@ -164,51 +164,49 @@ export const statsCommand = command({
     ['$0 stats --interval day --from 30d --tz Asia/Tashkent', 'the last month, day by day'],
     ['$0 stats --by domain', 'where the mail of the last day went'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async ({ store, deps, account }) => {
-      if (args.limit !== undefined && !LIMIT.test(args.limit))
-        throw usage(`--limit: ${args.limit} is not a number from 1 to 100`)
-      const now = deps.clock.now()
-      const errors: FieldError[] = []
-      const words = {
-        from: moment(args.from, now),
-        to: moment(args.to, now),
-        interval: args.interval as (typeof INTERVALS)[number] | undefined,
-        groupBy: args.by === undefined ? undefined : BY[args.by as keyof typeof BY],
-        tag: args.tag,
-        tz: args.tz,
-        limit: args.limit === undefined ? undefined : Number(args.limit),
-      }
-      const question = readQuestion(words, now, nameOf, errors)
-      if (errors.length > 0) throw invalid(errors)
-      const workspaceId =
-        args.workspace === undefined ? null : (await findWorkspace(deps, account.id, args.workspace)).id
-      const asOf = await countedUntil(store, now)
-      const ask = async (mode: 'live' | 'test'): Promise<StatisticsRecord> => {
-        const scope = { accountId: account.id, workspaceId, mode }
-        const told = await report(store, scope, question)
-        return statisticsRecord(
-          scope,
-          question,
-          told,
-          await namesOf(store, account.id, question.groupBy, told),
-          asOf,
-        )
-      }
-      const asked = await ask(args.mode === 'test' ? 'test' : 'live')
-      const isEmpty = args.mode === undefined && volumeOf(asked.totals) === 0
-      // who has a test key only, as in `postern dev`, wants to see what it sent; a program gets what it asked for
-      const other = isEmpty && !args.json ? await ask('test') : asked
-      const record = volumeOf(other.totals) > 0 ? other : asked
-      terminal.data(record, (paint) => show(terminal, paint, record))
-      if (isEmpty)
-        terminal.say(
-          record === asked
-            ? 'no live mail in that time; mail of test keys: --mode test'
-            : 'no live mail in that time: this is mail of test keys',
-        )
-      const late = now - asOf
-      if (late > 60_000)
-        terminal.say(`counted up to ${record.as_of}: what is later comes when the daemon runs`)
-    }),
+  run: async ({ store, deps, account }, args, terminal) => {
+    if (args.limit !== undefined && !LIMIT.test(args.limit))
+      throw usage(`--limit: ${args.limit} is not a number from 1 to 100`)
+    const now = deps.clock.now()
+    const errors: FieldError[] = []
+    const words = {
+      from: moment(args.from, now),
+      to: moment(args.to, now),
+      interval: args.interval as (typeof INTERVALS)[number] | undefined,
+      groupBy: args.by === undefined ? undefined : BY[args.by as keyof typeof BY],
+      tag: args.tag,
+      tz: args.tz,
+      limit: args.limit === undefined ? undefined : Number(args.limit),
+    }
+    const question = readQuestion(words, now, nameOf, errors)
+    if (errors.length > 0) throw invalid(errors)
+    const workspaceId =
+      args.workspace === undefined ? null : (await findWorkspace(deps, account.id, args.workspace)).id
+    const asOf = await countedUntil(store, now)
+    const ask = async (mode: 'live' | 'test'): Promise<StatisticsRecord> => {
+      const scope = { accountId: account.id, workspaceId, mode }
+      const told = await report(store, scope, question)
+      return statisticsRecord(
+        scope,
+        question,
+        told,
+        await namesOf(store, account.id, question.groupBy, told),
+        asOf,
+      )
+    }
+    const asked = await ask(args.mode === 'test' ? 'test' : 'live')
+    const isEmpty = args.mode === undefined && volumeOf(asked.totals) === 0
+    // who has a test key only, as in `postern dev`, wants to see what it sent; a program gets what it asked for
+    const other = isEmpty && !args.json ? await ask('test') : asked
+    const record = volumeOf(other.totals) > 0 ? other : asked
+    terminal.data(record, (paint) => show(terminal, paint, record))
+    if (isEmpty)
+      terminal.say(
+        record === asked
+          ? 'no live mail in that time; mail of test keys: --mode test'
+          : 'no live mail in that time: this is mail of test keys',
+      )
+    const late = now - asOf
+    if (late > 60_000) terminal.say(`counted up to ${record.as_of}: what is later comes when the daemon runs`)
+  },
 })

@@ -11,8 +11,8 @@ import type { WorkspaceRow } from '../store/port/tenants.js'
 import type { RelayView } from '../tenant/pool.js'
 import { queueStates } from '../tenant/waiting.js'
 import { findWorkspace } from '../tenant/workspace.js'
-import { command } from './command.js'
-import { type CliContext, withContext } from './context.js'
+
+import { type CliContext, storeCommand } from './context.js'
 import { type Doors, doorsOf } from './listening.js'
 import { relayView, setupFailed } from './relay-state.js'
 import { ago, fields, type Paint, spanText, tableOf, wrapped } from './table.js'
@@ -109,7 +109,7 @@ const screen = (paint: Paint, seen: Seen): string => {
   ].join('\n')
 }
 
-export const statusCommand = command({
+export const statusCommand = storeCommand({
   usage: 'status',
   summary: 'Whether mail flows: what waits, what is held and by what, and which pool is down',
   options: {
@@ -121,29 +121,28 @@ export const statusCommand = command({
     ['$0 status --workspace shop', 'of one tenant'],
     ['$0 status --json | jq .tone', 'ok, wait or bad'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const { store, deps, account, config } = context
-      const { clock } = deps
-      const workspaceId =
-        args.workspace === undefined ? null : (await findWorkspace(deps, account.id, args.workspace)).id
-      const of = { accountId: account.id, workspaceId, isOperator: true }
-      const view = await relayView(context)
-      const states = await queueStates({ store, clock, view, hasRelay: true }, of)
-      const state = queueStateRecord(args.test === true ? states.test : states.live, clock.now())
-      const rows = args.test === true ? [] : await alarmedIn(context, workspaceId)
-      const alarms = rows.flatMap((row) =>
-        workspaceRecord(row).alarmed.map((one) => ({ workspace_id: row.id, ...one })),
-      )
-      const pools = await collect((page) => store.pools(account.id, page))
-      const mistakes = await setupFailed(context)
-      const seen: Seen = {
-        ...{ state, view, doors: await doorsOf(config), setupFailed: mistakes ?? [] },
-        names: new Map(pools.map(({ id, name }) => [id, name])),
-        upstreams: new Map(pools.map((pool) => [pool.id, pool.upstreams.map(({ id }) => id)])),
-        alarms: rows.flatMap((row) => standingAlarms(row).map((said) => `${row.slug}: ${said}`)),
-      }
-      terminal.data({ ...state, alarms, setup_failed: mistakes }, (paint) => screen(paint, seen))
-      return state.tone === 'bad' ? 69 : 0
-    }),
+  run: async (context, args, terminal) => {
+    const { store, deps, account, config } = context
+    const { clock } = deps
+    const workspaceId =
+      args.workspace === undefined ? null : (await findWorkspace(deps, account.id, args.workspace)).id
+    const of = { accountId: account.id, workspaceId, isOperator: true }
+    const view = await relayView(context)
+    const states = await queueStates({ store, clock, view, hasRelay: true }, of)
+    const state = queueStateRecord(args.test === true ? states.test : states.live, clock.now())
+    const rows = args.test === true ? [] : await alarmedIn(context, workspaceId)
+    const alarms = rows.flatMap((row) =>
+      workspaceRecord(row).alarmed.map((one) => ({ workspace_id: row.id, ...one })),
+    )
+    const pools = await collect((page) => store.pools(account.id, page))
+    const mistakes = await setupFailed(context)
+    const seen: Seen = {
+      ...{ state, view, doors: await doorsOf(config), setupFailed: mistakes ?? [] },
+      names: new Map(pools.map(({ id, name }) => [id, name])),
+      upstreams: new Map(pools.map((pool) => [pool.id, pool.upstreams.map(({ id }) => id)])),
+      alarms: rows.flatMap((row) => standingAlarms(row).map((said) => `${row.slug}: ${said}`)),
+    }
+    terminal.data({ ...state, alarms, setup_failed: mistakes }, (paint) => screen(paint, seen))
+    return state.tone === 'bad' ? 69 : 0
+  },
 })

@@ -21,7 +21,7 @@ import {
   stillWords,
 } from '../tenant/suppression.js'
 import { type Command, command, type Globals, type Subject, WHY } from './command.js'
-import { type CliContext, withContext } from './context.js'
+import { type CliContext, storeCommand, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { importCommand } from './import.js'
 import { listing } from './list.js'
@@ -69,17 +69,16 @@ const incidents: Command = {
 }
 
 const deciding = (verb: string, decision: Decision, summary: string, done: string) =>
-  command({
+  storeCommand({
     usage: `${verb} <incident>`,
     summary,
     examples: [[`$0 suppression ${verb} inc_01…`, '']],
     positionals: { incident: { type: 'string', demandOption: true, describe: 'Its id, inc_…' } },
-    run: (args, terminal) =>
-      withContext(args, async ({ deps, store, account }) => {
-        const find = () => findIncident(store, account.id, args.incident, null)
-        const many = await decideIncident(deps, await find(), decision)
-        terminal.data(record(await find()), () => `${many} addresses ${done}`)
-      }),
+    run: async ({ deps, store, account }, args, terminal) => {
+      const find = () => findIncident(store, account.id, args.incident, null)
+      const many = await decideIncident(deps, await find(), decision)
+      terminal.data(record(await find()), () => `${many} addresses ${done}`)
+    },
   })
 
 const incidentCommands = [
@@ -153,17 +152,16 @@ const list = listing({
   columns: COLUMNS,
 })
 
-const show = command({
+const show = storeCommand({
   usage: 'show <ref>',
   summary: 'One suppressed address',
   positionals: { ref: { type: 'string', demandOption: true, describe: 'Its address, or its id, sup_…' } },
   options: { ...PLACE, ...LIST },
   examples: [['$0 suppression show ana@example.com', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const row = await findSuppression(context.deps, await placeOf(context, args), args.ref, args.list)
-      terminal.data(suppressionRecord(row), (paint) => rowsTable(paint, [row]))
-    }),
+  run: async (context, args, terminal) => {
+    const row = await findSuppression(context.deps, await placeOf(context, args), args.ref, args.list)
+    terminal.data(suppressionRecord(row), (paint) => rowsTable(paint, [row]))
+  },
 })
 
 const instantOf = (text: string | undefined, name: string): number | null => {
@@ -210,34 +208,29 @@ const add = command({
   },
 })
 
-const remove = command({
+const remove = storeCommand({
   usage: 'remove <ref>',
   summary: 'Write to an address again',
   positionals: { ref: { type: 'string', demandOption: true, describe: 'Id or address' } },
   options: { ...PLACE, ...LIST, ...WHY },
   destroys: true,
   examples: [['$0 suppression remove ana@example.com --yes', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const { deps } = context
-      const place = await placeOf(context, args)
-      const row = await findEntry(deps, place, args.ref, args.list)
-      if (args.dryRun)
-        return terminal.data(
-          suppressionRecord(row),
-          () => `would remove ${entryWords(row.email)} (${row.origin})`,
-        )
-      await terminal.confirm(
-        `remove ${entryWords(row.email)} (${row.origin}) from the suppressions`,
-        args.yes,
+  run: async (context, args, terminal) => {
+    const { deps } = context
+    const place = await placeOf(context, args)
+    const row = await findEntry(deps, place, args.ref, args.list)
+    if (args.dryRun)
+      return terminal.data(
+        suppressionRecord(row),
+        () => `would remove ${entryWords(row.email)} (${row.origin})`,
       )
-      const { still } = await removeSuppression(deps, place, row.id)
-      terminal.data(
-        { ...removed('suppression', row.id), ...(still !== null && { still: suppressionRecord(still) }) },
-        () =>
-          `removed ${entryWords(row.email)}${still === null ? '' : `; ${stillWords(still)} all the same`}`,
-      )
-    }),
+    await terminal.confirm(`remove ${entryWords(row.email)} (${row.origin}) from the suppressions`, args.yes)
+    const { still } = await removeSuppression(deps, place, row.id)
+    terminal.data(
+      { ...removed('suppression', row.id), ...(still !== null && { still: suppressionRecord(still) }) },
+      () => `removed ${entryWords(row.email)}${still === null ? '' : `; ${stillWords(still)} all the same`}`,
+    )
+  },
 })
 
 const exportAll = listing({

@@ -19,7 +19,7 @@ import type { KnownPool, UpstreamRow } from '../store/port/tenants.js'
 import { findPool, updatePool, warmupsOf } from '../tenant/pool.js'
 import { LOGIN_WORDS, parseUpstream, upstreamText } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'
-import { type CliContext, readPasswordFile, withContext } from './context.js'
+import { type CliContext, readPasswordFile, storeCommand, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { listing, whole } from './list.js'
 import { type LiveUpstream, NO_DAEMON, relayState } from './relay-state.js'
@@ -206,7 +206,7 @@ const trialTable = tableOf<Trial>([
   ['took', ({ ms }) => `${ms} ms`],
 ])
 
-const test = command({
+const test = storeCommand({
   usage: 'test [ref]',
   summary: 'Connect as the relay would, and say what is offered; no mail is sent',
   positionals: REF,
@@ -214,18 +214,16 @@ const test = command({
     ['$0 upstream test', 'all of them'],
     ['$0 upstream test mta1.example:587', 'this one'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const places = await named(context, args.ref, 'test')
-      if (places.length === 0)
-        terminal.say('there is no upstream yet; postern pool create main --upstream URL')
-      const trials = await whileAt(terminal, `trying ${places.length} upstreams`, tryAll(context, places))
-      terminal.data(
-        trials.map((one) => ({ pool: one.pool, ...trialRecord(one) })),
-        (paint) => trialTable(paint, trials),
-      )
-      return trials.every((one) => one.ok) ? 0 : 69
-    }),
+  run: async (context, args, terminal) => {
+    const places = await named(context, args.ref, 'test')
+    if (places.length === 0) terminal.say('there is no upstream yet; postern pool create main --upstream URL')
+    const trials = await whileAt(terminal, `trying ${places.length} upstreams`, tryAll(context, places))
+    terminal.data(
+      trials.map((one) => ({ pool: one.pool, ...trialRecord(one) })),
+      (paint) => trialTable(paint, trials),
+    )
+    return trials.every((one) => one.ok) ? 0 : 69
+  },
 })
 
 /** A file of a secret is read now; one of a token or a key is named, and read by the daemon at each login. */
@@ -290,28 +288,27 @@ const add = command({
 })
 
 const change = (verb: string, state: UpstreamRow['state'], summary: string) =>
-  command({
+  storeCommand({
     usage: `${verb} <ref>`,
     summary,
     positionals: ONE,
     options: WHY,
     examples: [[`$0 upstream ${verb} mta1.example`, '']],
-    run: (args, terminal) =>
-      withContext(args, async (context) => {
-        const places = await named(context, args.ref, verb)
-        for (const pool of new Set(places.map((place) => place.pool))) {
-          const chosen = places.filter((place) => place.pool === pool).map(({ upstream }) => upstream.id)
-          const members = pool.upstreams.map(({ id, host, port, state: now }) => ({
-            id,
-            host,
-            port,
-            state: chosen.includes(id) ? state : now,
-          }))
-          await updatePool(context.deps, context.account.id, pool.id, { members })
-        }
-        const after = await named(context, args.ref, verb)
-        terminal.data(after.map(placeRecord), (paint) => placeTable(paint, after))
-      }),
+    run: async (context, args, terminal) => {
+      const places = await named(context, args.ref, verb)
+      for (const pool of new Set(places.map((place) => place.pool))) {
+        const chosen = places.filter((place) => place.pool === pool).map(({ upstream }) => upstream.id)
+        const members = pool.upstreams.map(({ id, host, port, state: now }) => ({
+          id,
+          host,
+          port,
+          state: chosen.includes(id) ? state : now,
+        }))
+        await updatePool(context.deps, context.account.id, pool.id, { members })
+      }
+      const after = await named(context, args.ref, verb)
+      terminal.data(after.map(placeRecord), (paint) => placeTable(paint, after))
+    },
   })
 
 export const upstreamSubject: Subject = {

@@ -41,7 +41,7 @@ import {
 } from '../webhook/repost.js'
 import {
   command,
-  type Globals,
+  commandWith,
   type OptionArgs,
   type Subject,
   settingArgs,
@@ -70,7 +70,7 @@ export const scopeOf = ({ account }: CliContext): HookScope => ({
   mode: null,
 })
 
-const withHooks = <T>(args: Globals, use: (context: WebhookContext) => Promise<T>): Promise<T> =>
+const hookCommand = commandWith<WebhookContext>((args, use) =>
   withContext(args, async (context) => {
     const { store, deps, config } = context
     const dialler = diallerOf(config)
@@ -79,29 +79,29 @@ const withHooks = <T>(args: Globals, use: (context: WebhookContext) => Promise<T
     } finally {
       await dialler.close()
     }
-  })
+  }),
+)
 
-export const test = command({
+export const test = hookCommand({
   usage: 'test <id>',
   summary: 'Post a webhook.test now, and show what comes back',
   positionals: ENDPOINT,
   examples: [['$0 webhook test wh_01…', '']],
-  run: (args, terminal) =>
-    withHooks(args, async (context) => {
-      const post = await testEndpoint(
-        context.hooks,
-        await findEndpoint(context.hooks, scopeOf(context), args.id),
-      )
-      terminal.data(webhookEvent(post), (paint) =>
-        fields(paint, [
-          ['result', post.state === 'succeeded' ? 'ok' : post.cause],
-          ['status', post.status],
-          ['milliseconds', post.ms],
-          ['answer', post.answer],
-        ]),
-      )
-      return post.state === 'succeeded' ? 0 : 69
-    }),
+  run: async (context, args, terminal) => {
+    const post = await testEndpoint(
+      context.hooks,
+      await findEndpoint(context.hooks, scopeOf(context), args.id),
+    )
+    terminal.data(webhookEvent(post), (paint) =>
+      fields(paint, [
+        ['result', post.state === 'succeeded' ? 'ok' : post.cause],
+        ['status', post.status],
+        ['milliseconds', post.ms],
+        ['answer', post.answer],
+      ]),
+    )
+    return post.state === 'succeeded' ? 0 : 69
+  },
 })
 
 export const events = listing({
@@ -146,7 +146,7 @@ const momentOf = (text: string): number | null => {
   return Number.isNaN(span) ? parseTime(text) : Date.now() - span
 }
 
-export const replay = command({
+export const replay = hookCommand({
   usage: 'replay <id> [event]',
   summary: 'Post one event again, or many; under the ids that they had',
   positionals: { ...ENDPOINT, event: { type: 'string', describe: 'Its id, evt_…; else many' } },
@@ -157,28 +157,27 @@ export const replay = command({
     'dry-run': { type: 'boolean', describe: 'Only count' },
   },
   examples: [['$0 webhook replay wh_01… --since 2h', 'all of the last two hours']],
-  run: (args, terminal) =>
-    withHooks(args, async (context) => {
-      const { hooks } = context
-      const row = await findEndpoint(hooks, scopeOf(context), args.id)
-      if (args.event !== undefined) {
-        const post = await replayEvent(hooks, row, args.event)
-        return terminal.data(webhookEvent(post), () => `${post.eventId} will be posted again`)
-      }
-      if (args.since === undefined && !args.failed)
-        throw usage('webhook replay needs an event, --since or --failed')
-      const since = args.since === undefined ? null : sinceOf(context, args.since)
-      const until = args.until === undefined ? Date.now() : momentOf(args.until)
-      if (until === null) throw usage(`--until: ${args.until} is neither 2h nor an ISO 8601 time`)
-      const failed = args.failed === true
-      if (failed && since !== null && 'mark' in since) throw usage('--since: with --failed it must be a time')
-      const replaying = replayMany(hooks, row, { since, until, failed }, args.dryRun === true)
-      const done = await whileAt(terminal, 'replaying', replaying)
-      const many = `${done.matched}${done.isCapped ? ' or more' : ''} events`
-      terminal.data(webhookReplay(done), () =>
-        args.dryRun ? `${many} would be posted again` : `${many} will be posted again`,
-      )
-    }),
+  run: async (context, args, terminal) => {
+    const { hooks } = context
+    const row = await findEndpoint(hooks, scopeOf(context), args.id)
+    if (args.event !== undefined) {
+      const post = await replayEvent(hooks, row, args.event)
+      return terminal.data(webhookEvent(post), () => `${post.eventId} will be posted again`)
+    }
+    if (args.since === undefined && !args.failed)
+      throw usage('webhook replay needs an event, --since or --failed')
+    const since = args.since === undefined ? null : sinceOf(context, args.since)
+    const until = args.until === undefined ? Date.now() : momentOf(args.until)
+    if (until === null) throw usage(`--until: ${args.until} is neither 2h nor an ISO 8601 time`)
+    const failed = args.failed === true
+    if (failed && since !== null && 'mark' in since) throw usage('--since: with --failed it must be a time')
+    const replaying = replayMany(hooks, row, { since, until, failed }, args.dryRun === true)
+    const done = await whileAt(terminal, 'replaying', replaying)
+    const many = `${done.matched}${done.isCapped ? ' or more' : ''} events`
+    terminal.data(webhookReplay(done), () =>
+      args.dryRun ? `${many} would be posted again` : `${many} will be posted again`,
+    )
+  },
 })
 
 const SETTINGS = settingsOf(WEBHOOK)
@@ -283,7 +282,7 @@ const sayIgnored = (events: readonly string[], format: WebhookFormat, terminal: 
   else terminal.say(`nothing is told of ${names.join(', ')}: ${why}`)
 }
 
-const create = command({
+const create = hookCommand({
   usage: 'create <url>',
   summary: 'Post events to a URL from now on; prints the signing secret',
   positionals: { url: { type: 'string', demandOption: true, describe: 'An https URL' } },
@@ -305,28 +304,25 @@ const create = command({
       'as SendGrid posts',
     ],
   ],
-  run: (args, terminal) =>
-    withHooks(args, async (context) => {
-      const { deps, account, hooks } = context
-      const workspace =
-        args.workspace === undefined ? null : await findWorkspace(deps, account.id, args.workspace)
-      const owner = {
-        accountId: account.id,
-        workspaceId: workspace?.id ?? null,
-        mode: args.mode === 'test' ? ('test' as const) : ('live' as const),
-      }
-      const wish = await wishOf(args, terminal)
-      const events = namesIn(args.events ?? ['*'])
-      const format = args.format as WebhookFormat
-      if (wish.auth === '') throw badInput(`--auth: ${args.auth} is empty`)
-      const done = await createEndpoint(hooks, owner, { ...wish, url: args.url, events, format })
-      made(done, terminal)
-      if (done.row.publicKey !== null)
-        terminal.say(`its posts are verified by this key: ${done.row.publicKey}`)
-      sayIgnored(events, format, terminal)
-      if (args.mode === 'live')
-        terminal.say('it is told of live mail; one for mail of test keys: --mode test')
-    }),
+  run: async (context, args, terminal) => {
+    const { deps, account, hooks } = context
+    const workspace =
+      args.workspace === undefined ? null : await findWorkspace(deps, account.id, args.workspace)
+    const owner = {
+      accountId: account.id,
+      workspaceId: workspace?.id ?? null,
+      mode: args.mode === 'test' ? ('test' as const) : ('live' as const),
+    }
+    const wish = await wishOf(args, terminal)
+    const events = namesIn(args.events ?? ['*'])
+    const format = args.format as WebhookFormat
+    if (wish.auth === '') throw badInput(`--auth: ${args.auth} is empty`)
+    const done = await createEndpoint(hooks, owner, { ...wish, url: args.url, events, format })
+    made(done, terminal)
+    if (done.row.publicKey !== null) terminal.say(`its posts are verified by this key: ${done.row.publicKey}`)
+    sayIgnored(events, format, terminal)
+    if (args.mode === 'live') terminal.say('it is told of live mail; one for mail of test keys: --mode test')
+  },
 })
 
 const time = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
@@ -362,18 +358,16 @@ const showOne = async (context: WebhookContext, row: KnownEndpoint, terminal: Te
   await tellRecord(context, terminal, shown, (paint) => fields(paint, shownFields(row, leftText(shown))))
 }
 
-const show = command({
+const show = hookCommand({
   usage: 'show <id>',
   summary: 'One endpoint: how it does, and what waits',
   positionals: ENDPOINT,
   examples: [['$0 webhook show wh_01…', '']],
-  run: (args, terminal) =>
-    withHooks(args, async (context) =>
-      showOne(context, await findEndpoint(context.hooks, scopeOf(context), args.id), terminal),
-    ),
+  run: async (context, args, terminal) =>
+    showOne(context, await findEndpoint(context.hooks, scopeOf(context), args.id), terminal),
 })
 
-const update = command({
+const update = hookCommand({
   usage: 'update <id>',
   summary: 'Change, disable or enable an endpoint',
   positionals: ENDPOINT,
@@ -386,50 +380,47 @@ const update = command({
     disable: { type: 'boolean', describe: 'Post nothing; its place in the log is kept' },
   },
   examples: [['$0 webhook update wh_01… --enable', 'go on from where it stood']],
-  run: (args, terminal) =>
-    withHooks(args, async (context) => {
-      if (args.enable && args.disable) throw usage('either --enable or --disable')
-      if (args.fromNow && !args.enable) throw usage('--from-now goes with --enable only')
-      const row = await updateEndpoint(context.hooks, scopeOf(context), args.id, {
-        ...(await wishOf(args, terminal)),
-        url: args.url,
-        events: args.events && namesIn(args.events),
-        status: args.enable ? 'enabled' : args.disable ? 'disabled' : undefined,
-        from: args.fromNow ? 'now' : undefined,
-      })
-      await showOne(context, row, terminal)
-    }),
+  run: async (context, args, terminal) => {
+    if (args.enable && args.disable) throw usage('either --enable or --disable')
+    if (args.fromNow && !args.enable) throw usage('--from-now goes with --enable only')
+    const row = await updateEndpoint(context.hooks, scopeOf(context), args.id, {
+      ...(await wishOf(args, terminal)),
+      url: args.url,
+      events: args.events && namesIn(args.events),
+      status: args.enable ? 'enabled' : args.disable ? 'disabled' : undefined,
+      from: args.fromNow ? 'now' : undefined,
+    })
+    await showOne(context, row, terminal)
+  },
 })
 
-const remove = command({
+const remove = hookCommand({
   usage: 'delete <id>',
   summary: 'Remove an endpoint, and all that is known of its posts',
   positionals: ENDPOINT,
   destroys: true,
   examples: [['$0 webhook delete wh_01… --yes', '']],
-  run: (args, terminal) =>
-    withHooks(args, async (context) => {
-      const row = await findEndpoint(context.hooks, scopeOf(context), args.id)
-      if (args.dryRun)
-        return tellRecord(context, terminal, webhookRecord(row), () => `would delete ${row.id} ${row.url}`)
-      await terminal.confirm(`delete the endpoint ${row.url} and its ${row.waiting} waiting posts`, args.yes)
-      await deleteEndpoint(context.hooks, scopeOf(context), row.id)
-      terminal.data(removed('webhook', row.id), () => `deleted ${row.id}`)
-    }),
+  run: async (context, args, terminal) => {
+    const row = await findEndpoint(context.hooks, scopeOf(context), args.id)
+    if (args.dryRun)
+      return tellRecord(context, terminal, webhookRecord(row), () => `would delete ${row.id} ${row.url}`)
+    await terminal.confirm(`delete the endpoint ${row.url} and its ${row.waiting} waiting posts`, args.yes)
+    await deleteEndpoint(context.hooks, scopeOf(context), row.id)
+    terminal.data(removed('webhook', row.id), () => `deleted ${row.id}`)
+  },
 })
 
-const rotate = command({
+const rotate = hookCommand({
   usage: 'rotate <id>',
   summary: 'Make a new signing secret; the one so far signs as well for a while',
   positionals: ENDPOINT,
   options: { grace: { type: 'string', default: '24h', describe: 'How long: 0 to 7d' } },
   examples: [['$0 webhook rotate wh_01… --grace 48h', '']],
-  run: (args, terminal) =>
-    withHooks(args, async (context) => {
-      const ms = parseDuration(args.grace)
-      if (ms === null || ms > MOST_GRACE_MS) throw usage(`--grace: ${args.grace} is no time from 0 to 7d`)
-      made(await rotateSecret(context.hooks, scopeOf(context), args.id, ms), terminal)
-    }),
+  run: async (context, args, terminal) => {
+    const ms = parseDuration(args.grace)
+    if (ms === null || ms > MOST_GRACE_MS) throw usage(`--grace: ${args.grace} is no time from 0 to 7d`)
+    made(await rotateSecret(context.hooks, scopeOf(context), args.id, ms), terminal)
+  },
 })
 
 const secret = command({

@@ -38,8 +38,8 @@ import {
   updateWorkspace,
   type WorkspaceWish,
 } from '../tenant/workspace.js'
-import { command, type Subject, settingFields, settingOptions } from './command.js'
-import { type CliContext, withContext } from './context.js'
+import { type Subject, settingFields, settingOptions } from './command.js'
+import { type CliContext, storeCommand } from './context.js'
 import { usage } from './exit.js'
 import { each, listing, tellRecord } from './list.js'
 import { queueDeps } from './queue-scope.js'
@@ -166,70 +166,67 @@ const tell = async (context: CliContext, terminal: Terminal, id: string, changed
 const why = (describe: string) =>
   ({ type: 'string', demandOption: true, requiresArg: true, describe }) as const
 
-export const suspend = command({
+export const suspend = storeCommand({
   usage: 'suspend <ref>',
   summary: 'Take no mail for a workspace and let nothing of it leave, until it is resumed',
   positionals: REF,
   options: { reason: why('Why; kept with the workspace and in the timeline of each mail') },
   destroys: true,
   examples: [['$0 workspace suspend shop-eu --reason "invoice 17 is open" --yes', 'stop a tenant']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const row = await findAndCount(context, terminal, args.ref)
-      if (args.dryRun)
-        return tellRecord(
-          context,
-          terminal,
-          { ...workspaceRecord(row), changed: 0 },
-          () => `would suspend ${row.slug}`,
-        )
-      await terminal.confirm(`suspend ${row.slug}; what is sent for it is refused from then on`, args.yes)
-      const changed = await suspendWorkspace(context.deps, row, args.reason)
-      await tell(context, terminal, row.id, changed, 'rest')
-      terminal.say(`until: postern workspace resume ${row.slug}`)
-    }),
+  run: async (context, args, terminal) => {
+    const row = await findAndCount(context, terminal, args.ref)
+    if (args.dryRun)
+      return tellRecord(
+        context,
+        terminal,
+        { ...workspaceRecord(row), changed: 0 },
+        () => `would suspend ${row.slug}`,
+      )
+    await terminal.confirm(`suspend ${row.slug}; what is sent for it is refused from then on`, args.yes)
+    const changed = await suspendWorkspace(context.deps, row, args.reason)
+    await tell(context, terminal, row.id, changed, 'rest')
+    terminal.say(`until: postern workspace resume ${row.slug}`)
+  },
 })
 
-export const resume = command({
+export const resume = storeCommand({
   usage: 'resume <ref>',
   summary: 'Take mail for a suspended workspace again, and send what rested',
   positionals: REF,
   destroys: true,
   examples: [['$0 workspace resume shop-eu', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const row = await findWorkspace(context.deps, context.account.id, args.ref)
-      if (args.dryRun)
-        return tellRecord(
-          context,
-          terminal,
-          { ...workspaceRecord(row), changed: 0 },
-          () => `would resume ${row.slug}`,
-        )
-      await tell(context, terminal, row.id, await resumeWorkspace(context.deps, row), 'go on')
-    }),
+  run: async (context, args, terminal) => {
+    const row = await findWorkspace(context.deps, context.account.id, args.ref)
+    if (args.dryRun)
+      return tellRecord(
+        context,
+        terminal,
+        { ...workspaceRecord(row), changed: 0 },
+        () => `would resume ${row.slug}`,
+      )
+    await tell(context, terminal, row.id, await resumeWorkspace(context.deps, row), 'go on')
+  },
 })
 
-export const remove = command({
+export const remove = storeCommand({
   usage: 'delete <ref>',
   summary: 'End a workspace for good: its keys, what waits in it, and within an hour what its people wrote',
   positionals: REF,
   options: { reason: why('Why; kept in the timeline of what waited until that is erased') },
   destroys: true,
   examples: [['$0 workspace delete shop-eu --reason "contract ended" --yes', 'offboard a tenant']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const row = await findAndCount(context, terminal, args.ref)
-      const record = {
-        ...removed('workspace', row.id),
-        deleted: !args.dryRun,
-        dry_run: args.dryRun === true,
-      }
-      if (args.dryRun) return terminal.data(record, () => `would delete ${row.slug}`)
-      await terminal.confirm(`delete ${row.slug} for good; no sender is told of what waits`, args.yes)
-      await deleteWorkspace(context.deps, row, args.reason)
-      terminal.data(record, () => `${row.slug} is deleted; the daemon erases what is left within an hour`)
-    }),
+  run: async (context, args, terminal) => {
+    const row = await findAndCount(context, terminal, args.ref)
+    const record = {
+      ...removed('workspace', row.id),
+      deleted: !args.dryRun,
+      dry_run: args.dryRun === true,
+    }
+    if (args.dryRun) return terminal.data(record, () => `would delete ${row.slug}`)
+    await terminal.confirm(`delete ${row.slug} for good; no sender is told of what waits`, args.yes)
+    await deleteWorkspace(context.deps, row, args.reason)
+    terminal.data(record, () => `${row.slug} is deleted; the daemon erases what is left within an hour`)
+  },
 })
 
 const ROUTE_OPTION = {
@@ -388,40 +385,37 @@ const list = listing({
   ],
 })
 
-const showOne = command({
+const showOne = storeCommand({
   usage: 'show <ref>',
   summary: 'One workspace',
   positionals: REF,
   examples: [['$0 workspace show default', '']],
-  run: (args, terminal) =>
-    withContext(args, async (context) =>
-      print(context, terminal, await findWorkspace(context.deps, context.account.id, args.ref)),
-    ),
+  run: async (context, args, terminal) =>
+    print(context, terminal, await findWorkspace(context.deps, context.account.id, args.ref)),
 })
 
-const create = command({
+const create = storeCommand({
   usage: 'create <name>',
   summary: 'Make a workspace',
   positionals: { name: { type: 'string', demandOption: true, describe: 'Its name, such as "Shop EU"' } },
   options: CHANGES,
   examples: [['$0 workspace create "Shop EU"', 'its slug and its pool will be shop-eu']],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const row = await createWorkspace(context.deps, context.account.id, {
-        ...args,
-        ...alarmsIn(args),
-        statisticsTags: tagsIn(args.statisticsTags),
-        suppressSoft: softLimitsIn(args.suppressSoft),
-        routes: routesIn(args.route, []),
-        pool: orNull(args.pool),
-        defaultFrom: orNull(args.defaultFrom),
-      })
-      await print(context, terminal, row)
-      terminal.say(`next: postern key create --workspace ${row.slug}`)
-    }),
+  run: async (context, args, terminal) => {
+    const row = await createWorkspace(context.deps, context.account.id, {
+      ...args,
+      ...alarmsIn(args),
+      statisticsTags: tagsIn(args.statisticsTags),
+      suppressSoft: softLimitsIn(args.suppressSoft),
+      routes: routesIn(args.route, []),
+      pool: orNull(args.pool),
+      defaultFrom: orNull(args.defaultFrom),
+    })
+    await print(context, terminal, row)
+    terminal.say(`next: postern key create --workspace ${row.slug}`)
+  },
 })
 
-const update = command({
+const update = storeCommand({
   usage: 'update <ref>',
   summary: 'Change a workspace',
   positionals: REF,
@@ -430,22 +424,21 @@ const update = command({
     ['$0 workspace update default --pool main', 'send its mail through the pool main'],
     ['$0 workspace update default --route example.com=eu', 'mail to that domain goes through the pool eu'],
   ],
-  run: (args, terminal) =>
-    withContext(args, async (context) => {
-      const changed = ['name', ...Object.keys(CHANGES)].some((name) => args[name as 'name'] !== undefined)
-      if (!changed) throw usage('workspace update needs something to change, such as --pool')
-      const old = await findWorkspace(context.deps, context.account.id, args.ref)
-      const wish = {
-        ...args,
-        ...alarmsIn(args),
-        statisticsTags: tagsIn(args.statisticsTags),
-        suppressSoft: softLimitsIn(args.suppressSoft),
-        routes: routesIn(args.route, old.routes),
-        pool: orNull(args.pool),
-        defaultFrom: orNull(args.defaultFrom),
-      }
-      await print(context, terminal, await updateWorkspace(context.deps, context.account.id, args.ref, wish))
-    }),
+  run: async (context, args, terminal) => {
+    const changed = ['name', ...Object.keys(CHANGES)].some((name) => args[name as 'name'] !== undefined)
+    if (!changed) throw usage('workspace update needs something to change, such as --pool')
+    const old = await findWorkspace(context.deps, context.account.id, args.ref)
+    const wish = {
+      ...args,
+      ...alarmsIn(args),
+      statisticsTags: tagsIn(args.statisticsTags),
+      suppressSoft: softLimitsIn(args.suppressSoft),
+      routes: routesIn(args.route, old.routes),
+      pool: orNull(args.pool),
+      defaultFrom: orNull(args.defaultFrom),
+    }
+    await print(context, terminal, await updateWorkspace(context.deps, context.account.id, args.ref, wish))
+  },
 })
 
 export const workspaceSubject: Subject = {
