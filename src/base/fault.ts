@@ -371,6 +371,26 @@ export const invalid = (errors: readonly FieldError[], omitted = 0): Fault => {
   })
 }
 
+/** Throws all that is wrong, if anything is. */
+export const throwInvalid = (errors: readonly FieldError[]): void => {
+  if (errors.length > 0) throw invalid(errors)
+}
+
+/** What is read; throws all that reading found wrong. */
+export const readValid = <T>(read: (errors: FieldError[]) => T): T => {
+  const errors: FieldError[] = []
+  const value = read(errors)
+  throwInvalid(errors)
+  return value
+}
+
+/** All that reading finds wrong. */
+export const wrongBy = (read: (errors: FieldError[]) => unknown): readonly FieldError[] => {
+  const errors: FieldError[] = []
+  read(errors)
+  return errors
+}
+
 export const invalidField = (field: string, kind: FieldErrorKind, message: string): Fault =>
   invalid([{ field, kind, message }])
 

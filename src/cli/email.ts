@@ -7,7 +7,7 @@
  *   --json the record of its mail.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, readValid } from '../base/fault.js'
 import { isId } from '../base/id.js'
 import { extrasOf } from '../lifecycle/extras.js'
 import type { EventRow } from '../lifecycle/facts.js'
@@ -538,9 +538,7 @@ const reschedule = storeCommand({
     const scope = { accountId: context.account.id, workspaceId: null, mode: null }
     const found = await findById(context, args.id)
     const now = Date.now()
-    const errors: FieldError[] = []
-    const at = readSchedule(args.at, now, '--at', errors) ?? now
-    if (errors.length > 0) throw invalid(errors)
+    const at = readValid((errors) => readSchedule(args.at, now, '--at', errors) ?? now)
     const result = await context.store.reschedule(scope, args.id, at, now)
     if (result === 'not_scheduled') throw notScheduled(found)
     terminal.data(

@@ -3,7 +3,7 @@
  *   The answer of GET /v1/statistics, with bars where a person looks at it: as wide
  *   as the terminal, and none in a file or a pipe.
  */
-import { type FieldError, invalid } from '../base/fault.js'
+import { type FieldError, throwInvalid } from '../base/fault.js'
 import { type GroupBy, INTERVALS, type NameField, readQuestion } from '../statistics/ask.js'
 import { countedUntil, namesOf, type StatisticsRecord, statisticsRecord } from '../statistics/record.js'
 import { report } from '../statistics/report.js'
@@ -179,7 +179,7 @@ export const statsCommand = storeCommand({
       limit: args.limit === undefined ? undefined : Number(args.limit),
     }
     const question = readQuestion(words, now, nameOf, errors)
-    if (errors.length > 0) throw invalid(errors)
+    throwInvalid(errors)
     const workspaceId =
       args.workspace === undefined ? null : (await findWorkspace(deps, account.id, args.workspace)).id
     const asOf = await countedUntil(store, now)

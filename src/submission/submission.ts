@@ -16,7 +16,7 @@
  *   settings name, and none is named by default.
  */
 import type { Clock } from '../base/clock.js'
-import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, throwInvalid } from '../base/fault.js'
 import { createGiveWay, type GiveWay } from '../base/give-way.js'
 import { newId } from '../base/id.js'
 import type { Config } from '../config/config.js'
@@ -128,7 +128,7 @@ const choose = ({ record, to, toAnyone, release }: Resend, most: number): readon
   if (to.length === 0) errors.push({ field: 'body.to', kind: 'empty', message: 'must name somebody' })
   if (to.length > most)
     errors.push({ field: 'body.to', kind: 'too_many', message: `at most ${most} recipients` })
-  if (errors.length > 0) throw invalid(errors)
+  throwInvalid(errors)
   return [...chosen.values()]
 }
 

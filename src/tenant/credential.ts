@@ -22,7 +22,7 @@ import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
 import { LRUCache } from 'lru-cache'
-import { Fault, type FieldError, invalid, invalidField, wrongIn } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, throwInvalid, wrongIn } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { isPrivateRange, parseRange, rangesOf } from '../base/network.js'
 import { keyedHash, sameBytes } from '../base/secret.js'
@@ -156,8 +156,7 @@ export const createCredential = async (
   accountId: string,
   wish: NewCredential,
 ): Promise<CredentialRow> => {
-  const errors = checkNewCredential(wish)
-  if (errors.length > 0) throw invalid(errors)
+  throwInvalid(checkNewCredential(wish))
   const workspace = await store.workspace(accountId, wish.workspace)
   if (workspace === null) throw new Fault('workspace.not_found')
   const now = clock.now()

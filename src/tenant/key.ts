@@ -15,7 +15,7 @@
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { andThen } from '../base/and-then.js'
-import { Fault, type FieldError, invalid, invalidField, wrongIn } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, throwInvalid, wrongIn } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
@@ -120,8 +120,7 @@ export const isTaken = async ({ store }: Pick<TenantDeps, 'store'>, secret: stri
 export const createKey = async (deps: TenantDeps, accountId: string, wish: NewKey): Promise<MadeKey> => {
   const now = deps.clock.now()
   const scope = scopeOf(wish)
-  const errors = checkNewKey(wish, now)
-  if (errors.length > 0) throw invalid(errors)
+  throwInvalid(checkNewKey(wish, now))
   const workspace = wish.workspace ? await deps.store.workspace(accountId, wish.workspace) : null
   if (wish.workspace && workspace === null) throw new Fault('workspace.not_found')
   const mode = wish.mode ?? 'live'

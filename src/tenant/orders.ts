@@ -8,7 +8,7 @@
  */
 import { domainToASCII } from 'node:url'
 import type { Clock } from '../base/clock.js'
-import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, throwInvalid } from '../base/fault.js'
 import { isId, newId } from '../base/id.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { Ledger } from '../store/port/mail.js'
@@ -72,8 +72,7 @@ export const queueScope = async (
   wish: ScopeWish,
   at = 'body.scope',
 ): Promise<QueueScope> => {
-  const wrong = wrongWithScope(wish, at, true)
-  if (wrong.length > 0) throw invalid(wrong)
+  throwInvalid(wrongWithScope(wish, at, true))
   const { accountId } = caller
   const ref = wish.workspace ?? caller.workspaceId
   const place = ref === null ? null : await store.workspace(accountId, ref)
@@ -111,8 +110,7 @@ export const wrongReason = (reason: string, field = 'body.reason'): readonly Fie
 }
 
 const checkReason = (reason: string): string => {
-  const wrong = wrongReason(reason)
-  if (wrong.length > 0) throw invalid(wrong)
+  throwInvalid(wrongReason(reason))
   return plainReason(reason)
 }
 

@@ -10,7 +10,7 @@
  *   the person's of this moment; a session without a person, as the command line opens them, has a role of its own. It
  *   acts with platform scope over its account and is the only credential that may make keys.
  */
-import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, throwInvalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Role } from '../config/identity.js'
@@ -65,8 +65,7 @@ export const newPerson = async (
   accountId: string,
   wish: NewPerson,
 ): Promise<UserRow> => {
-  const errors = checkNewPerson(wish)
-  if (errors.length > 0) throw invalid(errors)
+  throwInvalid(checkNewPerson(wish))
   const now = clock.now()
   return {
     id: newId('usr', now),
@@ -118,8 +117,7 @@ export const changePerson = async (
   { name, role, disabled, password }: PersonChange,
   keepSession: string | null = null,
 ): Promise<UserRow> => {
-  const errors = [...wrongName(name), ...(password === undefined ? [] : checkPassword(password, user))]
-  if (errors.length > 0) throw invalid(errors)
+  throwInvalid([...wrongName(name), ...(password === undefined ? [] : checkPassword(password, user))])
   if (role !== undefined && role !== user.role && user.roleFrom !== null)
     throw new Fault('resource.conflict', {
       reason: 'role_from_provider',
@@ -232,8 +230,7 @@ export const changeOwnSettings = async (
   { accountId, id }: UserRow,
   wish: OwnSettings,
 ): Promise<void> => {
-  const errors = checkOwnSettings(wish)
-  if (errors.length > 0) throw invalid(errors)
+  throwInvalid(checkOwnSettings(wish))
   const { timeZone, views } = wish
   const change: UserChange = {
     ...(timeZone !== undefined && { timeZone }),

@@ -8,7 +8,7 @@
  *   and mail that waits says whether its last connection failed. So a dead server is as dead after a restart as before.
  *   How warm-ups stand is read in the store, where all daemons count, so every door of every daemon tells the same.
  */
-import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, throwInvalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
 import { isSpent, type WarmupState, warmupState } from '../lifecycle/warmup.js'
@@ -51,11 +51,6 @@ export const wrongWithPool = (wish: PoolWish): readonly FieldError[] => {
     errors.push(...checkMember(member, `members[${i}]`))
   })
   return errors
-}
-
-const demand = (wish: PoolWish): void => {
-  const errors = wrongWithPool(wish)
-  if (errors.length > 0) throw invalid(errors)
 }
 
 const defaultPort = (member: MemberWish): number => {
@@ -176,7 +171,7 @@ export const createPool = async (
   accountId: string,
   wish: PoolWish & { readonly name: string },
 ): Promise<KnownPool> => {
-  demand(wish)
+  throwInvalid(wrongWithPool(wish))
   const now = deps.clock.now()
   const fresh = freshPool(accountId, wish.name, now)
   const row: PoolRow = {
@@ -209,7 +204,7 @@ export const updatePool = async (
   ref: string,
   wish: PoolWish,
 ): Promise<KnownPool> => {
-  demand(wish)
+  throwInvalid(wrongWithPool(wish))
   const old = await findPool(deps, accountId, ref)
   const renamed = wish.name !== undefined && wish.name !== old.name
   if (old.kind === 'sandbox' || (old.name === DEFAULT_POOL && renamed)) throw builtIn(old)

@@ -16,7 +16,7 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { readTarget } from '../base/dial.js'
-import { type FieldError, invalid, invalidField, wrongIn } from '../base/fault.js'
+import { type FieldError, invalidField, throwInvalid, wrongIn } from '../base/fault.js'
 import { isLoopback, isPrivateRange, isUnspecified, parseRange } from '../base/network.js'
 import { WARMUP_MOST, type WarmupPlan } from '../lifecycle/warmup.js'
 import type {
@@ -486,7 +486,7 @@ export const parseUpstream = async (
   const isTls = url.protocol === 'smtps:' || service !== null
   const tls = query.tls ?? (isTls ? 'implicit' : undefined)
   checkUrl(url, query, tls, wrong)
-  if (errors.length > 0) throw invalid(errors)
+  throwInvalid(errors)
   const number = (name: string): number | undefined =>
     query[name] === undefined ? undefined : Number(query[name])
   const user = decodeURIComponent(url.username)

@@ -8,7 +8,7 @@
  *   workspace sends through. The latter is empty at first.
  */
 import { andThen } from '../base/and-then.js'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, throwInvalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
 import { pepperMark } from '../keys/pepper.js'
@@ -212,7 +212,7 @@ export const createWorkspace = async (
 ): Promise<WorkspaceRow> => {
   const errors: FieldError[] = []
   const { poolId: wished, ...routes } = await judge(deps, accountId, wish, null, errors)
-  if (errors.length > 0) throw invalid(errors)
+  throwInvalid(errors)
   const name = wish.name.trim()
   const first = wish.slug ?? slugify(name)
   const now = deps.clock.now()
@@ -248,7 +248,7 @@ export const updateWorkspace = async (
   const { id, poolId: from } = old
   const errors: FieldError[] = []
   const { poolId: wished, ...routes } = await judge(deps, accountId, wish, id, errors)
-  if (errors.length > 0) throw invalid(errors)
+  throwInvalid(errors)
   const to = wished ?? (wish.pool === null ? await ownPool(deps, old) : from)
   const change: WorkspaceChange = {
     ...changeOf(wish, old.alarms),

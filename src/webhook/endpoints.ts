@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import { type Dialler, readTarget } from '../base/dial.js'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, throwInvalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { seal, unseal } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
@@ -351,8 +351,7 @@ export const createEndpoint = async (
   secret: string = newSigningSecret(),
 ): Promise<Made> => {
   const { store, pepper, clock, dialler } = deps
-  const wrong = await wrongWithEndpoint(wish, owner.workspaceId === null, dialler.refusal)
-  if (wrong.length > 0) throw invalid(wrong)
+  throwInvalid(await wrongWithEndpoint(wish, owner.workspaceId === null, dialler.refusal))
   const page = { limit: 100, direction: 'older', anchor: null, countUpTo: 0 } as const
   const all = (await store.endpoints(owner, page)).rows
   if (all.filter((row) => row.workspaceId === owner.workspaceId).length >= MOST_ENDPOINTS)
@@ -433,8 +432,7 @@ export const updateEndpoint = async (
   const { store, pepper, clock } = deps
   const { accountId } = scope
   const old = await findEndpoint(deps, scope, id)
-  const wrong = await wrongWithChange(deps, old, wish)
-  if (wrong.length > 0) throw invalid(wrong)
+  throwInvalid(await wrongWithChange(deps, old, wish))
   const now = clock.now()
   const change = changeOf(pepper, wish)
   if (Object.keys(change).length > 0) await store.updateEndpoint(accountId, id, change, now)

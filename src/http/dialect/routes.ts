@@ -4,7 +4,7 @@
  *   of a request count, or the request is refused. They are in no document of ours, since their contract is the provider's;
  *   config/DIALECTS.md says of each member what becomes of it.
  */
-import { type FieldError, invalid } from '../../base/fault.js'
+import { type FieldError, throwInvalid } from '../../base/fault.js'
 import { rulesOf } from '../../submission/submit.js'
 import type { HttpDeps } from '../deps.js'
 import type { DraftItem } from '../drafts.js'
@@ -55,8 +55,7 @@ const sendAs = (dialect: Dialect, shape: DialectCall): RouteRow =>
         form: dialect.forms ? (call.req.headers['content-type'] ?? '') : null,
       }
       const { items, idempotency, isTrial } = await readAll(deps, call, spoken)
-      const mistakes = shape.each ? [] : mistakesIn(items)
-      if (mistakes.length > 0) throw invalid(mistakes)
+      throwInvalid(shape.each ? [] : mistakesIn(items))
       if (isTrial) return { status: 200, body: shape.tried?.(requestId) ?? '' }
       const errorsOf = (index: number): Failure['errors'] => {
         const item = items[index]

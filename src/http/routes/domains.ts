@@ -4,7 +4,7 @@
  *   account; who names a workspace sees, checks and removes those of it alone.
  */
 import Joi from 'joi'
-import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { Fault, type FieldError, readValid, throwInvalid, wrongBy } from '../../base/fault.js'
 import {
   CHECKED_DOMAIN,
   checkedDomain,
@@ -141,17 +141,12 @@ const spanOf = (query: ReportSpanQuery, errors: FieldError[]): ReportSpan => ({
 
 /** The span that is asked for; throws with what is wrong. */
 const askedSpan = (query: ReportSpanQuery): ReportSpan => {
-  const errors: FieldError[] = []
-  const span = spanOf(query, errors)
-  if (errors.length > 0) throw invalid(errors)
+  const span = readValid((errors) => spanOf(query, errors))
   return span
 }
 
-const wrongSpan = ({ query }: { readonly query: Partial<ReportSpanQuery> }): readonly FieldError[] => {
-  const errors: FieldError[] = []
-  spanOf(query as ReportSpanQuery, errors)
-  return errors
-}
+const wrongSpan = ({ query }: { readonly query: Partial<ReportSpanQuery> }): readonly FieldError[] =>
+  wrongBy((errors) => spanOf(query as ReportSpanQuery, errors))
 
 /** What receivers reported. */
 const REPORTS: readonly RouteRow[] = [
@@ -216,8 +211,7 @@ export const domains: readonly RouteRow[] = [
     ],
     async handle(call, deps) {
       const { principal, workspace, body } = call
-      const wrong = wrongBinding(call, body)
-      if (wrong.length > 0) throw invalid(wrong)
+      throwInvalid(wrongBinding(call, body))
       const wish = { name: body.name, workspace: workspace?.id ?? body.workspace_id }
       const row = await addDomain(depsOf(deps), principal.accountId, wish)
       return { status: 201, body: domainRecord(row), headers: { location: `/v1/domains/${row.id}` } }

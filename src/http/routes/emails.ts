@@ -8,7 +8,7 @@
  *   kept for `retention.bodies`, what came back for `retention.reports`; after that their octets answer 409, reason `body_gone`
  *   or `report_gone`, while the record lives on.
  */
-import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { Fault, type FieldError, invalid, readValid, throwInvalid, wrongBy } from '../../base/fault.js'
 import { parseTime } from '../../base/moments.js'
 import { ALL_EXTRAS } from '../../lifecycle/extras.js'
 import type { Tag } from '../../lifecycle/facts.js'
@@ -130,7 +130,7 @@ export const batch: RouteRow = POST<SendQuery, BatchBody>('/v1/emails/batch', {
     const permissive = isPermissive(call)
     const errors: FieldError[] = []
     const sender = sendingAs(call.principal, call.query.mode, errors)
-    if (errors.length > 0) throw invalid(errors)
+    throwInvalid(errors)
     const { items, idempotency } = await itemsOf(deps, call, permissive ? 'permissive' : 'strict')
     const answer = await deps.submission.submitBatch(sender, call.workspace, items, {
       idempotency,
@@ -296,9 +296,7 @@ export const emails: readonly RouteRow[] = [
       return [...errors, ...alsoWrong(body, told, rulesOf(deps, workspace))]
     },
     async handle(call, deps) {
-      const errors: FieldError[] = []
-      const sender = sendingAs(call.principal, call.query.mode, errors)
-      if (errors.length > 0) throw invalid(errors)
+      const sender = readValid((errors) => sendingAs(call.principal, call.query.mode, errors))
       const { draft, idempotency } = await draftOf(deps, call)
       const answer = await deps.submission.submit(sender, call.workspace, draft, {
         idempotency,
@@ -379,15 +377,9 @@ export const emails: readonly RouteRow[] = [
     files: ['csv', 'ndjson'],
     answers: { 200: emailListShape },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    alsoWrong({ query }, _, call) {
-      const errors: FieldError[] = []
-      readAsked(call, query, errors)
-      return errors
-    },
+    alsoWrong: ({ query }, _, call) => wrongBy((errors) => readAsked(call, query, errors)),
     async handle(call, deps) {
-      const errors: FieldError[] = []
-      const asked = readAsked(call, call.query, errors)
-      if (errors.length > 0) throw invalid(errors)
+      const asked = readValid((errors) => readAsked(call, call.query, errors))
       const { accountId: _, tag, ...rest } = asked.filter
       const searched = asked.query && { q: call.query.q ?? null, tz: call.query.tz ?? null }
       let unknown: readonly Term[] = []
@@ -437,16 +429,15 @@ export const emailActions: readonly RouteRow[] = [
     description:
       'At most 30 days ahead. Mail whose time has come is no longer scheduled: 409 `resource.conflict`, reason `not_scheduled`.',
     body: rescheduleShape,
-    alsoWrong({ body }, _, __, deps) {
-      const errors: FieldError[] = []
-      readSchedule(body.scheduled_at ?? null, deps.clock.now(), 'body.scheduled_at', errors)
-      return errors
-    },
+    alsoWrong: ({ body }, _, __, deps) =>
+      wrongBy((errors) =>
+        readSchedule(body.scheduled_at ?? null, deps.clock.now(), 'body.scheduled_at', errors),
+      ),
     async handle(call, deps) {
       const now = deps.clock.now()
-      const errors: FieldError[] = []
-      const at = readSchedule(call.body.scheduled_at, now, 'body.scheduled_at', errors) ?? now
-      if (errors.length > 0) throw invalid(errors)
+      const at = readValid(
+        (errors) => readSchedule(call.body.scheduled_at, now, 'body.scheduled_at', errors) ?? now,
+      )
       return answer(deps, call, await deps.store.reschedule(scopeOf(call), param(call, 'id'), at, now))
     },
   }),

@@ -6,7 +6,7 @@
  */
 import type { Readable } from 'node:stream'
 import Joi from 'joi'
-import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { Fault, type FieldError, throwInvalid } from '../../base/fault.js'
 import { EVENT_SOURCES } from '../../lifecycle/facts.js'
 import { type Page, rowBeside } from '../../lifecycle/page.js'
 import { EVENT_TYPES, type EventType, nearestEventType, readEventType } from '../../mail/event-type.js'
@@ -343,7 +343,7 @@ export const followAs =
     const errors: FieldError[] = []
     const filter = readFilter(caller, {}, errors)
     const mark = readMark(deps, caller, 'query.after', after, errors)
-    if (errors.length > 0) throw invalid(errors)
+    throwInvalid(errors)
     return openFeed(deps, { filter, merge: PAGES_MERGE_MS, after: mark, caller, token: session }, address)
   }
 
@@ -356,7 +356,7 @@ const openStream = async (deps: HttpDeps, call: Call<StreamQuery>): Promise<Answ
     last === null
       ? readMark(deps, call, 'query.after', query.after, errors)
       : readMark(deps, call, 'header.last-event-id', last, errors)
-  if (errors.length > 0) throw invalid(errors)
+  throwInvalid(errors)
   if (req.method === 'HEAD') return { status: 200, body: '', headers: STREAM_HEADERS }
   const merge = query.merge === undefined ? null : Number.parseInt(query.merge, 10)
   const token = /^Bearer +(\S+)/i.exec(headerValue(req, 'authorization') ?? '')?.[1] ?? ''
@@ -403,7 +403,7 @@ export const events: readonly RouteRow[] = [
       const other = query.cursor !== undefined ? 'cursor' : query.before !== undefined ? 'before' : null
       if (after !== null && other !== null)
         errors.push({ field: 'query.after', message: `must not stand beside ${other}`, kind: 'forbidden' })
-      if (errors.length > 0) throw invalid(errors)
+      throwInvalid(errors)
       const { accountId: _, types, change, ...rest } = filter
       return listAnswer(deps, 'events', call, COLUMNS, {
         query,

@@ -3,7 +3,7 @@
  *   All that a search finds, with a reason, as a job that goes on by itself and
  *   tells how far it is. It is about mail that was there when it was made.
  */
-import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { Fault, type FieldError, throwInvalid } from '../../base/fault.js'
 import * as record from '../../record/email.js'
 import type { JobRow } from '../../store/port/mail.js'
 import { type BulkWish, beginJob, countMatched } from '../../submission/job-runner.js'
@@ -71,8 +71,7 @@ export const jobs: readonly RouteRow[] = [
     async handle(call, deps) {
       const { action, reason, q = null, dry_run: dryRun = false } = call.body
       if (action === 'release') requirePlatform(call.principal)
-      const wrong = wrongBulk(call, call.body)
-      if (wrong.length > 0) throw invalid(wrong)
+      throwInvalid(wrongBulk(call, call.body))
       const { accountId } = call.principal
       const wish: BulkWish = {
         accountId,

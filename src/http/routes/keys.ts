@@ -5,7 +5,7 @@
  *   with a password that a person chose, or an address range or a client certificate without one; the password never comes out.
  */
 import Joi from 'joi'
-import { type FieldError, invalid } from '../../base/fault.js'
+import { type FieldError, readValid, wrongBy } from '../../base/fault.js'
 import { camel } from '../../base/text.js'
 import {
   CREDENTIAL,
@@ -126,15 +126,9 @@ export const apiKeys: readonly RouteRow[] = [
     body: keyBody,
     answers: { 201: createdKeyShape },
     faults: ['workspace.not_found'],
-    alsoWrong({ body }, _, __, deps) {
-      const errors: FieldError[] = []
-      wishOf(body, deps.clock.now(), errors)
-      return errors
-    },
+    alsoWrong: ({ body }, _, __, deps) => wrongBy((errors) => wishOf(body, deps.clock.now(), errors)),
     async handle({ principal, body }, deps) {
-      const errors: FieldError[] = []
-      const wish = { ...wishOf(body, deps.clock.now(), errors), name: body.name }
-      if (errors.length > 0) throw invalid(errors)
+      const wish = readValid((errors) => ({ ...wishOf(body, deps.clock.now(), errors), name: body.name }))
       const made = await deps.tenants.createKey(principal.accountId, wish)
       const headers = { location: `/v1/api-keys/${made.row.id}` }
       return { status: 201, body: createdKeyRecord(made), headers }
@@ -166,15 +160,9 @@ export const apiKeys: readonly RouteRow[] = [
     body: rotatedKeyBody,
     answers: { 201: rotatedKeyShape },
     faults: ['api_key.not_found'],
-    alsoWrong({ body }) {
-      const errors: FieldError[] = []
-      overlapOf(body, errors)
-      return errors
-    },
+    alsoWrong: ({ body }) => wrongBy((errors) => overlapOf(body, errors)),
     async handle(call, deps) {
-      const errors: FieldError[] = []
-      const overlap = overlapOf(call.body, errors)
-      if (errors.length > 0) throw invalid(errors)
+      const overlap = readValid((errors) => overlapOf(call.body, errors))
       const { accountId } = call.principal
       const made = await deps.tenants.rotateKey(accountId, param(call, 'id'), overlap)
       const headers = { location: `/v1/api-keys/${made.row.id}` }

@@ -6,7 +6,7 @@
  */
 import Joi from 'joi'
 import { timeOrNull } from '../../base/clock.js'
-import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { Fault, type FieldError, invalid, readValid, throwInvalid, wrongBy } from '../../base/fault.js'
 import { ROLES } from '../../config/identity.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
 import { removed } from '../../resource/member.js'
@@ -579,8 +579,7 @@ export const sessions: readonly RouteRow[] = [
       const { person, accountId } = principal
       if (person === null) throw new Fault('resource.conflict', { reason: 'no_person' })
       const wish = { timeZone: body.time_zone, views: body.views }
-      const errors = checkOwnSettings(wish)
-      if (errors.length > 0) throw invalid(errors)
+      throwInvalid(checkOwnSettings(wish))
       await deps.tenants.changeOwnSettings(person, wish)
       const fresh = await deps.tenants.findPerson(accountId, person.id)
       return { status: 200, body: await whoAmI(deps, principal, fresh) }
@@ -687,15 +686,9 @@ export const audit: readonly RouteRow[] = [
     workspace: 'none',
     query: auditQuery,
     of: entryShape,
-    alsoWrong({ query }) {
-      const errors: FieldError[] = []
-      readFilter(query, errors)
-      return errors
-    },
+    alsoWrong: ({ query }) => wrongBy((errors) => readFilter(query, errors)),
     async rows({ principal: { accountId }, query }, deps) {
-      const errors: FieldError[] = []
-      const said = readFilter(query, errors)
-      if (errors.length > 0) throw invalid(errors)
+      const said = readValid((errors) => readFilter(query, errors))
       const { actorId: by, objectId: about } = said
       const filter = {
         ...said,

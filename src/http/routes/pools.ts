@@ -6,7 +6,7 @@
  */
 import Joi from 'joi'
 import { timeOrNull, toRfc3339 } from '../../base/clock.js'
-import { type FieldError, invalid } from '../../base/fault.js'
+import { type FieldError, invalid, throwInvalid } from '../../base/fault.js'
 import { camel } from '../../base/text.js'
 import { WARMUP_MOST } from '../../lifecycle/warmup.js'
 import { poolSentence } from '../../record/queue.js'
@@ -339,8 +339,7 @@ export const pools: readonly RouteRow[] = [
     async handle(call, deps) {
       const { accountId } = call.principal
       const old = await deps.tenants.findPool(accountId, param(call, 'id'))
-      const wrong = wrongWithChange(call.body, old)
-      if (wrong.length > 0) throw invalid(wrong)
+      throwInvalid(wrongWithChange(call.body, old))
       const row = await deps.tenants.updatePool(accountId, old.id, wishOf(call.body))
       deps.relay?.reload()
       return { status: 200, body: poolRecord(row) }

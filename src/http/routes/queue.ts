@@ -7,7 +7,7 @@
  *   it held; a hold of the operator it sees without the operator's words, and cannot lift.
  */
 import Joi from 'joi'
-import { type FieldError, invalid } from '../../base/fault.js'
+import { type FieldError, throwInvalid, wrongBy } from '../../base/fault.js'
 import type { Page } from '../../lifecycle/page.js'
 import * as records from '../../record/queue.js'
 import { queueStateRecord, WAITING_REASONS, waitingInFull, waitingInShort } from '../../record/queue.js'
@@ -392,11 +392,8 @@ const callerOf = ({ principal, workspace }: Caller): ScopeCaller => ({
 const showFor = ({ principal }: Caller) => (principal.scope === 'platform' ? waitingInFull : waitingInShort)
 
 /** A key sees mail of its own mode. */
-const wrongMode = (principal: Principal, asked: string | undefined): readonly FieldError[] => {
-  const errors: FieldError[] = []
-  readMode(principal, asked, errors)
-  return errors
-}
+const wrongMode = (principal: Principal, asked: string | undefined): readonly FieldError[] =>
+  wrongBy((errors) => readMode(principal, asked, errors))
 
 const whyOf = ({ store, clock, relay }: HttpDeps, { principal }: Caller) =>
   createWaiting({ store, clock, view: relay?.view() ?? null }, principal.accountId)
@@ -454,8 +451,7 @@ const wrongOrder = (
 
 /** What an order is about; throws all that is wrong with it. */
 const scopeOfOrder = (deps: HttpDeps, call: Call<unknown, OrderBody>): Promise<QueueScope> => {
-  const wrong = wrongOrder(call.body)
-  if (wrong.length > 0) throw invalid(wrong)
+  throwInvalid(wrongOrder(call.body))
   return queueScope(deps, callerOf(call), wishOf(call.body.scope))
 }
 

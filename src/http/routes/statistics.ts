@@ -3,7 +3,7 @@
  */
 import { Readable } from 'node:stream'
 import Joi from 'joi'
-import { type FieldError, invalid } from '../../base/fault.js'
+import { type FieldError, readValid, wrongBy } from '../../base/fault.js'
 import { GROUPS, INTERVALS, MOST_GROUPS, type Question, readQuestion } from '../../statistics/ask.js'
 import {
   countedUntil,
@@ -179,15 +179,9 @@ export const statistics: readonly RouteRow[] = [
     query: statisticsQuery,
     files: ['csv', 'ndjson'],
     answers: { 200: statisticsShape },
-    alsoWrong({ query }, _, call, deps) {
-      const errors: FieldError[] = []
-      read(deps, call, query, errors)
-      return errors
-    },
+    alsoWrong: ({ query }, _, call, deps) => wrongBy((errors) => read(deps, call, query, errors)),
     async handle(call, deps) {
-      const errors: FieldError[] = []
-      const { scope, question } = read(deps, call, call.query, errors)
-      if (errors.length > 0) throw invalid(errors)
+      const { scope, question } = readValid((errors) => read(deps, call, call.query, errors))
       // before the rows, so that it promises no more than they hold
       const asOf = await countedUntil(deps.store, deps.clock.now())
       const told = await report(deps.store, scope, question)

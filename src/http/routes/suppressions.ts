@@ -6,7 +6,7 @@
  *   when a person accepts it.
  */
 import Joi from 'joi'
-import { type FieldError, invalid } from '../../base/fault.js'
+import { type FieldError, readValid, throwInvalid, wrongBy } from '../../base/fault.js'
 import { isWholeDomain, MAILING_LIST, MAILING_LIST_FORM } from '../../lifecycle/suppress.js'
 import * as records from '../../record/queue.js'
 import { removed } from '../../resource/member.js'
@@ -238,8 +238,7 @@ const listFor = (caller: Caller, scope: Scope | undefined, field: string): Place
   if (workspace === null) throw new Error('the gate lets no request without a workspace through')
   if (scope !== 'account') return listOfWorkspace(workspace, principal.mode)
   requirePlatform(principal)
-  const wrong = wrongScope(caller, scope, field)
-  if (wrong.length > 0) throw invalid(wrong)
+  throwInvalid(wrongScope(caller, scope, field))
   return listOfAccount(principal.accountId)
 }
 
@@ -334,16 +333,10 @@ export const suppressions: readonly RouteRow[] = [
     body: suppressionBody,
     answers: { 200: suppressionShape, 201: suppressionShape },
     faults: ['auth.scope_forbidden'],
-    alsoWrong({ body }, _, caller) {
-      const errors: FieldError[] = []
-      readWish(caller, body, errors)
-      return errors
-    },
+    alsoWrong: ({ body }, _, caller) => wrongBy((errors) => readWish(caller, body, errors)),
     async handle(call, deps) {
       const { email, scope } = call.body
-      const errors: FieldError[] = []
-      const wish = { ...readWish(call, call.body, errors), email }
-      if (errors.length > 0) throw invalid(errors)
+      const wish = readValid((errors) => ({ ...readWish(call, call.body, errors), email }))
       const { row, added } = await deps.tenants.suppress(listFor(call, scope, 'body.scope'), wish)
       return { status: added ? 201 : 200, body: suppressionRecord(row) }
     },
@@ -364,8 +357,7 @@ export const suppressions: readonly RouteRow[] = [
       ...wrongPending(query),
     ],
     async handle(call, deps) {
-      const wrong = wrongPending(call.query)
-      if (wrong.length > 0) throw invalid(wrong)
+      throwInvalid(wrongPending(call.query))
       const { id: workspaceId } = listFor(call, call.query.scope, 'query.scope')
       const origin = call.query.origin ?? null
       const { status = null, list = null } = call.query
@@ -433,8 +425,7 @@ export const suppressions: readonly RouteRow[] = [
     faults: ['auth.scope_forbidden'],
     alsoWrong: ({ body }, _, caller) => wrongBatch(caller, body),
     async handle(call, deps) {
-      const wrong = wrongBatch(call, call.body)
-      if (wrong.length > 0) throw invalid(wrong)
+      throwInvalid(wrongBatch(call, call.body))
       const place = listFor(call, call.body.scope, 'body.scope')
       const { emails, reason, list: mailingList } = call.body
       const rows = await Promise.all(

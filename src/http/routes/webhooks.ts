@@ -6,7 +6,7 @@
  *   Failures, replays and tests are shown in full, what was taken at once in brief, for four days.
  */
 import Joi from 'joi'
-import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { Fault, type FieldError, readValid, throwInvalid, wrongBy } from '../../base/fault.js'
 import { camel } from '../../base/text.js'
 import { CHANGE_TYPES } from '../../mail/event-type.js'
 import { MarkCodec } from '../../record/event.js'
@@ -348,8 +348,7 @@ export const webhooks: readonly RouteRow[] = [
     ],
     async handle(call, deps) {
       const { principal, workspace, body } = call
-      const wrong = wrongWithMode(body.mode, principal)
-      if (wrong.length > 0) throw invalid(wrong)
+      throwInvalid(wrongWithMode(body.mode, principal))
       const owner = {
         accountId: principal.accountId,
         workspaceId: workspace?.id ?? null,
@@ -409,8 +408,7 @@ export const webhooks: readonly RouteRow[] = [
     async handle(call, deps) {
       const { body } = call
       const old = await endpointOf(deps, call)
-      const wrong = await wrongWith(deps, old, body)
-      if (wrong.length > 0) throw invalid(wrong)
+      throwInvalid(await wrongWith(deps, old, body))
       const row = await updateEndpoint(hookDeps(deps), scopeOf(call), old.id, changeOf(body))
       return { status: 200, body: { ...(await shown(deps, row)), ...ignored(body, row) } }
     },
@@ -425,15 +423,9 @@ export const webhooks: readonly RouteRow[] = [
     body: rotationBody,
     answers: { 200: madeWebhookShape },
     faults: ['webhook.not_found'],
-    alsoWrong({ body }) {
-      const errors: FieldError[] = []
-      graceOf(body, errors)
-      return errors
-    },
+    alsoWrong: ({ body }) => wrongBy((errors) => graceOf(body, errors)),
     async handle(call, deps) {
-      const wrong: FieldError[] = []
-      const ms = graceOf(call.body, wrong)
-      if (wrong.length > 0) throw invalid(wrong)
+      const ms = readValid((errors) => graceOf(call.body, errors))
       const done = await rotateSecret(hookDeps(deps), scopeOf(call), param(call, 'id'), ms)
       return { status: 200, body: made(done) }
     },
@@ -601,7 +593,7 @@ export const webhookPosts: readonly RouteRow[] = [
       const errors: FieldError[] = []
       const since = sinceOf(deps, call, errors)
       const until = readTime('body.until', call.body?.until, errors) ?? deps.clock.now()
-      if (errors.length > 0) throw invalid(errors)
+      throwInvalid(errors)
       const failed = call.body?.failed === true
       const isDry = call.body?.dry_run === true
       const done = await replayMany(hookDeps(deps), row, { since, until, failed }, isDry).catch(

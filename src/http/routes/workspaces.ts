@@ -3,7 +3,7 @@
  *   A workspace's own key sees its workspace and nothing of the others.
  */
 import Joi from 'joi'
-import { type FieldError, invalid } from '../../base/fault.js'
+import { type FieldError, throwInvalid } from '../../base/fault.js'
 import { camel } from '../../base/text.js'
 import { WORKSPACE, workspaceRecord } from '../../resource/tenants.js'
 import {
@@ -275,8 +275,7 @@ export const workspaces: readonly RouteRow[] = [
     async handle(call, deps) {
       const { accountId } = call.principal
       const old = await deps.tenants.findWorkspace(accountId, param(call, 'id'))
-      const wrong = await wrongWithChange(deps, call.body, old)
-      if (wrong.length > 0) throw invalid(wrong)
+      throwInvalid(await wrongWithChange(deps, call.body, old))
       const row = await deps.tenants.updateWorkspace(accountId, old.id, wishOf(call.body))
       return { status: 200, body: workspaceRecord(row) }
     },
@@ -301,8 +300,7 @@ export const workspaces: readonly RouteRow[] = [
     },
     async remove({ principal, query }, ref, deps) {
       const row = await deps.tenants.findWorkspace(principal.accountId, ref)
-      const wrong = wrongWithConfirm(row, query.confirm)
-      if (wrong.length > 0) throw invalid(wrong)
+      throwInvalid(wrongWithConfirm(row, query.confirm))
       await deps.tenants.deleteWorkspace(row, `deleted by session ${principal.id}`)
       return row
     },
