@@ -22,7 +22,7 @@ import {
 import { command, type Subject, WHY } from './command.js'
 import { asOneOrder, readSecretFile, storeCommand, withContext } from './context.js'
 import { usage } from './exit.js'
-import { listing, tellRecord } from './list.js'
+import { agreed, listing } from './list.js'
 import { AGO, type Columns, tableOf } from './table.js'
 import { tellProgress, withInterrupt } from './terminal.js'
 
@@ -172,10 +172,8 @@ const revoke = storeCommand({
   run: async ({ store, deps, account }, args, terminal) => {
     const row = await store.credential(args.id)
     if (row === null || row.accountId !== account.id) throw new Fault('credential.not_found')
-    const words = `${row.id} (${loginText(row)})`
-    if (args.dryRun)
-      return tellRecord({ store, account }, terminal, credentialRecord(row), () => `would revoke ${words}`)
-    await terminal.confirm(`revoke ${words}`, args.yes)
+    const what = `revoke ${row.id} (${loginText(row)})`
+    if (!(await agreed({ store, account }, terminal, args, credentialRecord(row), what))) return
     await revokeCredential(deps, account.id, row.id)
     terminal.data(removed('credential', row.id), () => `revoked ${row.id}`)
   },

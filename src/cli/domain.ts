@@ -36,7 +36,7 @@ import { boundsOf, summariseReports } from '../tenant/domain/reports.js'
 import { command, type Subject } from './command.js'
 import { type CliContext, RESOLVER, readResolver, readSecretFile, storeCommand, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
-import { listing, tellRecord } from './list.js'
+import { agreed, listing, tellRecord } from './list.js'
 import { type Paint, readPast, tableOf } from './table.js'
 import { tellProgress } from './terminal.js'
 
@@ -301,9 +301,8 @@ const remove = storeCommand({
   run: async (context, args, terminal) => {
     const deps = depsOf(context)
     const row = await findDomain(deps, context.account.id, args.ref)
-    if (args.dryRun)
-      return tellRecord(context, terminal, domainRecord(row), () => `would remove ${row.name} and its keys`)
-    await terminal.confirm(`remove the domain ${row.name} and its keys`, args.yes)
+    const [what, asked] = [`remove ${row.name} and its keys`, `remove the domain ${row.name} and its keys`]
+    if (!(await agreed(context, terminal, args, domainRecord(row), what, asked))) return
     await removeDomain(deps, context.account.id, row.id)
     terminal.data(removed('domain', row.id), () => `removed ${row.name}`)
   },

@@ -35,7 +35,7 @@ import type { Subject } from './command.js'
 import { type CliContext, storeCommand } from './context.js'
 import { followLog } from './event.js'
 import { bulk, FILTERS, filterOf, queryOf, SEARCH } from './job.js'
-import { each, listing } from './list.js'
+import { agreed, each, listing } from './list.js'
 import { relayView } from './relay-state.js'
 import { AT, clean, type Paint, paintStatus, spanText } from './table.js'
 import type { Terminal } from './terminal.js'
@@ -508,9 +508,8 @@ const cancel = storeCommand({
   run: async (context, args, terminal) => {
     const scope = { accountId: context.account.id, workspaceId: null, mode: null }
     const found = await findById(context, args.id)
-    if (args.dryRun)
-      return terminal.data(emailSummary(found), () => `would cancel ${found.id} (${found.status})`)
-    await terminal.confirm(`cancel ${found.id} (${found.status})`, args.yes)
+    const what = `cancel ${found.id} (${found.status})`
+    if (!(await agreed(context, terminal, args, emailSummary(found), what))) return
     const result = await context.store.cancel(scope, args.id, Date.now())
     if (result === 'not_found') throw new Fault('email.not_found')
     if (result === 'not_scheduled') throw notScheduled(found)

@@ -15,7 +15,7 @@ import { findWorkspace } from '../tenant/workspace.js'
 import type { OptionArgs, Subject } from './command.js'
 import { type CliContext, cliActor, storeCommand } from './context.js'
 import { badInput, usage } from './exit.js'
-import { listing } from './list.js'
+import { agreed, listing } from './list.js'
 import { AT, readPast, spanText } from './table.js'
 
 export const FILTERS = {
@@ -107,8 +107,7 @@ export const bulk = storeCommand({
     const counted = await countMatched({ store, clock: deps.clock }, wish)
     const preview = jobPreview(wish.action, counted)
     const many = `${matchedWords(preview.matched)} mails`
-    if (args.dryRun) return terminal.data(preview, () => `would ${wish.action} ${many}`)
-    await terminal.confirm(`${wish.action} ${many}`, args.yes)
+    if (!(await agreed(context, terminal, args, preview, `${wish.action} ${many}`))) return
     const job = await beginJob({ store, clock: deps.clock }, wish)
     terminal.data(jobRecord(job), () => `${job.id} begins; see postern job show ${job.id}`)
   },
@@ -164,8 +163,7 @@ const cancel = storeCommand({
   run: async (context, args, terminal) => {
     const { account, id } = { account: context.account.id, id: args.id }
     const row = await find(context, id)
-    if (args.dryRun) return terminal.data(jobRecord(row), () => `would end ${progress(row)}`)
-    await terminal.confirm(`end ${progress(row)}`, args.yes)
+    if (!(await agreed(context, terminal, args, jobRecord(row), `end ${progress(row)}`))) return
     await context.store.cancelJob(account, id, Date.now())
     const after = await find(context, id)
     terminal.data(jobRecord(after), () => progress(after))

@@ -21,7 +21,7 @@ import { createKey, MOST_OVERLAP_MS, newKeyText, revokeKey, rotateKey } from '..
 import { command, type Subject, WHY } from './command.js'
 import { storeCommand, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
-import { listing, tellRecord } from './list.js'
+import { agreed, listing, tellRecord } from './list.js'
 import { AGO, EXPIRES, readInstant } from './table.js'
 
 const MAY: Readonly<Record<KeyPermission, string>> = {
@@ -162,14 +162,8 @@ const revoke = storeCommand({
   run: async ({ store, deps, account }, args, terminal) => {
     const row = await store.key(account.id, args.id)
     if (row === null) throw new Fault('api_key.not_found')
-    if (args.dryRun)
-      return tellRecord(
-        { store, account },
-        terminal,
-        keyRecord(row),
-        () => `would revoke ${row.id} (${row.name})`,
-      )
-    await terminal.confirm(`revoke ${row.id} (${row.name})`, args.yes)
+    const what = `revoke ${row.id} (${row.name})`
+    if (!(await agreed({ store, account }, terminal, args, keyRecord(row), what))) return
     await revokeKey(deps, account.id, args.id)
     terminal.data(removed('api_key', args.id), () => `revoked ${args.id}`)
   },

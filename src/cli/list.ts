@@ -11,7 +11,7 @@ import { escapeWild } from '../base/text.js'
 import { type Page, pagesOf, type Rows } from '../lifecycle/page.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { type Managed, withManaged } from '../resource/member.js'
-import { type Command, command, type Globals, type OptionArgs } from './command.js'
+import { type Command, type Consent, command, type Globals, type OptionArgs } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
 import { type Columns, csvCells, csvHead, type Paint, tableDrawer } from './table.js'
@@ -37,6 +37,20 @@ export const tellRecord = async (
     terminal.say(
       `the setup ${made.setup} made it, as ${made.name}: what is changed by hand, postern apply leaves alone until --adopt`,
     )
+}
+
+/** Whether it is to be done to this record: --dry-run only says so, as `would …`; else one is asked, unless --yes said it. */
+export const agreed = async (
+  context: Pick<CliContext, 'store' | 'account'>,
+  terminal: Terminal,
+  { yes, dryRun }: Consent,
+  record: unknown,
+  what: string,
+  asked = what,
+): Promise<boolean> => {
+  if (dryRun) await tellRecord(context, terminal, record, () => `would ${what}`)
+  else await terminal.confirm(asked, yes)
+  return !dryRun
 }
 
 type Fetch<Row> = (page: Page) => Promise<Rows<Row>>

@@ -31,7 +31,7 @@ import {
 import { command, type Subject, WHY } from './command.js'
 import { type CliContext, cliActor, storeCommand, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
-import { each, listing, tellRecord } from './list.js'
+import { agreed, each, listing, tellRecord } from './list.js'
 import { asListening } from './listening.js'
 import { AGO, type Columns, fields, readSpan, spanText, tableOf } from './table.js'
 import type { Terminal } from './terminal.js'
@@ -191,20 +191,16 @@ const resetOfPerson = storeCommand({
   options: WHY,
   destroys: true,
   examples: [['$0 user reset-factors ana@example.com --yes', '']],
-  run: async ({ store, deps, account }, args, terminal) => {
+  run: async (context, args, terminal) => {
+    const { deps, account } = context
     const before = await findPerson(deps, account.id, args.ref)
-    if (args.dryRun) {
-      await tellRecord(
-        { store, account },
-        terminal,
-        { dry_run: true, ...person(before) },
-        () => `would take the second factors of ${before.email}`,
-      )
-      return
-    }
-    await terminal.confirm(`take the second factors of ${before.email}`, args.yes)
+    const [what, record] = [
+      `take the second factors of ${before.email}`,
+      { dry_run: true, ...person(before) },
+    ]
+    if (!(await agreed(context, terminal, args, record, what))) return
     const row = await resetFactors(deps, account.id, before.id)
-    await tellRecord({ store, account }, terminal, person(row), () =>
+    await tellRecord(context, terminal, person(row), () =>
       before.hasFactor ? `${row.email} has no second factor any more` : `${row.email} had no second factor`,
     )
   },
@@ -364,8 +360,7 @@ const revoke = command({
     }
     await withContext(args, async ({ store, deps, account }) => {
       const what = args.id ?? (args.user === undefined ? 'all sessions' : `the sessions of ${args.user}`)
-      if (args.dryRun) return terminal.data({ would_end: what }, () => `would end ${what}`)
-      await terminal.confirm(`end ${what}`, args.yes)
+      if (!(await agreed({ store, account }, terminal, args, { would_end: what }, `end ${what}`))) return
       if (args.id !== undefined) {
         await revokeSession(deps, account.id, args.id)
         terminal.data(removed('session', args.id), () => `ended ${args.id}`)

@@ -14,7 +14,7 @@ import { type MemberWish, parseUpstream, upstreamText } from '../tenant/upstream
 import { command, type Subject, settingOptions, WHY } from './command.js'
 import { type CliContext, readPasswordFile, storeCommand, withContext } from './context.js'
 import { usage } from './exit.js'
-import { each, listing, tellRecord } from './list.js'
+import { agreed, each, listing, tellRecord } from './list.js'
 import { type Columns, tableOf } from './table.js'
 import type { Terminal } from './terminal.js'
 
@@ -159,14 +159,9 @@ const remove = storeCommand({
   examples: [['$0 pool delete old --yes', '']],
   run: async ({ store, deps, account }, args, terminal) => {
     const row = await findPool(deps, account.id, args.ref)
-    if (args.dryRun)
-      return tellRecord(
-        { store, account },
-        terminal,
-        poolRecord(row),
-        () => `would delete ${row.name} (${row.id})`,
-      )
-    await terminal.confirm(`delete the pool ${row.name} (${row.id})`, args.yes)
+    const named = `${row.name} (${row.id})`
+    const [what, asked] = [`delete ${named}`, `delete the pool ${named}`]
+    if (!(await agreed({ store, account }, terminal, args, poolRecord(row), what, asked))) return
     await deletePool(deps, account.id, row.id)
     terminal.data(removed('egress_pool', row.id), () => `deleted ${row.name}`)
   },

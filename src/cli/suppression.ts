@@ -24,7 +24,7 @@ import { type Command, command, type Globals, type Subject, WHY } from './comman
 import { type CliContext, storeCommand, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { importCommand } from './import.js'
-import { listing } from './list.js'
+import { agreed, listing } from './list.js'
 import { LIST, PLACE, type PlaceArgs, placeOf } from './suppression-place.js'
 import { AT, type Columns, EXPIRES, readInstant, tableOf } from './table.js'
 
@@ -219,12 +219,9 @@ const remove = storeCommand({
     const { deps } = context
     const place = await placeOf(context, args)
     const row = await findEntry(deps, place, args.ref, args.list)
-    if (args.dryRun)
-      return terminal.data(
-        suppressionRecord(row),
-        () => `would remove ${entryWords(row.email)} (${row.origin})`,
-      )
-    await terminal.confirm(`remove ${entryWords(row.email)} (${row.origin}) from the suppressions`, args.yes)
+    const what = `remove ${entryWords(row.email)} (${row.origin})`
+    const asked = `${what} from the suppressions`
+    if (!(await agreed(context, terminal, args, suppressionRecord(row), what, asked))) return
     const { still } = await removeSuppression(deps, place, row.id)
     terminal.data(
       { ...removed('suppression', row.id), ...(still !== null && { still: suppressionRecord(still) }) },

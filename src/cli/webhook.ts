@@ -50,7 +50,7 @@ import {
 } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { badInput, usage } from './exit.js'
-import { listing, tellRecord } from './list.js'
+import { agreed, listing, tellRecord } from './list.js'
 import { AT, ago, fields, paintStatus, readSpan } from './table.js'
 import { type Terminal, whileAt } from './terminal.js'
 import { listen } from './webhook-listen.js'
@@ -402,9 +402,9 @@ const remove = hookCommand({
   examples: [['$0 webhook delete wh_01… --yes', '']],
   run: async (context, args, terminal) => {
     const row = await findEndpoint(context.hooks, scopeOf(context), args.id)
-    if (args.dryRun)
-      return tellRecord(context, terminal, webhookRecord(row), () => `would delete ${row.id} ${row.url}`)
-    await terminal.confirm(`delete the endpoint ${row.url} and its ${row.waiting} waiting posts`, args.yes)
+    const asked = `delete the endpoint ${row.url} and its ${row.waiting} waiting posts`
+    const what = `delete ${row.id} ${row.url}`
+    if (!(await agreed(context, terminal, args, webhookRecord(row), what, asked))) return
     await deleteEndpoint(context.hooks, scopeOf(context), row.id)
     terminal.data(removed('webhook', row.id), () => `deleted ${row.id}`)
   },

@@ -41,7 +41,7 @@ import {
 import { type Subject, settingFields, settingOptions } from './command.js'
 import { type CliContext, storeCommand } from './context.js'
 import { usage } from './exit.js'
-import { each, listing, tellRecord } from './list.js'
+import { agreed, each, listing, tellRecord } from './list.js'
 import { queueDeps } from './queue-scope.js'
 import { fields, type Paint } from './table.js'
 import type { Terminal } from './terminal.js'
@@ -155,12 +155,8 @@ const findAndCount = async (context: CliContext, terminal: Terminal, ref: string
 /** The row as it is by then, with what the order did. */
 const tell = async (context: CliContext, terminal: Terminal, id: string, changed: number, words: string) => {
   const row = await findWorkspace(context.deps, context.account.id, id)
-  await tellRecord(
-    context,
-    terminal,
-    { ...workspaceRecord(row), changed },
-    () => `${row.slug}: ${changed} recipients ${words}`,
-  )
+  const said = `${row.slug}: ${changed} recipients ${words}`
+  await tellRecord(context, terminal, { ...workspaceRecord(row), changed }, () => said)
 }
 
 const why = (describe: string) =>
@@ -175,14 +171,9 @@ export const suspend = storeCommand({
   examples: [['$0 workspace suspend shop-eu --reason "invoice 17 is open" --yes', 'stop a tenant']],
   run: async (context, args, terminal) => {
     const row = await findAndCount(context, terminal, args.ref)
-    if (args.dryRun)
-      return tellRecord(
-        context,
-        terminal,
-        { ...workspaceRecord(row), changed: 0 },
-        () => `would suspend ${row.slug}`,
-      )
-    await terminal.confirm(`suspend ${row.slug}; what is sent for it is refused from then on`, args.yes)
+    const what = `suspend ${row.slug}`
+    const asked = `${what}; what is sent for it is refused from then on`
+    if (!(await agreed(context, terminal, args, { ...workspaceRecord(row), changed: 0 }, what, asked))) return
     const changed = await suspendWorkspace(context.deps, row, args.reason)
     await tell(context, terminal, row.id, changed, 'rest')
     terminal.say(`until: postern workspace resume ${row.slug}`)
@@ -198,12 +189,9 @@ export const resume = storeCommand({
   run: async (context, args, terminal) => {
     const row = await findWorkspace(context.deps, context.account.id, args.ref)
     if (args.dryRun)
-      return tellRecord(
-        context,
-        terminal,
-        { ...workspaceRecord(row), changed: 0 },
-        () => `would resume ${row.slug}`,
-      )
+      return tellRecord(context, terminal, { ...workspaceRecord(row), changed: 0 }, () => {
+        return `would resume ${row.slug}`
+      })
     await tell(context, terminal, row.id, await resumeWorkspace(context.deps, row), 'go on')
   },
 })
@@ -222,8 +210,9 @@ export const remove = storeCommand({
       deleted: !args.dryRun,
       dry_run: args.dryRun === true,
     }
-    if (args.dryRun) return terminal.data(record, () => `would delete ${row.slug}`)
-    await terminal.confirm(`delete ${row.slug} for good; no sender is told of what waits`, args.yes)
+    const what = `delete ${row.slug}`
+    const asked = `${what} for good; no sender is told of what waits`
+    if (!(await agreed(context, terminal, args, record, what, asked))) return
     await deleteWorkspace(context.deps, row, args.reason)
     terminal.data(record, () => `${row.slug} is deleted; the daemon erases what is left within an hour`)
   },

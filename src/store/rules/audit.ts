@@ -136,6 +136,27 @@ const changed = <T extends object>(
       .map((field) => [nameOf(field), { before: plain(before[field]), after: plain(change[field]) }]),
   )
 
+interface Told {
+  readonly id: string
+  readonly accountId: string
+  readonly workspaceId?: string | null
+}
+
+/** Entries about things of a type; each says by what people know the thing. */
+const entriesOf =
+  <T extends Told>(
+    type: string,
+    known: (row: T) => AuditDetail,
+    within = ({ workspaceId = null }: T): string | null => workspaceId,
+  ) =>
+  (row: T, action: string, detail: AuditDetail = {}): AuditDraft => ({
+    accountId: row.accountId,
+    action: `${type}.${action}`,
+    object: { type, id: row.id },
+    workspaceId: within(row),
+    detail: { ...known(row), ...detail },
+  })
+
 const isEmpty = (detail: AuditDetail): boolean => Object.keys(detail).length === 0
 
 const timeOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
@@ -281,11 +302,7 @@ const MAIL_RULES: Rules = {
   },
 }
 
-const ofUser = ({ id, accountId }: UserRow, action: string): AuditDraft => ({
-  accountId,
-  action: `user.${action}`,
-  object: { type: 'user', id },
-})
+const ofUser = entriesOf<UserRow>('user', () => ({}))
 
 const actionOf = (before: UserRow, { disabledAt }: UserChange): string => {
   if (disabledAt === undefined || (disabledAt === null) === (before.disabledAt === null)) return 'updated'
@@ -323,7 +340,7 @@ const PEOPLE_RULES: Rules = {
   createUser: (_look, user) => (result) =>
     result !== 'done'
       ? null
-      : { ...ofUser(user, 'created'), detail: { email: user.email, role: user.role, name: user.name } },
+      : ofUser(user, 'created', { email: user.email, role: user.role, name: user.name }),
   updateUser(look, _accountId, id, change) {
     const before = look('users', id)
     return (result) => {
@@ -335,7 +352,7 @@ const PEOPLE_RULES: Rules = {
       const action = actionOf(before, change)
       return action === 'updated' && isEmpty(detail)
         ? null
-        : { ...ofUser(before, action), detail: { user: before.email, ...detail } }
+        : ofUser(before, action, { user: before.email, ...detail })
     }
   },
   addFactor:
@@ -407,13 +424,11 @@ const PEOPLE_RULES: Rules = {
         },
 }
 
-const ofWorkspace = (row: WorkspaceRow, action: string, detail: AuditDetail = {}): AuditDraft => ({
-  accountId: row.accountId,
-  action: `workspace.${action}`,
-  object: { type: 'workspace', id: row.id },
-  workspaceId: row.id,
-  detail: { slug: row.slug, ...detail },
-})
+const ofWorkspace = entriesOf<WorkspaceRow>(
+  'workspace',
+  ({ slug }) => ({ slug }),
+  ({ id }) => id,
+)
 
 /** An entry about a row as it was, when the verb did something. */
 const about =
@@ -444,26 +459,17 @@ const WORKSPACES_RULES: Rules = {
     about(look('workspaces', id), (row) => ofWorkspace(row, 'deleted', { name: row.name, changed: 0 })),
 }
 
-const ofKey = (row: KeyRow, action: string, detail: AuditDetail = {}): AuditDraft => ({
-  accountId: row.accountId,
-  action: `api_key.${action}`,
-  object: { type: 'api_key', id: row.id },
-  workspaceId: row.workspaceId,
-  detail: { name: row.name, prefix: `svc_${row.mode}_${row.lookup}`, scope: row.scope, ...detail },
-})
+const ofKey = entriesOf<KeyRow>('api_key', ({ name, mode, lookup, scope }) => ({
+  ...{ name, prefix: `svc_${mode}_${lookup}`, scope },
+}))
 
-const ofCredential = (row: CredentialRow, action: string): AuditDraft => ({
-  accountId: row.accountId,
-  action: `credential.${action}`,
-  object: { type: 'credential', id: row.id },
-  workspaceId: row.workspaceId,
-  detail:
-    row.username !== null
-      ? { username: row.username }
-      : row.cidr !== null
-        ? { cidr: row.cidr }
-        : { certificate_fingerprint: row.certificateFingerprint },
-})
+const ofCredential = entriesOf<CredentialRow>('credential', ({ username, cidr, certificateFingerprint }) =>
+  username !== null
+    ? { username }
+    : cidr !== null
+      ? { cidr }
+      : { certificate_fingerprint: certificateFingerprint },
+)
 
 /** Those of a file are one order, and counted. */
 const ofImported = ({ accountId, workspaceId }: CredentialRow, made: number): AuditDraft => ({
@@ -485,12 +491,7 @@ const upstreamText = (row: UpstreamRow): string => {
   ].join(' ')
 }
 
-const ofPool = (row: PoolRow, action: string, detail: AuditDetail): AuditDraft => ({
-  accountId: row.accountId,
-  action: `egress_pool.${action}`,
-  object: { type: 'egress_pool', id: row.id },
-  detail: { pool: row.name, ...detail },
-})
+const ofPool = entriesOf<PoolRow>('egress_pool', ({ name }) => ({ pool: name }))
 
 const poolDetail = (before: PoolRow, after: PoolRow): AuditDetail => {
   const members = {
@@ -515,19 +516,13 @@ const POOL_RULES: Rules = {
       return isEmpty(detail) ? null : ofPool(before, 'updated', detail)
     }
   },
-  deletePool: (look, _accountId, id) => about(look('pools', id), (row) => ofPool(row, 'deleted', {})),
+  deletePool: (look, _accountId, id) => about(look('pools', id), (row) => ofPool(row, 'deleted')),
 }
 
 const keysText = ({ keys }: DomainRow): readonly string[] =>
   keys.map(({ selector, algorithm, state }) => `${selector} ${algorithm} ${state}`)
 
-const ofDomain = (row: DomainRow, action: string, detail: AuditDetail = {}): AuditDraft => ({
-  accountId: row.accountId,
-  action: `domain.${action}`,
-  object: { type: 'domain', id: row.id },
-  workspaceId: row.workspaceId,
-  detail: { domain: row.name, ...detail },
-})
+const ofDomain = entriesOf<DomainRow>('domain', ({ name }) => ({ domain: name }))
 
 const domainDetail = (before: DomainRow, after: DomainRow): AuditDetail => {
   const [was, is] = [keysText(before), keysText(after)]
@@ -553,13 +548,7 @@ const DOMAIN_RULES: Rules = {
   removeDomain: (look, _accountId, id) => about(look('domains', id), (row) => ofDomain(row, 'deleted')),
 }
 
-const ofWebhook = (row: EndpointRow, action: string, detail: AuditDetail = {}): AuditDraft => ({
-  accountId: row.accountId,
-  action: `webhook.${action}`,
-  object: { type: 'webhook', id: row.id },
-  workspaceId: row.workspaceId,
-  detail: { endpoint: row.url, ...detail },
-})
+const ofWebhook = entriesOf<EndpointRow>('webhook', ({ url }) => ({ endpoint: url }))
 
 /** An endpoint of that status, so that asking twice is told once. */
 const endpointIn = (look: Look, id: string, status: EndpointRow['status']): EndpointRow | null => {
