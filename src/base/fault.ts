@@ -357,6 +357,12 @@ export const outageOf = (error: unknown): Fault | null => {
   return error instanceof OutageError || DISK.test(code) ? new Fault('service.unavailable') : null
 }
 
+/** What was looked for; throws this fault where there is none. */
+export const orFault = <T>(found: T | null, code: FaultCode, options?: FaultOptions): T => {
+  if (found === null) throw new Fault(code, options)
+  return found
+}
+
 /** No answer tells more mistakes than this; the others are counted. */
 export const MOST_ERRORS = 100
 

@@ -7,7 +7,7 @@
  *   --json the record of its mail.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Fault, readValid } from '../base/fault.js'
+import { Fault, orFault, readValid } from '../base/fault.js'
 import { isId } from '../base/id.js'
 import { extrasOf } from '../lifecycle/extras.js'
 import type { EventRow } from '../lifecycle/facts.js'
@@ -199,11 +199,8 @@ export const waysOf = (email: EmailRecord, events: readonly EventRow[]): readonl
 
 const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, em_…' } } as const
 
-const findById = async ({ store, account }: CliContext, id: string): Promise<EmailRecord> => {
-  const found = await store.email({ accountId: account.id, workspaceId: null, mode: null }, id)
-  if (found === null) throw new Fault('email.not_found')
-  return found
-}
+const findById = async ({ store, account }: CliContext, id: string): Promise<EmailRecord> =>
+  orFault(await store.email({ accountId: account.id, workspaceId: null, mode: null }, id), 'email.not_found')
 
 export const source = storeCommand({
   usage: 'source <id>',
@@ -428,9 +425,7 @@ const find = async (
 ): Promise<EmailRecord> => {
   const scope = { accountId: account.id, workspaceId: null, mode: null }
   if (isId('em', ref)) {
-    const found = await store.email(scope, ref)
-    if (found === null) throw new Fault('email.not_found')
-    return found
+    return orFault(await store.email(scope, ref), 'email.not_found')
   }
   const text = ref.includes('@') && ref.startsWith('<') ? ref : ref.trim()
   let rows = await store.findEmails(text, 20)
@@ -441,9 +436,7 @@ const find = async (
   if (newest === undefined) throw new Fault('email.not_found', { detail: `No mail is known by ${ref}` })
   if (mine.length > 1)
     terminal.say(`${mine.length} mails match; this is the newest (postern email list --to ${ref})`)
-  const found = await store.email(scope, newest.id)
-  if (found === null) throw new Fault('email.not_found')
-  return found
+  return orFault(await store.email(scope, newest.id), 'email.not_found')
 }
 
 const show = storeCommand({

@@ -2,7 +2,7 @@
  * NAME      job - which mails a command is about, and what is done to many at once
  *   A job is stored here, and the daemon carries it out: while none runs, it waits.
  */
-import { Fault } from '../base/fault.js'
+import { orFault } from '../base/fault.js'
 import { parseTime } from '../base/moments.js'
 import { parseQuery, type Query, readTag } from '../mail/query.js'
 import { STATUSES } from '../mail/status.js'
@@ -113,11 +113,8 @@ export const bulk = storeCommand({
   },
 })
 
-const find = async ({ store, account }: CliContext, id: string): Promise<JobRow> => {
-  const row = await store.job(account.id, id)
-  if (row === null) throw new Fault('job.not_found')
-  return row
-}
+const find = async ({ store, account }: CliContext, id: string): Promise<JobRow> =>
+  orFault(await store.job(account.id, id), 'job.not_found')
 
 const list = listing({
   path: 'job list',

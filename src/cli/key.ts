@@ -5,7 +5,7 @@
  */
 
 import { timeOrNull } from '../base/clock.js'
-import { Fault } from '../base/fault.js'
+import { orFault } from '../base/fault.js'
 import { parseDuration } from '../config/forms.js'
 import { removed } from '../resource/member.js'
 import {
@@ -160,8 +160,7 @@ const revoke = storeCommand({
   destroys: true,
   examples: [['$0 key revoke key_01… --reason "it leaked" --yes', '']],
   run: async ({ store, deps, account }, args, terminal) => {
-    const row = await store.key(account.id, args.id)
-    if (row === null) throw new Fault('api_key.not_found')
+    const row = orFault(await store.key(account.id, args.id), 'api_key.not_found')
     const what = `revoke ${row.id} (${row.name})`
     if (!(await agreed({ store, account }, terminal, args, keyRecord(row), what))) return
     await revokeKey(deps, account.id, args.id)

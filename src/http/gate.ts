@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Request } from '@hapi/hapi'
-import { Fault } from '../base/fault.js'
+import { Fault, orFault } from '../base/fault.js'
 import { type Budget, giveBack, type Share } from '../base/memory.js'
 import type { Span } from '../base/trace.js'
 import type { WorkspaceRow } from '../store/port/tenants.js'
@@ -64,11 +64,8 @@ export interface GateDeps {
 export type CountedSends = WeakMap<IncomingMessage, { readonly window: WindowState; readonly error: unknown }>
 
 /** The key or session of a request, in the form that its endpoint takes. */
-const credentialOf = ({ dialect }: Endpoint, { raw: { req } }: Request): string => {
-  const credential = dialect === undefined ? bearerOf(req) : dialect.credential(req)
-  if (credential === null) throw new Fault('auth.credentials_missing')
-  return credential
-}
+const credentialOf = ({ dialect }: Endpoint, { raw: { req } }: Request): string =>
+  orFault(dialect === undefined ? bearerOf(req) : dialect.credential(req), 'auth.credentials_missing')
 
 /** Clients of other providers are servers; a key that a page of a browser has is everybody's. */
 const keepBrowsersOut = ({ headers }: IncomingMessage): void => {

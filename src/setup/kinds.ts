@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
-import { Fault, type FieldError } from '../base/fault.js'
+import { type FieldError, orFault } from '../base/fault.js'
 import { unseal } from '../base/secret.js'
 import { camel } from '../base/text.js'
 import type { Role } from '../config/identity.js'
@@ -489,8 +489,7 @@ const webhook: Kind<KnownEndpoint> = {
 
 /** Of a workspace that was made since the plan. */
 const idOf = async ({ store }: SetupDeps, accountId: string, slug: string): Promise<string> => {
-  const row = await store.workspace(accountId, slug)
-  if (row === null) throw new Fault('workspace.not_found')
+  const row = orFault(await store.workspace(accountId, slug), 'workspace.not_found')
   return row.id
 }
 

@@ -16,7 +16,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
-import { Fault } from '../base/fault.js'
+import { Fault, orFault } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { overIn, repeated, type Service } from '../base/service.js'
@@ -299,8 +299,7 @@ export const createToPostmaster = (parts: PostmasterMailParts): ToPostmaster => 
       log.info({ event: 'mail_to_postmaster', email: null, from: mail.ip })
       return 'taken'
     }
-    const workspace = await defaultWorkspace(store, accountId)
-    if (workspace === null) throw new Fault('service.unavailable')
+    const workspace = orFault(await defaultWorkspace(store, accountId), 'service.unavailable')
     const email = toEmail(parts, mail, submitted, address, workspace, now)
     await store.accept({ mails: [email], idempotency: null, now })
     log.info({ event: 'mail_to_postmaster', email: email.id, from: mail.ip })

@@ -18,7 +18,7 @@
  *   fail in the same moment share a report.
  */
 import type { Clock } from '../base/clock.js'
-import { Fault, type FieldError, invalid, wrongIn } from '../base/fault.js'
+import { Fault, type FieldError, invalid, orFault, wrongIn } from '../base/fault.js'
 import { newId, newRecipientId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { overIn, repeated, type Service } from '../base/service.js'
@@ -121,8 +121,7 @@ const senderOf = async (parts: InvitationMailParts, { accountId, email, role, ..
   if (email == null) wrong('email', 'missing', 'is needed where the link is mailed')
   if (role === 'owner')
     wrong('role', 'forbidden', 'the link of an owner is not mailed: hand it on by a way that you trust')
-  const workspace = await parts.store.workspace(accountId, wish.workspace)
-  if (workspace === null) throw new Fault('workspace.not_found')
+  const workspace = orFault(await parts.store.workspace(accountId, wish.workspace), 'workspace.not_found')
   if (workspace.suspendedAt !== null) throw new Fault('workspace.suspended')
   const from = workspace.defaultFrom ?? parts.config.default_from
   const sender = from === null ? null : parseAddress(from)

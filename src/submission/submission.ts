@@ -16,7 +16,7 @@
  *   settings name, and none is named by default.
  */
 import type { Clock } from '../base/clock.js'
-import { Fault, type FieldError, invalidField, throwInvalid } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, orFault, throwInvalid } from '../base/fault.js'
 import { createGiveWay, type GiveWay } from '../base/give-way.js'
 import { newId } from '../base/id.js'
 import type { Config } from '../config/config.js'
@@ -208,8 +208,7 @@ const resend = async (deps: SubmissionDeps, wish: Resend, options: SubmitOptions
   demandAccepting(deps)
   const { accountId, workspaceId, poolId } = wish.record
   const mode = modeOf(wish.record, wish.release)
-  const workspace = await deps.store.workspace(accountId, workspaceId)
-  if (workspace === null) throw new Fault('email.not_found')
+  const workspace = orFault(await deps.store.workspace(accountId, workspaceId), 'email.not_found')
   const chosen = choose(wish, deps.config.limits.recipients)
   demandRelease(wish, chosen)
   // one that was deleted since has left its workspace another; a sandbox sends nothing out

@@ -22,7 +22,7 @@ import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import bcrypt from 'bcrypt'
 import { LRUCache } from 'lru-cache'
-import { Fault, type FieldError, invalidField, throwInvalid, wrongIn } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, orFault, throwInvalid, wrongIn } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { isPrivateRange, parseRange, rangesOf } from '../base/network.js'
 import { keyedHash, sameBytes } from '../base/secret.js'
@@ -157,8 +157,7 @@ export const createCredential = async (
   wish: NewCredential,
 ): Promise<CredentialRow> => {
   throwInvalid(checkNewCredential(wish))
-  const workspace = await store.workspace(accountId, wish.workspace)
-  if (workspace === null) throw new Fault('workspace.not_found')
+  const workspace = orFault(await store.workspace(accountId, wish.workspace), 'workspace.not_found')
   const now = clock.now()
   const row: CredentialRow = {
     id: newId('cred', now),

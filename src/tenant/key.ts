@@ -15,7 +15,7 @@
  */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { andThen } from '../base/and-then.js'
-import { Fault, type FieldError, invalidField, throwInvalid, wrongIn } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, orFault, throwInvalid, wrongIn } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
@@ -149,8 +149,7 @@ export const rotateKey = async (
   id: string,
   overlap: number,
 ): Promise<MadeKey & { readonly before: KeyRow }> => {
-  const before = await deps.store.key(accountId, id)
-  if (before === null) throw new Fault('api_key.not_found')
+  const before = orFault(await deps.store.key(accountId, id), 'api_key.not_found')
   const now = deps.clock.now()
   const expiresAt = before.expiresAt === null ? null : now + (before.expiresAt - before.createdAt)
   const made = newKey(deps, { ...before, expiresAt }, before.sesSalt !== null)

@@ -8,7 +8,7 @@
  */
 import { domainToASCII } from 'node:url'
 import type { Clock } from '../base/clock.js'
-import { Fault, type FieldError, invalidField, throwInvalid } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, orFault, throwInvalid } from '../base/fault.js'
 import { isId, newId } from '../base/id.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { Ledger } from '../store/port/mail.js'
@@ -152,8 +152,7 @@ export const holdQueue = async (
 }
 
 export const reroutePool = async ({ store }: ScopeDeps, accountId: string, ref: string): Promise<string> => {
-  const pool = await store.pool(accountId, ref)
-  if (pool === null) throw new Fault('egress_pool.not_found')
+  const pool = orFault(await store.pool(accountId, ref), 'egress_pool.not_found')
   if (pool.kind === 'sandbox')
     throw invalidField('body.to', 'forbidden', 'is the sandbox; live mail never goes there')
   return pool.id

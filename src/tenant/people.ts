@@ -10,7 +10,7 @@
  *   the person's of this moment; a session without a person, as the command line opens them, has a role of its own. It
  *   acts with platform scope over its account and is the only credential that may make keys.
  */
-import { Fault, type FieldError, invalidField, throwInvalid } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, orFault, throwInvalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Role } from '../config/identity.js'
@@ -97,11 +97,8 @@ export const createPerson = async (
 }
 
 /** By id or address; throws user.not_found. */
-export const findPerson = async ({ store }: TenantDeps, accountId: string, ref: string): Promise<UserRow> => {
-  const row = await store.user(accountId, ref.trim().toLowerCase())
-  if (row === null) throw new Fault('user.not_found')
-  return row
-}
+export const findPerson = async ({ store }: TenantDeps, accountId: string, ref: string): Promise<UserRow> =>
+  orFault(await store.user(accountId, ref.trim().toLowerCase()), 'user.not_found')
 
 interface PersonChange {
   readonly name?: string | null | undefined
@@ -302,8 +299,7 @@ export const createSetupLink = async (
   ref: string,
   createdBy: string,
 ): Promise<{ readonly row: LinkRow; readonly token: string }> => {
-  const user = await deps.store.user(accountId, ref.trim().toLowerCase())
-  if (user === null) throw new Fault('user.not_found')
+  const user = orFault(await deps.store.user(accountId, ref.trim().toLowerCase()), 'user.not_found')
   if (user.disabledAt !== null) throw new Fault('resource.conflict', { reason: 'disabled' })
   const { role, email, id: userId } = user
   return createLink(deps, accountId, { kind: 'setup', role, email, userId, createdBy })

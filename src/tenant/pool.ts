@@ -8,7 +8,7 @@
  *   and mail that waits says whether its last connection failed. So a dead server is as dead after a restart as before.
  *   How warm-ups stand is read in the store, where all daemons count, so every door of every daemon tells the same.
  */
-import { Fault, type FieldError, invalidField, throwInvalid } from '../base/fault.js'
+import { Fault, type FieldError, invalidField, orFault, throwInvalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
 import { isSpent, type WarmupState, warmupState } from '../lifecycle/warmup.js'
@@ -188,11 +188,7 @@ export const findPool = async (
   { store }: Pick<TenantDeps, 'store'>,
   accountId: string,
   ref: string,
-): Promise<KnownPool> => {
-  const row = await store.pool(accountId, ref)
-  if (row === null) throw new Fault('egress_pool.not_found')
-  return row
-}
+): Promise<KnownPool> => orFault(await store.pool(accountId, ref), 'egress_pool.not_found')
 
 const builtIn = (row: PoolRow): Fault =>
   new Fault('resource.conflict', { reason: 'built_in', detail: `The ${row.name} pool is built in` })

@@ -5,7 +5,7 @@
  *   a bounce or a complaint never does. Live and test mail have lists of their own; one more holds for the live mail of
  *   every workspace of an account, and only who may act for the account writes on it.
  */
-import { Fault, invalidField } from '../base/fault.js'
+import { Fault, invalidField, orFault } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { type Mode, pagesOf } from '../lifecycle/page.js'
 import {
@@ -166,9 +166,10 @@ export const findSuppression = async (
   mailingList: string | null = null,
 ): Promise<SuppressionRow | PendingSuppression> => {
   const ref = refOf(idOrEmail, mailingList)
-  const row = (await entryOn(deps, place, ref)) ?? (await standingAgainst(deps, place, ref))
-  if (row === null) throw new Fault('suppression.not_found')
-  return row
+  return orFault(
+    (await entryOn(deps, place, ref)) ?? (await standingAgainst(deps, place, ref)),
+    'suppression.not_found',
+  )
 }
 
 /** The same of what stands on this very list, as it can be removed. */

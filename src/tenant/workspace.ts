@@ -8,7 +8,7 @@
  *   workspace sends through. The latter is empty at first.
  */
 import { andThen } from '../base/and-then.js'
-import { Fault, type FieldError, invalid, throwInvalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, orFault, throwInvalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
 import { pepperMark } from '../keys/pepper.js'
@@ -302,11 +302,7 @@ export const findWorkspace = async (
   { store }: Reads,
   accountId: string,
   ref: string,
-): Promise<WorkspaceRow> => {
-  const row = await store.workspace(accountId, ref)
-  if (row === null) throw new Fault('workspace.not_found')
-  return row
-}
+): Promise<WorkspaceRow> => orFault(await store.workspace(accountId, ref), 'workspace.not_found')
 
 /** The workspace that a reference means to this caller; a workspace's own caller can mean no other. */
 const reachable = async (deps: Reads, principal: Principal, ref: string): Promise<WorkspaceRow> => {

@@ -8,7 +8,15 @@
  *   kept for `retention.bodies`, what came back for `retention.reports`; after that their octets answer 409, reason `body_gone`
  *   or `report_gone`, while the record lives on.
  */
-import { Fault, type FieldError, invalid, readValid, throwInvalid, wrongBy } from '../../base/fault.js'
+import {
+  Fault,
+  type FieldError,
+  invalid,
+  orFault,
+  readValid,
+  throwInvalid,
+  wrongBy,
+} from '../../base/fault.js'
 import { parseTime } from '../../base/moments.js'
 import { ALL_EXTRAS } from '../../lifecycle/extras.js'
 import type { Tag } from '../../lifecycle/facts.js'
@@ -149,11 +157,8 @@ export const batch: RouteRow = POST<SendQuery, BatchBody>('/v1/emails/batch', {
   },
 })
 
-const findEmail = async ({ store }: HttpDeps, call: Call): Promise<EmailRecord> => {
-  const record = await store.email(scopeOf(call), param(call, 'id'))
-  if (record === null) throw new Fault('email.not_found')
-  return record
-}
+const findEmail = async ({ store }: HttpDeps, call: Call): Promise<EmailRecord> =>
+  orFault(await store.email(scopeOf(call), param(call, 'id')), 'email.not_found')
 
 /** Why mails wait, and how this caller is told. */
 const waitingFor = async (deps: HttpDeps, { principal }: Call, rows: readonly EmailRow[]) => {

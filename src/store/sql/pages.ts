@@ -21,7 +21,7 @@
  *   direction is kept, so that a filter becomes ranges of places that never miss a row and are narrow on every day
  *   whose clock was right.
  */
-import { Fault } from '../../base/fault.js'
+import { Fault, orFault } from '../../base/fault.js'
 import { type Page, type Rows, rowBeside } from '../../lifecycle/page.js'
 import { type Asking, all, first, several, together } from './query.js'
 
@@ -133,8 +133,7 @@ export function* boundaryOf(ids: Ids, { anchor, direction }: Page): Asking<numbe
   if (anchor === null) return direction === 'older' ? TOP : 0
   const id = rowBeside(anchor)
   if (id !== null) return yield* besideId(ids, id, direction)
-  const seen = readSeen(anchor)
-  if (seen === null) throw new Fault('validation.cursor_invalid')
+  const seen = orFault(readSeen(anchor), 'validation.cursor_invalid')
   return (direction === 'older' ? seen.upTo : leastOf(seen)) + 1
 }
 

@@ -9,7 +9,7 @@
 import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { domainToASCII } from 'node:url'
 import { promisify } from 'node:util'
-import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { Fault, type FieldError, invalid, orFault } from '../../base/fault.js'
 import { isId, newId } from '../../base/id.js'
 import { seal } from '../../base/secret.js'
 import { dkimRecord, loadDkimKey } from '../../mail/dkim.js'
@@ -166,9 +166,7 @@ export const findDomain = async (
   ref: string,
 ): Promise<DomainRow> => {
   const name = isId('dom', ref) ? ref : normalDomain(ref)
-  const row = name === null ? null : await store.domain(accountId, name)
-  if (row === null) throw new Fault('domain.not_found')
-  return row
+  return orFault(name === null ? null : await store.domain(accountId, name), 'domain.not_found')
 }
 
 /** Its mail leaves unsigned from now on; throws domain.not_found. */

@@ -5,7 +5,7 @@
  *   and then thrown away but by `change` and by time, whose ranges are narrow.
  */
 
-import { Fault } from '../../../base/fault.js'
+import { Fault, orFault } from '../../../base/fault.js'
 import type { EventRow } from '../../../lifecycle/facts.js'
 import { type Page, type Rows, rowBeside } from '../../../lifecycle/page.js'
 import { EVENT_TYPES, type EventType } from '../../../mail/event-type.js'
@@ -399,8 +399,7 @@ function* loggedEvent(accountId: string, id: string): Asking<LogRow | null> {
 function* anchorOf({ accountId }: LogFilter, { anchor, direction }: Page): Asking<Mark | null> {
   const id = rowBeside(anchor)
   if (id === null) return anchor === null ? null : readMark(anchor)
-  const found = yield* eventNamed(accountId, id)
-  if (found === null) throw new Fault('validation.cursor_invalid')
+  const found = orFault(yield* eventNamed(accountId, id), 'validation.cursor_invalid')
   return direction === 'older' ? found.place : above(found.place)
 }
 
