@@ -357,6 +357,15 @@ export const outageOf = (error: unknown): Fault | null => {
   return error instanceof OutageError || DISK.test(code) ? new Fault('service.unavailable') : null
 }
 
+/** What it makes; the other where it throws, whatever that is. */
+export const orElse = <T>(make: () => T, other: T): T => {
+  try {
+    return make()
+  } catch {
+    return other
+  }
+}
+
 /** What was looked for; throws this fault where there is none. */
 export const orFault = <T>(found: T | null, code: FaultCode, options?: FaultOptions): T => {
   if (found === null) throw new Fault(code, options)

@@ -11,7 +11,7 @@ import { readFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { systemClock } from '../base/clock.js'
 import { readCrashPoint } from '../base/crash.js'
-import { Fault } from '../base/fault.js'
+import { Fault, orElse } from '../base/fault.js'
 import { databaseFile, makeDataFolder } from '../base/folder.js'
 import { newId } from '../base/id.js'
 import { nearest } from '../base/text.js'
@@ -46,13 +46,7 @@ export const pepperOf = (place: PepperPlace, firstRun: boolean): Buffer =>
   loadPepper(place, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun })
 
 /** Undefined where nothing is, or nothing can be seen. */
-const uidOf = (path: string): number | undefined => {
-  try {
-    return statSync(path).uid
-  } catch {
-    return undefined
-  }
-}
+const uidOf = (path: string): number | undefined => orElse(() => statSync(path).uid, undefined)
 
 /**
  * The user whose data this is when it is not for us: root, too, would leave a pepper, a database or bodies that the

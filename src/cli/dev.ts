@@ -13,7 +13,7 @@
 import { existsSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join, relative, resolve } from 'node:path'
 import { isSea } from 'node:sea'
-import { OutageError } from '../base/fault.js'
+import { OutageError, orElse } from '../base/fault.js'
 import { idTime } from '../base/id.js'
 import type { Config } from '../config/config.js'
 import { originOf } from '../config/load.js'
@@ -37,13 +37,7 @@ import { type Paint, paintStatus } from './table.js'
 import type { Terminal } from './terminal.js'
 import { versionText } from './version.js'
 
-const real = (path: string): string | null => {
-  try {
-    return realpathSync(path)
-  } catch {
-    return null
-  }
-}
+const real = (path: string): string | null => orElse(() => realpathSync(path), null)
 
 const quoted = (word: string): string =>
   /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`

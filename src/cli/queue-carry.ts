@@ -19,7 +19,7 @@ import { hostname } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { systemClock, toRfc3339 } from '../base/clock.js'
-import { Fault } from '../base/fault.js'
+import { Fault, orElse } from '../base/fault.js'
 import { syncFolder, writeWhole } from '../base/folder.js'
 import { isId, isRecipientId, newId } from '../base/id.js'
 import { wellFormed } from '../mail/encoding.js'
@@ -86,13 +86,8 @@ const isObject = (value: unknown): value is Value =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Whoever wrote it may have kept text that a store keeps no more. */
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text, (_, value) => (typeof value === 'string' ? wellFormed(value) : value))
-  } catch {
-    return null
-  }
-}
+const parsed = (text: string): unknown =>
+  orElse(() => JSON.parse(text, (_, value) => (typeof value === 'string' ? wellFormed(value) : value)), null)
 
 /** The last moment of the year 9999; every other number of a row is far smaller. */
 const LAST = 253_402_300_799_999

@@ -13,6 +13,7 @@
 
 import { userInfo } from 'node:os'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { orElse } from '../base/fault.js'
 import { isLoopback } from '../base/network.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
@@ -256,13 +257,7 @@ export const readFlags = (words: readonly string[]): SendmailFlags => {
 const qualifier = (config: Config) => (address: string) =>
   address.includes('@') ? address : `${address}@${config.hostname}`
 
-const login = (): string => {
-  try {
-    return userInfo().username
-  } catch {
-    return 'postmaster' // an id without a name, as in some containers
-  }
-}
+const login = (): string => orElse(() => userInfo().username, 'postmaster') // an id without a name, as in some containers
 
 /** A single `.` ends the message, unless -i says otherwise. */
 const untilDot = (raw: Buffer): Buffer => {

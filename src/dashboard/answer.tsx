@@ -7,7 +7,7 @@
 import { Readable } from 'node:stream'
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
 import type { VNode } from 'preact'
-import { outageOf } from '../base/fault.js'
+import { orElse, outageOf } from '../base/fault.js'
 import type { Kept } from '../base/kept.js'
 import type { Log } from '../base/log.js'
 import { type AskApi, AskError, type AskOptions, jsonOf, type Problem, queryText } from './ask.js'
@@ -194,13 +194,7 @@ const isSignedOut = (error: unknown): boolean =>
   error instanceof SignInNeeded || (error instanceof AskError && error.problem.status === 401)
 
 /** What a cookie of ours says; nothing where somebody else wrote it. */
-const decoded = (text: string): string => {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return ''
-  }
-}
+const decoded = (text: string): string => orElse(() => decodeURIComponent(text), '')
 
 const whoIs = async (ask: AskApi, asker: Omit<AskOptions, 'asValue'>): Promise<Who> => {
   const answer = await ask('GET', '/v1/session', { ...asker, asValue: true })

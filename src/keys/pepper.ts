@@ -7,6 +7,7 @@
  *   (tenant/workspace.ts), and a human takes the other away.
  *   A test key in a file of its own, which also marks a data folder that is dev's. `serve` takes it away.
  */
+
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -23,6 +24,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { orElse } from '../base/fault.js'
 import { makeDataFolder } from '../base/folder.js'
 import { DamagedFileError, keyedHash, LooseModeError, PepperError } from '../base/secret.js'
 import type { Config } from '../config/config.js'
@@ -159,10 +161,5 @@ export const demoMark = ({ data_dir: dataDir }: { readonly data_dir: string }): 
   join(dataDir, 'demo.json')
 
 /** Null before the first one was made, and after somebody removed it. */
-export const readDevKey = (file: string): string | null => {
-  try {
-    return readFileSync(file, 'utf8').trim() || null
-  } catch {
-    return null
-  }
-}
+export const readDevKey = (file: string): string | null =>
+  orElse(() => readFileSync(file, 'utf8').trim() || null, null)

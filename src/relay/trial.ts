@@ -3,8 +3,10 @@
  *   As the relay does it: resolve, connect, greeting, EHLO, TLS, AUTH. No mail is sent. What fails is told with the
  *   stage at which it failed. A port that says nothing is greeted by TLS beside it, to tell the one common reason.
  */
+
 import { systemClock } from '../base/clock.js'
 import type { Dialler } from '../base/dial.js'
+import { orElse } from '../base/fault.js'
 import { seal, unseal } from '../base/secret.js'
 import type { PoolRow, Tenants, UpstreamRow, UpstreamService } from '../store/port/tenants.js'
 import { UPSTREAM_SEAL } from '../tenant/pool.js'
@@ -47,13 +49,8 @@ const TLS_PROBE_MS = 5_000
 const offered = (offers: object): string[] =>
   Object.entries(offers).flatMap(([name, value]) => (value === true ? [name] : []))
 
-const chosen = (offers: Offers, login: UpstreamLogin | null): string | null => {
-  try {
-    return login === null ? null : chooseMechanism(offers.auth, login)
-  } catch {
-    return null
-  }
-}
+const chosen = (offers: Offers, login: UpstreamLogin | null): string | null =>
+  orElse(() => (login === null ? null : chooseMechanism(offers.auth, login)), null)
 
 /** What both ends of a trial tell of the offers. */
 const offersOf = (offers: Offers | null, login: UpstreamLogin | null) => ({

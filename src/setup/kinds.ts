@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
-import { type FieldError, orFault } from '../base/fault.js'
+import { type FieldError, orElse, orFault } from '../base/fault.js'
 import { unseal } from '../base/secret.js'
 import { camel } from '../base/text.js'
 import type { Role } from '../config/identity.js'
@@ -375,14 +375,12 @@ const describeHeaders = (pepper: Uint8Array, headers: Readonly<Record<string, st
 
 export type DescribedHeaders = ReturnType<typeof describeHeaders>
 
-const headersIn = (pepper: Uint8Array, row: KnownEndpoint): DescribedHeaders => {
-  try {
-    return describeHeaders(pepper, headersOf(pepper, row))
-  } catch {
-    // sealed under another pepper
-    return { names: sorted(row.headerNames), secrets: [] }
-  }
-}
+/** Of what is sealed under another pepper, the names alone. */
+const headersIn = (pepper: Uint8Array, row: KnownEndpoint): DescribedHeaders =>
+  orElse(() => describeHeaders(pepper, headersOf(pepper, row)), {
+    names: sorted(row.headerNames),
+    secrets: [],
+  })
 
 /** A mark of the login, null where there is none. */
 const loginIn = (pepper: Uint8Array, row: KnownEndpoint): string | null => {

@@ -23,7 +23,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import { Fault, type FieldError, invalid, invalidField } from '../base/fault.js'
+import { Fault, type FieldError, invalid, invalidField, orElse } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, seal, unseal } from '../base/secret.js'
 import type { FactorKind, FactorRow, UserRow } from '../store/port/identity.js'
@@ -77,13 +77,7 @@ const creationOptions = async (
 }
 
 /** What a browser said, as a script of ours wrote it down; null for anything else. */
-const read = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
+const read = (text: string): unknown => orElse(() => JSON.parse(text), null)
 
 interface NewPasskey {
   readonly lookup: string
@@ -184,13 +178,8 @@ const hashCode = (pepper: Uint8Array, userId: string, code: string): string =>
   keyedHash(pepper, 'recovery code', userId, code).toString('base64url')
 
 /** The seed of an authenticator app; null when it was sealed with another pepper. */
-export const seedOf = (pepper: Uint8Array, { userId, secret }: FactorRow): string | null => {
-  try {
-    return unseal(pepper, seedPurpose(userId), secret)
-  } catch {
-    return null
-  }
-}
+export const seedOf = (pepper: Uint8Array, { userId, secret }: FactorRow): string | null =>
+  orElse(() => unseal(pepper, seedPurpose(userId), secret), null)
 
 /** The step of time whose code this is (RFC 6238), the last one or the next included; null for a wrong one. */
 const stepOf = async (seed: string, now: number): Promise<(code: string) => number | null> => {

@@ -5,6 +5,7 @@
  *   JSON is an array of objects, an object with such an array in it (as the pages of an API are), several of these one after
  *   another, or one object a line. What stands beside the array is passed over. Of the text no more is held than one object.
  */
+import { orElse } from '../../base/fault.js'
 import { CsvReader, unguarded } from '../../record/csv.js'
 import { badInput } from '../exit.js'
 import { type ImportFile, NotUtf8 } from './file.js'
@@ -33,13 +34,7 @@ const DEEPEST = 3
 
 const [LF, QUOTE, BACKSLASH, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [10, 34, 92, 123, 125, 91, 93]
 
-const parsed = (text: string): JsonItem['value'] => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
+const parsed = (text: string): JsonItem['value'] => orElse(() => JSON.parse(text), null)
 
 /** Whether the quote at `at` is a character of its string. */
 const isEscaped = (text: string, at: number): boolean => {

@@ -10,8 +10,10 @@
  *   attributes. Links lead nowhere and say where they would; `cid:` pictures become `data:`; remote ones only stay when the
  *   reader asks for them. The sandbox and the policy of the route would stop all of it as well: none of the three needs the others.
  */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Parser } from 'htmlparser2'
+import { orElse } from '../../base/fault.js'
 import { decodeWords, fromRaw } from '../../mail/encoding.js'
 import { fieldValue, scanHeader } from '../../mail/header.js'
 import { decodeCharset } from '../../mail/report/mime.js'
@@ -64,13 +66,7 @@ const withoutBlanks = (url: string): string => url.replace(/[\p{Cc}\s]/gu, '')
 
 const isRemote = (url: string): boolean => /^(?:https?:)?\/\//i.test(url)
 
-const hostOf = (url: string): string | null => {
-  try {
-    return new URL(url, 'http://none.invalid').host
-  } catch {
-    return null
-  }
-}
+const hostOf = (url: string): string | null => orElse(() => new URL(url, 'http://none.invalid').host, null)
 
 /** Nothing is fetched for looks; the policy of the route stops what is written so that this does not see it. */
 const quietCss = (css: string, images: boolean): string => {
@@ -181,13 +177,7 @@ class ShallowParser extends Parser {
   }
 }
 
-const decodeURIComponentSafe = (value: string): string => {
-  try {
-    return decodeURIComponent(value)
-  } catch {
-    return value
-  }
-}
+const decodeURIComponentSafe = (value: string): string => orElse(() => decodeURIComponent(value), value)
 
 export const cleanHtml = async (html: string, options: CleanOptions): Promise<Cleaned> => {
   const writer = new Writer(options)

@@ -6,7 +6,7 @@
  *   applications read them from events.
  */
 import type { IncomingMessage } from 'node:http'
-import { Fault, type FieldError } from '../../base/fault.js'
+import { Fault, type FieldError, orElse } from '../../base/fault.js'
 import { normalizeAddress, parseAddress } from '../../mail/address.js'
 import { type HeaderTag, readTags, scheduleIn } from '../../mail/control-headers.js'
 import type { EmailRecord } from '../../store/port/mail.js'
@@ -210,13 +210,7 @@ const textsIn = (mail: Making, given: unknown, at: string): ReadonlyMap<string, 
   return new Map(entries.map(([name, value]) => [name, String(value)]))
 }
 
-const jsonOf = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
+const jsonOf = (text: string): unknown => orElse(() => JSON.parse(text), undefined)
 
 const FOR_EACH = 'recipient-variables'
 

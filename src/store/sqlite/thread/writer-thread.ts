@@ -12,7 +12,7 @@ import { existsSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { createFaultPoint } from '../../../base/crash.js'
-import { Fault, toPlainFault } from '../../../base/fault.js'
+import { Fault, orElse, toPlainFault } from '../../../base/fault.js'
 import { enterThread } from '../../../base/thread.js'
 import { createBeat } from '../../load-counts.js'
 import { NewerDatabaseError } from '../../port/upkeep.js'
@@ -82,13 +82,7 @@ interface Identity {
   readonly ino: bigint
 }
 
-const identityOf = (file: string): Identity | null => {
-  try {
-    return statSync(file, { bigint: true })
-  } catch {
-    return null
-  }
-}
+const identityOf = (file: string): Identity | null => orElse(() => statSync(file, { bigint: true }), null)
 
 const setLogAside = (file: string): string | null => {
   const aside = leftLogName(file)
