@@ -34,7 +34,14 @@ import {
 } from '../tenant/domain/domain.js'
 import { boundsOf, summariseReports } from '../tenant/domain/reports.js'
 import { command, type Subject } from './command.js'
-import { type CliContext, RESOLVER, readResolver, readSecretFile, storeCommand, withContext } from './context.js'
+import {
+  type CliContext,
+  RESOLVER,
+  readResolver,
+  readSecretFile,
+  storeCommand,
+  withContext,
+} from './context.js'
 import { badInput, usage } from './exit.js'
 import { agreed, listing, tellRecord } from './list.js'
 import { type Paint, readPast, tableOf } from './table.js'
