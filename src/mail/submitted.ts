@@ -250,10 +250,20 @@ const isEmptyField = ({ name }: HeaderField, { date, messageId }: Submitted, fro
 const MADE_ANEW: ReadonlySet<string> = new Set(['date', 'message-id'])
 
 /** The fields that a signature covers (RFC 6376, 3.5), in lower case. */
-export const signedNames = (signature: string): readonly string[] => {
+const signedNames = (signature: string): readonly string[] => {
   const [, names = ''] = /(?:^|;)\s*h\s*=([^;]*)/i.exec(signature) ?? []
   return names.split(':').map((name) => name.trim().toLowerCase())
 }
+
+const SIGNATURES = /^(?:dkim|arc-message)-signature$/
+
+/** The names of all fields that a signature of somebody else covers (RFC 6376, 8617). */
+export const signedIn = (raw: Buffer, fields: readonly HeaderField[]): ReadonlySet<string> =>
+  new Set(
+    fields
+      .filter(({ name }) => SIGNATURES.test(name))
+      .flatMap((field) => signedNames(fieldValue(raw, field))),
+  )
 
 /** True for a signature over one of them, which would no longer hold. */
 const signsThose = (raw: Buffer, field: HeaderField): boolean =>

@@ -17,9 +17,11 @@ import {
   isHeaderTooLarge,
   MOST_HEADER_FIELDS,
   MOST_HEADER_OCTETS,
+  namesIn,
   normalizeLineEnds,
 } from '../mail/header.js'
-import { prepareForRelay, readSubmitted, type Submitted } from '../mail/submitted.js'
+import { prepareForRelay, readSubmitted, type Submitted, signedIn } from '../mail/submitted.js'
+import type { HeaderNames } from './unsubscribe.js'
 
 export interface FinishedRules {
   /** Our own name: its Received fields show a loop. */
@@ -104,6 +106,12 @@ export const extrasIn = ({ raw, submitted }: Finished): Extras | null => {
     unsubscribe === null ? {} : { unsubscribe_list: unsubscribe },
   )
 }
+
+export const headerNames = (finished: Finished | null): HeaderNames => ({
+  names: () => (finished === null ? [] : namesIn(finished.submitted.section)),
+  signed: () =>
+    finished === null ? [] : signedIn(asBuffer(finished.raw), finished.submitted.section.fields),
+})
 
 /** A mailbox as one would write it, undisturbed by encoded words. */
 export const show = ({ name, address }: Mailbox): string => {

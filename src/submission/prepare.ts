@@ -21,7 +21,7 @@ import type { Mode } from '../lifecycle/page.js'
 import { isAscii, type Mailbox, normalizeAddress, wireAddress } from '../mail/address.js'
 import { composeMessage } from '../mail/compose.js'
 import { UNSUBSCRIBE_FIELD } from '../mail/control-headers.js'
-import { namesIn, receivedLine, receivedOverHttp } from '../mail/header.js'
+import { receivedLine, receivedOverHttp } from '../mail/header.js'
 import { aggregate, emptyCounts, type Status } from '../mail/status.js'
 import type { Submitted } from '../mail/submitted.js'
 import { SANDBOX_POOL } from '../store/pools.js'
@@ -32,6 +32,7 @@ import { type Draft, demandSize, readSchedule, summarize } from './draft.js'
 import {
   extrasIn,
   type Finished,
+  headerNames,
   headOf,
   type MessagePlaces,
   needsSmtpUtf8,
@@ -236,7 +237,7 @@ const readMessage = (message: EnvelopedMessage, rules: DraftRules): Wrong | Read
   const recipients = listRecipients(message, finished.submitted)
   const link = { at: `header.${UNSUBSCRIBE_FIELD}`, baseUrl: rules.baseUrl, recipients: recipients.length }
   checkExtras(extras, ({ field }) => `header.${field}`, errors)
-  checkUnsubscribe(listIn(extras), { ...link, names: () => namesIn(finished.submitted.section) }, errors)
+  checkUnsubscribe(listIn(extras), { ...link, ...headerNames(finished) }, errors)
   if (errors.length > 0) return { errors }
   if (recipients.length === 0 || recipients.length > rules.recipients) {
     const text = `1 to ${rules.recipients} recipients, found ${recipients.length}`

@@ -59,19 +59,28 @@ export const isReached = (baseUrl: string | undefined): boolean => {
   return !isLoopback(host) && host !== '0.0.0.0' && host !== '::'
 }
 
-interface Wish {
+/** What is asked of a header, of a mail with a list alone; names are in lower case. */
+export interface HeaderNames {
+  /** Of the fields in it. */
+  readonly names: () => Iterable<string>
+  /** Of the fields that a signature in it covers, there or not. */
+  readonly signed: () => Iterable<string>
+}
+
+interface Wish extends HeaderNames {
   /** Where a mistake stands. */
   readonly at: string
   readonly baseUrl: string | undefined
   readonly recipients: number
-  /** Of its header fields, in lower case. */
-  readonly names: () => readonly string[]
 }
+
+const hasLinkField = (names: Iterable<string>): boolean =>
+  [...names].some((name) => UNSUBSCRIBE_FIELDS.has(name))
 
 /** Adds to `errors` what keeps a mail from having such a link. */
 export const checkUnsubscribe = (
   list: string | null,
-  { at, baseUrl, recipients, names }: Wish,
+  { at, baseUrl, recipients, names, signed }: Wish,
   errors: FieldError[],
 ): void => {
   if (list === null) return
@@ -81,8 +90,9 @@ export const checkUnsubscribe = (
     wrong('unsupported', 'needs a base_url that readers reach by https, such as https://mail.example.com')
   if (recipients > 1)
     wrong('too_many', `a mail with a link to unsubscribe has one recipient, found ${recipients}`)
-  if (names().some((name) => UNSUBSCRIBE_FIELDS.has(name)))
-    wrong('not_unique', 'must not stand beside a List-Unsubscribe of your own')
+  if (hasLinkField(names())) wrong('not_unique', 'must not stand beside a List-Unsubscribe of your own')
+  if (hasLinkField(signed()))
+    wrong('not_unique', 'must not stand beside a signature of your own that covers List-Unsubscribe')
 }
 
 const BEHIND_TRACE = 'received'

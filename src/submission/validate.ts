@@ -30,7 +30,7 @@ import {
 } from '../mail/header.js'
 import { REF_HEADER } from '../mail/return-path.js'
 import { type Draft, decodeBase64, demandSize, readAttachments, readSchedule } from './draft.js'
-import { extrasIn, type Finished, type FinishedRules, readFinished } from './finished-message.js'
+import { extrasIn, type Finished, type FinishedRules, headerNames, readFinished } from './finished-message.js'
 import { checkUnsubscribe } from './unsubscribe.js'
 
 /** A mailbox and the text that a client gave for it. */
@@ -389,8 +389,7 @@ const checkMime = (draft: Draft, mime: string, rules: DraftRules, at: string): V
   const inHeader = heedsHeader && finished !== null ? extrasIn(finished) : null
   const extras = inHeader === null ? (draft.extras ?? null) : { ...inHeader, ...draft.extras }
   checkExtras(extras, ({ name }) => `${at}.${name}`, errors)
-  const names = () => (finished === null ? [] : namesIn(finished.submitted.section))
-  const link = { at: `${at}.unsubscribe`, baseUrl: rules.baseUrl, names }
+  const link = { at: `${at}.unsubscribe`, baseUrl: rules.baseUrl, ...headerNames(finished) }
   checkUnsubscribe(listIn(extras), { ...link, recipients: recipients.recipients.length }, errors)
   if (errors.length > 0 || finished === null) return { checked: null, errors }
   const tags = [...draft.tags, ...foundTags, ...(found?.tags ?? [])].slice(0, MOST_TAGS)
@@ -414,7 +413,8 @@ export const checkDraft = (draft: Draft, rules: DraftRules, at = 'body'): Verdic
   const { extras = null } = draft
   checkExtras(extras, ({ name }) => `${at}.${name}`, errors)
   const names = () => Object.keys(draft.headers).map((name) => name.toLowerCase())
-  const link = { at: `${at}.unsubscribe`, baseUrl: rules.baseUrl, names }
+  // a composed mail has no signature yet
+  const link = { at: `${at}.unsubscribe`, baseUrl: rules.baseUrl, names, signed: () => [] }
   checkUnsubscribe(listIn(extras), { ...link, recipients: parties.recipients.length }, errors)
   if (errors.length > 0 || from === null) return { checked: null, errors }
   const { subject, html, text, ignoreSuppressions = false } = draft

@@ -138,5 +138,8 @@ else {
     )
     const own = { 'X-Postern-Unsubscribe': 'news', 'List-Unsubscribe': '<mailto:stop@gw.test>' }
     t.match(await refused(one, own), /^554 .*List-Unsubscribe of your own/)
+    const signature = 'v=1; a=rsa-sha256; d=gw.test; s=x; h=from:list-unsubscribe; bh=x; b=x'
+    const signed = { 'X-Postern-Unsubscribe': 'news', 'DKIM-Signature': signature }
+    t.match(await refused(one, signed), /^554 .*signature of your own that covers List-Unsubscribe/)
   })
 }

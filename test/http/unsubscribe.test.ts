@@ -273,6 +273,23 @@ t.test('what it can not be', async (t) => {
   }
   for (const list of ['0', 'a-b_c', 'x'.repeat(64)]) t.equal(await fate(news('ok@x.test', list)), 'queued')
   t.equal(await fate({ to: 'a@x.test', ...own }), 'queued', 'your own goes as it came')
+  const signed = (h: string, first = 'DKIM') => {
+    const signature = `${first}-Signature: v=1; a=rsa-sha256; d=b.test; s=x;\r\n h=From:Subject:${h};\r\n bh=x; b=x`
+    const raw = Buffer.from(`${signature}\r\nFrom: a@b.test\r\nSubject: s\r\n\r\nHi`).toString('base64')
+    return (more: object) => kit.ask('/v1/emails', { body: { to: 'a@x.test', raw, ...more } })
+  }
+  const list = { unsubscribe: { list: 'news' } }
+  for (const send of [
+    signed('\r\n\tlist-unsubscribe'),
+    signed('List-Unsubscribe-Post : to'),
+    signed('List-Unsubscribe', 'ARC-Message'),
+  ]) {
+    const reply = await send(list)
+    t.same(fieldsOf(reply), ['body.unsubscribe not_unique'], reply.text)
+    t.match(reply.text, /signature of your own that covers List-Unsubscribe/)
+    t.equal((await send({})).status, 202, 'without a list of ours it stays good')
+  }
+  t.equal((await signed('To')(list)).status, 202)
   const field = 'X-Postern-Unsubscribe: news'
   const raw = Buffer.from(`From: a@b.test\r\n${field}\r\n\r\nHi`).toString('base64')
   for (const reply of [

@@ -56,12 +56,13 @@ t.test('readers must reach it', async (t) => {
 t.test('all that is wrong is said at once', async (t) => {
   const errors: FieldError[] = []
   const names = () => ['subject', 'list-unsubscribe']
-  checkUnsubscribe(null, { at: 'x', baseUrl: undefined, recipients: 9, names }, errors)
+  const signed = () => ['from', 'list-unsubscribe-post']
+  checkUnsubscribe(null, { at: 'x', baseUrl: undefined, recipients: 9, names, signed }, errors)
   t.same(errors, [], 'of a mail without a list nothing is')
-  checkUnsubscribe('No', { at: 'x', baseUrl: 'http://a.test', recipients: 2, names }, errors)
+  checkUnsubscribe('No', { at: 'x', baseUrl: 'http://a.test', recipients: 2, names, signed }, errors)
   t.same(
     errors.map(({ kind }) => kind),
-    ['format', 'unsupported', 'too_many', 'not_unique'],
+    ['format', 'unsupported', 'too_many', 'not_unique', 'not_unique'],
   )
 })
 

@@ -28,7 +28,7 @@ import {
   textField,
 } from '../../mail/header.js'
 import type { Reply } from '../../mail/reply.js'
-import { signedNames } from '../../mail/submitted.js'
+import { signedIn } from '../../mail/submitted.js'
 
 export interface Offers {
   readonly pipelining: boolean
@@ -196,7 +196,6 @@ export const toEnvelope = (needs: EnvelopeNeeds, offers: Offers): Envelope | Rep
 }
 
 const ADDRESSES = /^(?:resent-)?(?:from|sender|to|cc|bcc|reply-to)$/
-const SIGNATURES = /^(?:dkim|arc-message)-signature$/
 const PARAMETERS = /^content-(?:type|disposition)$/
 const IDENTIFIERS = /^(?:(?:resent-)?message-id|in-reply-to|references|content-id|return-path)$/
 const PARAMETER = /([\w-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^\s;"]+)/g
@@ -213,14 +212,6 @@ const encodeParameters = (value: string): string =>
     const bare = quoted.startsWith('"') ? quoted.slice(1, -1).replace(/\\(.)/g, '$1') : quoted
     return `${name}*=UTF-8''${inPercent(bare)}`
   })
-
-/** The names of all fields that a signature of somebody else covers (RFC 6376, 8617). */
-const signedIn = (raw: Buffer, fields: readonly HeaderField[]): ReadonlySet<string> =>
-  new Set(
-    fields
-      .filter(({ name }) => SIGNATURES.test(name))
-      .flatMap((field) => signedNames(fieldValue(raw, field))),
-  )
 
 /** One field in ASCII with its CRLF, or null. */
 const rewrite = (raw: Buffer, field: HeaderField): string | null => {
