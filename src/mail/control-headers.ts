@@ -264,8 +264,21 @@ export const IDEMPOTENCY_FIELDS: readonly string[] = ['idempotency-key', 'resend
 export const SCHEDULE_FIELD = 'x-postern-scheduled-at'
 /** The mailing list that a link in the header unsubscribes from. */
 export const UNSUBSCRIBE_FIELD = 'x-postern-unsubscribe'
-/** `true` sends to suppressed addresses too, this once. */
 export const IGNORE_SUPPRESSIONS_FIELD = 'x-postern-ignore-suppressions'
+
+/** Fields of our own that become no tags, and what each does, for the page. */
+export const OWN_FIELDS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    IDEMPOTENCY_FIELDS.map((name) => [
+      name,
+      'kept to: who says the same key again within 24 hours sends no second mail',
+    ]),
+  ),
+  [SCHEDULE_FIELD]:
+    'kept to: schedules the mail; a time with its zone, `in 10 min` or `tomorrow at 9am` (UTC)',
+  [UNSUBSCRIBE_FIELD]: 'kept to: names the mailing list that a link in the header unsubscribes from',
+  [IGNORE_SUPPRESSIONS_FIELD]: 'kept to: `true`, `yes` or `1` sends also to suppressed addresses, this once',
+}
 
 /** True for a field (lower-case name) that is for the gateway alone. */
 export const isControlHeader = (name: string): boolean =>

@@ -2,7 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { GIVEN_EXTRAS } from '../../src/lifecycle/extras.js'
 import {
+  isControlHeader,
+  OWN_FIELDS,
   SCHEDULES,
   STRIPPED,
   STRIPPED_PREFIXES,
@@ -15,11 +18,18 @@ import { ROOT } from '../parts/postern.js'
 
 const FILE = join(ROOT, 'src', 'mail', 'CONTROL-HEADERS.md')
 
+const OWN: Readonly<Record<string, string>> = {
+  ...OWN_FIELDS,
+  ...Object.fromEntries(GIVEN_EXTRAS.map(({ field, says }) => [field, `kept to: ${says}`])),
+}
+
 const rowsOf = (field: string): string[] => {
   const { path, form } = SCHEDULES[field] ?? {}
   const asks = UNHEEDED[field] ?? { members: {} }
   const members = 'members' in asks ? asks.members : {}
+  const own = OWN[field]
   const lines = [
+    ...(own === undefined ? [] : [['', own]]),
     ...(Object.hasOwn(TAG_FIELDS, field) ? [['', 'becomes tags']] : []),
     ...(form === undefined ? [] : [[path ?? '', `kept to: schedules the mail; ${form}`]]),
     ...('any' in asks ? [['', `refused: ${TOLD[asks.any]}`]] : []),
@@ -30,12 +40,13 @@ const rowsOf = (field: string): string[] => {
 }
 
 const paper = (): string => {
-  const named = new Set([...Object.keys(TAG_FIELDS), ...Object.keys(SCHEDULES), ...Object.keys(UNHEEDED)])
+  const named = new Set([OWN, TAG_FIELDS, SCHEDULES, UNHEEDED].flatMap((table) => Object.keys(table)))
   return [
-    '# Header fields that steer other providers',
+    '# Header fields that steer a gateway',
     '',
-    'What becomes of them in a mail that comes by SMTP, or in `headers` of the API. All are taken out before the mail leaves;',
-    'refused is 554 5.6.0 by SMTP and 422 with the kind `unsupported` by HTTP, and nothing is sent. An empty value asks for nothing.',
+    'What becomes of those of other providers, and of our own, in a mail that comes by SMTP, or in `headers` of the API. All are taken out',
+    'before the mail leaves; refused is 554 5.6.0 by SMTP and 422 with the kind `unsupported` by HTTP, and nothing is sent. An empty value asks',
+    'for nothing. `headers` may have no X-Postern-… and no Idempotency-Key (422, `forbidden`): the API has members and a header for these.',
     'This page is made of the tables in control-headers.ts.',
     '',
     '| field | member of its JSON | what it does |',
@@ -52,4 +63,14 @@ if (process.argv.includes('--write')) writeFileSync(FILE, paper())
 
 t.test('the page is that of the tables', async (t) => {
   t.equal(readFileSync(FILE, 'utf8'), paper())
+})
+
+t.test('a field of our own that the page does not name means nothing', async (t) => {
+  const source = readFileSync(join(ROOT, 'src', 'mail', 'control-headers.ts'), 'utf8')
+  const known = source.matchAll(/'(x-postern-[a-z-]*[a-z])'/g)
+  const page = readFileSync(FILE, 'utf8')
+  for (const [, name = ''] of known) {
+    t.ok(isControlHeader(name), name)
+    t.match(page, `\n| ${name} |`)
+  }
 })
