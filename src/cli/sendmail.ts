@@ -20,7 +20,7 @@ import { loadConfig } from '../config/load.js'
 import { formatMailbox, parseAddressList } from '../mail/address.js'
 import { fieldValue, type HeaderField, type HeaderSection, scanHeader } from '../mail/header.js'
 import { parseReply } from '../mail/reply.js'
-import { submittedHeader } from '../mail/submitted.js'
+import { isAllBody, submittedHeader } from '../mail/submitted.js'
 import { command } from './command.js'
 import { badInput, type ExitCode, Refusal, usage } from './exit.js'
 import { asListening } from './listening.js'
@@ -47,8 +47,9 @@ const toCrlf = (raw: Buffer): Buffer =>
 
 /** Without what stands before its first field; a message that has none is all body. */
 const withHeader = (raw: Buffer): Buffer => {
-  const { fields, body, stray } = submittedHeader(raw)
-  return fields.length === 0 && body === 0 ? Buffer.concat([Buffer.from('\r\n'), raw]) : raw.subarray(stray)
+  const section = submittedHeader(raw)
+  const kept = raw.subarray(section.stray)
+  return isAllBody(raw, section) ? Buffer.concat([Buffer.from('\r\n'), kept]) : kept
 }
 
 const octets = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')

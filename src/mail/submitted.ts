@@ -87,6 +87,10 @@ const ONCE: ReadonlySet<string> = new Set([
   'content-type',
   'content-transfer-encoding',
 ])
+/** Those that say one thing to the gateway. */
+const ONE_WISH: ReadonlySet<string> = new Set([
+  ...[SCHEDULE_FIELD, UNSUBSCRIBE_FIELD, IGNORE_SUPPRESSIONS_FIELD],
+])
 
 const REMOVED: ReadonlySet<string> = new Set(['bcc', 'resent-bcc'])
 
@@ -102,22 +106,42 @@ interface SubmittedHeader extends HeaderSection {
   readonly stray: number
 }
 
-/**
- * The header section of what a program hands in. A first line that is no field ends the section before it begins: all of
- * it is a body. Two kinds of line are passed over before the first field: the separator of an mbox file (`From ann Mon
- * Jan …`), and one that continues a field which is not there, and would continue one of ours.
- */
-export const submittedHeader = (raw: Buffer): SubmittedHeader => {
+/** Two of these make a header section out of lines of which the first is no field. */
+const OF_A_HEADER: ReadonlySet<string> = new Set([...ONCE, 'bcc', 'received', 'return-path'])
+
+/** Its lines on top that are no field stay behind where fields of a header follow; where none do, all is a body. */
+const withoutTop = (raw: Buffer): SubmittedHeader => {
   const section = scanHeader(raw)
   const { fields } = section
-  const [first, second] = fields
-  if (first === undefined || first.name !== '') return { ...section, stray: 0 }
-  const isFolded = raw[0] === 0x20 || raw[0] === 0x09
-  const isMboxLine = /^>?From /.test(raw.toString('latin1', 0, 6))
-  if (isMboxLine || (isFolded && second !== undefined && second.name !== ''))
-    return { ...section, fields: fields.slice(1), stray: first.end }
-  return { fields: [], end: 0, body: 0, stray: 0 }
+  if (fields[0]?.name !== '') return { ...section, stray: 0 }
+  const known = new Set(fields.map(({ name }) => name).filter((name) => OF_A_HEADER.has(name)))
+  const isMbox = /^>?From /.test(raw.toString('latin1', 0, 6))
+  if (!isMbox && known.size < 2) return { fields: [], end: 0, body: 0, stray: 0 }
+  const kept = fields.slice(isMbox ? 1 : fields.findIndex(({ name }) => name !== ''))
+  return { ...section, fields: kept, stray: kept[0]?.start ?? section.end }
 }
+
+const BOM = Buffer.from('\u{FEFF}')
+
+/**
+ * The header section of what a program hands in. Some put something on top that is no field: the separator of an mbox file
+ * (`From ann Mon Jan …`), a byte order mark, the rest of a field, a name with a blank in it.
+ */
+export const submittedHeader = (raw: Buffer): SubmittedHeader => {
+  if (raw[0] !== BOM[0] || !raw.subarray(0, BOM.length).equals(BOM)) return withoutTop(raw)
+  const by = BOM.length
+  const { fields, end, body, stray } = withoutTop(raw.subarray(by))
+  return {
+    fields: fields.map(({ name, start, value, end }) => ({
+      ...{ name, start: start + by, value: value + by, end: end + by },
+    })),
+    ...{ end: end + by, body: body + by, stray: stray + by },
+  }
+}
+
+/** No field and no empty line. */
+export const isAllBody = (raw: Buffer, { fields, body, stray }: SubmittedHeader): boolean =>
+  fields.length === 0 && body === stray && raw.length > stray
 
 /** The first field of each name, and which of those that may stand once stand again. */
 const firstFields = (fields: readonly HeaderField[]) => {
@@ -137,6 +161,7 @@ const readControls = (raw: Buffer, fields: readonly HeaderField[]) => {
   const tags: HeaderTag[] = []
   const wishes: string[] = []
   const keys = new Set<string>()
+  const said = new Map<string, string>()
   let scheduledAt: Submitted['scheduledAt'] = null
   for (const field of fields) {
     const { name } = field
@@ -144,6 +169,8 @@ const readControls = (raw: Buffer, fields: readonly HeaderField[]) => {
     const value = decodeWords(fromRaw(fieldValue(raw, field)))
     if (IDEMPOTENCY_FIELDS.includes(name)) keys.add(value)
     else tags.push(...readTags(name, value))
+    if (ONE_WISH.has(name) && (said.get(name) ?? value) !== value) wishes.push(`${name} says two things`)
+    said.set(name, value)
     const asks = unheeded(name, value)
     if (asks !== null) wishes.push(`${name} ${asks}`)
     const text = scheduleIn(name, value)
@@ -223,8 +250,8 @@ export const prepareForRelay = (
     (submitted.date === null ? `Date: ${fields.date}\r\n` : '') +
     (submitted.messageId === null ? `Message-ID: ${fields.messageId}\r\n` : '')
   const pieces: Uint8Array[] = [Buffer.from(fields.receivedLine + missing, 'utf8')]
-  if (section.fields.length === 0 && section.body === 0 && raw.length > 0)
-    return Buffer.concat([...pieces, Buffer.from('\r\n'), raw])
+  if (isAllBody(raw, section))
+    return Buffer.concat([...pieces, Buffer.from('\r\n'), raw.subarray(section.stray)])
   let kept = section.stray
   for (const field of section.fields) {
     if (leaves(field.name) && !isEmptyField(field, submitted, from)) continue

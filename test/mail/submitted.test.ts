@@ -103,16 +103,29 @@ t.test('what is missing is added, what is there stays', async (t) => {
     relay(lines('From: a@b.c', '', 'x')),
     'what continues no field is left out: it would continue one of ours',
   )
+  const plain = relay(lines('From: a@b.c', 'Subject: s', '', 'x'))
+  for (const top of [
+    '\u{FEFF}',
+    'hello world\r\n',
+    'X Mailer: foo\r\n more\r\n',
+    'From ann Mon\r\n',
+    '\u{FEFF}From x\r\n',
+  ]) {
+    const raw = lines(`${top}From: a@b.c`, 'Bcc: hidden@b.c', 'Subject: s', '', 'x')
+    t.equal(relay(raw), plain, JSON.stringify(top))
+    t.match(readSubmitted(raw), { from: { address: 'a@b.c' }, subject: 's' }, 'and so it is read')
+  }
+  t.match(relay(Buffer.from('\u{FEFF}Dear Ann,\r\n')), /\r\n\r\nDear Ann,\r\n$/)
   t.match(relay(lines(' indented text', '  of a body', '')), /\r\n\r\n indented text\r\n {2}of a body\r\n$/)
   t.match(relay(Buffer.from('From: a@b.c\r\n')), /\r\nFrom: a@b\.c\r\n$/, 'no body')
   t.match(relay(Buffer.alloc(0)), /^Received: us\r\n/)
 })
 
 t.test('what leaves as a body is not read as a header', async (t) => {
-  const raw = lines('Hello,', 'Subject: no', 'Bcc: hidden@b.c', 'X-Postern-Tag: a=b', 'From: a@b.c', '', 'x')
+  const raw = lines('Hello,', 'Subject: no', 'X-Postern-Tag: a=b', 'P.S.: bye', '', 'x')
   t.match(readSubmitted(raw), { subject: '', tags: [], from: null, hasFrom: false, needsSmtpUtf8: false })
-  t.match(relay(raw), /<new@x\.test>\r\n\r\nHello,\r\nSubject: no\r\nBcc: hidden@b\.c\r\n/)
-  const folded = lines(' left over', 'Subject: yes', 'X-Postern-Tag: a=b', '', 'x')
+  t.match(relay(raw), /<new@x\.test>\r\n\r\nHello,\r\nSubject: no\r\n/)
+  const folded = lines(' left over', 'Subject: yes', 'To: a@b.c', 'X-Postern-Tag: a=b', '', 'x')
   t.match(readSubmitted(folded), { subject: 'yes', tags: [{ name: 'a', value: 'b' }] })
 })
 
@@ -187,6 +200,10 @@ t.test('fields that came twice', async (t) => {
       .repeated,
     ['from', 'to'],
   )
+  const list = (...names: string[]) =>
+    readSubmitted(lines('From: a@b.c', ...names.map((name) => `X-Postern-Unsubscribe: ${name}`), '', ''))
+  t.same(list('news', 'other').unheeded, ['x-postern-unsubscribe says two things'])
+  t.same(list('news', 'news').unheeded, [])
 })
 
 t.test('all but the removed fields leaves octet for octet', async () => {
