@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
+import { demandPaper } from '../doors/paper.js'
 import { eventually } from '../parts/eventually.js'
 import { Postern, ROOT } from '../parts/postern.js'
 
@@ -25,6 +26,9 @@ t.test('mail that passed is counted and timed', async (t) => {
   await postern.until(key, await send('deferred@example.com'), ['deferred'])
   // the relay thread tells once a second
   await eventually('three attempts', async () => /kind="attempts"} [3-9]/.test(await metrics()))
+  await eventually('one waits', async () =>
+    /^postern_queue_recipients\{pool="pool_[^"]+",state="waiting"\} 1$/m.test(await metrics()),
+  )
   const text = await metrics()
   t.match(
     text,
@@ -36,7 +40,6 @@ t.test('mail that passed is counted and timed', async (t) => {
   t.match(text, /^postern_emails_accepted_total\{workspace="ws_[^"]+",source="api",mode="test"\} 3$/m)
   t.match(text, /^postern_relay_throttled_domains 0$/m)
   t.match(text, /^postern_relay_events_total\{kind="throttled"\} 0$/m)
-  t.match(text, /^postern_queue_recipients\{pool="pool_[^"]+",state="waiting"\} 1$/m)
   t.match(text, /^postern_upstream_breaker\{[^}]*state="closed"\} 1$/m)
   t.match(text, /^postern_ambiguous_attempts_total 0$/m)
   t.match(text, /^postern_reports_total\{kind="delivered",tier="T1",did="applied"\} [12]$/m)
@@ -50,6 +53,14 @@ t.test('what is held is seen', async (t) => {
   await send('delivered@example.com')
   t.match(await metrics(), /^postern_queue_held_recipients\{pool="pool_[^"]+"\} [12]$/m)
   await postern.cli('queue', 'release', '--workspace', 'default', '--reason', 'test', '--yes')
+})
+
+/** Those of one engine alone stand in its own tests. */
+const OF_AN_ENGINE = /^postern_(store|cluster|database)_/
+
+t.test('names and types stay within a major version', async (t) => {
+  const found = [...(await metrics()).matchAll(/^# TYPE (postern_\w+ \w+)$/gm)].map(([, line = '']) => line)
+  demandPaper(t, 'metrics', found.filter((line) => !OF_AN_ENGINE.test(line)).sort())
 })
 
 t.test('one HELP and one TYPE for each, and nothing unreadable', async (t) => {
