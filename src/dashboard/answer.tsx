@@ -148,7 +148,7 @@ const NO_ACTION: Problem = { ...STALE, title: 'This page has no such action', st
 export const act = async (page: SitePage, { payload, raw }: Request, visit: Visit): Promise<Answer> => {
   const form = new Form(String(payload ?? ''))
   const action = form.raw('_action')
-  const run = Object.hasOwn(page.actions ?? {}, action) ? page.actions?.[action] : undefined
+  const asked = Object.hasOwn(page.actions ?? {}, action) ? page.actions?.[action] : undefined
   const again = async (problem: Problem): Promise<Answer> => {
     const refused = { action, form, problem }
     const view = await page.view(visit, refused)
@@ -156,12 +156,11 @@ export const act = async (page: SitePage, { payload, raw }: Request, visit: Visi
   }
   const isOurs = isOwnOrigin(raw.req.headers, visit.baseUrl)
   if (!isOurs || !sameToken(form.raw('_form'), visit.formToken)) return again(STALE)
-  const does = page.does?.[action]
-  if (run === undefined || does === undefined) return again(NO_ACTION)
-  const refusal = refusalOf(visit, page.opens) ?? refusalOf(visit, does)
+  if (asked === undefined) return again(NO_ACTION)
+  const refusal = refusalOf(visit, page.opens) ?? refusalOf(visit, asked.does)
   if (refusal !== null) return { view: troubleView(refusal), visit }
   try {
-    const done = await run(visit, form)
+    const done = await asked.run(visit, form)
     return 'view' in done ? { view: done.view, visit } : done
   } catch (error) {
     if (!(error instanceof AskError) || error.problem.status === 401) throw error

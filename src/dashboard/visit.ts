@@ -44,15 +44,23 @@ export type FormDone =
   /** Seen after a redirect; `notice` is one sentence on top of it. */
   { readonly to: string; readonly notice?: string; readonly theme?: Theme } | { readonly view: View }
 
+type Run = (visit: Visit, form: Form) => Promise<FormDone>
+
+/** What a form does of /v1, and how: who may not do that is told so before the form is looked at. */
+interface Action {
+  readonly does: Operation
+  readonly run: Run
+}
+
+export const does = (operation: Operation, run: Run): Action => ({ does: operation, run })
+
 export interface SitePage {
   /** With `{name}` for parameters, as hapi has it. */
   readonly path: string
   /** What nobody may do for whom this page is of no use; unsaid, anybody sees it. */
   readonly opens?: Operation
   view(visit: Visit, refused: RefusedForm | null): Promise<View>
-  readonly actions?: Readonly<Record<string, (visit: Visit, form: Form) => Promise<FormDone>>>
-  /** What each action does of /v1: who may not do that is told so before the form is looked at. */
-  readonly does?: Readonly<Record<string, Operation>>
+  readonly actions?: Readonly<Record<string, Action>>
 }
 
 /** Who looks at what needs no session. */

@@ -113,7 +113,10 @@ export const wishedOf = <Of>(members: Members, wish: object): Partial<Of> =>
 /** What a new thing has of the members that people set, as a wish. */
 export const beginningOf = (members: Members): Row =>
   Object.fromEntries(
-    settingsOf(members).map(({ name, words, begins = false }) => [camelName(name), words?.[0] ?? begins]),
+    settingsOf(members).map(({ name, type, words, begins = type === 'flag' ? false : null }) => [
+      camelName(name),
+      words?.[0] ?? begins,
+    ]),
   )
 
 export const isWithin = (value: unknown, [least, most]: NonNullable<Setting['range']>): boolean =>

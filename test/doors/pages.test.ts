@@ -140,7 +140,7 @@ t.test('every page', async (t) => {
     member: await tokenOf(others.member.browser),
     viewer: await tokenOf(others.viewer.browser),
   }
-  for (const { path, does = {} } of PAGES) {
+  for (const { path, actions = {} } of PAGES) {
     const at = addressOf(path)
     const seen = await owner.browser.request('GET', at)
     const who = [`owner ${seen.status}`]
@@ -154,7 +154,7 @@ t.test('every page', async (t) => {
       const { html } = await owner.browser.request('GET', `${path}?prefix=${prefix}`)
       lines.push('/keys?prefix=...', ...linesOf(html).map(named))
     }
-    for (const [action, operation] of Object.entries(does)) {
+    for (const [action, { does: operation }] of Object.entries(actions)) {
       const { status, to } = await others.viewer.browser.post(at, { _form: tokens.viewer, _action: action })
       lines.push(named(`  ${action} does ${operation}; viewer ${status} ${to ?? ''}`.trimEnd()))
     }

@@ -4,7 +4,7 @@ import { Verb } from '../parts/form.js'
 import { Empty, Facts, Head, LiveState, PageBody, Refreshed } from '../parts/page-parts.js'
 import { type ListPage, Pager, Table } from '../parts/table.js'
 import { figure, spanWords, Time } from '../parts/text.js'
-import { type SitePage, titled } from '../visit.js'
+import { does, type SitePage, titled } from '../visit.js'
 
 const met = ({ done, skipped, failed }: Job): number => done + skipped + failed
 
@@ -65,13 +65,12 @@ const jobPage: SitePage = {
       </>,
     )
   },
-  does: { cancel: 'cancelJob' },
   actions: {
-    async cancel(visit) {
+    cancel: does('cancelJob', async (visit) => {
       const id = visit.params.id ?? ''
       await visit.ask('POST', `/v1/jobs/${encodeURIComponent(id)}/cancel`)
       return { to: visit.link(`/jobs/${id}`) }
-    },
+    }),
   },
 }
 

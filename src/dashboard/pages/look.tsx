@@ -9,7 +9,7 @@ import { FormMarks, Hidden, Submit } from '../parts/form.js'
 import { Empty, PageBody, Section } from '../parts/page-parts.js'
 import { Table } from '../parts/table.js'
 import { html } from '../render.js'
-import { type FormDone, type SitePage, THEMES, titled, type Visit } from '../visit.js'
+import { does, type FormDone, type SitePage, THEMES, titled, type Visit } from '../visit.js'
 
 interface SavedView {
   readonly title: string
@@ -100,14 +100,13 @@ export const lookPage: SitePage = {
       </PageBody>,
     )
   },
-  does: { theme: 'getSession', pin: 'updateSession', unpin: 'updateSession' },
   actions: {
-    async theme(_visit, form) {
+    theme: does('getSession', async (_visit, form) => {
       const theme = THEMES.find((one) => one === form.raw('theme')) ?? 'system'
       return { to: ownPath(form.text('back')), theme }
-    },
-    pin,
-    unpin,
+    }),
+    pin: does('updateSession', pin),
+    unpin: does('updateSession', unpin),
   },
 }
 

@@ -249,12 +249,12 @@ t.test('and so it is on every page, and for its forms', async (t) => {
   const { html } = await browser.visit('/settings/you')
   const _form = /name="_form" value="([^"]+)"/.exec(html)?.[1] ?? ''
   const kinds: Readonly<Record<string, string>> = { pools: 'egress-pools', settings: 'users' }
-  for (const { path, does = {} } of PAGES.filter(({ path }) => path.includes('{'))) {
+  for (const { path, actions = {} } of PAGES.filter(({ path }) => path.includes('{'))) {
     const room = path.split('/')[1] ?? ''
     const ref = theirs.ids[kinds[room] ?? room] ?? ''
     const at = path.replace('{event}', theirs.ids.events ?? '').replace(/\{\w+\}/, ref)
     t.equal((await browser.request('GET', at)).status, 404, at)
-    for (const action of Object.keys(does)) {
+    for (const action of Object.keys(actions)) {
       const { status, to } = await browser.post(at, {
         _form,
         _action: action,
@@ -355,12 +355,11 @@ t.test('every form of every page asks for the role first', async (t) => {
     browser.setCookie('postern_session', token)
     const { html } = await browser.visit('/settings/you')
     const _form = /name="_form" value="([^"]+)"/.exec(html)?.[1] ?? ''
-    for (const { path, opens, actions = {}, does = {} } of PAGES) {
-      t.same(Object.keys(does).sort(), Object.keys(actions).sort(), `${path}: each form has its operation`)
+    for (const { path, opens, actions = {} } of PAGES) {
       const at = path.replace('/people/{id}', `/people/${user.id}`).replace(/\{\w+\}/g, 'none')
       if (opens !== undefined)
         t.equal((await browser.request('GET', at)).status === 403, !mayDo(role, opens), `${role} ${path}`)
-      for (const [action, operation] of Object.entries(does)) {
+      for (const [action, { does: operation }] of Object.entries(actions)) {
         if (operation === 'revokeSessions' || operation === 'revokeSession') continue
         const { status } = await browser.post(at, { _form, _action: action })
         const may = mayDo(role, operation) && (opens === undefined || mayDo(role, opens))

@@ -10,7 +10,7 @@ import { Code, Empty, ManagedMark, PageBody, Section, shownOnce } from '../../pa
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import { type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
+import { does, type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
 import { bestListener, firstMail, type Installation, loginSamples } from './keys.js'
@@ -124,14 +124,13 @@ const credentialsPage: SitePage = {
       </PageBody>,
     )
   },
-  does: { revoke: 'revokeCredential' },
   actions: {
-    async revoke(visit, form) {
+    revoke: does('revokeCredential', async (visit, form) => {
       await visit.ask('DELETE', `/v1/credentials/${encodeURIComponent(form.raw('id'))}`, {
         body: { reason: form.text('reason') },
       })
       return { to: visit.link('/credentials'), notice: `${form.raw('name')} is revoked.` }
-    },
+    }),
   },
 }
 
@@ -262,8 +261,11 @@ const newCredentialPage: SitePage = {
       </PageBody>,
     )
   },
-  does: { login: 'createCredential', range: 'createCredential', certificate: 'createCredential' },
-  actions: { login: createLogin, range: createWithoutPassword, certificate: createWithoutPassword },
+  actions: {
+    login: does('createCredential', createLogin),
+    range: does('createCredential', createWithoutPassword),
+    certificate: does('createCredential', createWithoutPassword),
+  },
 }
 
 export const credentialPages: readonly SitePage[] = [credentialsPage, newCredentialPage]

@@ -21,7 +21,7 @@ import {
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { exactTime, isolate, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import { type SitePage, titled, type View, type Visit } from '../../visit.js'
+import { does, type SitePage, titled, type View, type Visit } from '../../visit.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
 import { LastUse, RevokeVerb, SendsFor, slugOf, unusedSince, Whose, workspacesOf } from './whose.js'
@@ -265,8 +265,7 @@ const newKeyPage: SitePage = {
       </PageBody>,
     )
   },
-  does: { create: 'createApiKey' },
-  actions: { create },
+  actions: { create: does('createApiKey', create) },
 }
 
 type RotatedKey = MadeKey & { readonly replaces: KeyRow }
@@ -476,9 +475,17 @@ const keysPage: SitePage = {
     const [one] = list?.data ?? []
     return wanted.kind === 'exact' && one !== undefined ? oneKey(visit, one) : allKeys(visit, wanted, list)
   },
-  does: { revoke: 'revokeApiKey', rotate: 'rotateApiKey' },
   actions: {
-    async rotate(visit, form) {
+    revoke: does('revokeApiKey', async (visit, form) => {
+      await visit.ask('DELETE', `/v1/api-keys/${encodeURIComponent(form.raw('id'))}`, {
+        body: { reason: form.text('reason') },
+      })
+      return {
+        to: visit.link('/keys'),
+        notice: `${form.raw('name')} is revoked: its next request is refused.`,
+      }
+    }),
+    rotate: does('rotateApiKey', async (visit, form) => {
       const path = `/v1/api-keys/${encodeURIComponent(form.raw('id'))}/rotate`
       const body = { overlap: form.text('overlap'), reason: form.text('reason') }
       const made = await visit.ask<RotatedKey>('POST', path, { body })
@@ -488,16 +495,7 @@ const keysPage: SitePage = {
           ? 'the one so far has ended'
           : `the one so far ends at ${exactTime(ends, visit.zone)}`
       return keyShown(visit, made, () => `${isolate(made.name)} has its next key; ${before}.`)
-    },
-    async revoke(visit, form) {
-      await visit.ask('DELETE', `/v1/api-keys/${encodeURIComponent(form.raw('id'))}`, {
-        body: { reason: form.text('reason') },
-      })
-      return {
-        to: visit.link('/keys'),
-        notice: `${form.raw('name')} is revoked: its next request is refused.`,
-      }
-    },
+    }),
   },
 }
 

@@ -26,7 +26,7 @@ import { Icon, SHAPES, State } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import { type SitePage, titled, type View, type Visit } from '../../visit.js'
+import { does, type SitePage, titled, type View, type Visit } from '../../visit.js'
 
 /** What was seen is told of a check just now only. */
 type DnsRecord = Published & Partial<CheckedRecord>
@@ -323,26 +323,25 @@ const pathOf = (visit: Visit): string => `/v1/domains/${encodeURIComponent(visit
 const domainPage: SitePage = {
   path: '/domains/{name}',
   view: async (visit) => viewOf(visit, await visit.ask<Domain>('GET', pathOf(visit))),
-  does: { check: 'checkDomain', rotate: 'rotateDomain', delete: 'deleteDomain' },
   actions: {
-    async check(visit) {
+    check: does('checkDomain', async (visit) => {
       const row = await visit.ask<Domain>('POST', `${pathOf(visit)}/check`, { body: {} })
       return { view: await viewOf(visit, row) }
-    },
-    async rotate(visit) {
+    }),
+    rotate: does('rotateDomain', async (visit) => {
       const row = await visit.ask<Domain>('POST', `${pathOf(visit)}/rotate`, { body: {} })
       return {
         to: visit.link(`/domains/${row.name}`),
         notice: 'New keys are made. Publish their records beside the old ones, then check.',
       }
-    },
-    async delete(visit) {
+    }),
+    delete: does('deleteDomain', async (visit) => {
       await visit.ask('DELETE', pathOf(visit))
       return {
         to: visit.link('/domains'),
         notice: `${visit.params.name} is deleted: its mail leaves unsigned.`,
       }
-    },
+    }),
   },
 }
 
@@ -424,12 +423,11 @@ const domainsPage: SitePage = {
       </>,
     )
   },
-  does: { add: 'createDomain' },
   actions: {
-    async add(visit, form) {
+    add: does('createDomain', async (visit, form) => {
       const { name } = await visit.ask<Domain>('POST', '/v1/domains', { body: { name: form.text('name') } })
       return { to: visit.link(`/domains/${name}`), notice: `${name} is added. Now publish its records.` }
-    },
+    }),
   },
 }
 

@@ -18,7 +18,7 @@ import { ButtonLink, Code, Crumb, Empty, Facts, Section } from '../../parts/page
 import { Icon } from '../../parts/status.js'
 import type { ListPage } from '../../parts/table.js'
 import { Address, Said, Time } from '../../parts/text.js'
-import type { FormDone, RefusedForm, SitePage, View, Visit } from '../../visit.js'
+import { does, type FormDone, type RefusedForm, type SitePage, type View, type Visit } from '../../visit.js'
 import { actLink } from '../queue/holds.js'
 import { Content, domainCheck, tabOf } from './content.js'
 import { Recipients } from './recipients.js'
@@ -226,29 +226,36 @@ const unsuppress = async (visit: Visit, form: Form): Promise<FormDone> => {
   return { to: visit.link(`/emails/${made.id}`), notice: `${said}; this is the mail that goes there now.` }
 }
 
-const EMAIL_ACTIONS: Readonly<Record<string, (visit: Visit, form: Form) => Promise<FormDone>>> = {
-  resend,
-  unsuppress,
-  async suppress(visit, form) {
+const EMAIL_ACTIONS: NonNullable<SitePage['actions']> = {
+  resend: does('resendEmail', resend),
+  unsuppress: does('removeSuppression', unsuppress),
+  suppress: does('addSuppression', async (visit, form) => {
     const addresses = chosen(form)
     const headers = await workspaceOf(visit)
     for (const email of addresses)
       await visit.ask('POST', '/v1/suppressions', { body: { email, reason: form.text('reason') }, headers })
     return here(visit, `${nameThem(addresses)} on the suppression list now.`)
-  },
-  async cancel(visit) {
+  }),
+  cancel: does('cancelEmail', async (visit) => {
     await visit.ask('POST', `${mailPath(visit)}/cancel`)
     return here(visit, 'Canceled.')
-  },
-  async reschedule(visit, form) {
+  }),
+  reschedule: does('rescheduleEmail', async (visit, form) => {
     await visit.ask('PATCH', mailPath(visit), { body: { scheduled_at: form.text('scheduled_at') } })
     return here(visit, 'It leaves at the new time.')
-  },
-  hold: ordered('/v1/holds', (n) => (n === 1 ? 'Held: 1 recipient waits.' : `Held: ${n} recipients wait.`)),
-  release: ordered('/v1/queue/release', (n) =>
-    n === 1 ? 'Released: 1 recipient.' : `Released: ${n} recipients.`,
+  }),
+  hold: does(
+    'placeHold',
+    ordered('/v1/holds', (n) => (n === 1 ? 'Held: 1 recipient waits.' : `Held: ${n} recipients wait.`)),
   ),
-  retry: ordered('/v1/queue/retry', () => 'It is tried now.'),
+  release: does(
+    'releaseQueue',
+    ordered('/v1/queue/release', (n) => (n === 1 ? 'Released: 1 recipient.' : `Released: ${n} recipients.`)),
+  ),
+  retry: does(
+    'retryQueue',
+    ordered('/v1/queue/retry', () => 'It is tried now.'),
+  ),
 }
 
 const SHOWN = 3
@@ -489,15 +496,5 @@ const view = async (visit: Visit, refused: RefusedForm | null): Promise<View> =>
 export const emailPage: SitePage = {
   path: '/emails/{id}',
   view,
-  does: {
-    resend: 'resendEmail',
-    unsuppress: 'removeSuppression',
-    suppress: 'addSuppression',
-    cancel: 'cancelEmail',
-    reschedule: 'rescheduleEmail',
-    hold: 'placeHold',
-    release: 'releaseQueue',
-    retry: 'retryQueue',
-  },
   actions: EMAIL_ACTIONS,
 }

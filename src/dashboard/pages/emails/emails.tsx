@@ -38,6 +38,7 @@ import { ExportLinks, exported, type ListPage, Pager } from '../../parts/table.j
 import { exactTime, figure, isolate, Said, Time } from '../../parts/text.js'
 import { attrs, html } from '../../render.js'
 import {
+  does,
   type FormDone,
   type RawRoute,
   type RefusedForm,
@@ -482,13 +483,13 @@ const confirm = async (visit: Visit, form: Form): Promise<FormDone> => {
   return { view: { title: what, body } }
 }
 
-const BULK_ACTIONS: Readonly<Record<string, (visit: Visit, form: Form) => Promise<FormDone>>> = {
-  bulk: (visit, form) => (form.raw('which') === 'all' ? confirm : toTicked)(visit, form),
-  async 'bulk-go'(visit, form) {
+const BULK_ACTIONS: NonNullable<SitePage['actions']> = {
+  bulk: does('bulkEmails', (visit, form) => (form.raw('which') === 'all' ? confirm : toTicked)(visit, form)),
+  'bulk-go': does('bulkEmails', async (visit, form) => {
     const body = orderOf(visit, form, {})
     const { id } = await visit.ask<{ id: string }>('POST', '/v1/emails/bulk', { body })
     return { to: visit.link(`/jobs/${id}`), notice: 'It goes on by itself; this page may be closed.' }
-  },
+  }),
 }
 
 const NOTHING: ListPage<ListedEmail> = {
@@ -661,7 +662,6 @@ const view = async (visit: Visit, refused: RefusedForm | null): Promise<View> =>
 export const emailsPage: SitePage = {
   path: '/emails',
   view,
-  does: { bulk: 'bulkEmails', 'bulk-go': 'bulkEmails', ...TEST_MAIL.does },
   actions: { ...BULK_ACTIONS, ...TEST_MAIL.actions },
 }
 

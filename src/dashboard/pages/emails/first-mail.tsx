@@ -7,7 +7,7 @@ import { SIMULATIONS } from '../../../sandbox/simulation.js'
 import type { Form } from '../../form.js'
 import { ActionForm, Choice, Field, FoldedFields, Hidden, Send } from '../../parts/form.js'
 import { Code, PageBody } from '../../parts/page-parts.js'
-import type { FormDone, SitePage, Visit, WorkspaceName } from '../../visit.js'
+import { does, type FormDone, type SitePage, type Visit, type WorkspaceName } from '../../visit.js'
 
 const SENDER = 'hello@acme.test'
 
@@ -67,7 +67,7 @@ const send = async (visit: Visit, form: Form): Promise<FormDone> => {
   }
 }
 
-export const TEST_MAIL = { actions: { 'test-mail': send }, does: { 'test-mail': 'sendEmail' } } as const
+export const TEST_MAIL = { actions: { 'test-mail': does('sendEmail', send) } }
 
 export const testMailPage: SitePage = {
   path: '/emails/test',

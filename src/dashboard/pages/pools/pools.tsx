@@ -25,6 +25,7 @@ import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/
 import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import {
+  does,
   type FormDone,
   type SitePage,
   titled,
@@ -425,21 +426,13 @@ const save = async (visit: Visit, form: Form): Promise<FormDone> => {
 const poolPage: SitePage = {
   path: '/pools/{id}',
   view: async (visit) => viewOf(await see(visit), null),
-  does: {
-    save: 'updateEgressPool',
-    test: 'testEgressPool',
-    state: 'updateEgressPool',
-    remove: 'updateEgressPool',
-    settings: 'updateEgressPool',
-    delete: 'deleteEgressPool',
-  },
   actions: {
-    save,
-    async test(visit, form) {
+    save: does('updateEgressPool', save),
+    test: does('testEgressPool', async (visit, form) => {
       const trials = await tried(visit, form.text('upstream_id'))
       return { view: viewOf(await see(visit), trials) }
-    },
-    async state(visit, form) {
+    }),
+    state: does('updateEgressPool', async (visit, form) => {
       const state = form.raw('state')
       const id = form.raw('upstream_id')
       const { members } = await changeMembers(visit, form, (all) =>
@@ -447,22 +440,22 @@ const poolPage: SitePage = {
       )
       const one = members.find((member) => member.id === id)
       return { to: here(visit), notice: `${one === undefined ? 'It' : addressOf(one)} is ${state}.` }
-    },
-    async remove(visit, form) {
+    }),
+    remove: does('updateEgressPool', async (visit, form) => {
       const id = form.raw('upstream_id')
       await changeMembers(visit, form, (members) => members.filter((one) => one.id !== id).map(kept))
       return { to: here(visit), notice: 'The upstream is removed.' }
-    },
-    async settings(visit, form) {
+    }),
+    settings: does('updateEgressPool', async (visit, form) => {
       const { id } = await visit.ask<Pool>('PATCH', pathOf(visit.params.id ?? ''), {
         body: { name: form.text('name'), ...settingsIn(SETTINGS, form) },
       })
       return { to: visit.link(`/pools/${id}`), notice: 'The pool is changed.' }
-    },
-    async delete(visit, form) {
+    }),
+    delete: does('deleteEgressPool', async (visit, form) => {
       await visit.ask('DELETE', pathOf(visit.params.id ?? ''), { body: { reason: form.text('reason') } })
       return { to: visit.link('/pools'), notice: 'The pool is deleted.' }
-    },
+    }),
   },
 }
 
@@ -596,16 +589,15 @@ const newPoolPage: SitePage = {
       </PageBody>,
     )
   },
-  does: { create: 'createEgressPool' },
   actions: {
-    async create(visit, form) {
+    create: does('createEgressPool', async (visit, form) => {
       const body = { name: form.text('name'), members: [memberOf(form)] }
       const pool = await visit.ask<Pool>('POST', '/v1/egress-pools', { body })
       return {
         to: visit.link(`/pools/${pool.id}`),
         notice: `The pool ${pool.name} is made. Test it, then choose it for a workspace.`,
       }
-    },
+    }),
   },
 }
 

@@ -10,7 +10,7 @@ import { ActionForm, Choice, Field, Hidden, Leave, Send } from '../../parts/form
 import { Choices, Empty, Facts, PageBody } from '../../parts/page-parts.js'
 import type { ListPage } from '../../parts/table.js'
 import { figure, Time } from '../../parts/text.js'
-import { type FormDone, type SitePage, titled, type View, type Visit } from '../../visit.js'
+import { does, type FormDone, type SitePage, titled, type View, type Visit } from '../../visit.js'
 import {
   actLink,
   type PlaceNames,
@@ -215,8 +215,7 @@ const orderPage: SitePage = {
     const [{ matched }, places] = await Promise.all([look(visit, scope), placesOf(visit)])
     return titled(`${WORDS[verb].tab}: queue`, <Order {...{ visit, verb, scope, places, matched }} />)
   },
-  does: { order: 'retryQueue' },
-  actions: { order: give },
+  actions: { order: does('retryQueue', give) },
 }
 
 const partOf = ({ workspace_id, egress_pool_id, domain, email_id }: Hold) => {
@@ -280,15 +279,14 @@ const releasePage: SitePage = {
       </PageBody>,
     )
   },
-  does: { release: 'liftHold' },
   actions: {
-    async release(visit, form) {
+    release: does('liftHold', async (visit, form) => {
       const path = `/v1/holds/${encodeURIComponent(form.raw('hold'))}`
       const { changed } = await visit.ask<{ changed: number }>('DELETE', path, {
         body: { reason: form.raw('reason') },
       })
       return { to: visit.link('/queue'), notice: `The hold is lifted: ${recipients(changed)} set free.` }
-    },
+    }),
   },
 }
 

@@ -19,7 +19,7 @@ import { State } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import { type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
+import { does, type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
 
 const HOW: Readonly<Record<string, string>> = {
   local: 'with a password',
@@ -108,14 +108,13 @@ const sessionsPage: SitePage = {
       </PageBody>,
     )
   },
-  does: { end: 'revokeSession', 'end-all': 'revokeSessions' },
   actions: {
-    async end(visit, form) {
+    end: does('revokeSession', async (visit, form) => {
       await visit.ask('DELETE', `/v1/sessions/${encodeURIComponent(form.raw('id'))}`)
       if (form.text('current') !== null) return { to: '/sign-in' }
       return { to: visit.here({}), notice: 'That session has ended.' }
-    },
-    async 'end-all'(visit) {
+    }),
+    'end-all': does('revokeSessions', async (visit) => {
       const { changed } = await visit.ask<{ changed: number }>('DELETE', '/v1/sessions', {
         query: { user: visit.query('user') },
       })
@@ -123,7 +122,7 @@ const sessionsPage: SitePage = {
         to: visit.here({}),
         notice: changed === 1 ? 'One session ended.' : `${changed} sessions ended.`,
       }
-    },
+    }),
   },
 }
 
@@ -267,9 +266,8 @@ const peoplePage: SitePage = {
       </PageBody>,
     )
   },
-  does: { own: 'createUser', 'take-back': 'revokeInvitation' },
   actions: {
-    async own(visit, form) {
+    own: does('createUser', async (visit, form) => {
       const made = await visit.ask<Person>('POST', '/v1/users', {
         body: {
           email: form.text('email') ?? '',
@@ -282,11 +280,11 @@ const peoplePage: SitePage = {
         to: '/settings/people',
         notice: `${made.email} is an owner. Sign out, and sign in with your own account.`,
       }
-    },
-    async 'take-back'(visit, form) {
+    }),
+    'take-back': does('revokeInvitation', async (visit, form) => {
       await visit.ask('DELETE', `/v1/invitations/${encodeURIComponent(form.raw('id'))}`)
       return { to: '/settings/people', notice: 'The invitation is taken back.' }
-    },
+    }),
   },
 }
 
@@ -338,8 +336,7 @@ const invitePage: SitePage = {
       </PageBody>,
     )
   },
-  does: { invite: 'createInvitation' },
-  actions: { invite },
+  actions: { invite: does('createInvitation', invite) },
 }
 
 const pathOf = (visit: Visit): string => `/v1/users/${encodeURIComponent(visit.params.id ?? '')}`
@@ -442,30 +439,28 @@ const personPage: SitePage = {
       </PageBody>,
     )
   },
-  does: {
-    change: 'updateUser',
-    enable: 'changeUserRole',
-    disable: 'changeUserRole',
-    link: 'createUserSetupLink',
-    'reset-factors': 'resetUserFactors',
-  },
   actions: {
-    change: (visit, form) =>
+    change: does('updateUser', (visit, form) =>
       change(
         visit,
         { name: form.text('name'), ...(form.has('role') && { role: form.text('role') }) },
         (row) => `${nameOf(row)} is changed.`,
       ),
-    enable: (visit) => change(visit, { disabled: false }, (row) => `${nameOf(row)} may sign in again.`),
-    disable: (visit) => change(visit, { disabled: true }, (row) => `${nameOf(row)} is out.`),
-    async 'reset-factors'(visit) {
-      const row = await visit.ask<Person>('DELETE', `${pathOf(visit)}/factors`)
-      return { to: pageOf(visit), notice: `${nameOf(row)} has no second factor any more.` }
-    },
-    async link(visit) {
+    ),
+    enable: does('changeUserRole', (visit) =>
+      change(visit, { disabled: false }, (row) => `${nameOf(row)} may sign in again.`),
+    ),
+    disable: does('changeUserRole', (visit) =>
+      change(visit, { disabled: true }, (row) => `${nameOf(row)} is out.`),
+    ),
+    link: does('createUserSetupLink', async (visit) => {
       const row = await visit.ask<PersonInFull>('GET', pathOf(visit))
       return setupLink(visit, row.id, nameOf(row))
-    },
+    }),
+    'reset-factors': does('resetUserFactors', async (visit) => {
+      const row = await visit.ask<Person>('DELETE', `${pathOf(visit)}/factors`)
+      return { to: pageOf(visit), notice: `${nameOf(row)} has no second factor any more.` }
+    }),
   },
 }
 

@@ -32,7 +32,15 @@ import {
 } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
-import { type FormDone, type RefusedForm, type SitePage, titled, type View, type Visit } from '../../visit.js'
+import {
+  does,
+  type FormDone,
+  type RefusedForm,
+  type SitePage,
+  titled,
+  type View,
+  type Visit,
+} from '../../visit.js'
 import { Views } from '../look.js'
 
 const ZONES = (): readonly (readonly [zone: string, text: string])[] => [
@@ -136,22 +144,21 @@ const youPage: SitePage = {
         ),
     }
   },
-  does: { settings: 'updateSession', password: 'updateUser' },
   actions: {
-    async settings(visit, form) {
+    settings: does('updateSession', async (visit, form) => {
       const { person } = visit.who
       if (person !== null && form.text('name') !== (person.name ?? null))
         await visit.ask('PATCH', `/v1/users/${person.id}`, { body: { name: form.text('name') } })
       await visit.ask('PATCH', '/v1/session', { body: { time_zone: form.text('time_zone') } })
       return { to: '/settings/you', notice: 'Kept.' }
-    },
-    async password(visit, form) {
+    }),
+    password: does('updateUser', async (visit, form) => {
       if (form.raw('password') !== form.raw('again')) throw mistake('again', 'is not the same as the new one')
       await visit.ask('PATCH', `/v1/users/${visit.who.person?.id ?? ''}`, {
         body: { password: form.raw('password'), current_password: form.text('current_password') },
       })
       return { to: '/settings/you', notice: 'The password is changed. All your other sessions have ended.' }
-    },
+    }),
   },
 }
 
@@ -402,45 +409,39 @@ const added = async (visit: Visit, body: object): Promise<FormDone> => {
 const secondFactorPage: SitePage = {
   path: SECOND_FACTOR,
   view,
-  does: {
-    'begin-app': 'beginFactor',
-    'confirm-app': 'addFactor',
-    'begin-passkey': 'beginFactor',
-    'confirm-passkey': 'addFactor',
-    remove: 'removeFactor',
-    codes: 'replaceRecoveryCodes',
-  },
   actions: {
-    async 'begin-app'(visit, form) {
+    'begin-app': does('beginFactor', async (visit, form) => {
       const body = { kind: 'totp', ...password(form) }
       return { view: appView(visit, await visit.ask<Begun>('POST', '/v1/session/factors/begin', { body })) }
-    },
-    'confirm-app': (visit, form) =>
+    }),
+    'confirm-app': does('addFactor', (visit, form) =>
       added(visit, { enrolment: form.raw('enrolment'), name: form.text('name'), code: form.raw('code') }),
-    async 'begin-passkey'(visit, form) {
+    ),
+    'begin-passkey': does('beginFactor', async (visit, form) => {
       const body = { kind: 'passkey', ...password(form) }
       const begun = await visit.ask<BegunPasskey>('POST', '/v1/session/factors/begin', { body })
       return { view: passkeyView(visit, begun) }
-    },
-    'confirm-passkey': (visit, form) =>
+    }),
+    'confirm-passkey': does('addFactor', (visit, form) =>
       added(visit, {
         enrolment: form.raw('enrolment'),
         name: form.text('name'),
         response: form.raw('response'),
       }),
-    async remove(visit, form) {
+    ),
+    remove: does('removeFactor', async (visit, form) => {
       const path = `/v1/session/factors/${encodeURIComponent(form.raw('id'))}`
       await visit.ask('DELETE', path, { body: password(form) })
       return { to: SECOND_FACTOR, notice: 'It is removed.' }
-    },
-    async codes(visit, form) {
+    }),
+    codes: does('replaceRecoveryCodes', async (visit, form) => {
       const { recovery_codes: codes } = await visit.ask<{ recovery_codes: readonly string[] }>(
         'POST',
         '/v1/session/recovery-codes',
         { body: password(form) },
       )
       return codesView(visit, 'You have new recovery codes.', codes)
-    },
+    }),
   },
 }
 

@@ -27,7 +27,7 @@ import {
 } from '../../parts/table.js'
 import { Address, figure, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import { type FormDone, type RawRoute, type SitePage, titled, type Visit } from '../../visit.js'
+import { does, type FormDone, type RawRoute, type SitePage, titled, type Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/whose.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
 
@@ -230,13 +230,19 @@ const decide =
   }
 
 const incidentActions = {
-  accept: decide('accept', 'They are written to no more.'),
-  dismiss: decide('dismiss', 'They are written to as before.'),
+  accept: does('acceptIncident', decide('accept', 'They are written to no more.')),
+  dismiss: does('dismissIncident', decide('dismiss', 'They are written to as before.')),
 }
 
 const KINDS = [
-  { kind: 'again', action: 'resend', sought: 'status:bounced', label: 'Send again', were: 'bounced' },
-  { kind: 'free', action: 'release', sought: 'is:held', label: 'Release', were: 'held' },
+  {
+    ...{ kind: 'again', action: 'resend', sought: 'status:bounced', label: 'Send again', were: 'bounced' },
+    does: 'resendEmail',
+  },
+  {
+    ...{ kind: 'free', action: 'release', sought: 'is:held', label: 'Release', were: 'held' },
+    does: 'liftHold',
+  },
 ] as const
 
 type Kind = (typeof KINDS)[number]
@@ -282,8 +288,7 @@ const acting =
     return { to: visit.link(`/jobs/${id}`), notice: 'It goes on by itself; this page may be closed.' }
   }
 
-const leftActions: Readonly<Record<string, (visit: Visit, form: Form) => Promise<FormDone>>> =
-  Object.fromEntries(KINDS.map((kind) => [kind.kind, acting(kind)]))
+const leftActions = Object.fromEntries(KINDS.map((kind) => [kind.kind, does(kind.does, acting(kind))]))
 
 const ORIGINS = [
   [null, 'All'],
@@ -584,21 +589,10 @@ export const suppressionsPage: SitePage = {
       </>,
     )
   },
-  does: {
-    add: 'addSuppression',
-    import: 'addSuppressions',
-    remove: 'removeSuppression',
-    accept: 'acceptIncident',
-    dismiss: 'dismissIncident',
-    again: 'resendEmail',
-    free: 'liftHold',
-  },
   actions: {
-    add,
-    import: importList,
-    ...incidentActions,
-    ...leftActions,
-    async remove(visit, form) {
+    add: does('addSuppression', add),
+    import: does('addSuppressions', importList),
+    remove: does('removeSuppression', async (visit, form) => {
       const slug = chosenWorkspace(visit, await workspacesOf(visit))
       const email = form.raw('email')
       const list = form.text('list')
@@ -611,6 +605,8 @@ export const suppressionsPage: SitePage = {
           ? `${whoIs(email)} written to again.`
           : `${email} is off this list, but ${still.email}${still.scope === 'account' ? ', for every workspace,' : ''} still suppresses it.`
       return { to: visit.link('/suppressions', { address: email, list }), notice }
-    },
+    }),
+    ...incidentActions,
+    ...leftActions,
   },
 }

@@ -13,7 +13,7 @@ import { Icon, State, type Tone } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, Said, Time } from '../../parts/text.js'
 import { useVisit } from '../../render.js'
-import { type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
+import { does, type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
 import { slugOf, workspacesOf } from '../access/whose.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
@@ -345,22 +345,25 @@ const rotate = async (visit: Visit, form: Form): Promise<FormDone> => {
 }
 
 const verbs: NonNullable<SitePage['actions']> = {
-  test,
-  replay,
-  rotate,
-  async again(visit, form) {
+  test: does('testWebhook', test),
+  replay: does('replayWebhook', replay),
+  again: does('replayWebhookEvent', async (visit, form) => {
     await asked(visit, 'POST', `/events/${encodeURIComponent(form.raw('event'))}/replay`, {})
     return { to: visit.here({ event: null }), notice: 'It is posted again.' }
-  },
-  enable: (visit, form) =>
+  }),
+  rotate: does('rotateWebhookSecret', rotate),
+  enable: does('updateWebhook', (visit, form) =>
     change(visit, { status: 'enabled', from: form.text('from') ?? undefined }, 'It is on again.'),
-  disable: (visit) => change(visit, { status: 'disabled' }, 'It is off: nothing is posted to it.'),
-  async delete(visit, form) {
+  ),
+  disable: does('updateWebhook', (visit) =>
+    change(visit, { status: 'disabled' }, 'It is off: nothing is posted to it.'),
+  ),
+  delete: does('deleteWebhook', async (visit, form) => {
     const row = await asked<ShownWebhook>(visit, 'GET')
     if (form.text('confirm') !== hostOf(row)) throw mistake('confirm', `must be the host: ${hostOf(row)}`)
     await asked(visit, 'DELETE')
     return { to: visit.link('/webhooks'), notice: `${nameOf(row)} is deleted.` }
-  },
+  }),
 }
 
 /** Of this endpoint, whatever workspace the URL says. */
@@ -453,15 +456,6 @@ export const webhookPage: SitePage = {
         <HistoryOf visit={visit} about={{ target: row.id }} history={history} />
       </>,
     )
-  },
-  does: {
-    test: 'testWebhook',
-    replay: 'replayWebhook',
-    again: 'replayWebhookEvent',
-    rotate: 'rotateWebhookSecret',
-    enable: 'updateWebhook',
-    disable: 'updateWebhook',
-    delete: 'deleteWebhook',
   },
   actions: verbs,
 }

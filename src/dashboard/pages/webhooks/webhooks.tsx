@@ -14,7 +14,7 @@ import { State } from '../../parts/status.js'
 import { col, type ListPage, Pager, Table, type TableColumn } from '../../parts/table.js'
 import { Address, figure, isolate, spanWords, Time } from '../../parts/text.js'
 import { html } from '../../render.js'
-import { type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
+import { does, type FormDone, type SitePage, titled, type Visit } from '../../visit.js'
 import { slugOf, workspaceOptions, workspacesOf } from '../access/whose.js'
 import type { ShownWorkspace } from '../workspaces/workspaces.js'
 
@@ -421,8 +421,7 @@ const newWebhookPage: SitePage = {
       </PageBody>,
     )
   },
-  does: { create: 'createWebhook' },
-  actions: { create },
+  actions: { create: does('createWebhook', create) },
 }
 
 const editWebhookPage: SitePage = {
@@ -442,16 +441,15 @@ const editWebhookPage: SitePage = {
       </PageBody>,
     )
   },
-  does: { change: 'updateWebhook' },
   actions: {
-    async change(visit, form) {
+    change: does('updateWebhook', async (visit, form) => {
       const id = visit.params.id ?? ''
       await visit.ask('PATCH', `/v1/webhooks/${encodeURIComponent(id)}`, {
         scoped: false,
         body: bodyOf(form),
       })
       return { to: visit.link(`/webhooks/${id}`), notice: 'Changed.' }
-    },
+    }),
   },
 }
 

@@ -8,7 +8,7 @@ import { ButtonLink, Facts, ManagedNote, PageBody, Section } from '../../parts/p
 import { SettingFields, settingFacts, settingsIn } from '../../parts/setting.js'
 import type { ListPage } from '../../parts/table.js'
 import { Said, Time } from '../../parts/text.js'
-import { type SitePage, titled, type Visit } from '../../visit.js'
+import { does, type SitePage, titled, type Visit } from '../../visit.js'
 import type { Pool } from '../pools/upstream.js'
 import { HeldNotes, holdsOver, standingHolds } from '../queue/holds.js'
 import { HistoryOf, historyOf } from '../settings/audit.js'
@@ -189,16 +189,15 @@ const newWorkspacePage: SitePage = {
       </PageBody>,
     )
   },
-  does: { create: 'createWorkspace' },
   actions: {
-    async create(visit, form) {
+    create: does('createWorkspace', async (visit, form) => {
       const made = await visit.ask<ShownWorkspace>('POST', '/v1/workspaces', {
         body: bodyOf(form),
         scoped: false,
       })
       const notice = `${made.name} is made. It needs a key to send.`
       return { to: visit.link(`/workspaces/${made.slug}`, { workspace: made.slug }), notice }
-    },
+    }),
   },
 }
 
@@ -221,15 +220,14 @@ const editWorkspacePage: SitePage = {
       </PageBody>,
     )
   },
-  does: { change: 'updateWorkspace' },
   actions: {
-    async change(visit, form) {
+    change: does('updateWorkspace', async (visit, form) => {
       const row = await visit.ask<ShownWorkspace>('PATCH', pathOf(visit), {
         body: bodyOf(form),
         scoped: false,
       })
       return { to: visit.link(`/workspaces/${row.slug}`), notice: `${row.name} is changed.` }
-    },
+    }),
   },
 }
 
@@ -399,12 +397,8 @@ const workspacePage: SitePage = {
       </PageBody>,
     )
   },
-  does: {
-    hold: 'placeHold',
-    ...{ suspend: 'updateWorkspace', resume: 'updateWorkspace', delete: 'deleteWorkspace' },
-  },
   actions: {
-    async hold(visit, form) {
+    hold: does('placeHold', async (visit, form) => {
       const row = await visit.ask<ShownWorkspace>('GET', pathOf(visit), { scoped: false })
       const { changed } = await visit.ask<{ readonly changed: number }>('POST', '/v1/holds', {
         body: { scope: { workspace_id: row.id }, reason: form.text('reason') },
@@ -412,25 +406,25 @@ const workspacePage: SitePage = {
       })
       const notice = `${row.name} is held: ${changed === 1 ? '1 recipient waits' : `${changed} recipients wait`}.`
       return { to: visit.link(`/workspaces/${row.slug}`), notice }
-    },
-    async suspend(visit, form) {
+    }),
+    suspend: does('updateWorkspace', async (visit, form) => {
       const row = await visit.ask<ShownWorkspace>('PATCH', pathOf(visit), {
         body: { suspended: true, suspended_reason: form.text('reason') },
         scoped: false,
       })
       return { to: visit.link(`/workspaces/${row.slug}`), notice: `${row.name} is suspended.` }
-    },
-    async resume(visit) {
+    }),
+    resume: does('updateWorkspace', async (visit) => {
       const row = await visit.ask<ShownWorkspace>('PATCH', pathOf(visit), {
         body: { suspended: false },
         scoped: false,
       })
       return { to: visit.link(`/workspaces/${row.slug}`), notice: `${row.name} sends again.` }
-    },
-    async delete(visit, form) {
+    }),
+    delete: does('deleteWorkspace', async (visit, form) => {
       await visit.ask('DELETE', pathOf(visit), { query: { confirm: form.text('confirm') }, scoped: false })
       return { to: visit.link('/workspaces', { workspace: null }), notice: `${visit.params.id} is deleted.` }
-    },
+    }),
   },
 }
 
