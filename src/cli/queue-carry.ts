@@ -306,10 +306,7 @@ export const exportQueue = storeCommand({
       throw error
     })
     const { mails } = await whileAt(terminal, 'writing', writing)
-    const left = await queueMatches(queueDeps(context), scope)
-    const away = (await store.lots(account.id)).reduce((sum, { recipients }) => sum + recipients, 0)
-    const held = Math.max(0, left.held - away) // what has left is held here, too
-    const { waiting, underWay: under_way } = left
+    const { waiting, held, underWay: under_way } = await queueMatches(queueDeps(context), scope)
     const record = { lot: lot.id, file, mails, waiting, under_way, held, dry_run: false }
     terminal.data(record, () => `${file}  ${mails} mails`)
     const stayed = waiting + under_way + held

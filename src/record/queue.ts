@@ -295,8 +295,18 @@ interface Told {
   readonly says: readonly (string | null)[]
 }
 
-const RELEASE = 'It leaves when somebody releases it.'
 const UNTOLD = 'No relay answers: nothing is known of its upstreams now.'
+
+/** What has left with a lot is the subject of no order. */
+const wayOut = (kept: readonly HoldFacts[]): readonly string[] => {
+  const others = kept.filter(({ by }) => by !== 'exported').length
+  const isMixed = others > 0 && others < kept.length
+  const away =
+    `Nothing ${isMixed ? 'that left with an export' : 'of it'} is sent from here: ` +
+    'postern queue forget LOT ends it here, postern queue take-back LOT sends it after all.'
+  const release = `${isMixed ? 'The rest' : 'It'} leaves when somebody releases it.`
+  return [...(others < kept.length ? [away] : []), ...(others > 0 ? [release] : [])]
+}
 
 /** Nothing is broken: somebody, or something that happened, keeps mail. */
 const heldBack = (facts: QueueFacts, rest: string | null, now: number): Told => {
@@ -310,7 +320,7 @@ const heldBack = (facts: QueueFacts, rest: string | null, now: number): Told => 
       only.reason && `“${quoted(only.reason)}”`,
     ]
     const told = why.filter(Boolean).join(': ')
-    return { title: holdSentence(only), says: [told === '' ? null : sentence(told), RELEASE, rest] }
+    return { title: holdSentence(only), says: [told === '' ? null : sentence(told), ...wayOut(kept), rest] }
   }
   const title =
     whole === null
@@ -318,7 +328,10 @@ const heldBack = (facts: QueueFacts, rest: string | null, now: number): Told => 
       : held === 0
         ? 'Everything is held; nothing has come since.'
         : `Everything is held: ${recipients(held)}.`
-  return { title, says: [...few([...kept.map((hold) => holdInFull(hold, now)), ...also]), RELEASE, rest] }
+  return {
+    title,
+    says: [...few([...kept.map((hold) => holdInFull(hold, now)), ...also]), ...wayOut(kept), rest],
+  }
 }
 
 /** That mail left as lately as this shows that mail flows. */

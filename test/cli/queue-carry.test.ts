@@ -228,6 +228,10 @@ t.test('what is held stays, and that is said', async (t) => {
   await here.json(['queue', 'release', '--all', '--reason', 'moving', '--yes'])
   const file = join(here.dir, 'b.jsonl')
   t.match(await here.json(['queue', 'export', file, '--all', '--yes']), { mails: 1, held: 0 })
+  await withStore(here, (store, at) => accepted(store, at, { createdAt: Date.now() }))
+  await here.json(['queue', 'hold', '--all', '--reason', 'moving', '--yes'])
+  const third = join(here.dir, 'c.jsonl')
+  t.match(await here.json(['queue', 'export', third, '--all', '--yes']), { mails: 0, held: 1 }, 'also then')
 })
 
 t.test('a file that is not whole, or does not fit, changes nothing', async (t) => {

@@ -243,6 +243,25 @@ const SCENES: Readonly<Record<string, Scene>> = {
     short: '1 held',
     tone: 'wait',
   },
+  'a lot has left': {
+    pools: [pool('main', { held: 3 })],
+    holds: [hold('exported', '', 3, { id: null, reason: null, since: null })],
+    title: '3 recipients are held: they left with an export.',
+    says: 'Nothing of it is sent from here: postern queue forget LOT ends it here, postern queue take-back LOT sends it after all.',
+    short: '3 held',
+    tone: 'wait',
+  },
+  'a lot has left, and a workspace is held': {
+    pools: [pool('main', { held: 8 })],
+    holds: [
+      hold('workspace', 'workspace support is held', 5, { reason: null }),
+      hold('exported', '', 3, { id: null, reason: null, since: null }),
+    ],
+    title: '8 recipients are held, for 2 reasons.',
+    says: 'Workspace support is held: 5 recipients (for 3 hours). 3 recipients are held: they left with an export. Nothing that left with an export is sent from here: postern queue forget LOT ends it here, postern queue take-back LOT sends it after all. The rest leaves when somebody releases it.',
+    short: '8 held',
+    tone: 'wait',
+  },
   'only what has a time of its own': {
     pools: [pool('main', { scheduled: 53 })],
     title: 'Nothing waits.',
