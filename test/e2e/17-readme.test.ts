@@ -24,6 +24,7 @@ import t, { type Test } from 'tap'
 import { paperFiles } from '../../src/dashboard/pages/docs/paper-files.js'
 import { authority } from '../parts/certificates.js'
 import { eventually } from '../parts/eventually.js'
+import { here } from '../parts/here.js'
 import { BIN, cleanEnv, Postern, ROOT } from '../parts/postern.js'
 import { freePort } from '../parts/postfix.js'
 import { FREE, type Ran, untilSaid } from '../parts/run.js'
@@ -63,27 +64,37 @@ const path = (dir: string): string => {
   return `${bin}:${process.env.PATH}`
 }
 
-/** An operator's block, line by line, beside a daemon with a tenant `shop` whose mail waits in the pool `main`. */
+/** The daemon that all blocks of senders and operators are tried at, with a tenant `shop` whose mail waits in the pool `main`. */
+const daemon = new Postern({ http: { host: '127.0.0.1', port: 0, trusted_proxies: ['127.0.0.1'] } })
+t.teardown(() => daemon.remove())
+await daemon.start()
+await daemon.json('workspace', 'create', 'shop')
+await daemon.json('pool', 'create', 'main', '--upstream', 'smtp://127.0.0.1:9?tls=none')
+await daemon.json('workspace', 'update', 'shop', '--pool', 'main')
+
+let senders = 0
+/** A test key of a workspace in which nothing was sent yet. */
+const newSender = async (): Promise<string> => {
+  const slug = `sender-${++senders}`
+  await daemon.json('workspace', 'create', slug)
+  return (await daemon.json('key', 'create', '--workspace', slug, '--mode', 'test')).secret
+}
+
+/** An operator's block, line by line. */
 const operates = async (t: Test, block: string): Promise<void> => {
-  const postern = new Postern()
-  t.teardown(() => postern.remove())
-  await postern.start()
-  await postern.json('workspace', 'create', 'shop')
-  await postern.json('pool', 'create', 'main', '--upstream', 'smtp://127.0.0.1:9?tls=none')
-  await postern.json('workspace', 'update', 'shop', '--pool', 'main')
-  const key = await postern.json('key', 'create', '--workspace', 'shop')
+  const key = await daemon.json('key', 'create', '--workspace', 'shop')
   const mail = { from: 'a@acme.test', to: 'you@example.com', subject: 'x', text: 'x' }
-  t.equal((await postern.api('POST', '/v1/emails', key.secret, mail)).status, 202)
+  t.equal((await daemon.api('POST', '/v1/emails', key.secret, mail)).status, 202)
   const dir = folder(t)
-  const env = { POSTERN_CONFIG: postern.configFile, PATH: path(dir), KEY_ID: key.id }
+  const env = { POSTERN_CONFIG: daemon.configFile, PATH: path(dir), KEY_ID: key.id }
   const files = {
     'users.csv': 'printer,sesame sesame\n',
-    's1.pem': dkimPem(),
+    's1.pem': PEM,
   }
   for (const [name, text] of Object.entries({ ...files, 'shop.key': key.secret }))
     writeFileSync(join(dir, name), text, { mode: 0o600 })
   // the configured port is any free one here
-  const door = `postern sendmail --server 127.0.0.1:${postern.ports.submission[0]}`
+  const door = `postern sendmail --server 127.0.0.1:${daemon.ports.submission[0]}`
   for (const line of block.trim().split('\n')) {
     const ran = await shell(line.replace('postern sendmail', door), dir, env)
     // what doctor finds here is the test's: no DNS, an upstream that does not answer
@@ -91,12 +102,11 @@ const operates = async (t: Test, block: string): Promise<void> => {
   }
 }
 
-const dkimPem = (): string =>
-  generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  }).privateKey
+const PEM = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+}).privateKey
 
 /** Of each provider and mail program, in the forms in which they write them. */
 const moved = (): Readonly<Record<string, string>> => ({
@@ -121,7 +131,7 @@ const moved = (): Readonly<Record<string, string>> => ({
     '{"object":"list","data":[{"id":"1","email":"l@x.test","origin":"complaint","created_at":"2023-11-14 22:13:20"}]}\n',
   'suppressions.tsv':
     'id\ttype\taddress\treason\ttimestamp\tkeep_until\n1\trecipient\tm@x.test\thard bounce\t1700000000.0\tNULL\n',
-  'domains.tsv': `id\tname\tdkim_private_key\tdkim_identifier_string\n1\tpostal.example\t${dkimPem().replaceAll('\n', '\\n')}\tABCDEF\n`,
+  'domains.tsv': `id\tname\tdkim_private_key\tdkim_identifier_string\n1\tpostal.example\t${PEM.replaceAll('\n', '\\n')}\tABCDEF\n`,
   'credentials.tsv':
     'id\tserver_id\tkey\ttype\tname\toptions\thold\n1\t1\tAbCdEfGhIjKlMnOpQrStUvWx\tSMTP\tOnline shop\tNULL\t0\n',
   'main.cf':
@@ -144,7 +154,7 @@ const moves = async (t: Test, block: string): Promise<void> => {
     writeFileSync(configFile, `hostname: gw.postern.test\ndata_dir: ${join(movesTo, 'data')}\n`)
     for (const [name, text] of Object.entries(moved()))
       writeFileSync(join(movesTo, name), text, { mode: 0o600 })
-    const made = await shell('postern workspace create shop', movesTo, env)
+    const made = await here(['workspace', 'create', 'shop', '--config', configFile])
     t.equal(made.code, 0, made.stderr)
   }
   const script = block.replaceAll('/etc/postfix/', '')
@@ -155,31 +165,25 @@ const moves = async (t: Test, block: string): Promise<void> => {
 
 /** A block against a daemon on free ports: only the ports are changed in it. */
 const sends = async (t: Test, block: string, to = ['you@example.com']): Promise<Ran> => {
-  const postern = new Postern()
-  t.teardown(() => postern.remove())
-  await postern.start()
   const script = block
-    .replaceAll(':8080', `:${postern.ports.http}`)
-    .replaceAll(':2587', `:${postern.ports.submission[0]}`)
-  const key = await postern.key('--mode', 'test')
+    .replaceAll(':8080', `:${daemon.ports.http}`)
+    .replaceAll(':2587', `:${daemon.ports.submission[0]}`)
+  const key = await newSender()
   const ran = await shell(script, folder(t), { POSTERN_KEY: key })
   t.equal(ran.code, 0, ran.stderr)
-  const { data } = (await postern.api('GET', '/v1/emails', key)).body
+  const { data } = (await daemon.api('GET', '/v1/emails', key)).body
   const addresses = data.flatMap((mail: { to: readonly string[] }) => mail.to)
   t.same(addresses.map((text: string) => text.replace(/^.*<(.*)>$/, '$1')).sort(), to)
-  for (const { id } of data) await postern.until(key, id, ['sent', 'delivered'])
+  for (const { id } of data) await daemon.until(key, id, ['sent', 'delivered'])
   return ran
 }
 
 /** Both pages of a list that has one mail: the first has it, and nothing is older. */
 const lists = async (t: Test, block: string): Promise<void> => {
-  const postern = new Postern()
-  t.teardown(() => postern.remove())
-  await postern.start()
-  const key = await postern.key('--mode', 'test')
+  const key = await newSender()
   const mail = { from: 'a@acme.test', to: 'you@example.com', text: 'x' }
-  const { id } = (await postern.api('POST', '/v1/emails', key, mail)).body
-  const script = block.replaceAll(':8080', `:${postern.ports.http}`).replace(/^(curl.*)$/gm, '$1; echo')
+  const { id } = (await daemon.api('POST', '/v1/emails', key, mail)).body
+  const script = block.replaceAll(':8080', `:${daemon.ports.http}`).replace(/^(curl.*)$/gm, '$1; echo')
   const ran = await shell(script, folder(t), { POSTERN_KEY: key, EMAIL_ID: id })
   const pages = ran.stdout
     .trim()
@@ -243,11 +247,10 @@ const goesLive = async (t: Test, block: string): Promise<void> => {
 /** Upstreams that take tokens, and services, are added as the README says it, each with secrets of its own kind. */
 const addsUpstreams = async (t: Test, block: string): Promise<void> => {
   const dir = folder(t)
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const account = {
     type: 'service_account',
     client_email: 'gateway@acme.example',
-    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    private_key: PEM,
     token_uri: 'https://oauth2.googleapis.com/token',
   }
   const secrets = {
@@ -259,11 +262,12 @@ const addsUpstreams = async (t: Test, block: string): Promise<void> => {
   const script = block.replaceAll(/\/run\/secrets|\/etc\/postern/g, dir).replaceAll(/^postern/gm, postern)
   const env = { ...FREE, POSTERN_CONFIG: join(dir, 'postern.yaml') }
   writeFileSync(env.POSTERN_CONFIG, `data_dir: ${join(dir, 'data')}\n`)
-  const made = await shell(`${postern} pool create main --upstream smtp://127.0.0.1:25?tls=none`, dir, env)
+  const config = ['--config', env.POSTERN_CONFIG]
+  const made = await here(['pool', 'create', 'main', '--upstream', 'smtp://127.0.0.1:25?tls=none', ...config])
   t.equal(made.code, 0, made.stderr)
   const ran = await shell(script, dir, env)
   t.equal(ran.code, 0, ran.stderr)
-  const listed = await shell(`${postern} pool show main`, dir, env)
+  const listed = await here(['pool', 'show', 'main', ...config])
   const hosts = [...block.matchAll(/\/\/(?:\S+@)?([a-z\d.-]+)[:?]/g)].flatMap(([, host]) => host ?? [])
   t.ok(hosts.length > 1)
   for (const host of hosts) t.match(listed.stdout, host)
@@ -304,9 +308,6 @@ t.test(
   { skip: !existsSync('/usr/sbin/nginx') && 'nginx is not installed' },
   async (t) => {
     const [, block = ''] = /^```nginx\n(.*?)^```$/ms.exec(paper('config/README.md')) ?? []
-    const postern = new Postern({ http: { host: '127.0.0.1', port: 0, trusted_proxies: ['127.0.0.1'] } })
-    t.teardown(() => postern.remove())
-    await postern.start()
     const ca = await authority(t)
     const { key: pem, cert } = await ca.issue('mail.example.com')
     const dir = folder(t)
@@ -316,7 +317,7 @@ t.test(
     const server = block
       .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
       .replaceAll('/etc/letsencrypt/live/mail.example.com', dir)
-      .replace('127.0.0.1:8080', `127.0.0.1:${postern.ports.http}`)
+      .replace('127.0.0.1:8080', `127.0.0.1:${daemon.ports.http}`)
     const kept = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
       (one) => `${one}_temp_path ${dir}/${one};`,
     )
@@ -327,7 +328,7 @@ t.test(
     writeFileSync(file, `${user}daemon off; pid ${dir}/pid; error_log stderr; events {}\n${http}\n`)
     const child = spawn('/usr/sbin/nginx', ['-p', dir, '-c', file], { stdio: 'inherit' })
     t.teardown(() => void child.kill())
-    const key = await postern.key('--mode', 'test')
+    const key = await newSender()
     const body = { from: 'a@acme.test', to: 'you@example.com', text: 'x'.repeat(3_000_000) }
     const post = (): Promise<number> =>
       new Promise((resolve, reject) => {
