@@ -23,7 +23,7 @@ export const crash = (
   })
 
 export const tier = (all: Readonly<Record<string, number>>): void => {
-  t.setTimeout(290_000)
+  t.setTimeout(400_000)
   for (const [row, times] of Object.entries(all)) {
     t.test(row, { timeout: 240_000 }, async (t) => {
       const file = join(t.testdir(), 'report.json')
