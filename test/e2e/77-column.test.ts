@@ -14,31 +14,31 @@ import { Postern, ROOT, runCli } from '../parts/postern.js'
 import { noPostgres, postgres } from '../parts/postgres.js'
 
 const EXTRAS = {
-  customer_ref: {
-    label: 'Customer reference',
+  trial_text: {
+    label: 'Text on trial',
     says: 'What the customer calls it; absent where nothing was said',
     example: 'C-42',
     isColumn: true,
     given: 20,
   },
-  priority: { kind: 'number', label: 'Priority', says: 'Of many', example: 3, isColumn: true, given: 9 },
-  urgent: { kind: 'flag', label: 'Urgent', says: 'Soon', example: true, isColumn: true, given: 1 },
+  trial_number: { kind: 'number', label: 'Priority', says: 'Of many', example: 3, isColumn: true, given: 9 },
+  trial_flag: { kind: 'flag', label: 'Urgent', says: 'Soon', example: true, isColumn: true, given: 1 },
   // in the packed column
-  batch_no: { kind: 'number', label: 'Batch', says: 'Of a day', example: 7, given: 99 },
+  trial_packed: { kind: 'number', label: 'Batch', says: 'Of a day', example: 7, given: 99 },
 }
 const column = (words: string) => `ALTER TABLE emails ADD COLUMN ${words};`
-const SQLITE = ['customer_ref TEXT', 'priority INTEGER', 'urgent INTEGER'].map(column)
-const POSTGRES = ['customer_ref text', 'priority bigint', 'urgent smallint'].map(column).join('')
+const SQLITE = ['trial_text TEXT', 'trial_number INTEGER', 'trial_flag INTEGER'].map(column)
+const POSTGRES = ['trial_text text', 'trial_number bigint', 'trial_flag smallint'].map(column).join('')
 
 /** What a client says, and what is told of it. */
 interface Given {
-  readonly customer_ref?: string | null
-  readonly priority?: number
-  readonly urgent?: boolean
-  readonly batch_no?: number
+  readonly trial_text?: string | null
+  readonly trial_number?: number
+  readonly trial_flag?: boolean
+  readonly trial_packed?: number
 }
 const NAMES = Object.keys(EXTRAS) as (keyof Given)[]
-const FULL: Given = { customer_ref: 'C-1', priority: 0, urgent: false, batch_no: 99 }
+const FULL: Given = { trial_text: 'C-1', trial_number: 0, trial_flag: false, trial_packed: 99 }
 const MAIL = { from: 'a@gw.test', to: 'b@x.test', subject: 'Hi', text: 'Hi' }
 
 const bySmtp = async (postern: Postern, pass: string, given: object): Promise<string> => {
@@ -106,7 +106,7 @@ t.test('a row and two steps', { skip: noPostgres() }, async (t) => {
   const send = async (postern: Postern, more: object) =>
     (await postern.api('POST', '/v1/emails', key, { ...MAIL, ...more })).body
   const old = (await send(here, {})).id
-  t.match(await send(here, FULL), { errors: [{ field: 'body.customer_ref' }] })
+  t.match(await send(here, FULL), { errors: [{ field: 'body.trial_text' }] })
   await here.stop()
   here.bin = bin
   await here.start()
@@ -118,15 +118,18 @@ t.test('a row and two steps', { skip: noPostgres() }, async (t) => {
     return code === 0 ? JSON.parse(stdout).id : stderr
   }
   const sendAll = async (postern: Postern): Promise<ReadonlyMap<string, Given>> => {
-    const smtp = { customer_ref: 'Ré 2', priority: 9, urgent: true }
+    const smtp = { trial_text: 'Ré 2', trial_number: 9, trial_flag: true }
     return new Map<string, Given>([
       [(await send(postern, FULL)).id, FULL],
-      [(await send(postern, { customer_ref: '' })).id, {}],
-      [(await send(postern, { customer_ref: null, cc: 'c@x.test', urgent: true })).id, { urgent: true }],
+      [(await send(postern, { trial_text: '' })).id, {}],
+      [
+        (await send(postern, { trial_text: null, cc: 'c@x.test', trial_flag: true })).id,
+        { trial_flag: true },
+      ],
       [await bySmtp(postern, key, smtp), smtp],
       [
-        await byCli(postern, ['--customer-ref', 'C-3', '--batch-no', '7', '--urgent']),
-        { customer_ref: 'C-3', urgent: true, batch_no: 7 },
+        await byCli(postern, ['--trial-text', 'C-3', '--trial-packed', '7', '--trial-flag']),
+        { trial_text: 'C-3', trial_flag: true, trial_packed: 7 },
       ],
     ])
   }
@@ -138,19 +141,19 @@ t.test('a row and two steps', { skip: noPostgres() }, async (t) => {
     (await send(here, body)).errors?.map(
       ({ field, kind }: { field: string; kind: string }) => `${field} ${kind}`,
     )
-  t.same(await wrong({ customer_ref: long, priority: 10 }), [
-    'body.customer_ref length',
-    'body.priority range',
+  t.same(await wrong({ trial_text: long, trial_number: 10 }), [
+    'body.trial_text length',
+    'body.trial_number range',
   ])
-  t.same(await wrong({ customer_ref: 'a\nb' }), ['body.customer_ref format'])
-  t.same(await wrong({ urgent: 'soon' }), ['body.urgent type'])
-  t.same(await wrong({ headers: { 'X-Postern-Customer-Ref': 'C-1' } }), [
-    'body.headers.X-Postern-Customer-Ref forbidden',
+  t.same(await wrong({ trial_text: 'a\nb' }), ['body.trial_text format'])
+  t.same(await wrong({ trial_flag: 'soon' }), ['body.trial_flag type'])
+  t.same(await wrong({ headers: { 'X-Postern-Trial-Text': 'C-1' } }), [
+    'body.headers.X-Postern-Trial-Text forbidden',
   ])
-  t.match(await bySmtp(here, key, { customer_ref: long }), /^554 .*at most 20 characters/)
-  t.match(await bySmtp(here, key, { priority: 'high' }), /^554 .*a whole number from 0 to 9/)
-  t.match(await bySmtp(here, key, { urgent: 'soon' }), /^554 .*must be true or false/)
-  t.match(await byCli(here, ['--priority', 'high']), /priority/)
+  t.match(await bySmtp(here, key, { trial_text: long }), /^554 .*at most 20 characters/)
+  t.match(await bySmtp(here, key, { trial_number: 'high' }), /^554 .*a whole number from 0 to 9/)
+  t.match(await bySmtp(here, key, { trial_flag: 'soon' }), /^554 .*must be true or false/)
+  t.match(await byCli(here, ['--trial-number', 'high']), /trial_number/)
 
   await here.stop()
   const server = await postgres()
@@ -171,7 +174,7 @@ t.test('a row and two steps', { skip: noPostgres() }, async (t) => {
   for (const [id, given] of [...first, ...second]) t.same(await toldOf(there, key, id), told(given), id)
   const kept = server.sql(
     database,
-    "SELECT count(customer_ref), count(priority), count(urgent) FROM emails WHERE lists NOT LIKE '%urgent%'",
+    "SELECT count(trial_text), count(trial_number), count(trial_flag) FROM emails WHERE lists NOT LIKE '%trial_flag%'",
   )
   t.equal(kept.trim(), '6|4|8', 'it stands in its column, and there alone')
 })

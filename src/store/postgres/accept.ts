@@ -312,7 +312,8 @@ const mailOf = (mail: NewEmail, i: number, ord: number, at: number, submitterOf:
     ...{ test: mail.mode === 'test' ? 1 : 0, size: mail.raw.byteLength, total: mail.recipients.length },
     ...{ status: aggregate({ scheduled, queued, bounced, ...others }), scheduled, queued, bounced },
     ...{ created_at: mail.createdAt, scheduled_at: mail.scheduledAt, lists: packLists(mail) },
-    ...{ content: textOf(mail.content), submitter: submitterOf(mail.submittedBy), ...BROUGHT.record(mail) },
+    ...{ content: textOf(mail.content), submitter: submitterOf(mail.submittedBy) },
+    ...BROUGHT.unpack(BROUGHT.pack(mail)),
   }
 }
 

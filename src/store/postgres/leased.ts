@@ -264,16 +264,10 @@ export function* claimedOf(
   const bodies = yield* bodiesOf(rows)
   const pauses = yield* pausesOf(pool.n)
   return rows.map((row) => {
-    const [queuedAt, resumedAt] = waitsSince(pauses, row.queued_at as number, now)
-    const freedAt = row.freed_at as number | null
-    const claimed = toClaimed(row, {
-      workspaceId: row.workspace as string,
-      poolId: pool.id,
-      address: (row.written === '' ? row.address_lc : row.written) as string,
-      queuedAt,
-      freedAt: resumedAt === null ? freedAt : Math.max(resumedAt, freedAt ?? resumedAt),
-      raw: bodies.get(row.body) ?? null,
-    })
+    const workspaceId = row.workspace as string
+    const address = (row.written === '' ? row.address_lc : row.written) as string
+    const known = { workspaceId, poolId: pool.id, address, raw: bodies.get(row.body) ?? null }
+    const claimed = toClaimed(row, known, waitsSince(pauses, row.queued_at as number, now))
     return { claimed, loaded: toLoaded(row, claimed, boot) }
   })
 }

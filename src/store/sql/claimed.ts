@@ -15,15 +15,23 @@ export const FOR_RELAY = [
 /** The same in a SELECT of emails `e`. */
 export const RELAYED = FOR_RELAY.map((column) => `e.${column}`).join(', ')
 
-export const dsnOf = (notify: unknown, orcpt: unknown): DsnRequest | null =>
-  notify === null && orcpt === null
-    ? null
-    : { notify: notify as string | null, orcpt: orcpt as string | null }
+const dsnOf = (notify: unknown, orcpt: unknown): DsnRequest | null =>
+  notify === null && orcpt === null ? null : ({ notify, orcpt } as DsnRequest)
 
-type Elsewhere = 'workspaceId' | 'poolId' | 'address' | 'queuedAt' | 'freedAt' | 'raw'
+const laterOf = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.max(one, other)
 
-/** `row` has the columns of FOR_RELAY, and of its recipient `recipient_id`, `notify`, `orcpt`, `attempts`, `gen` and `ambiguous`. */
-export const toClaimed = (row: Row, known: Required<Pick<Claimed, Elsewhere>>): Claimed => ({
+type Elsewhere = Pick<Claimed, 'workspaceId' | 'poolId' | 'address' | 'raw'>
+
+/**
+ * `row` has the columns of FOR_RELAY, and of its recipient `recipient_id`, `notify`, `orcpt`, `attempts`, `gen`, `freed_at`
+ * and `ambiguous`. `since` is when it began to wait, and when its pool was last resumed.
+ */
+export const toClaimed = (
+  row: Row,
+  known: Elsewhere,
+  [queuedAt, resumedAt]: readonly [number, number | null],
+): Claimed => ({
   recipientId: row.recipient_id as string,
   emailId: row.id as string,
   workspaceId: known.workspaceId,
@@ -38,8 +46,8 @@ export const toClaimed = (row: Row, known: Required<Pick<Claimed, Elsewhere>>): 
   needsSmtpUtf8: row.utf8 === 1,
   attempts: row.attempts as number,
   createdAt: row.created_at as number,
-  queuedAt: known.queuedAt,
-  freedAt: known.freedAt,
+  queuedAt,
+  freedAt: laterOf(resumedAt, row.freed_at as number | null),
   leaseGen: row.gen as number,
   size: row.size as number,
   ambiguous: row.ambiguous as 'retry' | 'hold',
@@ -48,11 +56,7 @@ export const toClaimed = (row: Row, known: Required<Pick<Claimed, Elsewhere>>): 
   raw: known.raw,
 })
 
-type Mail = Pick<
-  NewEmail,
-  'id' | 'workspaceId' | 'mode' | 'envid' | 'ret' | 'messageId' | 'from' | 'needsSmtpUtf8' | 'createdAt'
-> &
-  Pick<NewEmail, 'mailFrom' | 'requireTls'>
+type Mail = Pick<NewEmail, Exclude<keyof NewEmail & keyof Claimed, 'raw'> | 'id' | 'mailFrom'>
 type Recipient = Pick<Claimed, 'poolId' | 'address' | 'dsn'> & { readonly id: string }
 type Lease = Pick<Claimed, 'size' | 'raw' | 'queuedAt'> & { readonly ambiguous: 'retry' | 'hold' }
 

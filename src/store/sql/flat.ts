@@ -8,33 +8,33 @@
 
 const make = <Made>(text: string, says?: object): Made => new Function('says', `return ${text}`)(says) as Made
 
-/** Reads what has these names in an array, from a place on. */
-const unpackingAt = <T>(names: readonly string[]) =>
-  make<(array: readonly unknown[], from: number) => T>(
-    `(array, from) => ({${names.map((name, i) => `${name}: array[from + ${i}]`).join(', ')}})`,
-  )
+const reading = (names: readonly string[], at: string): string =>
+  `({${names.map((name, i) => `${name}: array[${at}${i}]`).join(', ')}})`
 
+/** Reads an array whose values have these names. */
 export const unpacking = <T>(names: readonly string[]) =>
-  make<(array: readonly unknown[]) => T>(
-    `(array) => ({${names.map((name, i) => `${name}: array[${i}]`).join(', ')}})`,
-  )
+  make<(array: readonly unknown[]) => T>(`(array) => ${reading(names, '')}`)
 
-/** `says` is what an array has of a value, by name. */
+/** An array of what a value has under the names of `same`, which are in rows, and then of what `says` makes of it. */
 export const flat =
   <From>() =>
-  <T>(says: { readonly [K in keyof T]: (from: From) => T[K] }) => {
-    const names = Object.keys(says) as (keyof T & string)[]
-    const calls = names.map((name) => `says.${name}(one)`)
+  <const Same extends keyof From & string, T>(
+    same: readonly (readonly Same[])[],
+    says: { readonly [K in keyof T]: (from: From) => T[K] },
+  ) => {
+    type Unpacked = Pick<From, Same> & T
+    const [own, made] = [same.flat(), Object.keys(says)]
+    const names = [...own, ...made] as (keyof Unpacked & string)[]
+    const calls = [...own.map((name) => `one.${name}`), ...made.map((name) => `says.${name}(one)`)]
     return {
       names,
       /** The place of each. */
-      at: Object.fromEntries(names.map((name, i) => [name, i])) as Readonly<Record<keyof T, number>>,
+      at: Object.fromEntries(names.map((name, i) => [name, i])) as Readonly<Record<keyof Unpacked, number>>,
       pack: make<(from: From) => unknown[]>(`(one) => [${calls.join(', ')}]`, says),
-      unpack: unpacking<T>(names),
-      unpackAt: unpackingAt<T>(names),
-      record: make<(from: From) => T>(
-        `(one) => ({${calls.map((call, i) => `${names[i]}: ${call}`).join(', ')}})`,
-        says,
+      unpack: unpacking<Unpacked>(names),
+      /** One of several, from a place on. */
+      unpackAt: make<(array: readonly unknown[], from: number) => Unpacked>(
+        `(array, from) => ${reading(names, 'from + ')}`,
       ),
     }
   }

@@ -108,15 +108,11 @@ type Kept = Pick<
   Pick<NewEmail, 'mailFrom' | 'requireTls'>
 
 /** What a mail brings into its row beside its lists, by columns: all databases store these. */
-export const BROUGHT = flat<Kept>()({
-  source: (mail) => mail.source,
+export const BROUGHT = flat<Kept>()([['source', 'envid', 'ret', 'subject']], {
   utf8: (mail) => (mail.needsSmtpUtf8 ? 1 : 0),
-  envid: (mail) => mail.envid,
-  ret: (mail) => mail.ret,
   message: (mail) => shortMessageId(mail.id, mail.messageId).message,
   message_host: (mail) => shortMessageId(mail.id, mail.messageId).message_host,
   sender: (mail) => mail.from,
-  subject: (mail) => mail.subject,
   mail_from: (mail) => mail.mailFrom ?? null,
   require_tls: (mail) => (mail.requireTls === true ? 1 : 0),
   ...Object.fromEntries(

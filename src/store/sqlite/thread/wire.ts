@@ -29,17 +29,10 @@ import type { Used } from '../../sql/suppressions.js'
 import type { Touch } from '../../sql/tenants.js'
 
 /** One after another, in one array. */
-const RECIPIENT = flat<NewRecipient>()({
-  id: (one) => one.id,
-  address: (one) => one.address,
-  kind: (one) => one.kind,
-  suppressed: (one) => one.suppressed,
-  dsn: (one) => one.dsn,
-  /** Unless the mail's. */
-  poolId: (one) => one.poolId ?? null,
-  /** Where lists are asked. */
-  normal: (one) => one.normal ?? null,
-})
+const RECIPIENT = flat<NewRecipient>()(
+  [['id', 'address', 'kind', 'suppressed', 'dsn', 'poolId', 'normal']],
+  {},
+)
 export type WireRecipient = ReturnType<typeof RECIPIENT.unpackAt>
 
 export const recipientsIn = (flat: readonly unknown[]): readonly WireRecipient[] => {
@@ -58,30 +51,18 @@ export interface WireAcceptance {
   readonly beside?: Readonly<Record<string, number>>
 }
 
-const MAIL = flat<NewEmail>()({
-  id: (mail) => mail.id,
-  workspaceId: (mail) => mail.workspaceId,
-  poolId: (mail) => mail.poolId,
-  mode: (mail) => mail.mode,
-  source: (mail) => mail.source,
-  from: (mail) => mail.from,
-  subject: (mail) => mail.subject,
-  messageId: (mail) => mail.messageId,
-  scheduledAt: (mail) => mail.scheduledAt,
-  createdAt: (mail) => mail.createdAt,
-  needsSmtpUtf8: (mail) => mail.needsSmtpUtf8,
-  envid: (mail) => mail.envid,
-  ret: (mail) => mail.ret,
-  content: (mail) => mail.content,
-  lists: (mail) => packLists(mail),
-  tags: (mail) => mail.tags.flatMap((tag) => [tag.name, tag.value]),
-  recipients: (mail) => mail.recipients.flatMap(RECIPIENT.pack),
-  raw: (mail) => mail.raw,
-  mailFrom: (mail) => mail.mailFrom ?? null,
-  requireTls: (mail) => mail.requireTls ?? false,
-  submittedBy: (mail) => mail.submittedBy ?? null,
-  extras: (mail) => mail.extras ?? null,
-})
+const MAIL = flat<NewEmail>()(
+  [
+    ['id', 'workspaceId', 'poolId', 'mode', 'source', 'from', 'subject', 'messageId', 'scheduledAt'],
+    ['createdAt', 'needsSmtpUtf8', 'envid', 'ret', 'content', 'raw', 'mailFrom', 'requireTls'],
+    ['submittedBy', 'extras'],
+  ],
+  {
+    lists: packLists,
+    tags: (mail) => mail.tags.flatMap((tag) => [tag.name, tag.value]),
+    recipients: (mail) => mail.recipients.flatMap(RECIPIENT.pack),
+  },
+)
 type MailArray = ReturnType<typeof MAIL.pack>
 
 export type WireMail = ReturnType<typeof MAIL.unpack>
@@ -128,30 +109,14 @@ export const packBodies = (acceptances: readonly WireAcceptance[]): ArrayBuffer[
   return offset === 0 ? [] : [shared.buffer]
 }
 
-export const CLAIMED = flat<Claimed>()({
-  recipientId: (one) => one.recipientId,
-  emailId: (one) => one.emailId,
-  workspaceId: (one) => one.workspaceId,
-  poolId: (one) => one.poolId,
-  mode: (one) => one.mode,
-  address: (one) => one.address,
-  dsn: (one) => one.dsn,
-  envid: (one) => one.envid,
-  ret: (one) => one.ret,
-  messageId: (one) => one.messageId,
-  from: (one) => one.from,
-  needsSmtpUtf8: (one) => one.needsSmtpUtf8,
-  attempts: (one) => one.attempts,
-  createdAt: (one) => one.createdAt,
-  queuedAt: (one) => one.queuedAt,
-  leaseGen: (one) => one.leaseGen,
-  size: (one) => one.size,
-  raw: (one) => one.raw,
-  ambiguous: (one) => one.ambiguous ?? 'retry',
-  nullSender: (one) => one.nullSender ?? false,
-  requireTls: (one) => one.requireTls ?? false,
-  freedAt: (one) => one.freedAt ?? null,
-})
+export const CLAIMED = flat<Claimed>()(
+  [
+    ['recipientId', 'emailId', 'workspaceId', 'poolId', 'mode', 'address', 'dsn', 'envid', 'ret'],
+    ['messageId', 'from', 'needsSmtpUtf8', 'attempts', 'createdAt', 'queuedAt', 'leaseGen', 'size'],
+    ['raw', 'ambiguous', 'nullSender', 'requireTls', 'freedAt'],
+  ],
+  {},
+)
 export type ClaimedArray = ReturnType<typeof CLAIMED.pack>
 
 // What crosses the threads. Calls go to the writer as [id, verb, arguments], with who acts where somebody does, many

@@ -250,7 +250,7 @@ export const createAccept = (
       0,
       size,
       mail.lists,
-      mail.submittedBy === null ? null : context.names.submitter(mail.submittedBy),
+      mail.submittedBy == null ? null : context.names.submitter(mail.submittedBy),
       ...BROUGHT.pack(mail),
     )
     for (let i = 0; i < mail.tags.length; i += 2) sql.tag.run(workspace, mail.tags[i], mail.tags[i + 1], ord)
@@ -271,7 +271,7 @@ export const createAccept = (
     for (const { workspaceId, mode, recipients } of mails) {
       const list = suppressionList(workspaceId, mode)
       for (const { id, normal, suppressed } of recipientsIn(recipients)) {
-        if (normal === null) continue
+        if (normal === undefined) continue
         const entry = isAnyone ? against(list, normal, now) : undefined
         if (isAnswered && (entry !== undefined) !== suppressed) return null
         if (entry !== undefined) listed.set(id, entry)

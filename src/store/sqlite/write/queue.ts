@@ -259,17 +259,10 @@ type SinceOf = ReturnType<Pauses['of']>
 
 const leasedOf = ({ names }: WriteContext, values: unknown[], sinceOf: SinceOf): ClaimedArray => {
   const row = rowOf(values)
-  const [queuedAt, resumedAt] = sinceOf(row.queued_at as number)
-  const freedAt = row.freed_at as number | null
-  const claimed = toClaimed(row, {
-    workspaceId: names.workspaceId(row.workspace as number),
-    poolId: names.poolId(row.pool as number),
-    address: row.address as string,
-    queuedAt,
-    freedAt: resumedAt === null ? freedAt : Math.max(resumedAt, freedAt ?? resumedAt),
-    raw: row.raw as Uint8Array | null,
-  })
-  return CLAIMED.pack(claimed)
+  const workspaceId = names.workspaceId(row.workspace as number)
+  const poolId = names.poolId(row.pool as number)
+  const known = { workspaceId, poolId, address: row.address as string, raw: row.raw as Uint8Array | null }
+  return CLAIMED.pack(toClaimed(row, known, sinceOf(row.queued_at as number)))
 }
 
 /** Puts to rest what somebody holds; true when it did. */
