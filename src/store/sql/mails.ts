@@ -80,8 +80,10 @@ export const packLists = (mail: NewEmail): string => {
   for (const name of NAMES) if (mail[name].length > 0) packed[name] ??= mail[name]
   if (mail.ignoreSuppressions === true) packed.insists = true
   if (mail.trace != null) packed.trace = mail.trace
-  const extras = mail.extras == null ? {} : withoutColumns(mail.extras)
-  if (Object.keys(extras).length > 0) packed.extras = extras
+  if (mail.extras != null) {
+    const extras = withoutColumns(mail.extras)
+    if (Object.keys(extras).length > 0) packed.extras = extras
+  }
   return JSON.stringify(packed)
 }
 

@@ -51,6 +51,13 @@ export interface WireAcceptance {
   readonly beside?: Readonly<Record<string, number>>
 }
 
+/** A flatMap takes eighty times as long. */
+const recipientsOf = ({ recipients }: NewEmail): readonly unknown[] => {
+  const flat: unknown[] = []
+  for (const one of recipients) flat.push(...RECIPIENT.pack(one))
+  return flat
+}
+
 const MAIL = flat<NewEmail>()(
   [
     ['id', 'workspaceId', 'poolId', 'mode', 'source', 'from', 'subject', 'messageId', 'scheduledAt'],
@@ -60,7 +67,7 @@ const MAIL = flat<NewEmail>()(
   {
     lists: packLists,
     tags: (mail) => mail.tags.flatMap((tag) => [tag.name, tag.value]),
-    recipients: (mail) => mail.recipients.flatMap(RECIPIENT.pack),
+    recipients: (mail) => recipientsOf(mail),
   },
 )
 type MailArray = ReturnType<typeof MAIL.pack>
