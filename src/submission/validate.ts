@@ -228,8 +228,6 @@ const checkHeaders = ({ headers, replyTo }: Draft, at: string, errors: FieldErro
     if (!isHeaderName(name))
       wrong(name, 'format', 'must be a header name: printable ASCII without blank or colon')
     else if (lower === UNSUBSCRIBE_FIELD) wrong(name, 'forbidden', `${name} ${LISTS}`)
-    else if (GIVEN_EXTRAS.some(({ field }) => field === lower))
-      wrong(name, 'forbidden', `${name} is for SMTP: POST /v1/emails has a member for it`)
     else if (isForbiddenHeader(name)) wrong(name, 'forbidden', `${name} is set by the service`)
     else if (!isHeaderValue(headers[name] ?? '')) {
       wrong(name, 'format', 'must not contain line breaks or control characters')

@@ -1,6 +1,7 @@
 /** Workspaces that rest, and that are deleted. */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import { ALL_EXTRAS, type Extras } from '../../src/lifecycle/extras.js'
 import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
@@ -117,7 +118,10 @@ const dump = async (store: Store, at: TestAccount, ids: readonly string[]): Prom
   return JSON.stringify(parts)
 }
 
-const PRIVATE = /ana@|secret-subject|no-reply@acme|hello|said-by-mta|sender@|kind-of-tag/
+const PRIVATE = /ana@|secret-subject|no-reply@acme|hello|said-by-mta|sender@|kind-of-tag|text-of-extra/
+const ALL_TEXTS: Extras = Object.fromEntries(
+  ALL_EXTRAS.filter(({ kind }) => kind === 'text').map(({ name }) => [name, 'text-of-extra']),
+)
 
 const deletedTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('never the default one, and none twice', async (t) => {
@@ -142,6 +146,7 @@ const deletedTests = async (t: Test, store: Store): Promise<void> => {
       subject: 'secret-subject',
       mailFrom: 'sender@acme.test',
       tags: [{ name: 'a', value: 'kind-of-tag' }],
+      extras: ALL_TEXTS,
     }
     const wired = await accepted(store, at, rich)
     const [lease] = await claim(store, at, T0)
