@@ -91,9 +91,10 @@ const MOST_TEXT = 300
 const DOT_ATOM = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/
 
 const ALONE: Reply = { code: 452, enhanced: '4.5.3', text: 'Too many recipients: one for each request' }
+/** A limit of the upstream: it says nothing of the address. */
 const QUOTED: Reply = {
-  code: 553,
-  enhanced: '5.1.3',
+  code: 554,
+  enhanced: '5.3.3',
   text: 'The recipient address can not be sent to a service',
 }
 

@@ -145,7 +145,7 @@ t.test('what a service can not be given is not sent', async (t) => {
   await queue.settled(3)
   t.strictSame(service.asked, [])
   t.strictSame(queue.outcomes.map(({ seen, reply }) => `${seen} ${reply?.enhanced}`).sort(), [
-    'rejected 5.1.3',
+    'rejected 5.3.3',
     'rejected 5.6.7',
     'rejected 5.7.30',
   ])
