@@ -151,7 +151,7 @@ export const applyPlan = async (
   const { clock, store } = deps
   const lock = (): SetupLock => ({ accountId, setup, owner, until: clock.now() + LOCK_MS })
   const owner = newId('aud')
-  await begin(todo.length > 0 ? ordered.store : store, clock, lock, waitMs)
+  await begin(store, clock, lock, waitMs)
   const note = async (kept: readonly Omit<ManagedRow, 'setup'>[], removed: readonly ManagedKey[]) => {
     if (await store.noteManaged(lock(), kept, removed)) return
     throw takenOver(setup)
@@ -164,7 +164,8 @@ export const applyPlan = async (
     const intents = todo
       .filter(({ sign }) => sign === '+')
       .map(({ kind, workspace, name }) => ({ kind, workspace, name, objectId: null, applied: {}, at: now }))
-    await note(intents, gone)
+    const beginning = todo.length > 0 ? ordered.store : store
+    if (!(await beginning.noteManaged(lock(), intents, gone, true))) throw takenOver(setup)
     for (const step of [...todo, ...noted]) {
       try {
         signal?.throwIfAborted()

@@ -10,8 +10,10 @@ import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { createDialler } from '../../src/base/dial.js'
 import { silentLog } from '../../src/base/log.js'
+import { applyPlan } from '../../src/setup/apply.js'
 import { SetupError } from '../../src/setup/files.js'
 import { readJsonSetup } from '../../src/setup/json.js'
+import { planSetup } from '../../src/setup/plan.js'
 import { applyAtStart } from '../../src/setup/start.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
@@ -99,6 +101,31 @@ const contract = async (t: Test, place: (t: Test) => Promise<() => Promise<Store
     t.equal(await start(late, one, PATIENT), null)
     t.ok(looks > 1, 'it looked again')
   })
+
+  await t.test(
+    'who applies a plan that another has done changes nothing, and no entry says so',
+    async (t) => {
+      const { accountId, all } = await daemons(await place(t), 2)
+      const actor = { kind: 'cli', id: 'cli:1', name: 'bo', address: null } as const
+      const [first, second] = all as [Store, Store]
+      const planOf = (store: Store) =>
+        planSetup(depsOf(store), accountId, SHOP.read(), { prune: false, adopt: [], again: [] })
+      const plan = await planOf(second)
+      const apply = (store: Store) =>
+        applyPlan({ deps: depsOf(store), accountId, actor }, plan, () => planOf(store), PATIENT)
+      t.equal((await apply(first)).length, 2)
+      const refused: unknown = await apply(second).catch((error: unknown) => error)
+      t.match(refused, { options: { reason: 'plan_changed' } })
+      const about = { action: 'setup.applied', actorId: 'cli:1' }
+      const whole = { ...about, objectId: null, workspaceId: null, since: null, until: null }
+      const page = { limit: 9, direction: 'older', anchor: null, countUpTo: 0 } as const
+      const { rows } = await first.audit(accountId, whole, page)
+      t.same(
+        rows.map(({ detail }) => detail),
+        [{ changed: 2 }],
+      )
+    },
+  )
 
   await t.test('another took over while it stood still: it looks again', async (t) => {
     const { accountId, start, all, names } = await daemons(await place(t), 1)

@@ -79,12 +79,15 @@ export const setupsContract = async (t: Test, store: Store): Promise<void> => {
     const actor: Actor = { kind: 'cli', id: 'cli:1', name: 'bo', address: null }
     const entry = newId('aud')
     const applying = store.by(actor, entry)
-    t.equal(await applying.beginSetup(lockOf(at), T0), 'done')
-    await store.by(actor).noteManaged(lockOf(at), [rowOf()], [])
-    await applying.deletePool(at.accountId, 'pool_none')
-    t.equal(await store.by(actor).beginSetup(lockOf(at, { owner: 'b' }), T0), 'taken')
     const all = { action: null, actorId: null, objectId: null, workspaceId: null, since: null, until: null }
-    const { rows } = await store.audit(at.accountId, all, page())
+    const entries = async () => (await store.audit(at.accountId, all, page())).rows
+    t.equal(await applying.beginSetup(lockOf(at), T0), 'done')
+    t.same(await entries(), [], 'the lock alone changes nothing')
+    t.equal(await applying.noteManaged(lockOf(at), [rowOf()], [], true), true)
+    t.equal(await store.by(actor).noteManaged(lockOf(at), [rowOf()], []), true, 'no other note is one')
+    await applying.deletePool(at.accountId, 'pool_none')
+    t.equal(await store.by(actor).noteManaged(lockOf(at, { owner: 'b' }), [rowOf()], [], true), false)
+    const rows = await entries()
     t.equal(rows.length, 1)
     t.match(rows[0], { id: entry, action: 'setup.applied', object: { type: 'setup', id: 'shop' } })
   })

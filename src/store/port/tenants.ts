@@ -533,11 +533,15 @@ export interface Setups {
   managedNames(accountId: string, objectIds: readonly string[]): Promise<readonly ManagedName[]>
   /** `taken`: another owner has it until later than `now`. */
   beginSetup(lock: SetupLock, now: number): Promise<'done' | 'taken'>
-  /** Writes rows and removes others while the lock is this owner's, and lets it last until then; false when it is not. */
+  /**
+   * Writes rows and removes others while the lock is this owner's, and lets it last until then; false when it is not.
+   * `begins`: from here on the setup is applied, which the audit says.
+   */
   noteManaged(
     lock: SetupLock,
     kept: readonly Omit<ManagedRow, 'setup'>[],
     gone: readonly ManagedKey[],
+    begins?: boolean,
   ): Promise<boolean>
   /** Gives the lock back, where it is this owner's. */
   endSetup(lock: SetupLock): Promise<void>

@@ -622,10 +622,11 @@ const TENANT_RULES: Rules = {
       first === undefined || made === 0 ? null : ofImported(first, made),
   revokeCredential: (look, _accountId, id) =>
     about(look('credentials', id), (row) => ofCredential(row, 'revoked')),
-  beginSetup:
-    (_look, { accountId, setup }) =>
-    (result) =>
-      result !== 'done'
+  // not with the lock: who has it may still find that the plan has changed
+  noteManaged:
+    (_look, { accountId, setup }, _kept, _gone, begins = false) =>
+    (isOwn) =>
+      !(isOwn && begins)
         ? null
         : {
             ...{ accountId, action: 'setup.applied', object: { type: 'setup', id: setup } },
