@@ -195,6 +195,22 @@ t.test('a token counts at our own domain only, unless a forwarder has wrapped it
   t.same(await statuses(store, mail), ['sent', 'sent'])
 })
 
+t.test('reports about erased mail are taken, and change nothing', async (t) => {
+  const { store, path } = await setUp(t)
+  // as the contract of the store has it (contract-workspaces)
+  const erased = {
+    ...store,
+    recipient: async (id: string) => {
+      const owner = await store.recipient(id)
+      return owner && { ...owner, isDeleted: true, address: '' }
+    },
+  }
+  const intake = createIntake({ store: erased, keys, clock: systemClock, domain: DOMAIN })
+  t.equal(await intake.verifyRecipient(path), true)
+  const raw = dsn({ groups: [{ final: 'a@example.com', ...HARD }] })
+  t.match(await intake.ingest(path, raw), { tier: 'T4', did: 'nothing', recipientId: null })
+})
+
 t.test('the fixed return path is open while a pool uses it, and asks for a signature inside', async (t) => {
   const { store, mail, ref, envid, record } = await setUp(t, { returnPath: 'fixed' })
   const intake = createIntake({ store, keys, clock: systemClock, domain: DOMAIN })

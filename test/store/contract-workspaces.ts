@@ -123,6 +123,10 @@ const ALL_TEXTS: Extras = Object.fromEntries(
   ALL_EXTRAS.filter(({ kind }) => kind === 'text').map(({ name }) => [name, 'text-of-extra']),
 )
 
+const ANY_ENTRY = {
+  ...{ action: null, actorId: null, objectId: null, workspaceId: null, since: null, until: null },
+}
+
 const deletedTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('never the default one, and none twice', async (t) => {
     const at = await newAccount(store)
@@ -176,6 +180,23 @@ const deletedTests = async (t: Test, store: Store): Promise<void> => {
         createdAt: T0,
       })
 
+    const actor = { kind: 'person', id: 'usr_1', name: 'Ana', address: null } as const
+    await store.by(actor).addSuppression({
+      ...{ id: newId('sup'), accountId: at.accountId, list: at.workspace.id, email: 'ana@d.test' },
+      ...{ origin: 'manual', sourceId: null, reason: null, expiresAt: null, createdAt: T0 },
+    })
+    const audited = async () =>
+      JSON.stringify(
+        (
+          await store.audit(
+            at.accountId,
+            { ...ANY_ENTRY, workspaceId: at.workspace.id },
+            page({ limit: 100 }),
+          )
+        ).rows,
+      )
+    t.match(await audited(), /ana@d\.test/)
+
     t.equal(await store.deleteWorkspace(at.accountId, at.workspace.id, 'left us', T0 + 1), 'done')
     const ids = [wired.id, large.id, planned.id, leased.id]
     for (const id of ids) t.equal(await store.email(scopeOf(other), id), null, 'gone from every read')
@@ -205,6 +226,8 @@ const deletedTests = async (t: Test, store: Store): Promise<void> => {
     await store.sweep(T0 + 5, KEEP)
     t.equal(await statusOf(wired.id), 'bounced', 'it is not tried again')
     t.notMatch(await dump(store, at, ids), PRIVATE)
+    t.match(await audited(), /suppression\.created/)
+    t.notMatch(await audited(), PRIVATE)
     t.match(await store.carried(large.id), { email: { total: 1, bounced: 1, size: 100_000 } }, 'numbers stay')
     t.equal(await store.body(large.id), null)
     t.match(await dump(store, other, [beside.id]), /secret-subject.*ana@/, 'and so does all of the others')

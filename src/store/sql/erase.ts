@@ -94,6 +94,13 @@ function* numberOf(id: string): Asking<number> {
   return row.n as number
 }
 
+/** In what people did there, and in what was refused in the last hours. */
+function* eraseNamed(id: string): Asking<void> {
+  yield* run(`UPDATE audit SET detail = '{}' WHERE workspace_id = ? AND detail LIKE '%@%'`, id)
+  for (const mode of ['live', 'test'] as const)
+    yield* run('DELETE FROM hard_bounces WHERE list = ?', suppressionList(id, mode))
+}
+
 /** Whoever complained is on the list of all workspaces of the account from now on. */
 function* eraseLists({ places, tell }: EraseParts, id: string, now: number): Asking<number> {
   const live = suppressionList(id, 'live')
@@ -182,6 +189,7 @@ export const eraseWrites = (parts: EraseParts) => ({
     // they name addresses
     const scopes = [scopeOf(workspace, false), scopeOf(workspace, true)]
     yield* run('DELETE FROM events WHERE email IS NULL AND scope IN (?, ?)', ...scopes)
+    yield* eraseNamed(id)
     yield* run(DONE, id)
     if (pool !== null) yield* run(DROP_POOL, now, pool)
     yield* parts.holds.look()

@@ -21,6 +21,7 @@ const NAMELESS = {
   envid: null,
   raw: null,
   content: null,
+  extras: null,
 }
 
 const eraseMail = ({ mails, recipients, events, reports, pending }: State, id: string): void => {
@@ -52,7 +53,7 @@ const createEraseLists = ({ suppressions }: State, addNotice: QueueParts['log'][
 }
 
 const createEraseOne = (state: State, addNotice: QueueParts['log']['addNotice']) => {
-  const { workspaces, deleted, mails, pools, statistics, idempotency, events } = state
+  const { workspaces, deleted, mails, pools, statistics, idempotency, events, audit, hardBounces } = state
   const eraseLists = createEraseLists(state, addNotice)
   return (row: WorkspaceRow, now: number): void => {
     const { id, poolId } = row
@@ -64,6 +65,9 @@ const createEraseOne = (state: State, addNotice: QueueParts['log']['addNotice'])
     statistics.drop((one) => one.workspaceId === id && isPersonal(one.dimension))
     if (own.some((mail) => isOpen(mail.counts))) return
     events.drop((one) => one.emailId === null && one.workspaceId === id)
+    for (const one of audit.where(({ workspaceId }) => workspaceId === id))
+      if (JSON.stringify(one.detail).includes('@')) audit.change(one.id, { detail: {} })
+    hardBounces.drop(({ list }) => [suppressionList(id, 'live'), suppressionList(id, 'test')].includes(list))
     deleted.change(id, { suspendedAt: null, suspendedReason: null, poolId: '', routes: [] })
     const pool = pools.get(poolId)
     const isUsed = workspaces.where((one) => isRoutedTo(one, poolId)).length > 0
