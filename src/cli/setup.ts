@@ -173,5 +173,6 @@ export const exportCommand = command({
       terminal.data(record, () => [...done.files.keys()].map((name) => `${args.setup}/${name}`).join('\n'))
       if (done.fillIns > 0)
         terminal.say(`${done.fillIns} times FILL-IN stands for the file of a secret; apply wants them`)
+      for (const line of done.stopped) terminal.say(line)
     }),
 })

@@ -3,7 +3,8 @@
  *   Everything that a setup can say, whoever made it, in the words in which it is compared: on an empty store these
  *   files make the same again. A secret is never in them: FILL-IN stands where its file is to be named. The folder is
  *   new, and only its owner can read it.
- *   What is over, such as a key whose time has come, is left out; so are people who are disabled.
+ *   What is over, such as a key whose time has come, is left out; so are people who are disabled. No field says that
+ *   something is stopped, such as a suspended workspace: that is told, since what these files make is not stopped.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,8 +14,9 @@ import { collect } from '../lifecycle/page.js'
 import { partsOfEntry } from '../lifecycle/suppress.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { DEFAULT_POOL, SANDBOX_POOL } from '../store/pools.js'
+import type { KnownEndpoint } from '../store/port/hooks.js'
 import type { UserRow } from '../store/port/identity.js'
-import type { KeyRow, ManagedKind } from '../store/port/tenants.js'
+import type { KeyRow, KnownPool, ManagedKind, WorkspaceRow } from '../store/port/tenants.js'
 import { type ListPlace, listOfAccount, listOfWorkspace } from '../tenant/suppression.js'
 import { KIND_NAMES, SECTIONS } from './fields.js'
 import { FILL_IN, keyText } from './files.js'
@@ -27,6 +29,8 @@ interface Exported {
   readonly files: ReadonlyMap<string, string>
   /** How many secrets are to be filled in. */
   readonly fillIns: number
+  /** What is stopped here and is not where the files are applied, a line for each kind. */
+  readonly stopped: readonly string[]
 }
 
 const isOver = (kind: ManagedKind, row: unknown, now: number): boolean => {
@@ -74,7 +78,13 @@ const freeName = (taken: Set<string>, wanted: string, isWithin: boolean): string
   }
 }
 
-const sectionOf = (context: Context, kind: ManagedKind, now: number): Record<string, Described> => {
+interface Named {
+  readonly name: string
+  readonly row: unknown
+  readonly fields: Described
+}
+
+const namedOf = (context: Context, kind: ManagedKind, now: number): readonly Named[] => {
   const { world } = context
   const one = kindOf(kind)
   const taken = new Map<string, Set<string>>()
@@ -92,12 +102,43 @@ const sectionOf = (context: Context, kind: ManagedKind, now: number): Record<str
     const given = made?.kind === kind && SECTIONS[kind].within !== 'never' ? made.name : own.name
     const isPlain = SECTIONS[kind].within === 'never'
     const name = isPlain ? own.name : freeName(takenIn(own.workspace), given, own.workspace !== '')
-    return [
-      keyText({ workspace: own.workspace, name }),
-      written(kind, one.describe(context, row, null)),
-    ] as const
+    const fields = written(kind, one.describe(context, row, null))
+    return { name: keyText({ workspace: own.workspace, name }), row, fields }
   })
-  return Object.fromEntries(named.sort(([a], [b]) => (a < b ? -1 : 1)))
+  return named.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+const stoppedLine = (
+  one: string,
+  names: readonly string[],
+  how: string,
+  command: string,
+): readonly string[] => {
+  const [word, is] = names.length === 1 ? [one, 'is'] : [`${one}s`, 'are']
+  const where = `${is} ${how} here, and not where these files are applied`
+  return names.length === 0 ? [] : [`${word} ${names.join(', ')} ${where}: run ${command} there`]
+}
+
+/** No field of a setup says it, and mail or posts would leave. */
+const stoppedIn = (found: ReadonlyMap<ManagedKind, readonly Named[]>): readonly string[] => {
+  const namesOf = <Row>(kind: ManagedKind, names: (row: Row, name: string) => readonly string[]) =>
+    (found.get(kind) ?? []).flatMap(({ name, row }) => names(row as Row, name))
+  const workspaces = namesOf<WorkspaceRow>('workspace', ({ suspendedAt }, name) =>
+    suspendedAt === null ? [] : [name],
+  )
+  const webhooks = namesOf<KnownEndpoint>('webhook', ({ status }, name) =>
+    status === 'disabled' ? [name] : [],
+  )
+  const upstreams = namesOf<KnownPool>('pool', (pool, name) =>
+    pool.upstreams.flatMap(({ state, host, port }) =>
+      state === 'active' ? [] : [`${host}:${port} of pool ${name}`],
+    ),
+  )
+  return [
+    ...stoppedLine('workspace', workspaces, 'suspended', 'postern workspace suspend'),
+    ...stoppedLine('webhook', webhooks, 'disabled', 'postern webhook update ID --disable'),
+    ...stoppedLine('upstream', upstreams, 'paused or drained', 'postern upstream pause'),
+  ]
 }
 
 /** A list with why, since when, until when and by what; null where it is empty. */
@@ -130,12 +171,15 @@ export const exportSetup = async (deps: SetupDeps, accountId: string, setup: str
   const context: Context = { deps, world, planned: new Set() }
   const files = new Map<string, string>()
   const content: Record<string, unknown> = { setup }
+  const found = new Map<ManagedKind, readonly Named[]>()
   for (const kind of KIND_NAMES) {
     if (kind === 'suppressions') continue
-    const section = Object.entries(sectionOf(context, kind, deps.clock.now())).filter(
-      ([name, fields]) => !isPlainDefault(kind, name, fields),
+    const section = namedOf(context, kind, deps.clock.now()).filter(
+      ({ name, fields }) => !isPlainDefault(kind, name, fields),
     )
-    if (section.length > 0) content[SECTIONS[kind].section] = Object.fromEntries(section)
+    found.set(kind, section)
+    if (section.length > 0)
+      content[SECTIONS[kind].section] = Object.fromEntries(section.map(({ name, fields }) => [name, fields]))
   }
   const lists: Record<string, Described> = {}
   const keep = async (of: string, field: string, name: string, place: ListPlace): Promise<void> => {
@@ -152,8 +196,9 @@ export const exportSetup = async (deps: SetupDeps, accountId: string, setup: str
   }
   if (Object.keys(lists).length > 0) content[SECTIONS.suppressions.section] = lists
   const text = setupText(content)
-  files.set('postern.yaml', text)
-  return { files, fillIns: text.split(FILL_IN).length - 1 }
+  const stopped = stoppedIn(found)
+  files.set('postern.yaml', `${stopped.map((line) => `# ${line}\n`).join('')}${text}`)
+  return { files, fillIns: text.split(FILL_IN).length - 1, stopped }
 }
 
 /** One file of a setup. */

@@ -4,6 +4,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { parse } from 'yaml'
 import { type Desk, openDesk } from './desk.js'
 
 const UPSTREAM = 'smtp://gw@mta1.eu.example:587?tls=verify&password_file=mta.pw'
@@ -359,6 +360,44 @@ t.test('exported, applied to an empty store, and exported again: the same', asyn
   await next.run(['export', '--setup', again])
   t.equal(readFileSync(join(again, 'postern.yaml'), 'utf8'), text)
   for (const name of lists) t.same(readFileSync(join(again, name)), readFileSync(join(out, name)), name)
+})
+
+t.test('what is stopped here is named, since what the files make is not stopped', async (t) => {
+  const desk = await opened(t)
+  const file = desk.file('shop.yaml', FILES())
+  t.equal((await desk.run(['apply', '--yes', file])).code, 0)
+  const out = (name: string) => join(desk.dir, name)
+  const none = await desk.run(['export', '--setup', out('none')])
+  t.notMatch(
+    none.stderr + readFileSync(join(out('none'), 'postern.yaml'), 'utf8'),
+    /suspended|disabled|paused|^#/m,
+  )
+
+  const [{ id: webhook }] = await desk.json(['webhook', 'list'])
+  for (const args of [
+    ['workspace', 'suspend', 'shop', '--reason', 'unpaid # 7', '--yes'],
+    ['webhook', 'update', webhook, '--disable'],
+    ['upstream', 'pause', 'eu'],
+  ]) {
+    const { code, stderr } = await desk.run(args)
+    t.equal(code, 0, `${args.join(' ')}: ${stderr}`)
+  }
+  const { code, stderr } = await desk.run(['export', '--setup', out('stopped')])
+  t.equal(code, 0)
+  const text = readFileSync(join(out('stopped'), 'postern.yaml'), 'utf8')
+  for (const words of [
+    /workspace shop is suspended here, and not where .*: run postern workspace suspend there$/m,
+    /webhook shop\/orders is disabled here, .*: run postern webhook update ID --disable there$/m,
+    /upstream \S+:\d+ of pool eu is paused or drained here, .*: run postern upstream pause there$/m,
+  ]) {
+    t.match(stderr, words)
+    t.match(text, new RegExp(`^# ${words.source}`, 'm'), 'also in the file')
+  }
+  t.same(
+    parse(text),
+    parse(readFileSync(join(out('none'), 'postern.yaml'), 'utf8')),
+    'and nothing else differs',
+  )
 })
 
 t.test('keys of domains, headers and lists: mistakes, changes and what stays', async (t) => {
