@@ -42,6 +42,7 @@ import {
   type Call,
   DELETE,
   GET,
+  listAnswer,
   listing,
   PATCH,
   PEOPLE_ONLY,
@@ -55,6 +56,8 @@ import {
   body,
   clearable,
   count,
+  fileQuery,
+  listOf,
   membersOf,
   need,
   nullable,
@@ -226,7 +229,7 @@ const endedSessionsShape = record('EndedSessions', () => ({
 }))
 
 const auditQuery = shapeOf(() => ({
-  ...pageQuery(),
+  ...fileQuery(),
   action: Joi.string().max(64).description('An action, or how it begins: `api_key`'),
   actor: Joi.string()
     .max(100)
@@ -674,20 +677,37 @@ const readFilter = (query: Partial<AuditQuery>, errors: FieldError[]): AuditFilt
   until: readTime('query.until', query.until, errors),
 })
 
+const AUDIT_COLUMNS = [
+  ...[
+    'created_at',
+    'action',
+    'actor.kind',
+    'actor.name',
+    'actor.id',
+    'actor.address',
+    'target.type',
+    'target.id',
+  ],
+  ...['workspace_id', 'detail', 'id'],
+]
+
 export const audit: readonly RouteRow[] = [
-  listing({
+  GET<AuditQuery, unknown>('/v1/audit', {
     id: 'listAudit',
     cli: 'audit list',
-    path: '/v1/audit',
     summary: 'Who changed what, when and from where, newest first',
     description:
       'By the API, the command line and the dashboard alike; kept for 400 days. An order over many mails is one entry with how many it `changed`. Sending mail is not in it: each mail is its own record. Never a secret.',
     access: 'session',
     workspace: 'none',
     query: auditQuery,
-    of: entryShape,
+    files: ['csv', 'ndjson'],
+    answers: { 200: listOf(entryShape) },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     alsoWrong: ({ query }) => wrongBy((errors) => readFilter(query, errors)),
-    async rows({ principal: { accountId }, query }, deps) {
+    async handle(call, deps) {
+      const { query } = call
+      const { accountId } = call.principal
       const said = readValid((errors) => readFilter(query, errors))
       const { actorId: by, objectId: about } = said
       const filter = {
@@ -695,11 +715,12 @@ export const audit: readonly RouteRow[] = [
         ...(by !== null && { actorId: await actorFor(deps, accountId, by) }),
         ...(about !== null && { objectId: await targetFor(deps, accountId, about) }),
       }
-      return {
+      return listAnswer(deps, 'audit', call, AUDIT_COLUMNS, {
+        query,
         filters: { ...filter },
         fetch: (page) => deps.store.audit(accountId, filter, page),
         render: auditEntry,
-      }
+      })
     },
   }),
 ]

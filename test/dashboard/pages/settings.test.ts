@@ -73,8 +73,15 @@ t.test('the audit says who did what, in sentences, and is exported', async (t) =
   t.notMatch(html, 'made the person')
   const people = await browser.visit('/settings/audit?action=invitation')
   t.match(people.html, / invited /)
-  const file = await browser.request('GET', '/settings/audit/export?action=api_key')
+  const file = await browser.request('GET', '/settings/audit/export?action=api_key&format=ndjson')
   t.match(file.headers.get('content-disposition'), 'attachment')
   const entries = file.html.trim().split('\n')
   t.equal(JSON.parse(entries[0] ?? '').action, 'api_key.created')
+  const table = await browser.request('GET', '/settings/audit/export?action=api_key&format=csv')
+  t.match(table.html, /^created_at \(UTC\),action,actor\.kind,.*\r\n[^,]+,api_key\.created,/)
+  t.match(
+    html,
+    /href="\/settings\/audit\/export\?action=api_key&amp;format=csv"/,
+    'with what the list is filtered by',
+  )
 })

@@ -1,15 +1,13 @@
 /**
  * NAME      audit - who changed what, when, from where
- *   Each entry is a sentence; what exactly changed lies in a fold. The filters of the list go into the export, which is
- *   made of the pages of /v1, one after the other. The page of one thing shows its last changes. The audit is for
+ *   Each entry is a sentence; what exactly changed lies in a fold. The filters of the list go into the export. The page of one thing shows its last changes. The audit is for
  *   owners: on the pages of others there is no history.
  */
-import { Readable } from 'node:stream'
 import type { AuditEntry } from '../../../resource/people.js'
 import type { AskQuery } from '../../ask.js'
 import { Filters, type Options, Select, Word } from '../../parts/form.js'
-import { ButtonLink, Empty, PageBody, Section } from '../../parts/page-parts.js'
-import { type ListPage, Pager, Table } from '../../parts/table.js'
+import { Empty, PageBody, Section } from '../../parts/page-parts.js'
+import { ExportLinks, exported, type ListPage, Pager, Table } from '../../parts/table.js'
 import { Time } from '../../parts/text.js'
 import { html } from '../../render.js'
 import { type RawRoute, type SitePage, titled, type Visit } from '../../visit.js'
@@ -223,7 +221,7 @@ export const auditPage: SitePage = {
       <PageBody
         title="Who changed what"
         says="By the API, the command line and these pages alike; kept for 400 days."
-        actions={<ButtonLink to={`/settings/audit/export${visit.url.search}`}>Export</ButtonLink>}
+        actions={<ExportLinks path="/settings/audit/export" />}
       >
         <AuditFilters visit={visit} />
         {list.data.length === 0 ? (
@@ -240,35 +238,7 @@ export const auditPage: SitePage = {
   },
 }
 
-const MOST_PAGES = 1000
-
-async function* linesOf(visit: Visit): AsyncGenerator<string> {
-  let cursor: string | null = null
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const list: ListPage<AuditEntry> = await visit.ask<ListPage<AuditEntry>>('GET', '/v1/audit', {
-      query: { limit: 100, ...filtersOf(visit), cursor },
-    })
-    yield list.data.map((entry) => `${JSON.stringify(entry)}\n`).join('')
-    cursor = list.pagination.next_cursor
-    if (cursor === null) return
-  }
-}
-
 export const auditExport: RawRoute = {
   path: '/settings/audit/export',
-  async answer(visit) {
-    // refused before anything is sent
-    await visit.ask('GET', '/v1/audit', { query: { limit: 1, ...filtersOf(visit) } })
-    return {
-      status: 200,
-      headers: {
-        'content-type': 'application/x-ndjson; charset=utf-8',
-        'content-disposition': 'attachment; filename="postern-audit.ndjson"',
-        'x-content-type-options': 'nosniff',
-        'cache-control': 'no-store',
-      },
-      // hapi takes streams of octets only
-      body: Readable.from(linesOf(visit), { objectMode: false }),
-    }
-  },
+  answer: (visit) => exported(visit, '/v1/audit', { query: filtersOf(visit) }),
 }
