@@ -371,11 +371,28 @@ const OPERATORS = ['OR', 'AND', 'NOT']
 const isOperator = ({ name, value, isQuoted, negated }: Written): boolean =>
   name === null && !isQuoted && !negated && OPERATORS.includes(value)
 
+/** `(to:`, `!status:`: a term that we know, behind something that we do not. */
+const BEFORE_NAME = /^([(!]+)([A-Za-z][A-Za-z_-]*):/
+const isName = (word = ''): boolean => [...NAMES, ...Object.keys(SAME)].includes(word.toLowerCase())
+
 /** A bracket that would part terms; `(a)` alone is text. */
 const hasBracket = ({ name, value, isQuoted, negated }: Written, isJoined: boolean): boolean =>
   !isQuoted &&
-  name === null &&
-  ((value.startsWith('(') && (isJoined || negated)) || (isJoined && value.endsWith(')')))
+  (name === null
+    ? (value.startsWith('(') && (isJoined || negated || isName(BEFORE_NAME.exec(value)?.[2]))) ||
+      (isJoined && value.endsWith(')'))
+    : value.startsWith('('))
+
+/** What others write for our operators. */
+const OTHERS: Readonly<Record<string, string>> = { '&&': 'a blank', '||': 'OR' }
+const refuseOthers = ({ name, value, isQuoted }: Written): void => {
+  if (isQuoted || name !== null) return
+  const instead = OTHERS[value]
+  if (instead !== undefined) refuse('unsupported', `has no ${value}; write ${instead}, or ${inQuotes(value)}`)
+  const [, mark = '', word] = BEFORE_NAME.exec(value) ?? []
+  if (mark.startsWith('!') && isName(word))
+    refuse('unsupported', `has no !; write -${value.slice(mark.length)}`)
+}
 
 const inQuotes = (word: string): string => `to look for the word itself, write "${word}" in quotes`
 
@@ -387,6 +404,7 @@ const joined = (written: readonly Written[]): readonly (readonly Written[])[] =>
   let join: string | null = null
   let isNegated = false
   for (const one of written) {
+    refuseOthers(one)
     if (hasBracket(one, isJoined)) refuse('unsupported', `has no brackets, such as in ${one.value}`)
     if (isOperator(one)) {
       const misses = one.value !== 'NOT' && (clauses.length === 0 || join !== null || isNegated)

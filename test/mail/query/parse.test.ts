@@ -107,6 +107,11 @@ t.test('OR, AND and NOT mean what they say', async (t) => {
     ['a OR before:2026-11-01', /OR beside before:/],
     ['(a OR b) c', /brackets.*\(a/],
     ['-(a b)', /brackets.*\(a/],
+    ['(status:bounced)', /brackets.*\(status/],
+    ['subject:(inc fo)', /brackets.*\(inc/],
+    ['!status:bounced', /has no !; write -status:bounced/],
+    ['a && b', /has no &&; write a blank, or to look for the word itself, write "&&" in quotes/],
+    ['a || b', /has no \|\|; write OR/],
   ]
   for (const [text, words] of refused) t.match(mistake(text)?.message, words, text)
 })
