@@ -478,6 +478,18 @@ const canMount = ((): boolean => {
 })()
 
 const skip = canMount ? false : 'a small file system can not be mounted here (needs root)'
+t.test('a file system that is read-only', { skip: skip || needsFile }, async (t) => {
+  const { look, dir, json } = await examine(t)
+  await json(['workspace', 'list'])
+  const data = join(dir, 'data')
+  execFileSync('mount', ['--bind', data, data])
+  t.teardown(() => execFileSync('umount', ['--lazy', data]))
+  execFileSync('mount', ['-o', 'remount,bind,ro', data])
+  const { code, of } = await look()
+  t.equal(code, 73)
+  t.match(of('database'), { result: 'fail', detail: /the file system is read-only/, remedy: /mount/ })
+})
+
 t.test('14 a disk that is nearly full', { skip: skip || needsFile }, async (t) => {
   const { look, dir } = await examine(t)
   const data = join(dir, 'data')

@@ -3,7 +3,7 @@
  *   Looks without changing: a file is opened for reading only, and nothing is migrated. Whether the settings of a server
  *   keep what is acknowledged is asked of every connection: the first fault is what refuses us here.
  */
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.js'
 import { ALIKE, settingsDigest } from '../../daemon/roles.js'
@@ -54,6 +54,16 @@ const checkLog = ({ log: { file, bytes } }: Examined): Finding | null =>
         'end what keeps a long read open (an old backup?), or restart the daemon',
       )
 
+/** As a kernel makes it that finds its disk damaged. */
+const isReadOnly = (folder: string): boolean => {
+  try {
+    accessSync(folder, constants.W_OK)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS'
+  }
+}
+
 export const checkDatabase: Check = async ({ config: { data_dir: dataDir } }) => {
   const file = placeOf(dataDir)
   if (!existsSync(file) || statSync(file).size === 0) {
@@ -67,6 +77,8 @@ export const checkDatabase: Check = async ({ config: { data_dir: dataDir } }) =>
     return found.length > 0 ? found : [ok('database', `${file} is whole`)]
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error)
+    if (isReadOnly(dataDir))
+      return [fail('database', `${file}: the file system is read-only`, 'mount it for writing', 73)]
     // a sound file that this user may not open is not to be replaced by an old copy
     if (CLOSED.test(`${(error as { code?: unknown }).code}`))
       return [fail('database', `${file}: ${said}`, `chmod -R u+rwX ${dataDir}`, 77)]
