@@ -130,6 +130,24 @@ t.test('files that change nothing of a process run in one, and each is told alon
   t.equal(new Set([...again, e, f, g, h]).size, 8, 'the four that failed ran once more, alone')
 })
 
+t.test('files that run beside each other have folders of their own', async (t) => {
+  const waits = pathToFileURL(join(import.meta.dirname, '..', 'parts', 'eventually.js')).href
+  const same = file(
+    `import { appendFileSync, readFileSync } from 'node:fs'
+import { eventually } from ${JSON.stringify(waits)}
+t.test('of one name', async (t) => {
+  const mine = t.testdir({ file: import.meta.url }) + '/file'
+  const both = new URL('both', import.meta.url)
+  appendFileSync(both, 'x')
+  await eventually('both have begun', async () => readFileSync(both, 'utf8').length > 1)
+  t.equal(readFileSync(mine, 'utf8'), import.meta.url)
+})`,
+  )
+  const { status, stdout } = run(t.testdir({ 'a.test.js': same, 'b.test.js': same }))
+  t.equal(status, 0, stdout)
+  t.notMatch(stdout, /FLAKY/)
+})
+
 t.test('the quick ones start no other program', async (t) => {
   const folder = t.testdir({
     house: { 'walls.test.js': file('t.pass()') },

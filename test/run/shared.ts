@@ -4,7 +4,9 @@
  * it has ended. What would end the process ends the file that ran; the runner runs it again, alone.
  */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { ROOT } from '../parts/postern.js'
 
 export interface Order {
   readonly name: string
@@ -50,6 +52,8 @@ const usedMs = (): number => {
 const run = async ({ name, file, limitMs }: Order): Promise<Answer> => {
   const before = usedMs()
   const one = new Test({ name, timeout: limitMs, cb: () => import(pathToFileURL(file).href) })
+  // files that run beside it in other processes have tests of the same names
+  one.testdirName = join(ROOT, '.tap', 'fixtures', name.replace(/[^\w.-]+/g, '-'))
   current = one
   let tap = ''
   one.on('data', (chunk) => {
