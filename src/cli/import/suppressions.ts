@@ -48,7 +48,7 @@ export class Counts {
     return [...this.passed.values()].reduce((sum, n) => sum + n, 0)
   }
 
-  skip(file: string, line: number, email: string, message: string): void {
+  leaveOut(file: string, line: number, email: string, message: string): void {
     this.bad++
     if (this.skipped.length < MOST_TOLD)
       this.skipped.push({ file, line, email: maskText(email.slice(0, 100)), message })
@@ -113,7 +113,7 @@ export class Rows {
   of(file: string, provider: string, { line, said }: ImportEntry): SuppressionRow | null {
     if (++this.counts.read > MOST_ROWS) throw badInput(`${file}: has more than 5,000,000 rows; split it`)
     if ('passed' in said) count(this.counts.passed, said.passed)
-    else if ('bad' in said) this.counts.skip(file, line, '', said.bad)
+    else if ('bad' in said) this.counts.leaveOut(file, line, '', said.bad)
     else return this.#ofTold(file, provider, line, said)
     return null
   }
@@ -123,7 +123,7 @@ export class Rows {
     const expiresAt = endOf(said.expires, this.#now)
     if (Number.isNaN(expiresAt)) {
       const message = `expires_at: ${maskText(said.expires.slice(0, 40))} is neither 90d nor a time`
-      counts.skip(file, line, said.email, message)
+      counts.leaveOut(file, line, said.email, message)
       return null
     }
     if (expiresAt !== null && expiresAt <= this.#now) {
@@ -132,12 +132,12 @@ export class Rows {
     }
     const email = listedAddress(said.email)
     if (email === null) {
-      counts.skip(file, line, said.email, said.email === '' ? 'has no address' : ENTRY_FORM)
+      counts.leaveOut(file, line, said.email, said.email === '' ? 'has no address' : ENTRY_FORM)
       return null
     }
     const { list = '' } = said
     if (list !== '' && wrongList(this.#place, email, list) !== null) {
-      counts.skip(file, line, said.email, `list: ${wrongList(this.#place, email, list)}`)
+      counts.leaveOut(file, line, said.email, `list: ${wrongList(this.#place, email, list)}`)
       return null
     }
     const entry = entryOf(email, list === '' ? null : list)

@@ -678,17 +678,8 @@ const readFilter = (query: Partial<AuditQuery>, errors: FieldError[]): AuditFilt
 })
 
 const AUDIT_COLUMNS = [
-  ...[
-    'created_at',
-    'action',
-    'actor.kind',
-    'actor.name',
-    'actor.id',
-    'actor.address',
-    'target.type',
-    'target.id',
-  ],
-  ...['workspace_id', 'detail', 'id'],
+  ...['created_at', 'action', 'actor.kind', 'actor.name', 'actor.id', 'actor.address'],
+  ...['target.type', 'target.id', 'workspace_id', 'detail', 'id'],
 ]
 
 export const audit: readonly RouteRow[] = [
